@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# A room is a folder of sources built as one library, with its tests in the folder of the same name
+# under tests/. The USES list is the whole of what it may include (scripts/lint checks the includes).
+include(CTest)
+include(Catch)
+
+add_library(faultline_test_main STATIC tests/support/main.cpp)
+target_link_libraries(faultline_test_main PUBLIC Catch2::Catch2 faultline_options)
+
+function(faultline_room name folder)
+  cmake_parse_arguments(ROOM "" "" "USES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  list(TRANSFORM ROOM_USES PREPEND faultline_)
+  if(sources)
+    add_library(faultline_${name} STATIC ${sources})
+    target_link_libraries(faultline_${name} PUBLIC faultline_options ${ROOM_USES})
+  else()
+    add_library(faultline_${name} INTERFACE)
+    target_link_libraries(faultline_${name} INTERFACE faultline_options ${ROOM_USES})
+  endif()
+
+  file(GLOB tests CONFIGURE_DEPENDS "tests/${name}/*.cpp")
+  if(BUILD_TESTING AND tests)
+    add_executable(test_${name} ${tests})
+    target_link_libraries(test_${name} PRIVATE faultline_${name} faultline_test_main rapidcheck)
+    # One process a case: the SystemC kernel is global and cannot be elaborated twice.
+    catch_discover_tests(test_${name} TEST_PREFIX "${name}: " PROPERTIES TIMEOUT 300
+                         DISCOVERY_MODE PRE_TEST)
+  endif()
+endfunction()

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The node's event loop: one SC_METHOD that drains a heap of (time, port, sequence, callback).
+// SystemC promises no order among events of one instant; this loop has a total one, and the SystemC
+// kernel sees one pending event a node (a kernel event costs 45 ns alone but 900 ns among 100 000).
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <systemc>
+#include <vector>
+
+#include "models/sim/time.hpp"
+
+namespace faultline::sim {
+
+// Decides ties: of the events of one instant the one with the lowest port goes first, and within a
+// port the one scheduled first. A part asks for its ports while it is constructed.
+using Port = std::uint32_t;
+
+class EventLoop : public sc_core::sc_module {
+ public:
+  using Callback = void (*)(void* object, std::uint64_t argument);
+
+  explicit EventLoop(sc_core::sc_module_name name);
+
+  Time now() const { return from_sc_time(sc_core::sc_time_stamp()); }
+  Port new_port() { return next_port_++; }
+
+  // Calls callback(object, argument) at `when`, which must not lie in the past.
+  void at(Time when, Port port, Callback callback, void* object, std::uint64_t argument = 0);
+
+  // Calls (object.*Method)() or (object.*Method)(argument) at `when`.
+  template <auto Method, typename T>
+  void at(Time when, Port port, T& object, std::uint64_t argument = 0) {
+    at(when, port,
+       [](void* self, [[maybe_unused]] std::uint64_t arg) {
+         if constexpr (requires(T& t) { (t.*Method)(arg); }) {
+           (static_cast<T*>(self)->*Method)(arg);
+         } else {
+           (static_cast<T*>(self)->*Method)();
+         }
+       },
+       &object, argument);
+  }
+
+  // Resumes a coroutine at `when`, after the hardware's events of that instant.
+  void resume_at(Time when, std::coroutine_handle<> handle);
+
+  // co_await loop.delay(3us)
+  auto delay(Time duration) { return Sleep{*this, now() + duration}; }
+  // co_await loop.until(t); does not suspend when t has passed.
+  auto until(Time when) { return Sleep{*this, when}; }
+
+  std::uint64_t events_run() const { return events_run_; }
+
+ private:
+  static constexpr Port kSoftwarePort = UINT32_MAX;
+
+  struct Sleep {
+    EventLoop& loop;
+    Time when;
+    bool await_ready() const { return when <= loop.now(); }
+    void await_suspend(std::coroutine_handle<> handle) const { loop.resume_at(when, handle); }
+    void await_resume() const {}
+  };
+
+  struct Event {
+    Time when;
+    Port port;
+    std::uint64_t sequence;
+    Callback callback;
+    void* object;
+    std::uint64_t argument;
+  };
+  // For std::push_heap, whose top is the greatest element.
+  struct RunsLater {
+    bool operator()(const Event& a, const Event& b) const {
+      if (a.when != b.when) return a.when > b.when;
+      if (a.port != b.port) return a.port > b.port;
+      return a.sequence > b.sequence;
+    }
+  };
+
+  void drain();
+  void wake_for(Time when);
+
+  std::vector<Event> heap_;
+  sc_core::sc_event wake_;
+  Time wake_at_ = kNever;
+  bool draining_ = false;
+  Port next_port_ = 0;
+  std::uint64_t next_sequence_ = 0;
+  std::uint64_t events_run_ = 0;
+};
+
+}  // namespace faultline::sim

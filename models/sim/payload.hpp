@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// What crosses the TLM sockets of the data path: a pooled generic payload whose Train extension says
+// when each cell of the run is where the payload is, and what the cells carry.
+//
+// Protocol of the data-path sockets (non-blocking; every call returns TLM_ACCEPTED; the delay argument
+// is zero, because trains carry absolute instants, and an instant may be announced before it comes):
+//   BEGIN_REQ   forward   the train's cells arrive at train.times.
+//   SLOTS_FREED backward, network sockets: train.freed says when the target's buffer slots of the
+//                         next freed.size() cells of this train are free again. May come several
+//                         times for one train; the slots add up to its cells.
+//   BEGIN_RESP  backward, memory-mapped sockets, once: train.responses holds the response instant of
+//                         each cell (for a read: its last data beat), the response status is that of
+//                         the whole train, and for a read train.content holds the data.
+// An initiator never sends a cell for which it has no slot: a CreditPool tells it when slots come free
+// (from SLOTS_FREED, or from BEGIN_RESP where the bound is on outstanding bursts), and it cuts its
+// trains accordingly. So targets never split a train that they were given.
+// A payload belongs to its initiator until SLOTS_FREED has covered it or BEGIN_RESP has come; whoever
+// keeps it longer calls acquire() and release().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <tlm>
+#include <vector>
+
+#include "models/sim/content.hpp"
+#include "models/sim/time_sequence.hpp"
+
+namespace faultline::sim {
+
+TLM_DECLARE_EXTENDED_PHASE(SLOTS_FREED);
+
+// The unit of timing truth: one AXI burst, one network payload (UG1085: 16 beats of 128 bits).
+inline constexpr std::uint32_t kCellBytes = 256;
+inline constexpr std::uint32_t kPageBytes = 4096;
+
+struct Train : tlm::tlm_extension<Train> {
+  TimeSequence times;
+  TimeSequence freed;
+  TimeSequence responses;
+  std::uint32_t cell_bytes = 0;  // of every cell of the train: 1 to kCellBytes
+  Content content;               // of all cells, in order; empty where only timing matters
+
+  std::uint32_t cells() const { return times.size(); }
+  std::uint32_t bytes() const { return cells() * cell_bytes; }
+  tlm::tlm_extension_base* clone() const override { return new Train(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Train&>(other); }
+};
+
+// The payload's extension of type T, made on first use and kept when the payload is recycled, so
+// that a steady stream allocates nothing. A new user of the payload assigns all of it.
+template <typename T>
+T& extension(tlm::tlm_generic_payload& payload) {
+  T* found = payload.get_extension<T>();
+  if (found == nullptr) {
+    found = new T;
+    payload.set_extension(found);
+  }
+  return *found;
+}
+inline Train& train_of(tlm::tlm_generic_payload& payload) { return extension<Train>(payload); }
+
+// Recycles payloads; must outlive all of them.
+class PayloadPool : public tlm::tlm_mm_interface {
+ public:
+  PayloadPool() = default;
+  PayloadPool(const PayloadPool&) = delete;
+  PayloadPool& operator=(const PayloadPool&) = delete;
+  ~PayloadPool() override = default;
+
+  // A payload with reference count 1 and an empty Train; give it back with payload.release().
+  tlm::tlm_generic_payload& acquire();
+  void free(tlm::tlm_generic_payload* payload) override;
+
+  std::size_t made() const { return all_.size(); }
+  std::size_t in_use() const { return all_.size() - idle_.size(); }
+
+ private:
+  std::vector<std::unique_ptr<tlm::tlm_generic_payload>> all_;
+  std::vector<tlm::tlm_generic_payload*> idle_;
+};
+
+}  // namespace faultline::sim

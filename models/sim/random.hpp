@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random numbers that depend on nothing but the run's seed, the stream's name and the position in
+// the stream (Random123's Philox), so that adding a consumer changes no other consumer's numbers.
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace faultline::sim {
+
+class RandomStream {
+ public:
+  RandomStream(std::uint64_t seed, std::string_view name, std::uint64_t instance = 0)
+      : key_{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}},
+        high_(hash(name)),
+        instance_(instance) {}
+
+  // The number at a position of the stream, in any order.
+  std::uint64_t at(std::uint64_t position) const {
+    const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(position),
+                                              static_cast<std::uint32_t>(position >> 32),
+                                              static_cast<std::uint32_t>(high_ ^ instance_),
+                                              static_cast<std::uint32_t>((high_ >> 32) ^ (instance_ >> 32))}};
+    const auto block = r123::Philox4x32{}(counter, key_);
+    return std::uint64_t{block[1]} << 32 | block[0];
+  }
+  std::uint64_t next() { return at(position_++); }
+  // Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
+  std::uint64_t below(std::uint64_t bound) {
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+  }
+
+ private:
+  // FNV-1a: std::hash may differ between libraries.
+  static constexpr std::uint64_t hash(std::string_view text) {
+    std::uint64_t h = 0xcbf29ce484222325ULL;
+    for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
+    return h;
+  }
+
+  r123::Philox4x32::key_type key_;
+  std::uint64_t high_;
+  std::uint64_t instance_;
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace faultline::sim

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of the models. Each has a name, a unit and a description; a node's counters live in one
+// Statistics object, in order of registration.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+
+namespace faultline::sim {
+
+class Counter {
+ public:
+  Counter(std::string name, std::string unit, std::string description)
+      : name_(std::move(name)), unit_(std::move(unit)), description_(std::move(description)) {}
+  Counter& operator++() { return *this += 1; }
+  Counter& operator+=(std::uint64_t n) {
+    value_ += n;
+    return *this;
+  }
+  // For levels (bytes pinned, records queued): the counter's value is the highest level seen.
+  void raise_to(std::uint64_t level) {
+    if (level > value_) value_ = level;
+  }
+  std::uint64_t value() const { return value_; }
+  const std::string& name() const { return name_; }
+  const std::string& unit() const { return unit_; }
+  const std::string& description() const { return description_; }
+
+ private:
+  std::string name_;
+  std::string unit_;
+  std::string description_;
+  std::uint64_t value_ = 0;
+};
+
+class Statistics {
+ public:
+  // The reference stays valid. unit: "count", "B", "ps", ... Names: "smmu.faults".
+  Counter& counter(std::string name, std::string unit, std::string description) {
+    return counters_.emplace_back(std::move(name), std::move(unit), std::move(description));
+  }
+  const std::deque<Counter>& all() const { return counters_; }
+  // The value of the counter of this name; 0 when there is none.
+  std::uint64_t value(std::string_view name) const {
+    for (const Counter& c : counters_) {
+      if (c.name() == name) return c.value();
+    }
+    return 0;
+  }
+
+ private:
+  std::deque<Counter> counters_;
+};
+
+}  // namespace faultline::sim

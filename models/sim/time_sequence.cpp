@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sim/time_sequence.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace faultline::sim {
+
+TimeSequence TimeSequence::regular(Time first, Time gap, std::uint32_t count) {
+  TimeSequence sequence;
+  if (count > 0) sequence.append(Segment{first, gap, count});
+  return sequence;
+}
+
+Time TimeSequence::at(std::uint32_t i) const {
+  assert(i < size_);
+  for (const Segment& s : segments_) {
+    if (i < s.count) return s.at(i);
+    i -= s.count;
+  }
+  return kNever;
+}
+
+std::uint32_t TimeSequence::count_before(Time t) const {
+  std::uint32_t before = 0;
+  for (const Segment& s : segments_) {
+    if (s.first >= t) break;
+    if (s.last() < t) {
+      before += s.count;
+      continue;
+    }
+    // first < t <= last implies gap > 0.
+    return before + static_cast<std::uint32_t>(divide_up((t - s.first).count(), s.gap.count()));
+  }
+  return before;
+}
+
+void TimeSequence::append(const Segment& segment) {
+  if (segment.count == 0) return;
+  assert(segments_.empty() || segment.first >= back());
+  size_ += segment.count;
+  if (!segments_.empty()) {
+    Segment& last = segments_.back();
+    const Time step = segment.first - last.last();
+    const bool fits_last = last.count == 1 || last.gap == step;
+    const bool fits_next = segment.count == 1 || segment.gap == step;
+    if (fits_last && fits_next) {
+      last.gap = step;
+      last.count += segment.count;
+      return;
+    }
+  }
+  segments_.push_back(segment);
+}
+
+void TimeSequence::append(const TimeSequence& other) {
+  for (const Segment& s : other.segments_) append(s);
+}
+
+TimeSequence TimeSequence::shifted(Time by) const {
+  TimeSequence moved = *this;
+  for (Segment& s : moved.segments_) s.first += by;
+  return moved;
+}
+
+TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const {
+  assert(begin + count <= size_);
+  TimeSequence part;
+  for (const Segment& s : segments_) {
+    if (count == 0) break;
+    if (begin >= s.count) {
+      begin -= s.count;
+      continue;
+    }
+    const std::uint32_t taken = std::min(count, s.count - begin);
+    part.append(Segment{s.at(begin), s.gap, taken});
+    begin = 0;
+    count -= taken;
+  }
+  return part;
+}
+
+bool TimeSequence::operator==(const TimeSequence& other) const {
+  if (size_ != other.size_) return false;
+  for (std::uint32_t i = 0; i < size_; ++i) {
+    if (at(i) != other.at(i)) return false;
+  }
+  return true;
+}
+
+TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time service) {
+  TimeSequence departures;
+  for (const TimeSequence::Segment& a : arrivals.segments()) {
+    if (a.gap <= service) {
+      // Later cells never find the server idle.
+      departures.append({std::max(a.first, free) + service, service, a.count});
+    } else {
+      // The backlog shrinks by gap - service a cell; the first k cells still find it.
+      const Time backlog = free - a.first;
+      const std::int64_t k =
+          backlog > Time{0} ? std::min<std::int64_t>(a.count, divide_up(backlog.count(), (a.gap - service).count())) : 0;
+      const auto queued = static_cast<std::uint32_t>(k);
+      if (queued > 0) departures.append({free + service, service, queued});
+      if (queued < a.count) departures.append({a.at(queued) + service, a.gap, a.count - queued});
+    }
+    free = departures.back();
+  }
+  return departures;
+}
+
+namespace {
+
+// Both progressions start at the same index and have the same count.
+void append_later(TimeSequence& out, TimeSequence::Segment a, TimeSequence::Segment b) {
+  if (a.first < b.first || (a.first == b.first && a.gap < b.gap)) std::swap(a, b);
+  // a leads at index 0; b overtakes where first_b + i gap_b > first_a + i gap_a.
+  if (b.gap <= a.gap) {
+    out.append(a);
+    return;
+  }
+  const std::int64_t lead = (a.first - b.first).count();
+  const std::int64_t closing = (b.gap - a.gap).count();
+  const auto cross = static_cast<std::uint32_t>(std::min<std::int64_t>(a.count, lead / closing + 1));
+  out.append({a.first, a.gap, cross});
+  if (cross < a.count) out.append({b.at(cross), b.gap, a.count - cross});
+}
+
+}  // namespace
+
+TimeSequence later_of(const TimeSequence& a, const TimeSequence& b) {
+  assert(a.size() == b.size());
+  TimeSequence out;
+  auto ia = a.segments().begin();
+  auto ib = b.segments().begin();
+  std::uint32_t used_a = 0;
+  std::uint32_t used_b = 0;
+  while (ia != a.segments().end() && ib != b.segments().end()) {
+    const std::uint32_t count = std::min(ia->count - used_a, ib->count - used_b);
+    append_later(out, {ia->at(used_a), ia->gap, count}, {ib->at(used_b), ib->gap, count});
+    used_a += count;
+    used_b += count;
+    if (used_a == ia->count) ++ia, used_a = 0;
+    if (used_b == ib->count) ++ib, used_b = 0;
+  }
+  return out;
+}
+
+TimeSequence not_before(const TimeSequence& a, Time t) {
+  return a.empty() ? a : later_of(a, TimeSequence::regular(t, Time{0}, a.size()));
+}
+
+}  // namespace faultline::sim

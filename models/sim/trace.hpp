@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of transfers and faults as a stream of steps. Models report; whoever wants to know (the
+// fault breakdown, a trace file) listens. With no listener a report costs one comparison.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "models/sim/time.hpp"
+
+namespace faultline::sim {
+
+using NodeId = std::uint32_t;
+
+// One attempt to move one block of one transfer. Transfer ids are unique in the cluster.
+struct BlockKey {
+  std::uint64_t transfer = 0;
+  std::uint32_t block = 0;
+  std::uint32_t attempt = 0;
+  auto operator<=>(const BlockKey&) const = default;
+};
+
+// In the order in which a transfer with a destination fault meets them.
+enum class Step : std::uint8_t {
+  post_begin,         // library entered by the caller
+  posted,             // descriptor written to the channel's registers
+  transfer_started,   // R5 has set the transfer up
+  block_scheduled,    // R5 has handed the block to the send unit
+  read_issued,        // send unit: first AXI read of the block
+  cell_sent,          // send unit: first cell handed to the network
+  cell_arrived,       // receive unit: first cell of the block
+  fault_detected,     // receive or send unit: first error response of the block
+  fault_logged,       // record in the fault FIFO
+  handler_entered,    // CPU: first instruction of the context-fault handler
+  handler_done,       // handler has read and cleared the bank
+  tasklet_run,        // tasklet starts on the record
+  message_sent,       // netlink message queued to the library
+  library_woken,      // library's fault thread has the message
+  resolve_begin,      // library has parsed it and starts to resolve
+  resolve_end,        // page (or pages) present
+  retry_requested,    // RAPF or local retry handed to the mailbox / R5
+  retry_received,     // source R5 has the request
+  block_requeued,     // source R5 has put the block back on its queue
+  block_acknowledged, // source: acknowledgement of the block arrived
+  notified,           // completion notification written
+  completed,          // polling library saw it
+  timed_out,          // source: timeout of the block
+};
+std::string_view to_string(Step step);
+
+struct StepRecord {
+  Time at;
+  NodeId node;
+  Step step;
+  BlockKey key;  // block and attempt are 0 for steps of the whole transfer
+};
+
+class StepListener {
+ public:
+  virtual ~StepListener() = default;
+  virtual void on_step(const StepRecord& record) = 0;
+};
+
+class Trace {
+ public:
+  void listen(StepListener& listener) { listeners_.push_back(&listener); }
+  void report(Time at, NodeId node, Step step, const BlockKey& key) const {
+    for (StepListener* listener : listeners_) listener->on_step({at, node, step, key});
+  }
+
+ private:
+  std::vector<StepListener*> listeners_;
+};
+
+}  // namespace faultline::sim

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sim/parameters.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "models/sim/units.hpp"
+
+using namespace faultline::sim;
+
+namespace {
+
+enum class Mode { terminate, stall };
+
+struct Config {
+  bool on = false;
+  unsigned entries = 64;
+  Time latency = 300ns;
+  std::uint64_t size = 16384;
+  Mode mode = Mode::terminate;
+  double share = 0.5;
+
+  void declare(ParameterTable& table) {
+    const auto group = table.group("unit");
+    table.add_flag("on", on, {"switch", "", Standing::setting});
+    table.add_count("entries", entries, {1, 512}, {"entries", "guess", Standing::assumed});
+    table.add_time("latency", latency, {1ns, 1us}, {"latency", "guess", Standing::assumed});
+    table.add_bytes("size", size, {4096, 65536}, {"size", "guess", Standing::assumed});
+    table.add_choice("mode", mode, {{"terminate", Mode::terminate}, {"stall", Mode::stall}}, {"mode", "", {}});
+    table.add_fraction("share", share, {0.0, 1.0}, {"share", "", {}});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("quantities are read exactly and written back") {
+  CHECK(parse_time("38 us") == 38us);
+  CHECK(parse_time("0.1us") == 100ns);
+  CHECK(parse_time("1.5 ns") == Time{1500});
+  CHECK(parse_bytes("16 KiB") == 16384);
+  CHECK(parse_bit_rate("16 Gb/s") == BitRate{16'000'000'000});
+  CHECK(parse_byte_rate("12.8 GB/s") == ByteRate{12'800'000'000});
+  CHECK(parse_frequency("150 MHz") == Frequency{150'000'000});
+  for (const char* text : {"38 us", "1.5 ns", "1 ps", "0 ps", "999 ms", "1.001 s"}) {
+    CHECK(format_time(parse_time(text)) == text);
+  }
+  CHECK(format_bytes(16384) == "16 KiB");
+  CHECK(parse_bytes(format_bytes(12345)) == 12345);
+  for (const char* text : {"38", "us", "", "38 parsecs", "0.0001 ps", "1e3 us", "-1 us", "99999999999 s", "1..2 us"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_time(text), BadQuantity);
+  }
+}
+
+TEST_CASE("rates give whole picoseconds, rounded up") {
+  CHECK(BitRate{16'000'000'000}.time_for(288) == 144ns);
+  CHECK(Frequency{150'000'000}.cycles(3) == 20ns);
+  CHECK(Frequency{533'000'000}.cycles(2) == Time{3753});
+  CHECK(ByteRate{6'000'000'000}.time_for(4096) == Time{682667});
+}
+
+TEST_CASE("a declared parameter is set, shown and refused with the legal range") {
+  Config config;
+  ParameterTable table;
+  config.declare(table);
+  REQUIRE(table.find("unit.entries") != nullptr);
+  table.find("unit.entries")->set(std::int64_t{128});
+  CHECK(config.entries == 128);
+  table.find("unit.entries")->set(std::string("32"));
+  CHECK(config.entries == 32);
+  CHECK(table.find("unit.entries")->initial == "64");
+  table.find("unit.latency")->set(std::string("450 ns"));
+  CHECK(config.latency == 450ns);
+  CHECK(table.find("unit.latency")->get() == "450 ns");
+  table.find("unit.mode")->set(std::string("stall"));
+  CHECK(config.mode == Mode::stall);
+  table.find("unit.share")->set(std::string("25 %"));
+  CHECK(config.share == 0.25);
+
+  const auto refused = [&](const char* name, ParameterValue value) {
+    try {
+      table.find(name)->set(value);
+    } catch (const BadParameterValue& error) {
+      return std::string(error.what()) + " | " + error.allowed();
+    }
+    return std::string("accepted");
+  };
+  CHECK(refused("unit.entries", std::int64_t{513}) == "513 is out of range | 1 to 512");
+  CHECK(refused("unit.entries", std::string("many")) == "'many' is not a whole number | 1 to 512");
+  CHECK(refused("unit.latency", std::int64_t{300}) == "300 has no unit | 1 ns to 1 us");
+  CHECK(refused("unit.latency", std::string("2 us")) == "'2 us' is out of range | 1 ns to 1 us");
+  CHECK(refused("unit.mode", std::string("stal")) == "'stal' is not one of the choices | terminate, stall");
+  CHECK(refused("unit.on", std::int64_t{1}) == "1 is neither true nor false | true or false");
+  CHECK(config.entries == 32);
+  CHECK(table.nearest("unit.entrys") == "unit.entries");
+  CHECK(table.nearest("completely.different.words").empty());
+}
