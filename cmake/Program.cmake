@@ -1,5 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-if(EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
-  add_executable(faultline src/main.cpp)
-  target_link_libraries(faultline PRIVATE faultline_app)
+# The program, what `cmake --install` puts where, and the Debian package.
+include(BuildInfo)
+# What only the application needs. (A room without sources is an interface library.)
+get_target_property(app_kind faultline_app TYPE)
+if(app_kind STREQUAL INTERFACE_LIBRARY)
+  set(app_scope INTERFACE)
+else()
+  set(app_scope PUBLIC)
 endif()
+target_link_libraries(faultline_app ${app_scope} faultline_build Boost::program_options
+                      tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+
+if(NOT EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
+  return()
+endif()
+add_executable(faultline src/main.cpp)
+target_link_libraries(faultline PRIVATE faultline_app)
+set_target_properties(faultline PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+
+set(doc_dir "${CMAKE_INSTALL_DATADIR}/doc/faultline")
+install(TARGETS faultline RUNTIME)
+install(DIRECTORY configs/ DESTINATION "${CMAKE_INSTALL_DATADIR}/faultline/configs")
+install(DIRECTORY docs/ DESTINATION "${doc_dir}/docs" OPTIONAL)
+install(FILES README.md DESTINATION "${doc_dir}" OPTIONAL)
+install(FILES LICENSE DESTINATION "${doc_dir}" RENAME copyright)
+
+# cpack -G DEB in the build folder. dpkg-shlibdeps reads the run-time dependencies off the program.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "Faultline developers <faultline@example.org>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_PACKAGE_DESCRIPTION "Cycle-approximate SystemC model of Zynq UltraScale+ boards whose DMA engine uses
+virtual addresses: what transfers cost when pages are pinned, touched in advance, or missing.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+include(CPack)

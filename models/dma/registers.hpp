@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kStatus = 0x38;       // R  id of the transfer la
 inline constexpr std::uint64_t kMessageWord0 = 0x40;  // W  eight words up to 0x78
 inline constexpr std::uint64_t kMessageSend = 0x80;   // W  destination node [31:0], PDID [47:32], kMessageTo* [63:56],
                                                       //    number of words (1 to 8) [55:48]
-inline constexpr std::uint64_t kMailboxHead = 0x88;   // W  messages that the owner has consumed (frees ring slots)
+inline constexpr std::uint64_t kMailboxHead = 0x88;   // W  messages that the owner has consumed since the ring was set up
+                                                      //    (a running total; frees ring slots)
 
 inline constexpr std::uint64_t kCommandWrite = 1;  // RDMA write: local kSource to remote kDestination
 inline constexpr std::uint64_t kCommandRead = 2;   // RDMA read: remote kSource to local kDestination
@@ -32,6 +33,11 @@ inline constexpr std::uint64_t kMessageToFirmware = 1;  // to the R5 mailbox of 
 // The notification word: cookie << 8 | status.
 inline constexpr std::uint64_t kNotifyDone = 1;
 inline constexpr std::uint64_t kNotifyError = 2;  // the transfer met an address without a mapping
+
+// A slot of the mailbox ring: words 0 to 6 of the message, then a header that makes the slot valid. So a message to a
+// user has at most 7 words; one of 8 is dropped. Message n (from 0) goes to slot n mod slots.
+inline constexpr std::uint64_t kSlotBytes = 64;
+inline constexpr std::uint64_t kSlotHeader = 56;  // offset: n + 1 [31:0], source node [55:32], words [63:56]
 
 // Privileged page, for the kernel driver, after the channel pages (at kChannelStride * channels).
 inline constexpr std::uint64_t kChannelSelect = 0x00;   // W  channel that the next three registers set up
@@ -47,10 +53,13 @@ inline constexpr std::uint64_t kFaultWord3 = 0x60;  // R  block [31:0], attempt 
 inline constexpr std::uint64_t kFaultPop = 0x68;    // W  any value
 inline constexpr std::uint64_t kFaultAtSource = 1;  // bit 0 of word 0: the send unit's read, else the receive unit's write
 
+inline constexpr std::uint64_t kReadRunning = 0;  // answer to a repeated kReadRequest of a read still under way
+
 // Messages to the R5: word 0 is the operation, then its arguments.
 inline constexpr std::uint64_t kRetransmit = 1;   // RAPF or local retry: transfer, block | attempt << 32
-inline constexpr std::uint64_t kReadRequest = 2;  // transfer, source, destination, length, initiator | pdids..., see block_scheduler
-inline constexpr std::uint64_t kReadDone = 3;     // transfer, status
+inline constexpr std::uint64_t kReadRequest = 2;  // transfer, source, destination, length,
+                                                  // initiator node [31:0], its PDID [47:32], the data's PDID [63:48]
+inline constexpr std::uint64_t kReadDone = 3;     // transfer, status: kNotify*, or kReadRunning
 inline constexpr std::uint64_t kAbort = 4;        // transfer: end it with kNotifyError
 
 }  // namespace faultline::dma::reg

@@ -21,6 +21,8 @@ class CreditPool {
   // Slots whose instant is known, now free or later.
   std::uint32_t known() const { return known_.size(); }
 
+  // What take(count) would return.
+  TimeSequence peek(std::uint32_t count) const { return known_.prefix(count); }
   // The instants from which the next `count` cells may use a slot each. Requires count <= known().
   TimeSequence take(std::uint32_t count) {
     assert(count <= known_.size());

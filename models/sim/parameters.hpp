@@ -124,6 +124,12 @@ class ParameterTable {
   std::vector<Parameter> parameters_;
 };
 
+// Values that are legal each for itself but impossible together.
+struct Conflict {
+  std::vector<std::string> keys;  // parameter names, the one to change first
+  std::string reason;             // a clause: "a buffer of 4 GiB does not fit in 2 GiB of memory"
+};
+
 // The candidate with the smallest edit distance to `name`, if that is small enough to be a slip of
 // the finger (a third of the length); empty otherwise. Used for every kind of name a person types.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);

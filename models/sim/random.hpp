@@ -29,7 +29,8 @@ class RandomStream {
   std::uint64_t next() { return at(position_++); }
   // Uniform in [0, bound); bound > 0. The bias is below bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(next()) * bound) >> 64);
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>((Wide{next()} * bound) >> 64);
   }
 
  private:

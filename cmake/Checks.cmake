@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests beside the rooms' own: the tree and its layout, the scripts, the build, the installed program.
+if(NOT BUILD_TESTING)
+  return()
+endif()
+
+add_test(NAME "lint: tree" COMMAND scripts/lint --only tree WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+add_test(NAME "lint: format" COMMAND scripts/lint --only format WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+set_tests_properties("lint: tree" "lint: format" PROPERTIES LABELS lint TIMEOUT 120 SKIP_RETURN_CODE 77)
+
+# tests/scripts/NAME.sh, run with the tree and the build folder in its environment.
+function(faultline_script_test name label)
+  add_test(NAME "scripts: ${name}" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")
+  set_tests_properties("scripts: ${name}" PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+    ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR}")
+endfunction()
+faultline_script_test(help scripts)
+faultline_script_test(setup scripts)
+faultline_script_test(check-tree scripts)
+faultline_script_test(dependencies scripts)
+faultline_script_test(build-info scripts)
+if(TARGET faultline)
+  faultline_script_test(install package)
+  faultline_script_test(package package)
+endif()

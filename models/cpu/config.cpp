@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/cpu/config.hpp"
+
+namespace faultline::cpu {
+
+using sim::Frequency;
+using sim::Standing;
+
+void CpuConfig::declare(sim::ParameterTable& table) {
+  const auto group = table.group("cpu");
+  table.add_count("cores", cores, {1, 16}, {"application cores", "UG1085: 4 Cortex-A53", Standing::published});
+  table.add_frequency("clock", clock, {Frequency{100'000'000}, Frequency{3'000'000'000}},
+                      {"of the application cores; software costs are stated at 1.2 GHz and scale with it",
+                       "ZynqMP device tree (1.2 GHz); INFN's ExaNeSt papers say 1.5 GHz", Standing::published});
+  table.add_time("context_switch", context_switch, {0ns, 100us},
+                 {"another thread, or the first after idling, gets a core (system time)",
+                  "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});
+  table.add_time("time_slice", time_slice, {10us, 1s},
+                 {"user time after which a thread gives way to another that is ready",
+                  "assumed: one tick at HZ=250", Standing::assumed});
+  table.add_count("interrupt_core", interrupt_core, {0, 15},
+                  {"core that takes all interrupts; must be below cpu.cores", "Linux's default without irqbalance",
+                   Standing::assumed});
+  table.add_time("irq_to_handler", irq_to_handler, {0ns, 100us},
+                 {"from taking an interrupt to the handler's first instruction (irq time)",
+                  "assumed: GIC-400 and Linux's entry path take 1 to 5 us", Standing::assumed});
+  table.add_time("tasklet_delay", tasklet_delay, {0ns, 100us},
+                 {"from the end of interrupt work to a tasklet's first instruction (softirq time)",
+                  "assumed: 0.5 to 4 us", Standing::assumed});
+  table.add_time("poll_latency", poll_latency, {0ns, 10us},
+                 {"from a device's store to the end of the polling load that sees it",
+                  "assumed: an A53 load from DDR", Standing::assumed});
+  table.add_time("mmio_read", mmio_read, {0ns, 10us},
+                 {"core waits for a device register's value", "assumed: 100 to 200 ns over the FPD switch",
+                  Standing::assumed});
+  table.add_time("mmio_write", mmio_write, {0ns, 10us},
+                 {"core is busy with a posted device register write", "assumed: 30 to 80 ns", Standing::assumed});
+}
+
+}  // namespace faultline::cpu

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parameters of the application cores. Software costs of all rooms are stated at 1.2 GHz.
+#pragma once
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/time.hpp"
+
+namespace faultline::cpu {
+
+using namespace std::chrono_literals;
+
+struct CpuConfig {
+  unsigned cores = 4;
+  sim::Frequency clock{1'200'000'000};
+  sim::Time context_switch = 3500ns;
+  sim::Time time_slice = 4ms;
+  unsigned interrupt_core = 0;
+  sim::Time irq_to_handler = 3us;
+  sim::Time tasklet_delay = 2us;
+  sim::Time poll_latency = 145ns;
+  sim::Time mmio_read = 150ns;
+  sim::Time mmio_write = 60ns;
+
+  void declare(sim::ParameterTable& table);
+};
+
+}  // namespace faultline::cpu

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/cpu/r5.hpp"
+
+#include "models/cpu/clock_scaling.hpp"
+
+namespace faultline::cpu {
+
+using sim::Frequency;
+using sim::Standing;
+
+void R5Config::declare(sim::ParameterTable& table) {
+  const auto group = table.group("r5");
+  table.add_frequency("clock", clock, {Frequency{50'000'000}, Frequency{1'000'000'000}},
+                      {"of the firmware core; firmware costs are stated at 500 MHz and scale with it",
+                       "assumed; the ZynqMP's R5 runs at up to 600 MHz", Standing::assumed});
+}
+
+R5Core::R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::Context& context)
+    : sc_module(name),
+      config_(config),
+      context_(context),
+      busy_(context.statistics.counter("r5.time_busy", "ps", "firmware work accepted by the R5")) {}
+
+sim::Time R5Core::scaled(sim::Time at_reference_clock) const {
+  return scale_to_clock(at_reference_clock, kReferenceClock, config_.clock);
+}
+
+sim::Task<void> R5Core::run(sim::Time at_reference_clock) {
+  const sim::Time duration = scaled(at_reference_clock);
+  busy_ += static_cast<std::uint64_t>(duration.count());
+  const sim::Time done = core_.serve(context_.now(), duration);
+  co_await context_.loop.until(done);
+}
+
+}  // namespace faultline::cpu

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/dma/control_writer.hpp"
+
+#include <algorithm>
+
+namespace faultline::dma {
+
+ControlWriter::ControlWriter(const DmaConfig& config, AxiWriter& writer, Timer& timer, Counters& counters,
+                             const sim::Context& context)
+    : config_(config),
+      writer_(writer),
+      timer_(timer),
+      counters_(counters),
+      context_(context),
+      port_(context.loop.new_port()) {}
+
+void ControlWriter::write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
+                          std::uint64_t tag) {
+  const std::uint64_t id = next_id_++;
+  pending_.emplace(id, Pending{address, pdid, std::move(content), &client, tag});
+  submit(id);
+}
+
+void ControlWriter::submit(std::uint64_t id) {
+  const Pending& pending = pending_.at(id);
+  WriteRequest request;
+  request.address = pending.address;
+  request.master_id = master_id_of(pending.pdid);
+  request.cell_bytes = pending.content.size();
+  request.ready = sim::TimeSequence::single(context_.now());
+  request.content = pending.content;
+  request.client = this;
+  request.tag = id;
+  writer_.submit(std::move(request));
+}
+
+void ControlWriter::written(std::uint64_t id, std::uint64_t, const sim::Train& train, bool ok) {
+  const Time at = std::max(train.responses.back(), context_.now());
+  if (ok) {
+    context_.loop.at<&ControlWriter::succeed>(at, port_, *this, id);
+  } else {
+    context_.loop.at<&ControlWriter::fail>(at, port_, *this, id);
+  }
+}
+
+void ControlWriter::succeed(std::uint64_t id) {
+  const Pending done = std::move(pending_.at(id));
+  pending_.erase(id);
+  done.client->control_written(done.tag, true);
+}
+
+void ControlWriter::fail(std::uint64_t id) {
+  ++counters_.control_write_faults;
+  Pending& pending = pending_.at(id);
+  if (config_.retry_limit == 0 || pending.failures++ < config_.retry_limit) {
+    timer_.start(*this, id, {});
+    return;
+  }
+  ++counters_.control_writes_lost;
+  const Pending lost = std::move(pending);
+  pending_.erase(id);
+  lost.client->control_written(lost.tag, false);
+}
+
+}  // namespace faultline::dma

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single-cell writes of the engine's own: notification words and mailbox slots. One that meets a fault is tried again
+// after a block timeout.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "models/dma/axi_writer.hpp"
+#include "models/dma/config.hpp"
+#include "models/dma/counters.hpp"
+#include "models/dma/timer.hpp"
+
+namespace faultline::dma {
+
+class ControlWriteClient {
+ public:
+  virtual ~ControlWriteClient() = default;
+  // At the instant of the write's response; ok is false when it was given up.
+  virtual void control_written(std::uint64_t tag, bool ok) = 0;
+};
+
+class ControlWriter : public WriteClient, public TimerClient {
+ public:
+  ControlWriter(const DmaConfig& config, AxiWriter& writer, Timer& timer, Counters& counters,
+                const sim::Context& context);
+
+  // At most one cell, within one page; goes after what is ready before now.
+  void write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
+             std::uint64_t tag);
+
+  bool wants_write(std::uint64_t, Time) override { return true; }
+  void write_dropped(std::uint64_t, std::uint32_t) override {}
+  void left_buffer(std::uint64_t, const sim::TimeSequence&) override {}
+  void written(std::uint64_t id, std::uint64_t address, const sim::Train& train, bool ok) override;
+  bool deadline_matters(std::uint64_t, const sim::BlockKey&) override { return true; }
+  void deadline_passed(std::uint64_t id, const sim::BlockKey&) override { submit(id); }
+
+ private:
+  struct Pending {
+    std::uint64_t address;
+    std::uint32_t pdid;
+    sim::Content content;
+    ControlWriteClient* client;
+    std::uint64_t tag;
+    unsigned failures = 0;
+  };
+  void submit(std::uint64_t id);
+  void succeed(std::uint64_t id);
+  void fail(std::uint64_t id);
+
+  const DmaConfig& config_;
+  AxiWriter& writer_;
+  Timer& timer_;
+  Counters& counters_;
+  const sim::Context& context_;
+  sim::Port port_;
+  std::unordered_map<std::uint64_t, Pending> pending_;
+  std::uint64_t next_id_ = 0;
+};
+
+}  // namespace faultline::dma

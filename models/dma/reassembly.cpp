@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/dma/reassembly.hpp"
+
+#include <algorithm>
+
+namespace faultline::dma {
+
+void BlockSet::insert(std::uint32_t block) {
+  std::uint32_t first = block;
+  std::uint32_t end = block + 1;
+  const auto next = ends_.upper_bound(block);
+  if (next != ends_.begin()) {
+    const auto before = std::prev(next);
+    if (before->second == block) first = before->first;
+  }
+  if (next != ends_.end() && next->first == end) {
+    end = next->second;
+    ends_.erase(next);
+  }
+  ends_[first] = end;
+}
+
+bool BlockSet::contains(std::uint32_t block) const {
+  const auto next = ends_.upper_bound(block);
+  return next != ends_.begin() && block < std::prev(next)->second;
+}
+
+Reassembly::Transfer& Reassembly::touch(const Id& id) {
+  const auto found = transfers_.find(id);
+  if (found != transfers_.end()) {
+    by_age_.splice(by_age_.begin(), by_age_, found->second.age);
+    return found->second;
+  }
+  if (transfers_.size() >= capacity_) evict_oldest();
+  by_age_.push_front(id);
+  Transfer& made = transfers_[id];
+  made.age = by_age_.begin();
+  return made;
+}
+
+void Reassembly::evict_oldest() {
+  const auto oldest = transfers_.find(by_age_.back());
+  if (!oldest->second.under_way.empty()) ++evicted_unfinished_;
+  transfers_.erase(oldest);
+  by_age_.pop_back();
+}
+
+Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& key, Time at) {
+  Transfer& transfer = touch({source, key.transfer});
+  if (transfer.complete.contains(key.block)) return Verdict::duplicate;
+  const auto [found, is_new] = transfer.under_way.try_emplace(key.block);
+  Block& block = found->second;
+  if (block.completing) return Verdict::completing;
+  if (is_new) block.attempt = key.attempt;
+  if (key.attempt < block.attempt) return Verdict::stale;
+  if (key.attempt > block.attempt) {
+    block = Block{};
+    block.attempt = key.attempt;
+  }
+  return at >= block.bad_from ? Verdict::faulted : Verdict::write;
+}
+
+Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& key) {
+  const auto transfer = transfers_.find({source, key.transfer});
+  if (transfer == transfers_.end()) return nullptr;
+  const auto block = transfer->second.under_way.find(key.block);
+  if (block == transfer->second.under_way.end() || block->second.attempt != key.attempt) return nullptr;
+  return &block->second;
+}
+
+Reassembly::Progress Reassembly::written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes,
+                                         std::uint32_t block_bytes, Time at) {
+  Block* block = current(source, key);
+  if (block == nullptr) return {};
+  block->bytes += bytes;
+  block->latest = std::max(block->latest, at);
+  if (block->bytes < block_bytes) return {};
+  block->completing = true;
+  return {true, false, block->latest};
+}
+
+void Reassembly::complete(sim::NodeId source, const sim::BlockKey& key) {
+  Transfer& transfer = touch({source, key.transfer});
+  transfer.under_way.erase(key.block);
+  if (!transfer.complete.contains(key.block)) transfer.complete.insert(key.block);
+}
+
+Reassembly::Progress Reassembly::failed(sim::NodeId source, const sim::BlockKey& key, Time at) {
+  Block* block = current(source, key);
+  if (block == nullptr) return {};
+  const bool first = block->bad_from == sim::kNever;
+  block->bad_from = std::min(block->bad_from, at);
+  return {false, first, at};
+}
+
+}  // namespace faultline::dma

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the receive unit knows of the blocks that it has seen: which attempt is the newest, how many of its bytes are in
+// memory, which blocks are complete. Takes no time.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <utility>
+
+#include "models/sim/time.hpp"
+#include "models/sim/trace.hpp"
+
+namespace faultline::dma {
+
+using sim::Time;
+
+// A set of block numbers, kept as intervals. A source works on its blocks in order but for the few that it has
+// outstanding, so there are at most outstanding_blocks + 1 intervals however long the transfer is.
+class BlockSet {
+ public:
+  void insert(std::uint32_t block);  // not yet in the set
+  bool contains(std::uint32_t block) const;
+  std::size_t intervals() const { return ends_.size(); }
+
+ private:
+  std::map<std::uint32_t, std::uint32_t> ends_;  // first -> one past the last
+};
+
+class Reassembly {
+ public:
+  // completing: all bytes have their responses announced, the last one has not come yet.
+  enum class Verdict { write, stale, completing, duplicate, faulted };
+
+  // Remembers this many transfers; beyond that it forgets the one that was silent for longest.
+  explicit Reassembly(std::size_t transfers) : capacity_(transfers) {}
+
+  // What to do with a cell of this block that is handled at this instant. A newer attempt starts the block afresh.
+  Verdict judge(sim::NodeId source, const sim::BlockKey& key, Time at);
+
+  struct Progress {
+    bool completes = false;    // the block, at `at`; complete() is to be called then
+    bool first_fault = false;  // of this attempt
+    Time at{0};
+  };
+  // Write responses of cells of this attempt, the last one at `at`. Old attempts' do not count.
+  Progress written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes, Time at);
+  Progress failed(sim::NodeId source, const sim::BlockKey& key, Time at);
+  void complete(sim::NodeId source, const sim::BlockKey& key);
+
+  std::size_t transfers() const { return transfers_.size(); }
+  // Transfers forgotten with a block under way: its source must send that block again.
+  std::uint64_t evicted_unfinished() const { return evicted_unfinished_; }
+
+ private:
+  using Id = std::pair<sim::NodeId, std::uint64_t>;
+  struct Block {
+    std::uint32_t attempt = 0;
+    std::uint32_t bytes = 0;  // in memory
+    Time latest{0};           // response
+    Time bad_from = sim::kNever;
+    bool completing = false;
+  };
+  struct Transfer {
+    BlockSet complete;
+    std::map<std::uint32_t, Block> under_way;
+    std::list<Id>::iterator age;
+  };
+  Transfer& touch(const Id& id);
+  void evict_oldest();
+  Block* current(sim::NodeId source, const sim::BlockKey& key);
+
+  std::size_t capacity_;
+  std::map<Id, Transfer> transfers_;
+  std::list<Id> by_age_;  // the most recently seen first
+  std::uint64_t evicted_unfinished_ = 0;
+};
+
+}  // namespace faultline::dma

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/dma/send_unit.hpp"
+
+#include <algorithm>
+
+#include "models/interconnect/axi.hpp"
+
+namespace faultline::dma {
+
+namespace {
+
+// Which block a read belongs to, and where in it.
+struct ReadTag : tlm::tlm_extension<ReadTag> {
+  std::uint64_t block = 0;
+  std::uint32_t offset = 0;
+  tlm::tlm_extension_base* clone() const override { return new ReadTag(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const ReadTag&>(other); }
+};
+
+}  // namespace
+
+SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, Counters& counters,
+                   const sim::Context& context)
+    : config_(config),
+      port_(port),
+      injector_(injector),
+      counters_(counters),
+      context_(context),
+      read_credits_(config.neighbours.outstanding_reads),
+      buffer_(config.cell_buffer),
+      wakeup_(context.loop, *this),
+      fault_port_(context.loop.new_port()) {
+  injector.listen(*this);
+}
+
+void SendUnit::enqueue(const BlockCommand& command) {
+  commands_.push_back(command);
+  wakeup_.at(free_from_);
+}
+
+void SendUnit::cancel(std::uint64_t transfer) {
+  if (blocks_.empty() || blocks_.back().command.key.transfer != transfer) return;
+  blocks_.back().stop = std::min(blocks_.back().stop, context_.now());
+  wakeup_.now();
+}
+
+bool SendUnit::issuing() const {
+  if (blocks_.empty()) return false;
+  const Block& block = blocks_.back();
+  return block.issued < block.command.bytes && context_.now() < block.stop;
+}
+
+void SendUnit::pump() {
+  for (;;) {
+    if (staged_) {
+      const Time goes = staged_->times.front();
+      if (goes > context_.now() && goes < blocks_.back().stop) return wakeup_.at(goes);
+      issue_staged();
+      continue;
+    }
+    if (issuing()) {
+      if (!stage()) return;
+      continue;
+    }
+    if (!retire() || !start_next()) return;
+  }
+}
+
+// Lets go of blocks that are done. False while the next block must wait for the last one's data.
+bool SendUnit::retire() {
+  while (!blocks_.empty() && blocks_.front().pending == 0 && (blocks_.size() > 1 || !issuing())) {
+    if (!config_.overlap_blocks) free_from_ = std::max(free_from_, blocks_.front().last_data);
+    blocks_.pop_front();
+  }
+  return blocks_.empty() || config_.overlap_blocks;
+}
+
+bool SendUnit::start_next() {
+  if (context_.now() < free_from_) {
+    if (!commands_.empty()) wakeup_.at(free_from_);
+    return false;
+  }
+  while (!commands_.empty()) {
+    const BlockCommand command = commands_.front();
+    commands_.pop_front();
+    client_->command_taken();
+    if (!client_->still_wanted(command.key)) continue;
+    Block block;
+    block.id = next_id_++;
+    block.command = command;
+    block.start = context_.now();
+    blocks_.push_back(block);
+    return true;
+  }
+  return false;
+}
+
+// Reserves credits for the block's next reads. False: none is known to come free.
+bool SendUnit::stage() {
+  Block& block = blocks_.back();
+  const BlockCommand& c = block.command;
+  CellRun run = next_run(c.source, c.destination, block.issued, c.bytes, context_.cells_per_train);
+  run.cells = std::min({run.cells, read_credits_.known(), buffer_.known()});
+  if (run.cells == 0) return false;
+  const sim::TimeSequence free = sim::later_of(read_credits_.take(run.cells), buffer_.take(run.cells));
+  if (block.issued == 0) {
+    const Time first = std::max(free.front(), block.start);
+    context_.trace.report(first, context_.node, sim::Step::read_issued, c.key);
+  }
+  block.issued += run.bytes();
+  staged_ = Staged{run, sim::not_before(free, block.start)};
+  return true;
+}
+
+void SendUnit::issue_staged() {
+  Block& block = blocks_.back();
+  Staged staged = std::move(*staged_);
+  staged_.reset();
+  const std::uint32_t cells = staged.times.count_before(block.stop);
+  if (cells < staged.run.cells) {
+    const sim::TimeSequence unused = staged.times.suffix(cells);
+    read_credits_.give(unused);
+    buffer_.give(unused);
+    block.issued -= (staged.run.cells - cells) * staged.run.cell_bytes;
+    if (cells == 0) return;
+  }
+  block.pending += cells;
+  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+  sim::Train& train = sim::train_of(payload);
+  train.times = staged.times.prefix(cells);
+  train.cell_bytes = staged.run.cell_bytes;
+  auto& axi = sim::extension<interconnect::AxiAttributes>(payload);
+  axi = {};
+  axi.master_id = master_id_of(block.command.pdid);
+  auto& tag = sim::extension<ReadTag>(payload);
+  tag.block = block.id;
+  tag.offset = staged.run.offset;
+  payload.set_command(tlm::TLM_READ_COMMAND);
+  payload.set_address(block.command.source + staged.run.offset);
+  payload.set_data_length(train.bytes());
+  payload.set_streaming_width(train.bytes());
+  port_.begin_request(payload);
+}
+
+SendUnit::Block* SendUnit::find(std::uint64_t id) {
+  const auto at = std::find_if(blocks_.begin(), blocks_.end(), [id](const Block& b) { return b.id == id; });
+  return at == blocks_.end() ? nullptr : &*at;
+}
+
+void SendUnit::response(tlm::tlm_generic_payload& payload) {
+  sim::Train& train = sim::train_of(payload);
+  const auto& tag = sim::extension<ReadTag>(payload);
+  Block& block = *find(tag.block);
+  block.pending -= train.cells();
+  block.last_data = std::max(block.last_data, train.responses.back());
+  read_credits_.give(train.responses);
+  const Time first = train.responses.front();
+  if (!payload.is_response_ok()) stop_for_fault(block, payload.get_address(), first);
+  if (first >= block.stop) {
+    buffer_.give(train.responses);
+  } else {
+    Outgoing out;
+    out.header.kind = interconnect::PacketKind::data;
+    out.header.source = context_.node;
+    out.header.destination = block.command.peer;
+    out.header.pdid = block.command.peer_pdid;
+    out.header.key = block.command.key;
+    out.header.address = block.command.destination + tag.offset;
+    out.header.block_offset = tag.offset;
+    out.header.block_bytes = block.command.bytes;
+    out.cell_bytes = train.cell_bytes;
+    out.ready = train.responses.shifted(config_.clock.cycles(config_.send_pipeline));
+    out.content = std::move(train.content);
+    injector_.send_data(std::move(out));
+  }
+  payload.release();
+  wakeup_.now();
+}
+
+void SendUnit::stop_for_fault(Block& block, std::uint64_t address, Time at) {
+  block.stop = std::min(block.stop, at);
+  if (block.fault_reported) return;
+  block.fault_reported = true;
+  context_.trace.report(at, context_.node, sim::Step::fault_detected, block.command.key);
+  faults_.emplace_back(block.id, Fault{block.command, address / sim::kPageBytes * sim::kPageBytes});
+  context_.loop.at<&SendUnit::report_fault>(std::max(at, context_.now()), fault_port_, *this, block.id);
+}
+
+void SendUnit::report_fault(std::uint64_t id) {
+  const auto at = std::find_if(faults_.begin(), faults_.end(), [id](const auto& f) { return f.first == id; });
+  const Fault fault = at->second;
+  faults_.erase(at);
+  ++counters_.source_faults;
+  client_->source_fault(fault.command, fault.page);
+}
+
+void SendUnit::cells_sent(const interconnect::PacketHeader& header, const sim::TimeSequence& departures) {
+  if (header.block_offset == 0) {
+    context_.trace.report(departures.front(), context_.node, sim::Step::cell_sent, header.key);
+  }
+  buffer_.give(departures);
+  wakeup_.now();
+}
+
+}  // namespace faultline::dma

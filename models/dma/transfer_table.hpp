@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transfers that a node's firmware knows, by id and by channel, and which of them is next to be served.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "models/dma/config.hpp"
+#include "models/sim/trace.hpp"
+
+namespace faultline::dma {
+
+// What a user posts.
+struct Descriptor {
+  std::uint64_t source = 0;
+  std::uint64_t destination = 0;
+  std::uint64_t length = 0;
+  sim::NodeId peer = 0;
+  std::uint32_t peer_pdid = 0;
+  std::uint64_t notify = 0;  // 0: no notification
+  std::uint64_t cookie = 0;
+  std::uint64_t command = 0;
+};
+
+enum class Role {
+  write,  // posted here, this node sends the data
+  read,   // posted here, the peer sends the data
+  serve,  // posted at the peer as a read, this node sends the data
+};
+
+struct Block {
+  enum class State : std::uint8_t { untouched, queued, scheduling, handed, acknowledged };
+  State state = State::untouched;
+  std::uint32_t attempt = 0;
+  std::uint32_t timeouts = 0;  // since the last retransmission request
+};
+
+// Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned transfer
+// touches one page more than that of an aligned one.
+struct Transfer {
+  std::uint64_t id = 0;
+  Role role = Role::write;
+  unsigned channel = 0;
+  std::uint32_t pdid = 0;  // of the process on this node
+  Descriptor descriptor;   // source and destination of the data
+  bool started = false;
+  bool ended = false;      // acknowledged or failed; lives until the notification is written
+  std::vector<Block> blocks;
+  std::uint32_t next_untouched = 0;
+  std::deque<std::uint32_t> again;  // blocks to send again
+  std::uint32_t outstanding = 0;    // blocks scheduled and not acknowledged
+  std::uint32_t acknowledged = 0;
+  std::uint32_t requests = 0;       // read: requests sent
+  std::uint32_t silent = 0;         // read: requests since the server was last heard of
+
+  std::uint32_t block_bytes(std::uint32_t block, std::uint64_t whole) const {
+    return static_cast<std::uint32_t>(std::min(whole, descriptor.length - block * whole));
+  }
+};
+
+class TransferTable {
+ public:
+  TransferTable(const DmaConfig& config, sim::NodeId node);
+
+  // nullptr when the channel holds as many as it may.
+  Transfer* post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor);
+  // A read posted at another node; nullptr when too many are served.
+  Transfer* serve(std::uint64_t id, std::uint32_t pdid, const Descriptor& descriptor);
+  void erase(Transfer& transfer);
+
+  Transfer* posted(std::uint64_t id) const { return find(posted_, id); }
+  Transfer* served(std::uint64_t id) const { return find(served_, id); }
+  // The transfer of this id whose data this node sends. A node may read from itself; then the served one.
+  Transfer* sender(std::uint64_t id) const;
+
+  // Round robin over channels, within a channel the oldest first; nullptr when there is none.
+  Transfer* next_to_start();
+  Transfer* next_with_block();
+
+ private:
+  using Map = std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>>;
+  static Transfer* find(const Map& map, std::uint64_t id);
+  bool has_block(Transfer& transfer) const;
+  template <typename Wanted>
+  Transfer* next(unsigned& last, Wanted wanted);
+
+  const DmaConfig& config_;
+  std::uint64_t last_id_;
+  Map posted_;
+  Map served_;
+  std::vector<std::deque<Transfer*>> channels_;  // the last one is that of served reads
+  unsigned last_started_ = 0;
+  unsigned last_scheduled_ = 0;
+};
+
+}  // namespace faultline::dma

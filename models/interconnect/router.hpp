@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// An input-buffered router with virtual cut-through, and the links that leave it. A cell is a packet
+// of its own: payload and a fixed overhead.
+//
+// Instants at the sockets (train.times) are those of a cell's last byte: at in[0] the NI has the whole
+// cell; at any other input the link has delivered it; at the target of out[0] the NI has received it.
+// Instants in train.freed are those from which the sender may use the slot: across a link the credit's
+// way back (one link latency) is already in them; at port 0 there is none.
+//
+// A cell that arrives by link takes router_latency; then its head may leave while its tail still comes
+// in, but it never leaves faster than it comes. With s the time of a cell on the output,
+//   ready(i) = arrival(i) + router_latency - min(s, time of the cell on the input)
+//   leaves(i) = max(ready(i), leaves(i-1), credit(i)) + s
+//
+// An output serves the inputs that hold a ready cell for it in turn, one cell each. When only one input
+// competes, as many cells of its train as have known credits and start before the next known competitor
+// are committed at once. A competitor that becomes known later must wait for them, although the arbiter
+// would have served it in between: such cells are counted in network.cells_out_of_order (which stays
+// zero with cells_per_train = 1).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <systemc>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+#include <vector>
+
+#include "models/interconnect/packet.hpp"
+#include "models/interconnect/topology.hpp"
+#include "models/sim/context.hpp"
+#include "models/sim/credit_pool.hpp"
+#include "models/sim/parameters.hpp"
+
+namespace faultline::interconnect {
+
+struct RouterConfig {
+  sim::BitRate internal_rate{16'000'000'000};
+  sim::BitRate external_rate{10'000'000'000};
+  sim::BitRate local_rate{19'200'000'000};  // the NI's datapath, in and out of port 0
+  sim::Time link_latency = sim::Time{120'000};
+  sim::Time router_latency = sim::Time{145'000};
+  std::uint64_t overhead = 32;       // bytes of header and footer a cell
+  unsigned buffer_cells = 64;        // slots of each input queue, those of port 0 included
+  unsigned virtual_channels = 2;     // of each link
+  // Slots of the NI's receive queue, that out[0] sends to. Not a parameter of the network: whoever wires
+  // it copies it from the NI's configuration.
+  unsigned local_buffer_cells = 32;
+
+  // Declares every field but local_buffer_cells.
+  void declare(sim::ParameterTable& table);
+  sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const { return rate.time_for(cell_bytes + overhead); }
+};
+
+class Router : public sc_core::sc_module {
+ public:
+  using Out = tlm_utils::simple_initiator_socket_tagged<Router>;
+  using In = tlm_utils::simple_target_socket_tagged<Router>;
+
+  // The router of context.node, with the ports that the topology gives it.
+  Router(sc_core::sc_module_name name, const RouterConfig& config, const sim::Context& context,
+         const Topology& topology);
+
+  // By port. Port 0 is the local NI, whose packets need `destination` and `kind` in the PacketHeader. It
+  // has one injection queue of buffer_cells slots for data and one for everything else; an NI that
+  // keeps a single CreditPool of buffer_cells for both never overfills either. Packets of one source,
+  // destination and queue arrive in order. A destination that does not exist loses the packet, which
+  // is counted in network.undeliverable_cells.
+  sc_core::sc_vector<Out> out;
+  sc_core::sc_vector<In> in;
+
+ private:
+  // A train, or what is left of it, in an input queue.
+  struct Held {
+    tlm::tlm_generic_payload* payload;
+    sim::TimeSequence ready;  // of the cells still here: when their heads may leave
+    std::uint32_t sent;       // cells that have left
+    Route route;
+    sim::Time service;        // of one cell at the output
+  };
+  struct InputQueue {
+    unsigned port;
+    std::uint32_t cells = 0;  // held
+    sim::Time free{0};        // departure of the last cell that was committed
+    sim::SerialServer injection;  // port 0: the NI's datapath into this queue
+    std::deque<Held> trains;
+  };
+  struct Output {
+    sim::BitRate rate;
+    sim::Time latency;
+    std::vector<sim::CreditPool> credits;  // by virtual channel
+    sim::Time free{0};
+    sim::Time decision = sim::kNever;  // instant of the pending event
+    std::size_t served = 0;            // queue that was served last
+    // The last run of several cells: who must have known before it, to be in order.
+    std::size_t run_queue = 0;
+    sim::Time run_last_start{-1};
+    sim::Counter* cells;
+    sim::Counter* bytes;
+    sim::Counter* busy;
+  };
+
+  tlm::tlm_sync_enum on_arrival(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time& delay);
+  tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                    sc_core::sc_time& delay);
+  void add_port(unsigned port, const Topology& topology);
+  std::size_t queue_of(unsigned port, const PacketHeader& header) const;
+  void drop(unsigned port, tlm::tlm_generic_payload& payload);
+  // The instant from which the queue's first cell could start at this output; kNever while unknown.
+  sim::Time eligible_at(const InputQueue& queue, unsigned output) const;
+  void schedule(unsigned output);
+  void decide(std::uint64_t output);
+  // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
+  void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
+  void count_late_cells(std::size_t queue, const Output& from);
+  void send(const Held& train, const sim::TimeSequence& departures, unsigned output);
+  sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
+
+  RouterConfig config_;
+  sim::Context context_;
+  const Topology& topology_;
+  sim::Port event_port_;
+  std::vector<InputQueue> queues_;
+  std::vector<std::size_t> first_queue_;  // by port
+  std::vector<Output> outputs_;
+  sim::Counter& out_of_order_;
+  sim::Counter& undeliverable_;
+};
+
+// Binds both directions of a link, or of each link of a topology.
+void connect(Router& a, unsigned a_port, Router& b, unsigned b_port);
+
+}  // namespace faultline::interconnect

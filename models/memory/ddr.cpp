@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/memory/ddr.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/interconnect/axi.hpp"  // header only: the attributes that the SMMU puts on a train
+
+namespace faultline::memory {
+
+using interconnect::AxiAttributes;
+using sim::ByteRate;
+using sim::Standing;
+using sim::Train;
+
+namespace {
+
+// Of the requests of one instant the CPU's bulk traffic comes last, as all software does.
+constexpr std::uint32_t kBulkRank = UINT32_MAX;
+
+// The frames' mapping cannot be checked for traffic that was not translated.
+std::uint64_t translation_epoch(const tlm::tlm_generic_payload& payload) {
+  const AxiAttributes* attributes = payload.get_extension<AxiAttributes>();
+  return attributes == nullptr ? AxiAttributes::kUntranslated : attributes->translation_epoch;
+}
+
+}  // namespace
+
+void DdrConfig::declare(sim::ParameterTable& table) {
+  const auto group = table.group("ddr");
+  table.add_bytes("size", size, {std::uint64_t{1} << 20, std::uint64_t{64} << 30},
+                  {"memory of one node, from physical address 0 on", "ExaNeSt QFDB: 16 GB a MPSoC", Standing::published});
+  table.add_byte_rate("peak_bandwidth", peak_bandwidth, {ByteRate{100'000'000}, ByteRate{200'000'000'000}},
+                      {"bandwidth of the DRAM bus", "DDR4-2400 x 64 bit", Standing::derived});
+  table.add_fraction("efficiency", efficiency, {0.1, 1.0},
+                     {"share of the peak that traffic can reach", "Manev et al., FPT 2019: 75 % on a ZCU102",
+                      Standing::published});
+  table.add_time("latency", latency, {0ns, 10us},
+                 {"from the end of a cell's turn at the controller to its response",
+                  "assumed: an A53 load takes 145 ns with the core's own path", Standing::assumed});
+}
+
+ByteRate DdrConfig::effective_bandwidth() const {
+  return ByteRate{std::llround(static_cast<double>(peak_bandwidth.bytes_per_second) * efficiency)};
+}
+
+struct DdrController::Inlet {
+  DdrController& owner;
+  int id;
+  sim::Port event_port;
+
+  void first_arrival(std::uint64_t payload) {
+    owner.serve(*this, *reinterpret_cast<tlm::tlm_generic_payload*>(payload));
+  }
+};
+
+DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context)
+    : sc_module(name),
+      config_(config),
+      context_(context),
+      effective_(config.effective_bandwidth()),
+      frames_(config.size),
+      watch_port_(context.loop.new_port()),
+      read_bytes_(context.statistics.counter("memory.read_bytes", "B", "read from DDR by devices")),
+      written_bytes_(context.statistics.counter("memory.written_bytes", "B", "written to DDR by devices")),
+      bulk_bytes_(context.statistics.counter("memory.cpu_bulk_bytes", "B", "zeroed or copied by the CPU")),
+      stale_(context.statistics.counter("memory.stale_accesses", "count",
+                                        "cells read or written through a translation older than the frame's mapping")),
+      address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")),
+      out_of_order_(context.statistics.counter("memory.cells_out_of_order", "count",
+                                               "cells of trains served before a cell that had arrived earlier")) {
+  port.register_nb_transport_fw(this, &DdrController::on_request);
+  port.register_b_transport(this, &DdrController::on_blocking);
+  port.register_transport_dbg(this, &DdrController::on_debug);
+}
+
+DdrController::~DdrController() = default;
+
+void DdrController::end_of_elaboration() {
+  for (unsigned id = 0; id < port.size(); ++id) {
+    inlets_.push_back(std::make_unique<Inlet>(Inlet{*this, static_cast<int>(id), context_.loop.new_port()}));
+  }
+}
+
+tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                             sc_core::sc_time&) {
+  if (phase != tlm::BEGIN_REQ) throw std::logic_error("memory is sent BEGIN_REQ and nothing else");
+  Inlet& inlet = *inlets_[static_cast<std::size_t>(id)];
+  context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
+                                          reinterpret_cast<std::uint64_t>(&payload));
+  return tlm::TLM_ACCEPTED;
+}
+
+void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
+  Train& train = sim::train_of(payload);
+  train.responses = occupy(train, static_cast<std::uint32_t>(inlet.id)).shifted(config_.latency);
+  if (frames_.contains(payload.get_address(), train.bytes())) {
+    count_stale(payload);
+    move_content(payload);
+    if (payload.is_write()) tell_watchers(payload);
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  } else {
+    ++address_errors_;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  }
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  port[inlet.id]->nb_transport_bw(payload, phase, delay);
+}
+
+sim::TimeSequence DdrController::occupy(const Train& train, std::uint32_t rank) {
+  const std::uint64_t before = server_.out_of_order();
+  sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank);
+  out_of_order_ += server_.out_of_order() - before;
+  return moved;
+}
+
+void DdrController::watch(Address frame, sim::Signal& written) {
+  watches_.push_back({frame / sim::kPageBytes, &written});
+}
+
+void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload) {
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (watches_[i].frame != payload.get_address() / sim::kPageBytes) continue;
+    const sim::Time moved = payload.get_extension<Train>()->responses.back() - config_.latency;
+    context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
+  }
+}
+
+void DdrController::notify_watch(std::uint64_t index) { watches_[index].written->notify_all(); }
+
+// A train lies in one page, so in one frame.
+void DdrController::count_stale(const tlm::tlm_generic_payload& payload) {
+  const std::uint64_t epoch = translation_epoch(payload);
+  if (epoch == AxiAttributes::kUntranslated) return;
+  if (frames_.is_stale(payload.get_address(), epoch)) stale_ += payload.get_extension<Train>()->cells();
+}
+
+void DdrController::move_content(tlm::tlm_generic_payload& payload) {
+  Train& train = sim::train_of(payload);
+  if (payload.is_read()) {
+    train.content = frames_.read(payload.get_address(), train.bytes());
+    read_bytes_ += train.bytes();
+  } else {
+    // No content where only timing matters: the bytes then stay as they are.
+    frames_.write(payload.get_address(), train.content);
+    written_bytes_ += train.bytes();
+  }
+}
+
+void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const Train* train = payload.get_extension<Train>();
+  if (train != nullptr && !train->times.empty()) {
+    serve_bulk(payload);
+  } else {
+    access_word(payload);
+  }
+}
+
+void DdrController::serve_bulk(tlm::tlm_generic_payload& payload) {
+  Train& train = sim::train_of(payload);
+  train.responses = occupy(train, kBulkRank);
+  bulk_bytes_ += train.bytes();
+  if (frames_.contains(payload.get_address(), train.bytes())) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  } else {
+    ++address_errors_;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  }
+}
+
+void DdrController::access_word(tlm::tlm_generic_payload& payload) {
+  const Address at = payload.get_address();
+  const std::uint32_t length = payload.get_data_length();
+  if (!frames_.contains(at, length)) {
+    ++address_errors_;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  if (length == 0 || length > 8 || at % sim::kPageBytes + length > sim::kPageBytes) {
+    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    return;
+  }
+  // Simulated memory is little-endian, and so is every host that this runs on.
+  const bool whole_word = length == 8 && at % 8 == 0;
+  std::uint64_t value = 0;
+  if (payload.is_read()) {
+    value = whole_word ? frames_.read_word(at) : frames_.read(at, length).word(0, length);
+    std::memcpy(payload.get_data_ptr(), &value, length);
+  } else {
+    std::memcpy(&value, payload.get_data_ptr(), length);
+    if (whole_word) {
+      frames_.write_word(at, value);
+    } else {
+      frames_.write(at, sim::Content::literal(value, length));
+    }
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+unsigned DdrController::on_debug(int, tlm::tlm_generic_payload& payload) {
+  access_word(payload);
+  return payload.is_response_ok() ? payload.get_data_length() : 0;
+}
+
+}  // namespace faultline::memory

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The DDR controller of a node and the memory behind it: one first-come server at the effective
+// bandwidth, then a latency, for everybody who reads or writes memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/multi_passthrough_target_socket.h>
+#include <vector>
+
+#include "models/memory/frame_store.hpp"
+#include "models/memory/train_server.hpp"
+#include "models/sim/context.hpp"
+#include "models/sim/parameters.hpp"
+#include "models/sim/task.hpp"
+
+namespace faultline::memory {
+
+using namespace std::chrono_literals;
+
+struct DdrConfig {
+  std::uint64_t size = std::uint64_t{16} << 30;
+  sim::ByteRate peak_bandwidth{19'200'000'000};
+  double efficiency = 0.75;
+  sim::Time latency = 100ns;
+
+  void declare(sim::ParameterTable& table);
+  // peak_bandwidth * efficiency in whole bytes per second.
+  sim::ByteRate effective_bandwidth() const;
+};
+
+class DdrController : public sc_core::sc_module {
+ public:
+  // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first.
+  //   nb_transport  data path: BEGIN_REQ, answered by BEGIN_RESP as soon as the first cell has arrived.
+  //                 Out of range: TLM_ADDRESS_ERROR_RESPONSE at the same instants.
+  //   b_transport   with a Train whose times are not empty: bulk traffic of the CPU, timing only. Responses
+  //                 are the instants at which the controller has moved each cell, without the latency,
+  //                 which caches and write buffers hide. Else: up to 8 bytes inside a page, without time.
+  //   transport_dbg up to 8 bytes, without time.
+  tlm_utils::multi_passthrough_target_socket<DdrController> port{"port"};
+
+  DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context);
+  ~DdrController() override;
+
+  const DdrConfig& config() const { return config_; }
+  // For the operating system's model, which is what decides about frames.
+  FrameStore& frames() { return frames_; }
+  // Notifies the signal whenever a device has written the frame: what lets a polling program be simulated
+  // without its loads. Both must outlive the simulation.
+  void watch(Address frame, sim::Signal& written);
+  // How long the controller is busy with one cell.
+  sim::Time service(std::uint32_t cell_bytes) const { return effective_.time_for(cell_bytes); }
+
+ private:
+  struct Inlet;  // one initiator
+
+  void end_of_elaboration() override;
+  tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                sc_core::sc_time& delay);
+  void on_blocking(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned on_debug(int id, tlm::tlm_generic_payload& payload);
+  void serve(Inlet& inlet, tlm::tlm_generic_payload& payload);
+  void serve_bulk(tlm::tlm_generic_payload& payload);
+  // The instants at which the controller has moved the train's cells.
+  sim::TimeSequence occupy(const sim::Train& train, std::uint32_t rank);
+  void move_content(tlm::tlm_generic_payload& payload);
+  void tell_watchers(const tlm::tlm_generic_payload& payload);
+  void notify_watch(std::uint64_t index);
+  void access_word(tlm::tlm_generic_payload& payload);
+  void count_stale(const tlm::tlm_generic_payload& payload);
+
+  DdrConfig config_;
+  const sim::Context& context_;
+  sim::ByteRate effective_;
+  FrameStore frames_;
+  TrainServer server_;
+  std::vector<std::unique_ptr<Inlet>> inlets_;
+  struct Watch {
+    Address frame;  // its number
+    sim::Signal* written;
+  };
+  std::vector<Watch> watches_;
+  sim::Port watch_port_;
+  sim::Counter& read_bytes_;
+  sim::Counter& written_bytes_;
+  sim::Counter& bulk_bytes_;
+  sim::Counter& stale_;
+  sim::Counter& address_errors_;
+  sim::Counter& out_of_order_;
+};
+
+}  // namespace faultline::memory

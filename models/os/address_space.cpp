@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/address_space.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace faultline::os {
+namespace {
+
+constexpr VirtualAddress kLowestMapping = VirtualAddress{1} << 30;
+
+constexpr std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) & ~(alignment - 1);
+}
+
+std::size_t index_of(VirtualAddress va) { return va % kHugePage / kPage; }
+
+}  // namespace
+
+const Vma* AddressSpace::find(VirtualAddress va) const {
+  auto next = vmas_.upper_bound(va);
+  if (next == vmas_.begin()) return nullptr;
+  const Vma& vma = std::prev(next)->second;
+  return va < vma.end ? &vma : nullptr;
+}
+
+bool AddressSpace::covered(VirtualAddress begin, VirtualAddress end, bool writable) const {
+  while (begin < end) {
+    const Vma* vma = find(begin);
+    if (vma == nullptr || (writable && !vma->writable)) return false;
+    begin = vma->end;
+  }
+  return true;
+}
+
+std::optional<VirtualAddress> AddressSpace::find_gap(std::uint64_t bytes, std::uint64_t alignment) const {
+  const VirtualAddress top = VirtualAddress{1} << va_bits_;
+  if (bytes > top) return {};
+  VirtualAddress at = align_up(kLowestMapping, alignment);
+  for (const auto& [begin, vma] : vmas_) {
+    if (at < begin && bytes <= begin - at) break;
+    at = std::max(at, align_up(vma.end, alignment));
+  }
+  if (at > top || bytes > top - at) return {};
+  return at;
+}
+
+void AddressSpace::insert(Vma vma) {
+  if (vma.locked) locked_bytes_ += vma.bytes();
+  vmas_.emplace(vma.begin, vma);
+  merge_around(vma.begin, vma.end);
+}
+
+void AddressSpace::erase(VirtualAddress begin, VirtualAddress end) {
+  locked_bytes_ -= locked_bytes(begin, end);
+  cut_at(begin);
+  cut_at(end);
+  vmas_.erase(vmas_.lower_bound(begin), vmas_.lower_bound(end));
+}
+
+void AddressSpace::set_locked(VirtualAddress begin, VirtualAddress end, bool locked) {
+  locked_bytes_ -= locked_bytes(begin, end);
+  change(begin, end, [locked](Vma& vma) { vma.locked = locked; });
+  locked_bytes_ += locked_bytes(begin, end);
+}
+
+void AddressSpace::set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvice advice) {
+  change(begin, end, [advice](Vma& vma) { vma.advice = advice; });
+}
+
+std::uint64_t AddressSpace::mapped_bytes(VirtualAddress begin, VirtualAddress end) const {
+  return sum(begin, end, [](const Vma&) { return true; });
+}
+
+std::uint64_t AddressSpace::locked_bytes(VirtualAddress begin, VirtualAddress end) const {
+  return sum(begin, end, [](const Vma& vma) { return vma.locked; });
+}
+
+template <typename Which>
+std::uint64_t AddressSpace::sum(VirtualAddress begin, VirtualAddress end, Which which) const {
+  std::uint64_t bytes = 0;
+  auto vma = vmas_.upper_bound(begin);
+  if (vma != vmas_.begin()) --vma;
+  for (; vma != vmas_.end() && vma->first < end; ++vma) {
+    const VirtualAddress from = std::max(begin, vma->second.begin);
+    const VirtualAddress to = std::min(end, vma->second.end);
+    if (from < to && which(vma->second)) bytes += to - from;
+  }
+  return bytes;
+}
+
+template <typename Change>
+void AddressSpace::change(VirtualAddress begin, VirtualAddress end, Change apply) {
+  cut_at(begin);
+  cut_at(end);
+  for (auto vma = vmas_.lower_bound(begin); vma != vmas_.end() && vma->first < end; ++vma) apply(vma->second);
+  merge_around(begin, end);
+}
+
+void AddressSpace::cut_at(VirtualAddress va) {
+  const Vma* found = find(va);
+  if (found == nullptr || found->begin == va) return;
+  Vma upper = *found;
+  vmas_.at(found->begin).end = va;
+  upper.begin = va;
+  vmas_.emplace(va, upper);
+}
+
+void AddressSpace::merge_around(VirtualAddress begin, VirtualAddress end) {
+  auto vma = vmas_.lower_bound(begin);
+  if (vma != vmas_.begin()) --vma;
+  while (vma != vmas_.end() && vma->first <= end) {
+    const auto next = std::next(vma);
+    if (next == vmas_.end()) break;
+    if (vma->second.end == next->second.begin && vma->second.alike(next->second)) {
+      vma->second.end = next->second.end;
+      vmas_.erase(next);
+    } else {
+      vma = next;
+    }
+  }
+}
+
+const HugeRange* AddressSpace::range(VirtualAddress va) const {
+  const auto found = ranges_.find(va / kHugePage);
+  return found == ranges_.end() ? nullptr : found->second.get();
+}
+
+const PageState* AddressSpace::page(VirtualAddress va) const {
+  const HugeRange* in = range(va);
+  if (in == nullptr || !in->pages[index_of(va)].present) return nullptr;
+  return &in->pages[index_of(va)];
+}
+
+PageState* AddressSpace::page(VirtualAddress va) {
+  const auto found = ranges_.find(va / kHugePage);
+  if (found == ranges_.end()) return nullptr;
+  PageState& state = found->second->pages[index_of(va)];
+  return state.present ? &state : nullptr;
+}
+
+bool AddressSpace::is_huge(VirtualAddress va) const {
+  const HugeRange* in = range(va);
+  return in != nullptr && in->huge;
+}
+
+bool AddressSpace::huge_range_empty(VirtualAddress va) const { return range(va) == nullptr; }
+
+void AddressSpace::page_mapped(VirtualAddress va, Address frame, PageSize size, bool writable) {
+  auto& in = ranges_[va / kHugePage];
+  if (!in) in = std::make_unique<HugeRange>();
+  const auto pages = static_cast<unsigned>(bytes_of(size) / kPage);
+  for (unsigned i = 0; i < pages; ++i) {
+    in->pages[index_of(va) + i] = PageState{.frame = frame + i * kPage, .present = true, .writable = writable};
+  }
+  in->huge = size == PageSize::huge;
+  in->present += pages;
+  resident_pages_ += pages;
+}
+
+void AddressSpace::page_unmapped(VirtualAddress va) {
+  const auto found = ranges_.find(va / kHugePage);
+  HugeRange& in = *found->second;
+  const unsigned pages = in.huge ? kPagesPerHuge : 1;
+  resident_pages_ -= pages;
+  in.present -= pages;
+  in.pages[index_of(va)] = {};
+  if (in.present == 0) ranges_.erase(found);
+}
+
+void AddressSpace::huge_split(VirtualAddress va) { ranges_.at(va / kHugePage)->huge = false; }
+
+std::optional<VirtualAddress> AddressSpace::next_present(VirtualAddress va, VirtualAddress end) const {
+  auto in = ranges_.lower_bound(va / kHugePage);
+  for (; in != ranges_.end() && in->first * kHugePage < end; ++in) {
+    const VirtualAddress base = in->first * kHugePage;
+    for (std::size_t i = va > base ? index_of(va) : 0; i < kPagesPerHuge; ++i) {
+      if (base + i * kPage >= end) return {};
+      if (in->second->pages[i].present) return base + i * kPage;
+    }
+  }
+  return {};
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/error.hpp"
+
+namespace faultline::os {
+
+std::string_view to_string(Error error) {
+  switch (error) {
+    case Error::none: return "none";
+    case Error::no_memory: return "no memory";
+    case Error::bad_address: return "bad address";
+    case Error::invalid: return "invalid argument";
+    case Error::limit: return "memory lock limit exceeded";
+    case Error::again: return "resource in use";
+  }
+  return "unknown";
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel half of a DMA page fault: interrupt handler, tasklet that drains the engine's fault FIFO,
+// netlink messages to the process that owns the page. The other half is rdma::FaultThread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "models/cpu/interrupt_controller.hpp"
+#include "models/os/smmu_driver.hpp"
+#include "models/sim/trace.hpp"
+
+namespace faultline::os {
+
+// What a process is told about one fault.
+struct FaultRecord {
+  std::uint64_t page = 0;   // page-aligned virtual address
+  bool write = false;       // the device wanted to write it: the fault is at a transfer's destination
+  bool stalled = false;     // the access waits in the SMMU for RESUME of `bank`; key and peer are unknown
+  unsigned bank = 0;
+  sim::NodeId peer = 0;     // node whose firmware sends the block again
+  sim::BlockKey key;
+};
+
+// The netlink socket of one process.
+class FaultSocket {
+ public:
+  FaultSocket(const KernelConfig& config, cpu::Cpu& cpu, sim::EventLoop& loop)
+      : config_(config), cpu_(cpu), arrived_(loop) {}
+
+  // recvmsg(): blocks until there are records, then gives all of them.
+  sim::Task<std::vector<FaultRecord>> receive(cpu::Execution& thread);
+  void deliver(std::vector<FaultRecord> records);
+
+ private:
+  const KernelConfig& config_;
+  cpu::Cpu& cpu_;
+  sim::Signal arrived_;
+  std::vector<FaultRecord> waiting_;
+};
+
+class FaultService {
+ public:
+  // `engine_base`: bus address of the privileged page of the DMA engine. Connects the interrupt.
+  FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,
+               cpu::InterruptController& interrupts, unsigned line, SmmuDriver& driver, std::uint64_t engine_base);
+
+  // The socket on which the process is told about its faults; lives as long as the service.
+  FaultSocket& open(std::uint32_t pdid);
+  // System call of the fault thread: lets stalled transactions of the bank go. Terminated ones become
+  // records of the engine, so the tasklet looks at its FIFO again.
+  sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
+
+ private:
+  sim::Task<void> handle();
+  sim::Task<void> drain();
+  sim::Task<void> read_fifo(std::map<std::uint32_t, std::vector<FaultRecord>>& by_process);
+
+  const KernelConfig config_;
+  sim::Context context_;
+  cpu::Cpu& cpu_;
+  SmmuDriver& driver_;
+  std::uint64_t engine_;
+  std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
+  std::vector<BankFault> stalled_;
+  sim::Time handler_entered_{0};
+  sim::Time handler_done_{0};
+  cpu::Tasklet tasklet_;
+  sim::Counter& records_;
+  sim::Counter& messages_;
+};
+
+}  // namespace faultline::os

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs and settings of the kernel's fault path: SMMU driver, tasklet, netlink.
+#pragma once
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/time.hpp"
+
+namespace faultline::os {
+
+using namespace std::chrono_literals;
+
+// How the SMMU learns that a translation is gone.
+enum class TlbMaintenance {
+  dvm,   // broadcast TLBI: sCR0.PTM = 0, ASIDs shared with the CPU
+  mmio,  // a TLBIVA write a page (or one TLBIASID) by the driver, then TLBSYNC
+};
+
+struct KernelConfig {
+  sim::Time handler_body = 840ns;
+  sim::Time netlink_send = 3us;
+  sim::Time netlink_receive = 5500ns;
+  sim::Time resume_call = 500ns;
+  bool hupcf = true;
+  TlbMaintenance tlb_maintenance = TlbMaintenance::mmio;
+  unsigned tlbi_page_limit = 512;
+
+  void declare(sim::ParameterTable& table);
+};
+
+}  // namespace faultline::os

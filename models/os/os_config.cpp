@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/os_config.hpp"
+
+namespace faultline::os {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::ParameterTable;
+using sim::Standing;
+using sim::Time;
+
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr std::uint64_t kLargestMemory = 1024 * kGiB;
+
+void declare_faults(OsConfig& c, ParameterTable& table) {
+  table.add_time("syscall", c.syscall, {370ns, 600ns},
+                 {"entering and leaving the kernel by a system call", "TI AM62Px lmbench, Cortex-A53: 0.45 us",
+                  Standing::published});
+  table.add_time("resident_touch", c.resident_touch, {0ns, 200ns},
+                 {"user access to a present page: one load from DDR", "assumed: 110 to 200 ns on Zynq UltraScale+",
+                  Standing::assumed});
+  table.add_time("anon_minor_fault", c.anon_minor_fault, {1us, 3500ns},
+                 {"demand-zero fault of a 4 KiB page: trap, VMA walk, allocation, mapping; without the zeroing",
+                  "from TI AM62Px lmbench lat_pagefault (0.47 to 1.7 us, nothing allocated)", Standing::derived});
+  table.add_time("fault_no_alloc", c.fault_no_alloc, {470ns, 1700ns},
+                 {"fault that allocates nothing, because the page is there by now or no VMA is: trap and VMA walk",
+                  "TI AM62x lmbench lat_pagefault, 0.47 to 1.7 us", Standing::derived});
+  table.add_byte_rate("zero_bandwidth", c.zero_bandwidth, {{1'700'000'000}, {8'200'000'000}},
+                      {"rate at which a core clears new pages while DDR is free",
+                       "TI AM62Px lmbench bzero: 7.4 GB/s alone, less beside other traffic", Standing::derived});
+  table.add_time("thp_alloc", c.thp_alloc, {2us, 200us},
+                 {"demand-zero fault of a 2 MiB page, in place of anon_minor_fault; without the zeroing",
+                  "assumed; 198 us were measured on x86 when memory had to be reclaimed first", Standing::assumed});
+}
+
+void declare_pins(OsConfig& c, ParameterTable& table) {
+  table.add_time("gup_per_page", c.gup_per_page, {150ns, 450ns},
+                 {"get_user_pages, pin or populate: each page on top of its fault, if it had one",
+                  "Linux gup_test on a server (62 ns), scaled to a Cortex-A53", Standing::derived});
+  table.add_time("gup_per_huge_page", c.gup_per_huge_page, {3us, 18us},
+                 {"the most that get_user_pages spends on the pages of one 2 MiB page",
+                  "Linux gup_test on a server (1.2 to 3.5 us), scaled to a Cortex-A53", Standing::derived});
+  table.add_time("pin_fixed", c.pin_fixed, {1us, 5us},
+                 {"fixed part of pinning a buffer, system call included", "assumed", Standing::assumed});
+  table.add_time("unpin_per_page", c.unpin_per_page, {40ns, 400ns},
+                 {"releasing one pinned page (the call itself costs os.syscall)",
+                  "Linux gup_test on a server (15 ns), scaled to a Cortex-A53; an estimate for ExaNeSt says 200 ns",
+                  Standing::derived});
+  table.add_time("unpin_per_huge_page", c.unpin_per_huge_page, {2us, 40us},
+                 {"the most that unpinning spends on the pages of one 2 MiB page",
+                  "Linux gup_test on a server (2.7 us), scaled to a Cortex-A53", Standing::derived});
+  table.add_time("mlock_fixed", c.mlock_fixed, {1us, 5us},
+                 {"fixed part of mlock and munlock, system call included", "assumed", Standing::assumed});
+  table.add_time("mlock_per_page", c.mlock_per_page, {150ns, 800ns},
+                 {"mlock: each page (4 KiB or 2 MiB) on top of its fault, if it had one", "assumed",
+                  Standing::assumed});
+  table.add_time("munlock_per_page", c.munlock_per_page, {100ns, 600ns},
+                 {"munlock: each present page (4 KiB or 2 MiB)", "assumed", Standing::assumed});
+  table.add_time("private_map_per_page", c.private_map_per_page, {20ns, 500ns},
+                 {"writing or clearing one descriptor of a private device table", "assumed", Standing::assumed});
+}
+
+void declare_mappings(OsConfig& c, ParameterTable& table) {
+  table.add_time("mmap_fixed", c.mmap_fixed, {1500ns, 10us},
+                 {"one mmap call, system call included, pages excluded", "assumed; TI lmbench lat_mmap agrees",
+                  Standing::assumed});
+  table.add_time("munmap_fixed", c.munmap_fixed, {1500ns, 10us},
+                 {"one munmap call, system call included, TLB invalidation excluded",
+                  "assumed; TI lmbench lat_mmap agrees", Standing::assumed});
+  table.add_time("cpu_tlbi_page", c.cpu_tlbi_page, {200ns, 1us},
+                 {"broadcast TLB invalidation of one page, or of a whole address space, waited for",
+                  "Linux arm64 mprotect timing with and without the flush (0.35 us)", Standing::derived});
+  table.add_count("tlbi_page_limit", c.tlbi_page_limit, {1u, 100'000u},
+                  {"from this many pages on the whole address space is invalidated at once",
+                   "Linux arm64 flush_tlb_range, MAX_TLBI_OPS", Standing::published});
+}
+
+void declare_policy(OsConfig& c, ParameterTable& table) {
+  table.add_choice("thp", c.thp, {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
+                   {"transparent huge pages on first touch", "Xilinx zynqmp defconfig", Standing::published});
+  table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
+                   {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",
+                    "older Xilinx kernels 39, recent ones 48", Standing::assumed});
+  table.add_bytes("rlimit_memlock", c.rlimit_memlock, {0, kUnlimited},
+                  {"RLIMIT_MEMLOCK of every process, for its locked bytes and again for its pinned bytes; "
+                   "1073741824 GiB stands for unlimited",
+                   "Linux since 5.16; 64 KiB before", Standing::published});
+  table.add_bytes("kernel_reserved", c.kernel_reserved, {0, kLargestMemory},
+                  {"physical memory at the low end that the kernel keeps for itself", "assumed", Standing::assumed});
+  table.add_bytes("user_memory", c.user_memory, {0, kUnlimited},
+                  {"physical memory for processes and page tables, where that is less than the rest", "",
+                   Standing::setting});
+}
+
+}  // namespace
+
+void OsConfig::declare(ParameterTable& table) {
+  const auto group = table.group("os");
+  declare_faults(*this, table);
+  declare_pins(*this, table);
+  declare_mappings(*this, table);
+  declare_policy(*this, table);
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the Linux-like kernel of a node costs and how it is set up.
+#pragma once
+
+#include <cstdint>
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/time.hpp"
+
+namespace faultline::os {
+
+enum class ThpMode : std::uint8_t { always, madvise, never };  // transparent_hugepage/enabled
+enum class VaBits : std::uint8_t { bits39 = 39, bits48 = 48 };
+
+// Above every memory that can be configured; stands for RLIM_INFINITY.
+inline constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
+
+struct OsConfig {
+  // Costs on a Cortex-A53 at about 1.2 GHz; the core that runs the caller is busy for them.
+  sim::Time syscall{500'000};
+  sim::Time resident_touch{145'000};
+  sim::Time anon_minor_fault{1'700'000};
+  sim::Time fault_no_alloc{1'200'000};
+  sim::ByteRate zero_bandwidth{6'000'000'000};
+  sim::Time thp_alloc{5'000'000};
+  sim::Time gup_per_page{300'000};
+  sim::Time gup_per_huge_page{6'000'000};
+  sim::Time pin_fixed{2'000'000};
+  sim::Time unpin_per_page{80'000};
+  sim::Time unpin_per_huge_page{14'000'000};
+  sim::Time mlock_fixed{2'000'000};
+  sim::Time mlock_per_page{350'000};
+  sim::Time munlock_per_page{300'000};
+  sim::Time mmap_fixed{3'000'000};
+  sim::Time munmap_fixed{4'000'000};
+  sim::Time cpu_tlbi_page{400'000};
+  unsigned tlbi_page_limit = 512;
+  sim::Time private_map_per_page{100'000};
+
+  // Policy.
+  ThpMode thp = ThpMode::madvise;
+  VaBits va_bits = VaBits::bits39;
+  std::uint64_t rlimit_memlock = std::uint64_t{8} << 20;
+  std::uint64_t kernel_reserved = std::uint64_t{256} << 20;
+  std::uint64_t user_memory = kUnlimited;
+
+  void declare(sim::ParameterTable& table);  // under "os."
+};
+
+}  // namespace faultline::os

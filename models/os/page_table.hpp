@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// AArch64 stage-1 translation tables, 4 KiB granule, whose descriptors live in simulated memory: the
+// very words that the SMMU's walker fetches. Takes no simulated time; os::Vm charges it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "models/memory/frame_store.hpp"
+#include "models/os/error.hpp"
+#include "models/os/frame_allocator.hpp"
+
+namespace faultline::os {
+
+using VirtualAddress = std::uint64_t;
+
+enum class PageSize : std::uint8_t { small, huge };  // 4 KiB page descriptor, 2 MiB block descriptor
+constexpr std::uint64_t bytes_of(PageSize size) { return size == PageSize::small ? kPage : kHugePage; }
+
+// The bits of a VMSAv8-64 stage-1 descriptor (Arm ARM DDI 0487, D8.3).
+namespace descriptor {
+inline constexpr std::uint64_t kValid = 1;
+inline constexpr std::uint64_t kTableOrPage = 2;  // bit 1: table (levels 0 to 2) or page (level 3); clear: block
+inline constexpr std::uint64_t kAttributeIndexNormal = 0;     // bits 4:2, MAIR entry 0: normal write-back memory
+inline constexpr std::uint64_t kUser = std::uint64_t{1} << 6;      // AP[1]
+inline constexpr std::uint64_t kReadOnly = std::uint64_t{1} << 7;  // AP[2]
+inline constexpr std::uint64_t kInnerShareable = std::uint64_t{3} << 8;
+inline constexpr std::uint64_t kAccessFlag = std::uint64_t{1} << 10;
+inline constexpr std::uint64_t kNotGlobal = std::uint64_t{1} << 11;  // tagged with the ASID
+inline constexpr std::uint64_t kPrivilegedExecuteNever = std::uint64_t{1} << 53;
+inline constexpr std::uint64_t kUserExecuteNever = std::uint64_t{1} << 54;
+inline constexpr std::uint64_t kAddressMask = 0x0000'FFFF'FFFF'F000;
+}  // namespace descriptor
+
+struct Mapping {
+  Address frame;  // of the 4 KiB or 2 MiB page
+  PageSize size;
+  bool writable;
+  bool accessed;  // the access flag
+};
+
+class PageTable {
+ public:
+  // va_bits: 39 (walk starts at level 1) or 48 (level 0). Empty when there is no frame for the root.
+  static std::unique_ptr<PageTable> create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits);
+  ~PageTable();
+  PageTable(const PageTable&) = delete;
+  PageTable& operator=(const PageTable&) = delete;
+
+  // Physical address of the first table: TTBR0's BADDR.
+  Address root() const { return root_; }
+  unsigned va_bits() const { return va_bits_; }
+  bool in_range(VirtualAddress va) const { return va >> va_bits_ == 0; }
+
+  // Maps one page of user memory, access flag set, never executable. va and frame are aligned to the
+  // size and nothing is mapped there. no_memory (then nothing has changed): no frame for a table.
+  Error map(VirtualAddress va, Address frame, PageSize size, bool writable);
+  // Removes the leaf that covers va; empty when there is none. Tables that become empty are retired, not
+  // freed: a walker may still hold them in its walk cache until the TLB invalidation is complete.
+  std::optional<Mapping> unmap(VirtualAddress va);
+  // Changes the leaf that covers va; false when there is none.
+  bool protect(VirtualAddress va, bool writable);
+  bool set_accessed(VirtualAddress va, bool accessed);
+  // Replaces the block that covers va by 512 page descriptors of the same frames. no_memory: unchanged.
+  Error split(VirtualAddress va);
+
+  std::optional<Mapping> walk(VirtualAddress va) const;
+  // Physical address that va translates to.
+  std::optional<Address> translate(VirtualAddress va) const;
+
+  // The tables retired since the last call, to be freed when no walker can hold them.
+  std::vector<Address> take_retired() { return std::exchange(retired_, {}); }
+  void free_tables(const std::vector<Address>& retired);
+  // In use, the root included.
+  std::uint64_t tables() const { return live_entries_.size(); }
+
+ private:
+  struct Path;
+  PageTable(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits, Address root);
+  unsigned first_level() const { return va_bits_ > 39 ? 0 : 1; }
+  static Address entry_address(Address table, VirtualAddress va, unsigned level);
+  static Mapping describe(const Path& path);
+  void adopt_table(Address frame);
+  Path find(VirtualAddress va) const;
+  bool change_leaf(VirtualAddress va, std::uint64_t clear, std::uint64_t set);
+  void set_entry(Address table, Address entry, std::uint64_t value);
+  void clear_entry(Address table, Address entry);
+  void stamp(Address frame, PageSize size);
+
+  memory::FrameStore& store_;
+  FrameAllocator& frames_;
+  unsigned va_bits_;
+  Address root_;
+  std::unordered_map<Address, unsigned> live_entries_;  // of each table, how many entries are valid
+  std::vector<Address> retired_;
+};
+
+}  // namespace faultline::os

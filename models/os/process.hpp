@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "models/os/address_space.hpp"
+#include "models/os/mmap_lock.hpp"
+#include "models/os/page_table.hpp"
+
+namespace faultline::os {
+
+class Process;
+
+// A device table of a process that holds only pinned frames (what verbs registration and VFIO build).
+// Always 4 KiB descriptors. Filled and emptied by os::Vm.
+class PrivateTable {
+ public:
+  PrivateTable(Process& process, std::unique_ptr<PageTable> table) : process_(process), table_(std::move(table)) {}
+  Process& process() const { return process_; }
+  const PageTable& table() const { return *table_; }
+  Address root() const { return table_->root(); }
+
+ private:
+  friend class Vm;
+  Process& process_;
+  std::unique_ptr<PageTable> table_;
+  std::set<std::uint64_t> pins_;  // mapped here
+  // Overlapping pins share a descriptor: how many pins each mapped page serves.
+  std::unordered_map<VirtualAddress, unsigned> users_;
+};
+
+class Process {
+ public:
+  Process(sim::EventLoop& loop, std::uint16_t id, std::string name, std::unique_ptr<PageTable> table, unsigned va_bits)
+      : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop) {}
+
+  // ASID of its translations and PDID of its transfers, from 1 on.
+  std::uint16_t id() const { return id_; }
+  const std::string& name() const { return name_; }
+  const PageTable& page_table() const { return *table_; }
+  const AddressSpace& space() const { return space_; }
+
+ private:
+  friend class Vm;
+  std::uint16_t id_;
+  std::string name_;
+  std::unique_ptr<PageTable> table_;
+  AddressSpace space_;
+  MmapLock lock_;
+  std::vector<std::unique_ptr<PrivateTable>> private_tables_;
+};
+
+}  // namespace faultline::os

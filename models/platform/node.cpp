@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/platform/node.hpp"
+
+namespace faultline::platform {
+namespace {
+
+// The parts know of their neighbours' buffers only what they are told here.
+dma::DmaConfig with_neighbours(const Machine& machine) {
+  dma::DmaConfig config = machine.dma;
+  config.neighbours.outstanding_reads = machine.axi.outstanding_reads;
+  config.neighbours.outstanding_writes = machine.axi.outstanding_writes;
+  config.neighbours.router_cells = machine.router.buffer_cells;
+  config.neighbours.cell_overhead = static_cast<unsigned>(machine.router.overhead);
+  return config;
+}
+
+interconnect::RouterConfig with_receive_buffer(const Machine& machine) {
+  interconnect::RouterConfig config = machine.router;
+  config.local_buffer_cells = machine.dma.receive_buffer;
+  return config;
+}
+
+}  // namespace
+
+Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
+           sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed)
+    : sc_module(name),
+      loop("loop"),
+      context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
+      ddr("ddr", machine.ddr, context),
+      smmu("smmu", machine.smmu, context, ddr.frames()),
+      hpc("hpc", machine.axi, context),
+      engine("engine", with_neighbours(machine), context),
+      router("router", with_receive_buffer(machine), context, topology),
+      bus("bus", context),
+      cpu("cpu", machine.cpu, context),
+      interrupts("interrupts", cpu, context),
+      vm(machine.os, context, ddr.frames(), cpu),
+      smmu_driver(machine.kernel, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
+                  &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->())),
+      faults(machine.kernel, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver,
+             kEngineBase + dma::reg::kChannelStride * machine.dma.channels) {
+  engine.reads.bind(hpc.reads);
+  engine.writes.bind(hpc.writes);
+  hpc.out.bind(smmu.upstream[0]);
+  smmu.downstream.bind(ddr.port);
+  smmu.walker.bind(ddr.port);
+  cpu.memory.bind(ddr.port);
+
+  engine.net_out.bind(router.in[interconnect::kLocalPort]);
+  router.out[interconnect::kLocalPort].bind(engine.net_in);
+
+  cpu.mmio.bind(bus.cpu);
+  bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);
+  bus.map(kEngineBase, engine.register_bytes(), "engine").bind(engine.registers);
+  smmu.connect_interrupt(*interrupts.lines.operator->());
+
+  vm.add_invalidator(smmu_driver);
+}
+
+}  // namespace faultline::platform

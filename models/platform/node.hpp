@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// One MPSoC: its parts, wired, and the kernel that runs on it.
+//
+//   cores --mmio--> bus --> SMMU registers, DMA engine registers
+//   DMA engine --reads, writes--> HPC port --> SMMU (TBU 0) --> DDR <-- walker, cores
+//   DMA engine --net_out, net_in--> router --> other nodes
+//   SMMU --line--> interrupt controller --> cores
+#pragma once
+
+#include "models/cpu/cpu.hpp"
+#include "models/cpu/interrupt_controller.hpp"
+#include "models/dma/engine.hpp"
+#include "models/interconnect/axi_port.hpp"
+#include "models/interconnect/mmio_bus.hpp"
+#include "models/interconnect/router.hpp"
+#include "models/memory/ddr.hpp"
+#include "models/os/fault_service.hpp"
+#include "models/os/smmu_driver.hpp"
+#include "models/os/vm.hpp"
+#include "models/platform/machine.hpp"
+#include "models/sim/context.hpp"
+#include "models/smmu/smmu.hpp"
+
+namespace faultline::platform {
+
+// Where the cores see the devices: the SMMU as in UG1085's address map, the engine at the start of the
+// programmable logic's window on M_AXI_HPM0_FPD.
+inline constexpr std::uint64_t kSmmuBase = 0xfd80'0000;
+inline constexpr std::uint64_t kEngineBase = 0xa000'0000;
+
+class Node : public sc_core::sc_module {
+ public:
+  Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
+       sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed);
+
+  sim::NodeId id() const { return context.node; }
+
+  sim::Statistics statistics;
+  sim::EventLoop loop;
+  sim::Context context;
+
+  memory::DdrController ddr;
+  smmu::Smmu smmu;
+  interconnect::AxiPort hpc;
+  dma::Engine engine;
+  interconnect::Router router;
+  interconnect::MmioBus bus;
+  cpu::Cpu cpu;
+  cpu::InterruptController interrupts;
+
+  os::Vm vm;
+  os::SmmuDriver smmu_driver;
+  os::FaultService faults;
+};
+
+}  // namespace faultline::platform

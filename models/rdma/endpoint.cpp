@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rdma/endpoint.hpp"
+
+#include <fmt/format.h>
+
+#include "models/dma/registers.hpp"
+#include "models/sim/failure.hpp"
+#include "models/sim/units.hpp"
+
+namespace faultline::rdma {
+
+namespace reg = dma::reg;
+using os::Error;
+using sim::RunFailure;
+
+namespace {
+
+[[noreturn]] void no_memory(sim::NodeId node, std::string_view for_what) {
+  throw RunFailure(fmt::format("node {} has no memory left for {}", node, for_what),
+                   {"ddr.size", "os.user_memory", "workload.size"});
+}
+
+}  // namespace
+
+os::Process& Endpoint::new_process(Host& host, const std::string& name) {
+  os::Process* process = host.vm.create_process(name);
+  if (process == nullptr) no_memory(host.context.node, "the page table of a process");
+  return *process;
+}
+
+Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name,
+                   unsigned channel, OnFault on_fault)
+    : strategy_(strategy), host_(host), process_(new_process(host_, name)), thread_(host.cpu.new_thread(name)) {
+  std::uint64_t table_root = process_.page_table().root();
+  if (strategy_.translate == Translate::pinned) {
+    const os::Result<os::PrivateTable*> table = host_.vm.create_private_table(process_);
+    if (!table.ok()) no_memory(host_.context.node, "a private table");
+    private_table_ = table.value;
+    table_root = private_table_->root();
+  }
+  if (host_.smmu_driver.attach(process_, table_root, on_fault == OnFault::stall) != Error::none) {
+    throw RunFailure(fmt::format("node {} has no context bank left for process '{}'", host_.context.node, name),
+                     {"smmu.context_banks"});
+  }
+  if (channel >= host_.channels) {
+    throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", host_.context.node, name),
+                     {"dma.channels"});
+  }
+  library_ = std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process_, host_.ddr,
+                                       host_.engine_base, channel);
+  set_up_channel(channel);
+  fault_thread_ = std::make_unique<FaultThread>(strategy_, host_.context, host_.cpu, host_.vm, host_.faults, *library_);
+}
+
+void Endpoint::set_up_channel(unsigned channel) {
+  const std::uint64_t privileged = host_.engine_base + reg::kChannelStride * host_.channels;
+  host_.cpu.mmio_set_up(privileged + reg::kChannelSelect, channel);
+  host_.cpu.mmio_set_up(privileged + reg::kChannelPdid, process_.id());
+  host_.cpu.mmio_set_up(privileged + reg::kChannelMailbox, library_->mailbox_ring());
+  host_.cpu.mmio_set_up(privileged + reg::kChannelSlots, library_->mailbox_slots());
+}
+
+sim::Task<void> Endpoint::open() {
+  if (private_table_ == nullptr) co_return;
+  for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
+    const std::unique_ptr<PreparePolicy> pinned = prepare(page, os::kPage);
+    Error error = co_await pinned->set_up(thread_);
+    if (error == Error::none) error = co_await pinned->before(thread_, true);
+    if (error != Error::none) no_memory(host_.context.node, "the library's pages in the private table");
+  }
+}
+
+std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
+  // Aligned as an allocator of RDMA buffers would, so that THP can apply.
+  const os::Result<os::VirtualAddress> mapped = host_.vm.map(process_, offset + length, os::kHugePage);
+  if (!mapped.ok()) {
+    throw RunFailure(fmt::format("node {}: no room for a buffer of {} in the address space", host_.context.node,
+                                 sim::format_bytes(length)),
+                     {"workload.size", "os.va_bits"});
+  }
+  return mapped.value + offset;
+}
+
+std::unique_ptr<PreparePolicy> Endpoint::prepare(std::uint64_t address, std::uint64_t length) {
+  // System calls take whole pages.
+  const std::uint64_t begin = address & ~std::uint64_t{os::kPage - 1};
+  return make_prepare_policy(strategy_, {host_.vm, process_, begin, address + length - begin, private_table_});
+}
+
+}  // namespace faultline::rdma

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A process that has opened the RDMA device on its node: address space, context bank, DMA channel,
+// user library, fault thread. What a benchmark program is before its first transfer.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/rdma/fault_thread.hpp"
+#include "models/rdma/library.hpp"
+#include "models/rdma/prepare.hpp"
+#include "models/rdma/strategy.hpp"
+
+namespace faultline::rdma {
+
+class Endpoint {
+ public:
+  // The node that it runs on.
+  struct Host {
+    const sim::Context& context;
+    cpu::Cpu& cpu;
+    os::Vm& vm;
+    os::SmmuDriver& smmu_driver;
+    os::FaultService& faults;
+    memory::DdrController& ddr;
+    std::uint64_t engine_base;  // bus address of the engine's registers
+    unsigned channels;          // that the engine has
+  };
+
+  // Throws sim::RunFailure when the node has no memory, context bank or channel left. `on_fault`: what
+  // the SMMU does with this process's faults. Takes no simulated time.
+  Endpoint(const Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name, unsigned channel,
+           OnFault on_fault);
+
+  // With a private table: pins the library's own pages into it. Await it before the first transfer.
+  sim::Task<void> open();
+
+  // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time.
+  // Throws sim::RunFailure when there is no room.
+  std::uint64_t map_buffer(std::uint64_t length, std::uint64_t offset);
+  // The strategy's preparation of a buffer.
+  std::unique_ptr<PreparePolicy> prepare(std::uint64_t address, std::uint64_t length);
+
+  sim::NodeId node() const { return host_.context.node; }
+  os::Vm& vm() { return host_.vm; }
+  os::Process& process() { return process_; }
+  Library& library() { return *library_; }
+  cpu::Execution& thread() { return thread_; }
+
+ private:
+  static os::Process& new_process(Host& host, const std::string& name);
+  void set_up_channel(unsigned channel);
+
+  const Strategy strategy_;
+  Host host_;
+  os::Process& process_;
+  os::PrivateTable* private_table_ = nullptr;
+  cpu::Execution& thread_;
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<FaultThread> fault_thread_;
+};
+
+}  // namespace faultline::rdma

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rdma/fault_thread.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace faultline::rdma {
+
+using cpu::Work;
+using os::Error;
+using os::FaultRecord;
+using sim::Step;
+
+FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
+                         os::FaultService& service, Library& library)
+    : strategy_(strategy),
+      context_(context),
+      cpu_(cpu),
+      vm_(vm),
+      service_(service),
+      socket_(service.open(library.process().id())),
+      library_(library),
+      thread_(cpu.new_thread("fault thread")),
+      resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
+      merged_(context.statistics.counter("library.faults_merged", "count",
+                                         "fault records answered by a page that the same message already resolved")),
+      refused_(context.statistics.counter("library.faults_refused", "count",
+                                          "faults that could not be resolved: no mapping, or no memory")) {
+  tasks_.start(serve());
+}
+
+sim::Task<void> FaultThread::serve() {
+  for (;;) {
+    std::vector<FaultRecord> records = co_await socket_.receive(thread_);
+    for (const FaultRecord& record : records) {
+      if (!record.stalled) context_.report(Step::library_woken, record.key);
+    }
+    co_await handle(std::move(records));
+  }
+}
+
+sim::Task<void> FaultThread::handle(std::vector<FaultRecord> records) {
+  co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
+  // Faults of many blocks of one page resolve once.
+  std::map<std::uint64_t, Error> resolved;
+  for (const FaultRecord& record : records) {
+    if (!record.stalled) context_.report(Step::resolve_begin, record.key);
+    const auto known = resolved.find(record.page);
+    Error error = Error::none;
+    if (known != resolved.end()) {
+      error = known->second;
+      ++merged_;
+    } else {
+      error = co_await resolve(record.page, record.write);
+      resolved.emplace(record.page, error);
+      ++(error == Error::none ? resolved_ : refused_);
+    }
+    if (!record.stalled) context_.report(Step::resolve_end, record.key);
+    co_await answer(record, error);
+  }
+}
+
+sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
+  os::Process& process = library_.process();
+  if (strategy_.resolve == Resolve::touch_a_page) co_return co_await vm_.touch(thread_, process, page, write);
+  // Not beyond the mapping: the call would fail for pages that nobody asked for.
+  const os::Vma* vma = process.space().find(page);
+  const std::uint64_t mapped = vma == nullptr ? os::kPage : vma->end - page;
+  const std::uint64_t length = std::min<std::uint64_t>(mapped, strategy_.touch_ahead_pages * os::kPage);
+  const os::Result<std::uint64_t> present = co_await vm_.fault_in_pages(thread_, process, page, length, write);
+  // The faulting page is what counts; a later one that found no memory will fault again.
+  co_return present.value > 0 ? Error::none : present.error;
+}
+
+sim::Task<void> FaultThread::answer(const FaultRecord& record, Error error) {
+  if (record.stalled) {
+    co_await service_.resume(thread_, record.bank, error == Error::none);
+  } else if (error == Error::none) {
+    co_await library_.request_retry(thread_, record.peer, record.key);
+  } else {
+    co_await library_.request_abort(thread_, record.peer, record.key.transfer);
+  }
+}
+
+}  // namespace faultline::rdma

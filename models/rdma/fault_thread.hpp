@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The library's fault thread: told by the kernel about faults of its process, it makes the pages
+// present as strategy.resolve says, then asks for the blocks again (or resumes the stalled access).
+#pragma once
+
+#include "models/os/fault_service.hpp"
+#include "models/rdma/library.hpp"
+#include "models/rdma/strategy.hpp"
+
+namespace faultline::rdma {
+
+class FaultThread {
+ public:
+  FaultThread(const Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
+              os::FaultService& service, Library& library);
+
+ private:
+  sim::Task<void> serve();
+  sim::Task<void> handle(std::vector<os::FaultRecord> records);
+  sim::Task<os::Error> resolve(std::uint64_t page, bool write);
+  sim::Task<void> answer(const os::FaultRecord& record, os::Error error);
+
+  const Strategy strategy_;
+  sim::Context context_;
+  cpu::Cpu& cpu_;
+  os::Vm& vm_;
+  os::FaultService& service_;
+  os::FaultSocket& socket_;
+  Library& library_;
+  cpu::Execution& thread_;
+  sim::Counter& resolved_;
+  sim::Counter& merged_;
+  sim::Counter& refused_;
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::rdma

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/rdma/strategy.hpp"
+
+namespace faultline::rdma {
+
+void Strategy::declare(sim::ParameterTable& table) {
+  const auto group = table.group("strategy");
+  table.add_choice("prepare", prepare,
+                   {{"nothing", Prepare::nothing},
+                    {"ideal", Prepare::ideal},
+                    {"touch", Prepare::touch},
+                    {"populate", Prepare::populate},
+                    {"mlock", Prepare::mlock},
+                    {"pin-per-transfer", Prepare::pin_per_transfer},
+                    {"pin-once", Prepare::pin_once}},
+                   {"what the owner of a buffer does so that its pages are there (ideal: present at no cost)", "", {}});
+  table.add_choice("translate", translate, {{"shared", Translate::shared}, {"pinned", Translate::pinned}},
+                   {"table the SMMU walks: the process's own, or a private one that holds pinned pages only", "", {}});
+  const auto on_fault = {std::pair<std::string_view, OnFault>{"terminate", OnFault::terminate},
+                         std::pair<std::string_view, OnFault>{"stall", OnFault::stall}};
+  table.add_choice("on_source_fault", on_source_fault, on_fault,
+                   {"SCTLR.CFCFG of the source's context bank: error and local retry, or stall until resumed", "", {}});
+  table.add_choice("on_destination_fault", on_destination_fault, on_fault,
+                   {"SCTLR.CFCFG of the destination's context bank: error and RAPF, or stall until resumed", "", {}});
+  table.add_choice("resolve", resolve, {{"touch-a-page", Resolve::touch_a_page}, {"touch-ahead", Resolve::touch_ahead}},
+                   {"how the library's fault thread makes pages present: one access, or get_user_pages over several", "", {}});
+  table.add_count("touch_ahead_pages", touch_ahead_pages, {1u, 512u},
+                  {"pages that one get_user_pages call of touch-ahead covers, from the faulting one on",
+                   "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
+}
+
+std::vector<sim::Conflict> conflicts(const Strategy& s) {
+  std::vector<sim::Conflict> found;
+  if (s.translate == Translate::pinned && !s.pins()) {
+    found.push_back({{"strategy.translate", "strategy.prepare"},
+                     "a private pinned table holds pinned pages only: strategy.prepare must be pin-once or pin-per-transfer"});
+  }
+  return found;
+}
+
+}  // namespace faultline::rdma

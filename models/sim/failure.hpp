@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace faultline::sim {
+
+// The configuration, legal as it looked, made the run impossible: no memory left on a node, say. Not a
+// bug of ours; ends the run with a message that names what to change.
+class RunFailure : public std::runtime_error {
+ public:
+  RunFailure(const std::string& what, std::vector<std::string> keys)
+      : std::runtime_error(what), keys_(std::move(keys)) {}
+  // The parameters that decide it.
+  const std::vector<std::string>& keys() const { return keys_; }
+
+ private:
+  std::vector<std::string> keys_;
+};
+
+}  // namespace faultline::sim

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/smmu/smmu.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <vector>
+
+#include "models/smmu/drain.hpp"
+#include "models/smmu/register_file.hpp"
+#include "models/smmu/state.hpp"
+#include "models/smmu/tbu.hpp"
+#include "models/smmu/tcu.hpp"
+
+namespace faultline::smmu {
+
+using sim::Time;
+
+namespace {
+
+void send_back(auto& socket, tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_bw(payload, phase, delay);
+}
+
+void send_on(auto& socket, tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_fw(payload, phase, delay);
+}
+
+}  // namespace
+
+// The parts and what connects them.
+struct Smmu::Parts final : Ports, Maintenance {
+  Parts(Smmu& owner, const SmmuConfig& config, const sim::Context& context, const memory::FrameStore& truth)
+      : module(owner),
+        state(config, context, *this),
+        drain(config.context_banks + 1),
+        tcu(state, truth),
+        register_file(state, *this),
+        dvm_port(context.loop.new_port()) {
+    for (unsigned n = 0; n < kTbus; ++n) {
+      tbus.push_back(std::make_unique<Tbu>(n, state, tcu, drain));
+      tcu.add(*tbus.back());
+    }
+  }
+
+  void forward(tlm::tlm_generic_payload& translated) override { send_on(module.downstream, translated); }
+  void respond(unsigned tbu, tlm::tlm_generic_payload& finished) override { send_back(module.upstream[tbu], finished); }
+  void read_descriptor(tlm::tlm_generic_payload& request) override { send_on(module.walker, request); }
+
+  void invalidate(const Invalidation& what) override {
+    ++state.counters.tlb_invalidations;
+    tcu.invalidate(what);
+    for (auto& tbu : tbus) tbu->invalidate(what);
+  }
+  void start_sync(unsigned user) override {
+    ++state.counters.tlb_syncs;
+    drain.start(user, state.context.now() + state.config.tlb_sync);
+  }
+  bool sync_active(unsigned user) const override { return drain.active(user, state.context.now()); }
+  void resume(unsigned bank, bool terminate) override {
+    state.banks[bank].resumed();
+    for (auto& tbu : tbus) tbu->resume(bank, terminate);
+    bank_changed(bank);
+  }
+  void bank_changed(unsigned bank) override {
+    if (!state.banks[bank].holds_off()) {
+      for (auto& tbu : tbus) tbu->let_go(bank);
+    }
+    state.update_interrupt();
+  }
+
+  void broadcast(const Invalidation& what) {
+    if ((state.scr0 & reg::scr0::kPTM) != 0) return;
+    broadcasts.push_back(what);
+    state.context.loop.at<&Parts::broadcast_arrived>(state.context.now() + state.config.dvm_invalidate_latency, dvm_port,
+                                                     *this);
+  }
+  void broadcast_arrived() {
+    invalidate(broadcasts.front());
+    broadcasts.pop_front();
+  }
+
+  Smmu& module;
+  State state;
+  Drain drain;
+  Tcu tcu;
+  RegisterFile register_file;
+  std::vector<std::unique_ptr<Tbu>> tbus;
+  const sim::Port dvm_port;
+  std::deque<Invalidation> broadcasts;  // on their way; all take equally long
+};
+
+Smmu::Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Context& context,
+           const memory::FrameStore& truth)
+    : sc_module(name),
+      upstream("upstream", kTbus),
+      downstream("downstream"),
+      walker("walker"),
+      registers("registers"),
+      dvm("dvm"),
+      interrupt("interrupt"),
+      parts_(std::make_unique<Parts>(*this, config, context, truth)) {
+  for (unsigned n = 0; n < kTbus; ++n) upstream[n].register_nb_transport_fw(this, &Smmu::accept, static_cast<int>(n));
+  downstream.register_nb_transport_bw(this, &Smmu::downstream_answer);
+  walker.register_nb_transport_bw(this, &Smmu::walker_answer);
+  registers.register_b_transport(this, &Smmu::access_register);
+  dvm.bind(*this);
+}
+
+Smmu::~Smmu() = default;
+
+void Smmu::end_of_elaboration() {
+  if (interrupt.size() > 0) parts_->state.interrupt = interrupt.get_interface();
+}
+
+tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  if (phase != tlm::BEGIN_REQ) throw std::logic_error("the SMMU's upstream sockets take BEGIN_REQ only");
+  parts_->tbus[static_cast<std::size_t>(tbu)]->accept(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  const Transit& transit = *payload.get_extension<Transit>();
+  if (transit.translated) parts_->drain.close(transit.number, sim::train_of(payload).responses.back());
+  // The initiator finds its own address again.
+  payload.set_address(transit.va);
+  parts_->respond(transit.tbu, payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  parts_->tcu.descriptor_answer(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+void Smmu::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const std::uint64_t at = payload.get_address();
+  const unsigned bytes = payload.get_data_length();
+  if (at >= reg::kWindowBytes) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  if ((bytes != 4 && bytes != 8) || at % bytes != 0) {
+    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    return;
+  }
+  // Registers are little-endian, and so is every host that this runs on.
+  std::uint64_t value = 0;
+  bool done = false;
+  if (payload.is_read()) {
+    done = parts_->register_file.read(at, bytes, value);
+    std::memcpy(payload.get_data_ptr(), &value, bytes);
+  } else {
+    std::memcpy(&value, payload.get_data_ptr(), bytes);
+    done = parts_->register_file.write(at, bytes, value);
+  }
+  payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_BURST_ERROR_RESPONSE);
+}
+
+void Smmu::tlbi_va(std::uint16_t asid, std::uint64_t va) {
+  parts_->broadcast({Invalidation::Scope::address, {asid, 0}, va, false});
+}
+void Smmu::tlbi_asid(std::uint16_t asid) { parts_->broadcast({Invalidation::Scope::asid, {asid, 0}, 0, false}); }
+void Smmu::tlbi_all() { parts_->broadcast({Invalidation::Scope::vmid, {0, 0}, 0, false}); }
+
+}  // namespace faultline::smmu

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Arm MMU-500 (SMMUv2) of ZynqMP: six TBUs in front of the memory, one TCU with the walker and
+// the register file. README.md in this folder says what is modelled and what is not.
+//
+// For driver writers:
+// * Out of reset sCR0.CLIENTPD = 1: everything bypasses. Set up SMR/S2CR, CBAR (type stage 1),
+//   CBA2R (VA64), TTBR0, TCR and SCTLR, then clear CLIENTPD.
+// * TLB entries are tagged with CBAR.VMID and the ASID in TTBR0[63:48]: banks that share both share
+//   entries. Stage 2 and AArch32 tables are not modelled; such a bank raises sGFSR.ICF.
+// * The window is reg::kWindowBytes long; accesses of 4 and 8 bytes, aligned. TLBIVA, TLBIVAA, TLBIVAL
+//   and TLBIVAAL take 8 bytes.
+// * Clear FSR, then write RESUME. RESUME acts on every transaction of the bank that is stalled by a
+//   fault of its own; those merely held because HUPCF = 0 go on once FSR reads zero.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include "models/cpu/interrupt_sink.hpp"
+#include "models/memory/frame_store.hpp"
+#include "models/sim/context.hpp"
+#include "models/smmu/config.hpp"
+#include "models/smmu/dvm.hpp"
+#include "models/smmu/registers.hpp"
+
+namespace faultline::smmu {
+
+class Smmu : public sc_core::sc_module, private DvmSink {
+ public:
+  // `truth` only stamps translations with the mapping epoch at the walk, so that stale accesses can be
+  // found; no behaviour depends on it. Everything that is passed in must outlive the module.
+  Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Context& context,
+       const memory::FrameStore& truth);
+  ~Smmu() override;
+
+  // One a TBU (kTbus), in the order of config.hpp; ports that share a TBU are joined before it. Trains
+  // as models/sim/payload.hpp says, each within one page. The AxiAttributes extension gives the master id.
+  // A faulting train gets, for all its cells:
+  //   TLM_ADDRESS_ERROR_RESPONSE  translation or access-flag fault, or held off by an earlier one (HUPCF = 0)
+  //   TLM_COMMAND_ERROR_RESPONSE  permission fault
+  //   TLM_GENERIC_ERROR_RESPONSE  external abort of the walk, or a global fault (stream not set up)
+  // or, with CFRE (GFRE for global faults) clear, an OK response, zeros for a read and no write.
+  using UpstreamSocket = tlm_utils::simple_target_socket_tagged_optional<Smmu>;
+  sc_core::sc_vector<UpstreamSocket> upstream;
+  // Translated trains; addresses are physical, AxiAttributes.translation_epoch is set.
+  tlm_utils::simple_initiator_socket<Smmu> downstream;
+  // Descriptor reads: trains of one cell of 8 bytes.
+  tlm_utils::simple_initiator_socket<Smmu> walker;
+  // Register file, b_transport, offsets from reg::; takes no time.
+  tlm_utils::simple_target_socket<Smmu> registers;
+  // Broadcast TLB maintenance from the CPUs.
+  sc_core::sc_export<DvmSink> dvm;
+
+  // The one shared line, SmmuConfig::interrupt_line, level: the OR of all context and global faults.
+  sc_core::sc_port<cpu::InterruptSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
+
+ private:
+  struct Parts;
+
+  void end_of_elaboration() override;
+  tlm::tlm_sync_enum accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+
+  void tlbi_va(std::uint16_t asid, std::uint64_t va) override;
+  void tlbi_asid(std::uint16_t asid) override;
+  void tlbi_all() override;
+
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace faultline::smmu

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a StreamID to what shall be done with its traffic: SMR and S2CR.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace faultline::smmu {
+
+class StreamMapping {
+ public:
+  explicit StreamMapping(unsigned groups) : smr_(groups), s2cr_(groups) {}
+
+  enum class Kind : std::uint8_t { translate, bypass, fault, unmatched, conflict };
+  struct Match {
+    Kind kind;
+    unsigned bank;  // of `translate`
+  };
+  Match match(std::uint32_t stream) const;
+
+  unsigned groups() const { return static_cast<unsigned>(smr_.size()); }
+  std::uint32_t smr(unsigned n) const { return smr_[n]; }
+  std::uint32_t s2cr(unsigned n) const { return s2cr_[n]; }
+  void set_smr(unsigned n, std::uint32_t value) { smr_[n] = value; }
+  void set_s2cr(unsigned n, std::uint32_t value) { s2cr_[n] = value; }
+
+ private:
+  std::vector<std::uint32_t> smr_;
+  std::vector<std::uint32_t> s2cr_;
+};
+
+}  // namespace faultline::smmu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The translation control unit: macro TLB, walk caches, the walker and the fault records.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <tlm>
+#include <vector>
+
+#include "models/memory/frame_store.hpp"
+#include "models/smmu/state.hpp"
+#include "models/smmu/tbu.hpp"
+#include "models/smmu/tlb.hpp"
+
+namespace faultline::smmu {
+
+class Tcu {
+ public:
+  Tcu(State& state, const memory::FrameStore& truth);
+  Tcu(const Tcu&) = delete;
+  Tcu& operator=(const Tcu&) = delete;
+  // In order of their index, once, before the simulation.
+  void add(Tbu& tbu) { tbus_.push_back(&tbu); }
+
+  // The TBU sends a miss at `when`; the answer goes to Tbu::translated or Tbu::faulted, or the miss stalls.
+  void request(Miss& miss, sim::Time when);
+  // BEGIN_RESP of a descriptor read.
+  void descriptor_answer(tlm::tlm_generic_payload& payload);
+  void invalidate(const Invalidation& what);
+
+ private:
+  // One walk. Several misses (of other TBUs, or of the other channel) may wait for it.
+  struct Walk {
+    bool busy = false;
+    bool restart = false;               // a table it has read may have gone
+    std::array<bool, 4> leaf_stale{};   // by level: what the present read returns may have gone
+    unsigned bank = 0;
+    Tag tag;
+    std::uint64_t va = 0;
+    unsigned level = 0;
+    std::uint64_t table = 0;
+    std::uint64_t descriptor = 0;
+    std::uint64_t epoch = 0;
+    sim::Time begun{0};
+    tlm::tlm_generic_payload* read = nullptr;
+    std::vector<Miss*> misses;
+
+    bool serves(const Miss& miss) const;
+  };
+
+  void looked_up(std::uint64_t miss);
+  void walk_or_wait(Miss& miss);
+  void begin(std::size_t slot, Miss& miss);
+  void begin_again(std::size_t slot);
+  void start_reading(std::uint64_t slot);
+  void read_descriptor(Walk& walk);
+  void descriptor_read(std::uint64_t slot);
+  void end(std::size_t slot, FaultKind fault, const Leaf& leaf);
+  void record_fault(Miss& miss, FaultKind fault, unsigned level);
+
+  State& state_;
+  const memory::FrameStore& truth_;
+  const sim::Port port_;
+  std::vector<Tbu*> tbus_;
+  Tlb macro_tlb_;
+  WalkCache walk_cache_;
+  std::vector<Walk> walks_;
+  std::deque<Miss*> waiting_;  // for a walk slot
+};
+
+}  // namespace faultline::smmu

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/report_spec.hpp"
+
+namespace faultline::app {
+namespace {
+
+const std::vector<std::string> kKeys{"question", "platform", "workload", "strategies", "parameters",
+                                     "axes",     "strategy", "report",   "seed"};
+
+Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
+  Strategy strategy{node.key, {}, {}};
+  if (node.kind != Node::Kind::table) {
+    diagnostics.add(node.place, "strategy." + node.key, describe(node) + " is not a table of parameters");
+    return strategy;
+  }
+  strategy.description = optional_text(node, "description", diagnostics);
+  Node parameters = node;
+  std::erase_if(parameters.children, [](const Node& child) { return child.key == "description"; });
+  strategy.settings = read_settings(parameters, "strategy " + node.key, Provenance::optional, diagnostics);
+  return strategy;
+}
+
+std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
+  std::vector<Strategy> local;
+  if (const Node* table = file.find("strategy")) {
+    if (table->kind != Node::Kind::table) {
+      diagnostics.add(table->place, "strategy", describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
+    }
+    for (const Node& node : table->children) local.push_back(read_local_strategy(node, diagnostics));
+  }
+  const Node* list = file.find("strategies");
+  if (list == nullptr) return local.empty() ? std::vector<Strategy>{{"default", "every policy at its default", {}}} : local;
+
+  std::vector<Strategy> strategies;
+  std::map<std::string, Place> seen;
+  for (const Node* node : optional_texts(file, "strategies", diagnostics)) {
+    const std::string& name = node->text();
+    if (const auto [twin, added] = seen.emplace(name, node->place); !added) {
+      diagnostics.add(node->place, "strategies", fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
+      continue;
+    }
+    const auto own = std::find_if(local.begin(), local.end(), [&](const Strategy& s) { return s.name == name; });
+    strategies.push_back(own != local.end() ? *own : read_strategy(name, node->place, "strategies", library, diagnostics));
+  }
+  if (list->kind == Node::Kind::list && list->children.empty()) {
+    diagnostics.add(list->place, "strategies", "is empty; allowed: at least one, or no such key");
+  }
+  return strategies;
+}
+
+std::uint64_t read_seed(const Node& file, Diagnostics& diagnostics) {
+  const Node* seed = file.find("seed");
+  if (seed == nullptr) return 1;
+  const auto* number = seed->kind == Node::Kind::value ? std::get_if<std::int64_t>(&seed->value) : nullptr;
+  if (number != nullptr && *number >= 0) return static_cast<std::uint64_t>(*number);
+  diagnostics.add(seed->place, "seed", describe(*seed) + " is no seed; allowed: a whole number from 0");
+  return 1;
+}
+
+void collect_axes(const Node& table, const std::string& prefix, const std::string& origin, std::vector<Axis>& axes,
+                  Diagnostics& diagnostics) {
+  for (const Node& child : table.children) {
+    const std::string key = prefix + child.key;
+    if (child.kind == Node::Kind::table) {
+      collect_axes(child, key + ".", origin, axes, diagnostics);
+      continue;
+    }
+    if (child.kind != Node::Kind::list) {
+      diagnostics.add(child.place, key,
+                      describe(child) + " is not a list; allowed: a list of values, or one value under [parameters]");
+      continue;
+    }
+    const auto twin = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == key; });
+    if (twin != axes.end()) {
+      diagnostics.add(child.key_place, key, "is an axis twice; first at " + twin->key_place.text());
+      continue;
+    }
+    if (child.children.empty()) diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
+    Axis axis{key, child.key_place, {}};
+    for (const Node& value : child.children) {
+      if (value.kind == Node::Kind::value) {
+        axis.values.push_back({key, value.value, child.key_place, value.place, origin, "", ""});
+      } else {
+        diagnostics.add(value.place, key, describe(value) + " is not a value");
+      }
+    }
+    axes.push_back(std::move(axis));
+  }
+}
+
+// Two spellings of one value would give the same point twice.
+void check_axis(const Axis& axis, sim::ParameterTable& table, Diagnostics& diagnostics) {
+  std::map<std::string, Place> seen;
+  for (const Setting& value : axis.values) {
+    if (!apply(value, table, diagnostics)) continue;
+    const std::string text = table.find(axis.key)->get();
+    if (const auto [twin, added] = seen.emplace(text, value.place); !added) {
+      diagnostics.add(value.place, axis.key, fmt::format("'{}' is on the axis twice; first at {}", text, twin->second.text()));
+    }
+  }
+}
+
+void apply_overrides(Experiment& experiment) {
+  for (Axis& axis : experiment.axes) {
+    for (const Setting& setting : experiment.overrides) {
+      if (setting.key == axis.key) axis.values = {setting};
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Axis> read_axes(const Node& table, const std::string& origin, Diagnostics& diagnostics) {
+  std::vector<Axis> axes;
+  if (table.kind == Node::Kind::table) {
+    collect_axes(table, "", origin, axes, diagnostics);
+  } else {
+    diagnostics.add(table.place, "axes", describe(table) + " is not a table; allowed: parameters with lists of values");
+  }
+  return axes;
+}
+
+Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics) {
+  const auto path = library.resolve(ConfigKind::platform, reference, place, key, diagnostics);
+  return path.empty() ? Settings{} : read_preset(ConfigKind::platform, path, reference, diagnostics).settings;
+}
+
+Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics) {
+  const auto path = library.resolve(ConfigKind::strategy, reference, place, key, diagnostics);
+  if (path.empty()) return {reference, {}, {}};
+  Preset preset = read_preset(ConfigKind::strategy, path, reference, diagnostics);
+  return {reference.ends_with(".toml") ? path.stem().string() : preset.name, preset.description,
+          std::move(preset.settings)};
+}
+
+void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  // One machine serves all: every value is checked by itself, and what a field held before does not matter.
+  const auto machine = simulator.machine();
+  sim::ParameterTable& table = machine->parameters();
+  apply(experiment.platform_settings, table, diagnostics);
+  apply(experiment.parameters, table, diagnostics);
+  for (const Strategy& strategy : experiment.strategies) apply(strategy.settings, table, diagnostics);
+  for (const Axis& axis : experiment.axes) check_axis(axis, table, diagnostics);
+  apply(experiment.overrides, table, diagnostics);
+}
+
+Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator) {
+  Diagnostics diagnostics;
+  refuse_unknown_keys(file, kKeys, "", diagnostics);
+  Experiment experiment;
+  experiment.name = name;
+  experiment.file = file.place.file;
+  experiment.question = optional_text(file, "question", diagnostics);
+  experiment.platform = optional_text(file, "platform", diagnostics);
+  experiment.seed = read_seed(file, diagnostics);
+  if (!experiment.platform.empty()) {
+    experiment.platform_settings =
+        read_platform(experiment.platform, file.find("platform")->place, "platform", library, diagnostics);
+  }
+  if (const Node* parameters = file.find("parameters")) {
+    experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
+  }
+  if (const Node* workload = file.find("workload"); workload && !optional_text(file, "workload", diagnostics).empty()) {
+    experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
+                                     workload->place, "experiment", "", ""});
+  }
+  experiment.strategies = read_strategies(file, library, diagnostics);
+  if (const Node* axes = file.find("axes")) experiment.axes = read_axes(*axes, "axis", diagnostics);
+  experiment.overrides = parse_overrides(overrides, diagnostics);
+  experiment.reports = read_reports(file, experiment.axes, simulator.metric_docs(), diagnostics);
+  check_values(experiment, simulator, diagnostics);
+  diagnostics.raise();
+  apply_overrides(experiment);
+  return experiment;
+}
+
+Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator) {
+  return read_experiment(read_toml(path), path.stem().string(), overrides, library, simulator);
+}
+
+}  // namespace faultline::app

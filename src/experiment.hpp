@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment as its file says, with the platform and strategies that it names read in. Everything
+// about the text has been checked; whether values go together is the expansion's business.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/config_library.hpp"
+#include "src/settings.hpp"
+#include "src/simulator.hpp"
+
+namespace faultline::app {
+
+struct Strategy {
+  std::string name;
+  std::string description;
+  Settings settings;
+};
+
+struct Axis {
+  std::string key;
+  Place key_place;
+  std::vector<Setting> values;  // all of this key
+};
+
+enum class View { points, matrix, breakdown };
+
+struct ReportSpec {
+  View view = View::points;
+  std::vector<std::string> columns;      // points: metrics, empty for the usual ones
+  std::string metric = "latency_mean";   // matrix
+  std::string rows;                      // matrix: an axis; empty for the first
+  std::string columns_axis = "strategy";  // matrix: an axis or "strategy"
+};
+
+struct Experiment {
+  std::string name;  // the file's, without folder and ".toml"
+  std::string file;
+  std::string question;
+  std::string platform;  // empty: the defaults
+  std::uint64_t seed = 1;
+  Settings platform_settings;
+  Settings parameters;
+  std::vector<Strategy> strategies;  // at least one
+  std::vector<Axis> axes;
+  Settings overrides;  // --set
+  std::vector<ReportSpec> reports;
+};
+
+// Reads the file and what it names, checks every key and value against the declarations, and throws a
+// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value.
+Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator);
+// Likewise from an already parsed table.
+Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator);
+
+// Parts of the above that published figures share with experiments.
+std::vector<Axis> read_axes(const Node& table, const std::string& origin, Diagnostics& diagnostics);
+Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics);
+Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics);
+// Every value against the declarations, layer by layer.
+void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
+
+}  // namespace faultline::app

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ctrl-C and SIGTERM as something that a loop with poll() can wait for.
+#pragma once
+
+#include <csignal>
+
+namespace faultline::app {
+
+// While one lives, the two signals are noted instead of ending the program. One at a time.
+class InterruptGuard {
+ public:
+  InterruptGuard();
+  ~InterruptGuard();
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+  static bool requested();
+  // Becomes readable with the signal.
+  int descriptor() const { return pipe_[0]; }
+
+ private:
+  int pipe_[2];
+  struct sigaction old_interrupt_ {};
+  struct sigaction old_terminate_ {};
+};
+
+}  // namespace faultline::app

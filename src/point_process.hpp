@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process that simulates one point.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+
+#include "src/point_runner.hpp"
+
+namespace faultline::app {
+
+class PointProcess {
+ public:
+  // Forks. The child never returns from here.
+  PointProcess(std::size_t index, const PointFunction& point);
+  ~PointProcess();  // kills the child if it still runs, and waits for it
+  PointProcess(PointProcess&& other) noexcept;
+  PointProcess& operator=(PointProcess&&) = delete;
+
+  std::size_t index() const { return index_; }
+  // Readable when the child has written something or has ended.
+  int descriptor() const { return result_; }
+  // Takes what can be read; true at the end of the child's text.
+  bool drain();
+  // After drain() was true: waits for the child's end and says what became of the point.
+  PointOutcome finish();
+
+ private:
+  std::size_t index_;
+  pid_t process_ = -1;
+  int result_ = -1;  // the pipe's end that is read
+  int output_ = -1;  // the file that holds what the child printed
+  std::string text_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace faultline::app

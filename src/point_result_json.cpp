@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/point_result_json.hpp"
+
+#include <limits>
+
+namespace faultline::app {
+namespace {
+
+// JSON has no NaN; a metric that has no value (the latency of no transfer) is null.
+double number(const nlohmann::ordered_json& json) {
+  return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const workloads::PointResult& result) {
+  nlohmann::ordered_json json;
+  json["metrics"] = nlohmann::ordered_json::array();
+  for (const auto& m : result.metrics) {
+    json["metrics"].push_back({{"name", m.name}, {"value", m.value}, {"unit", m.unit}, {"description", m.description}});
+  }
+  json["breakdown"] = nlohmann::ordered_json::array();
+  for (const auto& row : result.breakdown) {
+    json["breakdown"].push_back({{"step", row.step},
+                                 {"where", row.where},
+                                 {"mean_us", row.mean_us},
+                                 {"samples", row.samples},
+                                 {"description", row.description}});
+  }
+  json["notes"] = result.notes;
+  json["events"] = result.events;
+  json["simulated_ps"] = result.simulated_ps;
+  json["failed_check"] = result.failed_check;
+  json["error"] = result.error;
+  json["error_keys"] = result.error_keys;
+  return json;
+}
+
+workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json) {
+  workloads::PointResult result;
+  for (const auto& m : json.at("metrics")) {
+    result.metrics.push_back({m.at("name"), number(m.at("value")), m.at("unit"), m.at("description")});
+  }
+  for (const auto& row : json.at("breakdown")) {
+    result.breakdown.push_back(
+        {row.at("step"), row.at("where"), number(row.at("mean_us")), row.at("samples"), row.at("description")});
+  }
+  result.notes = json.at("notes").get<std::vector<std::string>>();
+  result.events = json.at("events");
+  result.simulated_ps = json.at("simulated_ps");
+  result.failed_check = json.at("failed_check");
+  result.error = json.at("error");
+  result.error_keys = json.at("error_keys").get<std::vector<std::string>>();
+  return result;
+}
+
+}  // namespace faultline::app

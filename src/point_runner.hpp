@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs points, each in a process of its own, several at a time. Whatever a point does to its process
+// (crash, exception, no memory) becomes that point's outcome; the others go on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "workloads/experiment_point.hpp"
+
+namespace faultline::app {
+
+enum class PointStatus {
+  complete,       // ran to its end: `result` holds
+  misconfigured,  // the configuration made it impossible: `result.error` says why
+  host_failed,    // the host could not run it (memory)
+  bug,            // an exception or a crash: ours
+  not_run         // interrupted before it was complete
+};
+
+struct PointOutcome {
+  PointStatus status = PointStatus::not_run;
+  workloads::PointResult result;
+  std::string error;  // one line; empty when complete
+  double host_seconds = 0;
+};
+
+// Called in the child process with the point's number.
+using PointFunction = std::function<workloads::PointResult(std::size_t)>;
+// Called in this process whenever a point has ended, and twice a second between.
+using ProgressFunction = std::function<void(std::size_t done)>;
+
+// Outcomes in the order of points, whatever the order in which they ended. SIGINT and SIGTERM stop the
+// points that still run; what has ended is kept.
+std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& point, unsigned jobs,
+                                     const ProgressFunction& progress);
+
+}  // namespace faultline::app

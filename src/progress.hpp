@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a run is: a bar with the time left on a terminal, a line now and then elsewhere, nothing for
+// runs that end at once.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <ostream>
+
+namespace faultline::app {
+
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  Progress(std::ostream& out, bool terminal, std::size_t total, Clock::time_point start)
+      : out_(out), terminal_(terminal), total_(total), start_(start) {}
+  // Wipes the bar, so that what follows stands on a clean line.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void update(std::size_t done, Clock::time_point now);
+
+ private:
+  std::ostream& out_;
+  bool terminal_;
+  std::size_t total_;
+  Clock::time_point start_;
+  Clock::time_point last_line_{};
+  std::size_t last_done_ = 0;
+  bool drawn_ = false;
+};
+
+// "0:42", "1:02:03"
+std::string clock_text(double seconds);
+
+}  // namespace faultline::app

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+// What every point has in common and no default explains.
+std::vector<NamedText> common_parameters(const Results& results) {
+  std::vector<NamedText> common;
+  if (results.points.empty()) return common;
+  for (const NamedText& candidate : results.points.front().parameters) {
+    const bool everywhere = std::all_of(results.points.begin(), results.points.end(), [&](const Point& point) {
+      return std::any_of(point.parameters.begin(), point.parameters.end(), [&](const NamedText& p) {
+        return p.name == candidate.name && p.text == candidate.text;
+      });
+    });
+    const bool is_axis = std::any_of(results.experiment.axes.begin(), results.experiment.axes.end(),
+                                     [&](const Axis& axis) { return axis.key == candidate.name; });
+    // A platform's numbers are the platform's; the others were chosen for this run.
+    const Setting* setting = deciding(results.points.front().settings, candidate.name);
+    const bool from_platform = setting != nullptr && setting->origin.starts_with("platform ");
+    if (everywhere && !is_axis && !from_platform) common.push_back(candidate);
+  }
+  return common;
+}
+
+}  // namespace
+
+const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name) {
+  const auto& metrics = outcome.result.metrics;
+  const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+std::string report_head(const Results& results, std::uint64_t seed) {
+  std::string text;
+  if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
+  std::string line = fmt::format("platform {}, seed {}",
+                                 results.experiment.platform.empty() ? "(defaults)" : results.experiment.platform, seed);
+  for (const NamedText& parameter : common_parameters(results)) line += fmt::format(", {} = {}", parameter.name, parameter.text);
+  return text + wrap(line, 120, 2) + "\n";
+}
+
+std::string remarks(const Results& results) {
+  // The points that share a remark are counted, not listed: a sweep would repeat it on every row.
+  struct Remark {
+    std::string text;
+    std::string where;
+    std::size_t points;
+  };
+  std::vector<Remark> all;
+  const auto add = [&](const std::string& text, const Point& point) {
+    const auto it = std::find_if(all.begin(), all.end(), [&](const Remark& r) { return r.text == text; });
+    if (it == all.end()) {
+      all.push_back({text, point.label(), 1});
+    } else {
+      ++it->points;
+    }
+  };
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const PointOutcome& outcome = results.outcomes[i];
+    for (const std::string& note : outcome.result.notes) add("note: " + note, results.points[i]);
+    if (outcome.result.failed_check) add("CHECK FAILED: wrong data or a stale access", results.points[i]);
+    if (!outcome.error.empty()) add("ERROR: " + outcome.error, results.points[i]);
+  }
+  std::string text;
+  for (const Remark& remark : all) {
+    text += fmt::format("{} [{}{}]\n", remark.text, remark.where,
+                        remark.points > 1 ? fmt::format(", and {} more points", remark.points - 1) : "");
+  }
+  return text;
+}
+
+std::string report_tables(const Results& results, std::size_t width) {
+  std::string text;
+  for (const ReportSpec& spec : results.experiment.reports) {
+    if (!text.empty()) text += "\n";
+    switch (spec.view) {
+      case View::points: text += points_view(results, spec, width); break;
+      case View::matrix: text += matrix_view(results, spec); break;
+      case View::breakdown: text += breakdown_view(results); break;
+    }
+  }
+  const std::string notes = remarks(results);
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the application needs of the simulation. Tests put a small machine of their own behind it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/sim/parameters.hpp"
+#include "workloads/experiment_point.hpp"
+
+namespace faultline::app {
+
+// One configuration with the declarations that are bound to it.
+class Machine {
+ public:
+  virtual ~Machine() = default;
+  virtual sim::ParameterTable& parameters() = 0;
+  virtual std::vector<workloads::Conflict> conflicts() const = 0;
+  // At most once per process.
+  virtual workloads::PointResult run(std::uint64_t seed) = 0;
+};
+
+class Simulator {
+ public:
+  virtual ~Simulator() = default;
+  // With every parameter at its default.
+  virtual std::unique_ptr<Machine> machine() const = 0;
+  virtual std::vector<workloads::WorkloadDoc> workload_docs() const = 0;
+  virtual std::vector<workloads::MetricDoc> metric_docs() const = 0;
+};
+
+}  // namespace faultline::app

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table for people: headers of two lines (name, unit), columns as wide as they need to be.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace faultline::app {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  std::string unit;  // under the title; may be empty
+  Align align = Align::right;
+};
+
+class TextTable {
+ public:
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // As many cells as columns.
+  void add(std::vector<std::string> cells);
+  // A blank line before the next row.
+  void gap();
+  std::string text() const;
+  // Of the widest line.
+  std::size_t width() const;
+
+ private:
+  std::vector<std::size_t> widths() const;
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;  // an empty row is a gap
+};
+
+// Characters that a terminal shows, for UTF-8 text of one column a code point.
+std::size_t shown_width(const std::string& text);
+
+// Whole numbers without decimals, others with `decimals`; "-" for NaN.
+std::string fixed(double value, int decimals);
+
+// A column's decimals by its unit: times and rates have two, counts and bytes none.
+int decimals_of(const std::string& unit);
+
+// Text broken at spaces into lines of at most `width`, each after the first behind `indent` spaces.
+std::string wrap(const std::string& text, std::size_t width, std::size_t indent);
+
+}  // namespace faultline::app

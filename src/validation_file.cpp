@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "src/validation.hpp"
+
+namespace faultline::app {
+namespace {
+
+const std::vector<std::string> kKeys{"name",     "quantity", "value",      "unit",    "tolerance", "source", "use",   "fitted",
+                                     "platform", "strategy", "parameters", "metric",  "steps",     "scale",  "axes",  "baseline",
+                                     "compare",  "workload"};
+const std::vector<std::string> kUses{"fit", "predicted", "ordering"};
+const std::vector<std::string> kComparisons{"value", "ratio", "overhead", "less", "greater"};
+
+class FigureReader {
+ public:
+  FigureReader(const std::vector<std::string>& overrides, const ConfigLibrary& library, const Simulator& simulator,
+               Diagnostics& diagnostics)
+      : overrides_(overrides), library_(library), simulator_(simulator), diagnostics_(diagnostics) {
+    for (const auto& doc : simulator.metric_docs()) metrics_.push_back(doc.name);
+  }
+
+  // The figure, and in `experiment` what has to run for it.
+  Figure read(const Node& node, Experiment& experiment) {
+    Figure figure;
+    if (node.kind != Node::Kind::table) {
+      diagnostics_.add(node.place, "figure", describe(node) + " is not a table; allowed: [[figure]]");
+      return figure;
+    }
+    refuse_unknown_keys(node, kKeys, "", diagnostics_);
+    figure.name = needed_text(node, "name");
+    figure.quantity = needed_text(node, "quantity");
+    figure.source = needed_text(node, "source");
+    figure.use = one_of(node, "use", kUses, "");
+    const std::string compare = one_of(node, "compare", kComparisons, "value");
+    const auto which = std::find(kComparisons.begin(), kComparisons.end(), compare);
+    figure.compare = static_cast<Comparison>(which == kComparisons.end() ? 0 : which - kComparisons.begin());
+    read_fitted(node, figure);
+    read_measure(node, figure);
+    read_published(node, figure);
+    read_points(node, figure, experiment);
+    return figure;
+  }
+
+ private:
+  void missing(const Node& node, const std::string& key, const std::string& allowed) {
+    diagnostics_.add(node.place, key, "is missing; allowed: " + allowed);
+  }
+
+  std::string needed_text(const Node& node, const std::string& key) {
+    if (node.find(key) == nullptr) missing(node, key, "text in quotes");
+    return optional_text(node, key, diagnostics_);
+  }
+
+  std::string one_of(const Node& node, const std::string& key, const std::vector<std::string>& allowed,
+                     const std::string& otherwise) {
+    const Node* value = node.find(key);
+    if (value == nullptr) {
+      if (otherwise.empty()) missing(node, key, fmt::format("{}", fmt::join(allowed, ", ")));
+      return otherwise;
+    }
+    const std::string text = optional_text(node, key, diagnostics_);
+    if (value->is_text() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
+      diagnostics_.add(value->place, key,
+                       fmt::format("'{}' is not one of the choices; allowed: {}{}", text, fmt::join(allowed, ", "),
+                                   did_you_mean(sim::nearest_name(text, allowed))));
+    }
+    return text;
+  }
+
+  double number(const Node& node, const std::string& key, double otherwise) {
+    const Node* value = node.find(key);
+    if (value == nullptr) return otherwise;
+    if (value->kind == Node::Kind::value) {
+      if (const auto* whole = std::get_if<std::int64_t>(&value->value)) return static_cast<double>(*whole);
+      if (const auto* real = std::get_if<double>(&value->value)) return *real;
+    }
+    diagnostics_.add(value->place, key, describe(*value) + " is not a number");
+    return otherwise;
+  }
+
+  void read_fitted(const Node& node, Figure& figure) {
+    const auto machine = simulator_.machine();
+    for (const Node* name : optional_texts(node, "fitted", diagnostics_)) {
+      figure.fitted.push_back(name->text());
+      if (machine->parameters().find(name->text()) != nullptr) continue;
+      diagnostics_.add(name->place, "fitted", fmt::format("no such parameter '{}'{}", name->text(),
+                                                          did_you_mean(machine->parameters().nearest(name->text()))));
+    }
+    if (figure.use == "fit" && figure.fitted.empty()) missing(node, "fitted", "the parameters that were fitted to this figure");
+  }
+
+  void read_measure(const Node& node, Figure& figure) {
+    for (const Node* step : optional_texts(node, "steps", diagnostics_)) figure.steps.push_back(step->text());
+    figure.metric = optional_text(node, "metric", diagnostics_);
+    if (figure.metric.empty() == figure.steps.empty()) {
+      diagnostics_.add(node.place, "metric", "give either a metric or steps");
+    } else if (!figure.metric.empty() && std::find(metrics_.begin(), metrics_.end(), figure.metric) == metrics_.end()) {
+      diagnostics_.add(node.find("metric")->place, "metric",
+                       fmt::format("no metric '{}'; allowed: {}{}", figure.metric, fmt::join(metrics_, ", "),
+                                   did_you_mean(sim::nearest_name(figure.metric, metrics_))));
+    }
+    figure.scale = number(node, "scale", 1);
+  }
+
+  void read_published(const Node& node, Figure& figure) {
+    figure.unit = optional_text(node, "unit", diagnostics_);
+    if (figure.compare == Comparison::less || figure.compare == Comparison::greater) return;
+    if (node.find("value") == nullptr) missing(node, "value", "the published number");
+    if (node.find("unit") == nullptr) missing(node, "unit", "the published number's unit");
+    figure.value = number(node, "value", 0);
+    const Node* tolerance = node.find("tolerance");
+    if (tolerance == nullptr) {
+      missing(node, "tolerance", "\"5 %\", or a number in the figure's unit");
+    } else if (tolerance->is_text()) {
+      read_percent(*tolerance, figure.tolerance);
+    } else {
+      figure.tolerance.amount = number(node, "tolerance", 0);
+    }
+  }
+
+  void read_percent(const Node& node, Tolerance& tolerance) {
+    const std::string& text = node.text();
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance.amount);
+    const std::string rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+    tolerance.relative = true;
+    if (error == std::errc{} && (rest == "%" || rest == " %") && tolerance.amount >= 0) return;
+    diagnostics_.add(node.place, "tolerance",
+                     fmt::format("'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text));
+  }
+
+  void read_points(const Node& node, const Figure& figure, Experiment& experiment) {
+    experiment.name = figure.name;
+    experiment.file = node.place.file;
+    experiment.platform = optional_text(node, "platform", diagnostics_);
+    if (!experiment.platform.empty()) {
+      experiment.platform_settings =
+          read_platform(experiment.platform, node.find("platform")->place, "platform", library_, diagnostics_);
+    }
+    const std::string origin = "figure " + figure.name;
+    if (const Node* parameters = node.find("parameters")) {
+      experiment.parameters = read_settings(*parameters, origin, Provenance::optional, diagnostics_);
+    }
+    if (const Node* workload = node.find("workload"); workload && !optional_text(node, "workload", diagnostics_).empty()) {
+      experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
+                                       workload->place, origin, "", ""});
+    }
+    const auto strategy = [&](const std::string& key) {
+      const std::string name = optional_text(node, key, diagnostics_);
+      if (name.empty()) return Strategy{"default", "", {}};
+      return read_strategy(name, node.find(key)->place, key, library_, diagnostics_);
+    };
+    experiment.strategies.push_back(strategy("strategy"));
+    const bool needs_baseline = figure.compare != Comparison::value;
+    if (needs_baseline != (node.find("baseline") != nullptr)) {
+      diagnostics_.add(node.place, "baseline",
+                       needs_baseline ? "is missing; allowed: the strategy that is compared with"
+                                      : "is useless; allowed: only with compare = ratio, overhead, less or greater");
+    }
+    if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
+    if (const Node* axes = node.find("axes")) experiment.axes = read_axes(*axes, origin, diagnostics_);
+    experiment.overrides = parse_overrides(overrides_, diagnostics_);
+    check_values(experiment, simulator_, diagnostics_);
+  }
+
+  const std::vector<std::string>& overrides_;
+  const ConfigLibrary& library_;
+  const Simulator& simulator_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> metrics_;
+};
+
+}  // namespace
+
+std::vector<Figure> read_figures(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                                 const ConfigLibrary& library, const Simulator& simulator) {
+  const Node file = read_toml(path);
+  Diagnostics diagnostics;
+  refuse_unknown_keys(file, {"figure"}, "", diagnostics);
+  const Node* list = file.find("figure");
+  if (list == nullptr || list->kind != Node::Kind::list) {
+    diagnostics.add(list == nullptr ? file.place : list->place, "figure", "is missing; allowed: one or more [[figure]]");
+    diagnostics.raise();
+  }
+  FigureReader reader(overrides, library, simulator, diagnostics);
+  std::vector<Figure> figures;
+  std::vector<Experiment> experiments(list->children.size());
+  for (std::size_t i = 0; i < list->children.size(); ++i) figures.push_back(reader.read(list->children[i], experiments[i]));
+  diagnostics.raise();
+  for (std::size_t i = 0; i < figures.size(); ++i) {
+    std::vector<Point> points = expand(experiments[i], simulator);
+    const bool has_baseline = experiments[i].strategies.size() == 2;
+    const auto middle = points.begin() + static_cast<std::ptrdiff_t>(has_baseline ? points.size() / 2 : points.size());
+    figures[i].baseline.assign(middle, points.end());
+    figures[i].points.assign(points.begin(), middle);
+  }
+  return figures;
+}
+
+}  // namespace faultline::app

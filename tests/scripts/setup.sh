@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# scripts/setup against a package database and an apt-get that are not the machine's own.
+source "$(dirname "$0")/common.sh"
+setup="$FAULTLINE_SOURCE/scripts/setup"
+mkdir "$scratch/bin"
+export PATH="$scratch/bin:$PATH" ABSENT='' CALLS="$scratch/calls"
+
+cat >"$scratch/bin/dpkg-query" <<'SHIM'
+#!/bin/bash
+code=0
+for name in "${@:4}"; do # after -W -f FORMAT
+  if [[ " $ABSENT " == *" $name "* ]]; then
+    echo "dpkg-query: no packages found matching $name" >&2
+    code=1
+  else
+    echo "installed $name"
+  fi
+done
+exit $code
+SHIM
+cat >"$scratch/bin/apt-get" <<'SHIM'
+#!/bin/bash
+echo "apt-get $*" >>"$CALLS"
+[[ $1 != "$APT_FAILS" ]]
+SHIM
+cat >"$scratch/bin/sudo" <<'SHIM'
+#!/bin/bash
+exec "$@"
+SHIM
+chmod +x "$scratch/bin"/*
+export APT_FAILS=nothing
+cd "$scratch"
+
+# All there: one line, and nobody calls apt-get.
+run 0 "$setup"
+expect "installed"
+[[ $(wc -l <<<"$output") == 1 && ! -e $CALLS ]]
+
+# Only checking: what, why, and the line that installs exactly what is missing.
+ABSENT="libsystemc-dev catch2"
+run 1 "$setup" --no-install
+expect "SystemC 2.3.4 and TLM-2.0" "unit tests" "apt-get install -y --no-install-recommends libsystemc-dev catch2"
+refuse "ninja-build"
+[[ ! -e $CALLS ]]
+
+# Installing: the list is brought up to date first, and only the missing is installed.
+run 0 "$setup"
+diff "$CALLS" - <<'EXPECTED'
+apt-get update -q
+apt-get install -y --no-install-recommends libsystemc-dev catch2
+EXPECTED
+
+# Without a network the list stays old, which alone is no failure; without the packages it is one.
+APT_FAILS=update
+run 0 "$setup"
+expect "apt-get update failed"
+APT_FAILS=install
+run 1 "$setup"
+expect "could not install" "libsystemc-dev catch2"
+
+# What lint needs is asked for by lint only.
+ABSENT=clang-tidy
+run 0 "$setup" --no-install
+run 1 "$setup" --no-install --lint
+expect "clang-tidy"

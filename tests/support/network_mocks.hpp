@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stand-ins for the network interfaces at port 0 of the routers, and a whole network of them.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+#include <vector>
+
+#include "models/interconnect/router.hpp"
+#include "models/interconnect/topology.hpp"
+#include "models/sim/context.hpp"
+#include "models/sim/random.hpp"
+
+namespace faultline::test {
+
+// Cells that a node wants to send: ready.size() cells from `address` on, all of one size.
+struct Shipment {
+  sim::NodeId destination = 0;
+  std::uint64_t address = 0;
+  std::uint32_t cell_bytes = sim::kCellBytes;
+  sim::TimeSequence ready;
+  interconnect::PacketKind kind = interconnect::PacketKind::data;
+};
+
+struct Delivery {
+  sim::NodeId source;
+  std::uint64_t address;
+  std::uint32_t cell_bytes;
+  sim::Time at;
+  interconnect::PacketKind kind;
+  bool content_right;
+  bool operator==(const Delivery&) const = default;
+};
+
+inline sim::Content content_at(sim::NodeId source, std::uint64_t address, std::uint32_t bytes) {
+  return sim::Content::pattern(source + 1, address, bytes);
+}
+
+// Sends shipments in the order in which they become ready, in trains, as slots come free.
+class NetworkSource : public sc_core::sc_module {
+ public:
+  NetworkSource(sc_core::sc_module_name name, std::uint32_t slots, const sim::Context& context)
+      : sc_module(name), out("out"), context_(context), credits_(slots), port_(context.loop.new_port()) {
+    out.register_nb_transport_bw(this, &NetworkSource::on_slots_freed);
+  }
+  tlm_utils::simple_initiator_socket<NetworkSource> out;
+
+  // Shipments must be posted in the order of their first instants.
+  void post(const Shipment& shipment) {
+    for (std::uint32_t begin = 0; begin < shipment.ready.size(); begin += context_.cells_per_train) {
+      Shipment train = shipment;
+      train.ready = shipment.ready.slice(begin, std::min(context_.cells_per_train, shipment.ready.size() - begin));
+      train.address += std::uint64_t{begin} * shipment.cell_bytes;
+      posted_.push_back(train);
+      context_.loop.at<&NetworkSource::begin_next>(train.ready.front(), port_, *this);
+    }
+  }
+  std::size_t unsent() const { return posted_.size() + waiting_.size(); }
+
+ private:
+  void begin_next() {
+    waiting_.push_back(posted_.front());
+    posted_.pop_front();
+    pump();
+  }
+  void pump() {
+    while (!waiting_.empty() && credits_.known() > 0) {
+      Shipment& next = waiting_.front();
+      const std::uint32_t cells = std::min(next.ready.size(), credits_.known());
+      tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+      sim::Train& train = sim::train_of(payload);
+      train.times = sim::not_before(sim::later_of(next.ready.prefix(cells), credits_.take(cells)), last_);
+      last_ = train.times.back();
+      train.cell_bytes = next.cell_bytes;
+      train.content = content_at(context_.node, next.address, train.bytes());
+      auto& header = sim::extension<interconnect::PacketHeader>(payload);
+      header = {};
+      header.kind = next.kind;
+      header.source = context_.node;
+      header.destination = next.destination;
+      header.address = next.address;
+      payload.set_command(tlm::TLM_WRITE_COMMAND);
+      payload.set_address(next.address);
+      payload.set_data_length(train.bytes());
+      next.address += train.bytes();
+      next.ready.drop_front(cells);
+      if (next.ready.empty()) waiting_.pop_front();
+      tlm::tlm_phase phase = tlm::BEGIN_REQ;
+      sc_core::sc_time delay;
+      out->nb_transport_fw(payload, phase, delay);
+    }
+  }
+  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    sim::Train& train = sim::train_of(payload);
+    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    credits_.give(train.freed);
+    header.freed_cells += train.freed.size();
+    if (header.freed_cells == train.cells()) payload.release();
+    pump();
+    return tlm::TLM_ACCEPTED;
+  }
+
+  sim::Context context_;
+  sim::CreditPool credits_;
+  sim::Port port_;
+  std::deque<Shipment> posted_;
+  std::deque<Shipment> waiting_;
+  sim::Time last_{0};
+};
+
+// Takes cells; the slot of the n-th is free again hold(n) after it arrived and its predecessor's was
+// freed. With `announce_late` the sender hears of it only then.
+class NetworkSink : public sc_core::sc_module {
+ public:
+  NetworkSink(sc_core::sc_module_name name, std::uint32_t slots, sim::Time longest_hold, bool announce_late,
+              const sim::Context& context)
+      : sc_module(name), in("in"), context_(context), slots_(slots), longest_hold_(longest_hold),
+        announce_late_(announce_late), port_(context.loop.new_port()) {
+    in.register_nb_transport_fw(this, &NetworkSink::on_arrival);
+  }
+  tlm_utils::simple_target_socket<NetworkSink> in;
+
+  std::vector<Delivery> deliveries;
+  bool overfilled = false;  // a cell came without a slot
+
+  sim::Time hold(std::uint64_t n) const {
+    const sim::RandomStream stream(7, "hold", context_.node);
+    return sim::Time{static_cast<std::int64_t>(stream.at(n) % static_cast<std::uint64_t>(longest_hold_.count() + 1))};
+  }
+  void clear() {
+    deliveries.clear();
+    freed_.clear();
+  }
+
+ private:
+  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    sim::Train& train = sim::train_of(payload);
+    const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    sim::TimeSequence freed;
+    for (std::uint32_t i = 0; i < train.cells(); ++i) {
+      const std::uint64_t n = freed_.size();
+      const sim::Time at = train.times.at(i);
+      if (n >= slots_ && at < freed_[n - slots_]) overfilled = true;
+      const std::uint64_t address = header.address + std::uint64_t{i} * train.cell_bytes;
+      const bool right = train.content.slice(i * train.cell_bytes, train.cell_bytes) ==
+                         content_at(header.source, address, train.cell_bytes);
+      deliveries.push_back({header.source, address, train.cell_bytes, at, header.kind,
+                            right && header.destination == context_.node});
+      freed_.push_back(std::max(at, n == 0 ? sim::Time{0} : freed_.back()) + hold(n));
+      freed.append(freed_.back());
+    }
+    if (!announce_late_) {
+      announce(payload, freed);
+      return tlm::TLM_ACCEPTED;
+    }
+    for (std::uint32_t i = 0; i < freed.size(); ++i) {
+      held_.push_back(&payload);
+      context_.loop.at<&NetworkSink::free_oldest>(freed.at(i), port_, *this);
+    }
+    return tlm::TLM_ACCEPTED;
+  }
+  void free_oldest() {
+    tlm::tlm_generic_payload& payload = *held_.front();
+    held_.pop_front();
+    announce(payload, sim::TimeSequence::single(context_.now()));
+  }
+  void announce(tlm::tlm_generic_payload& payload, const sim::TimeSequence& freed) {
+    sim::train_of(payload).freed = freed;
+    tlm::tlm_phase phase = sim::SLOTS_FREED;
+    sc_core::sc_time delay;
+    in->nb_transport_bw(payload, phase, delay);
+  }
+
+  sim::Context context_;
+  std::uint32_t slots_;
+  sim::Time longest_hold_;
+  bool announce_late_;
+  sim::Port port_;
+  std::vector<sim::Time> freed_;
+  std::deque<tlm::tlm_generic_payload*> held_;
+};
+
+// A network of a shape with a source and a sink at each node.
+struct NetworkRig {
+  struct Node {
+    sim::EventLoop loop;
+    sim::Statistics statistics;
+    sim::Context context;
+    interconnect::Router router;
+    NetworkSource source;
+    NetworkSink sink;
+
+    Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
+         std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late)
+        : loop((name + "_loop").c_str()),
+          context{id, loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
+          router((name + "_router").c_str(), config, context, rig.topology),
+          source((name + "_source").c_str(), config.buffer_cells, context),
+          sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
+      source.out.bind(router.in[interconnect::kLocalPort]);
+      router.out[interconnect::kLocalPort].bind(sink.in);
+    }
+  };
+
+  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape, const interconnect::RouterConfig& config,
+             std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false)
+      : topology(shape) {
+    for (sim::NodeId id = 0; id < topology.nodes(); ++id) {
+      nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
+                                             longest_hold, announce_late));
+    }
+    for (const interconnect::Link& link : topology.links()) {
+      connect(nodes[link.a]->router, link.a_port, nodes[link.b]->router, link.b_port);
+    }
+  }
+
+  NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
+  const std::vector<Delivery>& delivered(sim::NodeId node) const { return nodes[node]->sink.deliveries; }
+  std::uint64_t total(std::string_view counter) const {
+    std::uint64_t sum = 0;
+    for (const auto& node : nodes) sum += node->statistics.value(counter);
+    return sum;
+  }
+  void clear() {
+    for (auto& node : nodes) node->sink.clear();
+  }
+
+  interconnect::Topology topology;
+  sim::PayloadPool pool;
+  sim::Trace trace;
+  std::vector<std::unique_ptr<Node>> nodes;
+};
+
+}  // namespace faultline::test

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that one point of an experiment is made of.
+#pragma once
+
+#include "models/platform/machine.hpp"
+#include "models/rdma/strategy.hpp"
+#include "workloads/transfer_config.hpp"
+
+namespace faultline::workloads {
+
+struct Configuration {
+  platform::Machine machine;
+  rdma::Strategy strategy;
+  TransferConfig workload;
+
+  void declare(sim::ParameterTable& table);
+};
+
+}  // namespace faultline::workloads

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the application and the simulation: one point of an experiment goes in as a
+// configuration, its measurements come out. The application knows nothing else about the machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/sim/parameters.hpp"
+
+namespace faultline::workloads {
+
+struct Configuration;  // workloads/configuration.hpp
+
+// The parameter (a choice) that an experiment's `workload = "..."` sets.
+inline constexpr std::string_view kWorkloadParameter = "workload.kind";
+
+using sim::Conflict;
+
+// Every impossible combination; none when the configuration can be simulated. Needs no elaboration.
+std::vector<Conflict> conflicts(const Configuration& configuration);
+
+struct Metric {
+  std::string name;  // "latency_mean"
+  double value = 0;
+  std::string unit;  // "us", "MB/s", "B"; "1" for a plain count
+  std::string description;
+};
+
+// One step of the life of a transfer or a fault. Rows come in the order in which the steps happen.
+struct BreakdownRow {
+  std::string step;
+  std::string where;  // which part spends it: "source R5", "destination kernel"
+  double mean_us = 0;
+  std::uint64_t samples = 0;
+  std::string description;
+};
+
+struct PointResult {
+  std::vector<Metric> metrics;
+  std::vector<BreakdownRow> breakdown;  // may be empty
+  std::vector<std::string> notes;       // what a reader of the figures must know
+  std::uint64_t events = 0;
+  std::uint64_t simulated_ps = 0;
+  bool failed_check = false;  // data errors or stale accesses that the strategy must not have
+  // Set when the configuration made the run impossible (no memory left on a node): what happened, and
+  // the parameters that decide it. A bug of ours is an exception instead.
+  std::string error;
+  std::vector<std::string> error_keys;
+};
+
+// Elaborates and simulates: at most once per process, because SystemC's kernel is global.
+PointResult run_point(const Configuration& configuration, std::uint64_t seed);
+
+// What `faultline list` shows, and what names in experiment files are checked against.
+struct WorkloadDoc {
+  std::string name;  // a choice of kWorkloadParameter
+  std::string description;
+};
+std::vector<WorkloadDoc> workload_docs();
+
+struct MetricDoc {
+  std::string name;
+  std::string unit;
+  std::string description;
+};
+// Every metric that run_point can give.
+std::vector<MetricDoc> metric_docs();
+
+}  // namespace faultline::workloads

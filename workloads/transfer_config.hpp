@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the two benchmark processes do.
+#pragma once
+
+#include <cstdint>
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/time.hpp"
+
+namespace faultline::workloads {
+
+using namespace std::chrono_literals;
+
+enum class Kind {
+  write,    // RDMA writes from initiator to target
+  read,     // RDMA reads by the initiator from the target
+  message,  // small messages through the mailboxes, one way
+};
+
+// Which end's pages are absent when a transfer begins.
+enum class Cold { none, source, destination, both };
+
+struct TransferConfig {
+  Kind kind = Kind::write;
+  std::uint64_t size = 4096;
+  std::uint64_t iterations = 20;
+  std::uint64_t warmup = 2;
+  unsigned window = 1;
+  Cold cold = Cold::none;
+  double cold_share = 1.0;
+  std::uint64_t source_offset = 0;
+  std::uint64_t destination_offset = 0;
+  unsigned clean_window = 0;
+  std::uint64_t clean_size = 16384;
+  unsigned initiator = 0;
+  unsigned target = 1;
+  sim::Time time_limit = 100s;
+
+  void declare(sim::ParameterTable& table);
+
+  bool cold_source() const { return cold == Cold::source || cold == Cold::both; }
+  bool cold_destination() const { return cold == Cold::destination || cold == Cold::both; }
+};
+
+}  // namespace faultline::workloads

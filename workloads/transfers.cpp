@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/transfers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sim/failure.hpp"
+
+namespace faultline::workloads {
+
+using os::Error;
+using rdma::Endpoint;
+using rdma::Message;
+using sim::Task;
+
+namespace {
+
+// Requests of the initiator to the target's program, and its one answer.
+enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
+
+Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
+  return {node.context, node.cpu,  node.vm, node.smmu_driver, node.faults, node.ddr, platform::kEngineBase,
+          configuration.machine.dma.channels};
+}
+
+void check(Error error, std::string_view what, sim::NodeId node) {
+  if (error == Error::none) return;
+  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}", node, what, os::to_string(error)),
+                        {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"});
+}
+
+}  // namespace
+
+Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+    : config_(configuration.workload),
+      strategy_(configuration.strategy),
+      cluster_(cluster),
+      cold_pages_(seed, "cold pages"),
+      breakdown_(configuration.workload.kind == Kind::read ? configuration.workload.target
+                                                           : configuration.workload.initiator) {
+  const bool initiator_is_source = !reads();
+  initiator_ = std::make_unique<Endpoint>(
+      strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator", 0u,
+      initiator_is_source ? strategy_.on_source_fault : strategy_.on_destination_fault);
+  target_ = std::make_unique<Endpoint>(
+      strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
+      initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
+  cluster.trace().listen(breakdown_);
+}
+
+void Transfers::start() { tasks_.start(run()); }
+
+Task<void> Transfers::run() {
+  co_await initiator_->open();
+  co_await target_->open();
+  if (config_.kind == Kind::message) {
+    co_await run_messages();
+  } else {
+    co_await run_transfers();
+  }
+  finished_ = true;
+  sc_core::sc_stop();
+}
+
+void Transfers::measurement_begins() {
+  measured_from_ = cluster_.node(config_.initiator).context.now();
+  if (on_measurement_begins) on_measurement_begins();
+}
+
+void Transfers::measurement_ends() {
+  measured_to_ = cluster_.node(config_.initiator).context.now();
+  if (on_measurement_ends) on_measurement_ends();
+}
+
+Task<void> Transfers::run_messages() {
+  const sim::Context& clock = cluster_.node(config_.initiator).context;
+  const auto words = static_cast<unsigned>((config_.size + 7) / 8);
+  for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
+    if (i == config_.warmup) measurement_begins();
+    Message message{};
+    for (unsigned w = 0; w < words; ++w) message[w] = i + w;
+    const sim::Time begin = clock.now();
+    // The receiver is already polling when the message is sent, as in every latency benchmark.
+    sim::Signal received(clock.loop);
+    Message got{};
+    sim::Time end{0};
+    tasks_.start([](Endpoint& target, Message& out, sim::Time& when, const sim::Context& time, sim::Signal& done) -> Task<void> {
+      out = co_await target.library().receive(target.thread());
+      when = time.now();
+      done.notify_all();
+    }(*target_, got, end, clock, received));
+    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
+    while (end == sim::Time{0}) co_await received;
+    if (got != message) ++data_errors_;
+    if (i >= config_.warmup) samples_.push_back({begin, end});
+  }
+  measurement_ends();
+}
+
+Task<void> Transfers::run_transfers() {
+  co_await set_up();
+  if (strategy_.prepares_per_transfer()) tasks_.start(serve_target());
+  for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
+  const std::uint64_t total = config_.warmup + config_.iterations;
+  for (; started_ < total; ++started_) {
+    if (started_ == config_.warmup) {
+      while (!running_.empty()) co_await finish();
+      measurement_begins();
+    }
+    if (running_.size() == config_.window) co_await finish();
+    co_await begin(static_cast<unsigned>(started_ % config_.window), started_ >= config_.warmup);
+  }
+  while (!running_.empty()) co_await finish();
+  measurement_ends();
+}
+
+Task<void> Transfers::set_up() {
+  const std::uint64_t initiator_offset = reads() ? config_.destination_offset : config_.source_offset;
+  const std::uint64_t target_offset = reads() ? config_.source_offset : config_.destination_offset;
+  lanes_.resize(config_.window);
+  for (unsigned i = 0; i < config_.window; ++i) {
+    Lane& lane = lanes_[i];
+    lane.initiator_address = initiator_->map_buffer(config_.size, initiator_offset);
+    lane.target_address = target_->map_buffer(config_.size, target_offset);
+    lane.initiator_policy = initiator_->prepare(lane.initiator_address, config_.size);
+    lane.target_policy = target_->prepare(lane.target_address, config_.size);
+    make_cold(i);
+  }
+  // Both programs set their buffers up at the same time; the slower one decides.
+  const sim::Context& clock = cluster_.node(config_.initiator).context;
+  const sim::Time begin = clock.now();
+  sim::Signal done(clock.loop);
+  bool target_done = false;
+  tasks_.start([](Transfers& self, bool& flag, sim::Signal& signal) -> Task<void> {
+    co_await self.set_up_side(*self.target_, true);
+    flag = true;
+    signal.notify_all();
+  }(*this, target_done, done));
+  co_await set_up_side(*initiator_, false);
+  while (!target_done) co_await done;
+  setup_time_ = clock.now() - begin;
+}
+
+Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
+  for (Lane& lane : lanes_) {
+    rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
+    const Error error = co_await policy.set_up(endpoint.thread());
+    check(error, "setting up", endpoint.node());
+  }
+}
+
+// The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
+void Transfers::make_cold(unsigned index) {
+  const Lane& lane = lanes_[index];
+  cool(data_source(), source_address(lane), config_.cold_source());
+  cool(data_destination(), destination_address(lane), config_.cold_destination());
+}
+
+void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
+  const std::uint64_t first = address & ~std::uint64_t{os::kPage - 1};
+  const std::uint64_t end = (address + config_.size + os::kPage - 1) & ~std::uint64_t{os::kPage - 1};
+  if (!cold || config_.cold_share == 0.0) {
+    check(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
+    return;
+  }
+  check(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
+  if (config_.cold_share == 1.0) return;
+  // Compared as integers, so that the choice is the same on every machine.
+  const auto threshold = static_cast<std::uint64_t>(config_.cold_share * 1e9);
+  for (std::uint64_t page = first; page < end; page += os::kPage) {
+    if (cold_pages_.below(1'000'000'000) < threshold) continue;
+    check(endpoint.vm().make_present(endpoint.process(), page, os::kPage), "first use", endpoint.node());
+  }
+}
+
+Task<void> Transfers::begin(unsigned index, bool measured) {
+  Lane& lane = lanes_[index];
+  const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
+  if (!keeps_present) make_cold(index);
+  Endpoint& source = data_source();
+  source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
+
+  const sim::Context& clock = cluster_.node(config_.initiator).context;
+  Running running{index, clock.now(), {}, {}, measured};
+  if (strategy_.prepares_per_transfer()) {
+    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
+                                        {kPrepare, index}, 2);
+    const Error error = co_await lane.initiator_policy->before(initiator_->thread(), reads());
+    check(error, "preparing", initiator_->node());
+    co_await initiator_->library().receive(initiator_->thread());
+  }
+  running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
+  const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
+  running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
+                                                       config_.size);
+  running_.push_back(std::move(running));
+}
+
+Task<void> Transfers::finish() {
+  Running running = std::move(running_.front());
+  running_.pop_front();
+  Lane& lane = lanes_[running.lane];
+  const bool refused = running.posted.transfer == 0;
+  rdma::Status status = rdma::Status::error;
+  if (!refused) status = co_await initiator_->library().wait(initiator_->thread(), running.posted);
+  if (status == rdma::Status::done) {
+    Endpoint& to = data_destination();
+    const sim::Content got =
+        to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
+    if (!(got == running.expected)) ++data_errors_;
+  } else {
+    ++failed_;
+  }
+  const Error error = co_await lane.initiator_policy->after(initiator_->thread());
+  check(error, "releasing", initiator_->node());
+  const sim::Time end = cluster_.node(config_.initiator).context.now();
+  if (running.measured) samples_.push_back({running.begin, end});
+  breakdown_.finish(running.posted.transfer, running.measured);
+  if (strategy_.prepares_per_transfer()) {
+    // The target releases while the program goes on; the buffer is free again when it says so.
+    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
+                                        {kRelease, running.lane}, 2);
+    co_await initiator_->library().receive(initiator_->thread());
+  }
+}
+
+Task<void> Transfers::serve_target() {
+  for (;;) {
+    const Message request = co_await target_->library().receive(target_->thread());
+    Lane& lane = lanes_[request[1]];
+    Error error = Error::none;
+    if (request[0] == kPrepare) {
+      error = co_await lane.target_policy->before(target_->thread(), !reads());
+    } else {
+      error = co_await lane.target_policy->after(target_->thread());
+    }
+    check(error, "preparing or releasing", target_->node());
+    const Message ready{kReady, request[1]};
+    co_await target_->library().send(target_->thread(), initiator_->node(), initiator_->process().id(), ready, 2);
+  }
+}
+
+// A bystander in the same process: its buffers never fault, so whatever slows it down comes from others.
+Task<void> Transfers::run_clean(unsigned index) {
+  cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
+  const std::uint64_t from = initiator_->map_buffer(config_.clean_size, 0);
+  const std::uint64_t to = target_->map_buffer(config_.clean_size, 0);
+  check(initiator_->vm().make_present(initiator_->process(), from, config_.clean_size), "first use", initiator_->node());
+  check(target_->vm().make_present(target_->process(), to, config_.clean_size), "first use", target_->node());
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), to};
+  while (!finished_) {
+    const rdma::Posted posted = co_await initiator_->library().post(thread, rdma::Operation::write, from, remote,
+                                                                    config_.clean_size);
+    if (posted.transfer == 0) continue;
+    const rdma::Status status = co_await initiator_->library().wait(thread, posted);
+    breakdown_.finish(posted.transfer, false);
+    const bool in_measurement = measured_from_ != sim::Time{0} && measured_to_ == sim::Time{0};
+    if (status == rdma::Status::done && in_measurement) clean_bytes_ += config_.clean_size;
+  }
+}
+
+}  // namespace faultline::workloads
