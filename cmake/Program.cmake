@@ -10,6 +10,8 @@ else()
 endif()
 target_link_libraries(faultline_app ${app_scope} faultline_build Boost::program_options
                       tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+# toml++ compiles itself into every source that includes it unless told that its library is linked.
+target_compile_definitions(faultline_app ${app_scope} TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
 
 if(NOT EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
   return()

@@ -15,7 +15,8 @@ bool sets(const Settings& settings, const std::string& key) { return deciding(se
 
 // A comment is one line: what a file or the command line says may hold anything.
 std::string one_line(std::string text) {
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 
@@ -24,8 +25,10 @@ std::string parameter_line(const sim::Parameter& parameter, const Settings& sett
   std::string line = parameter.name + " = " + toml_value(parameter);
   const Setting* setting = deciding(settings, parameter.name);
   if (setting != nullptr) {
-    line = fmt::format("{:<56}  # default {}; set by {}", line, parameter.initial.empty() ? "empty" : parameter.initial, setting->set_by());
-    if (!setting->standing.empty()) line += " (" + setting->standing + (setting->source.empty() ? "" : ": " + setting->source) + ")";
+    line = fmt::format("{:<56}  # default {}; set by {}", line, parameter.initial.empty() ? "empty" : parameter.initial,
+                       setting->set_by());
+    if (!setting->standing.empty())
+      line += " (" + setting->standing + (setting->source.empty() ? "" : ": " + setting->source) + ")";
   }
   return one_line(line) + "\n";
 }
@@ -74,9 +77,11 @@ std::string effective_experiment(const Experiment& experiment, std::uint64_t see
   apply(common, machine->parameters(), none);
 
   std::string names;
-  for (const Strategy& strategy : experiment.strategies) names += (names.empty() ? "" : ", ") + quote_toml(strategy.name);
-  std::string text = fmt::format("# The effective configuration of the experiment '{}'{}.\n", one_line(experiment.name),
-                                 experiment.platform.empty() ? "" : " on the platform '" + one_line(experiment.platform) + "'");
+  for (const Strategy& strategy : experiment.strategies)
+    names += (names.empty() ? "" : ", ") + quote_toml(strategy.name);
+  std::string text =
+      fmt::format("# The effective configuration of the experiment '{}'{}.\n", one_line(experiment.name),
+                  experiment.platform.empty() ? "" : " on the platform '" + one_line(experiment.platform) + "'");
   text += "question = " + quote_toml(experiment.question) + "\nstrategies = [" + names + "]\n";
   text += fmt::format("seed = {}\n\n[parameters]\n", seed);
   for (const sim::Parameter& parameter : machine->parameters().all()) {

@@ -28,7 +28,9 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
                  const Simulator& simulator) {
   Point point;
   point.strategy = strategy.name;
-  const auto add = [&](const Settings& layer) { point.settings.insert(point.settings.end(), layer.begin(), layer.end()); };
+  const auto add = [&](const Settings& layer) {
+    point.settings.insert(point.settings.end(), layer.begin(), layer.end());
+  };
   add(experiment.platform_settings);
   add(experiment.parameters);
   add(strategy.settings);

@@ -31,23 +31,27 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
   std::vector<Strategy> local;
   if (const Node* table = file.find("strategy")) {
     if (table->kind != Node::Kind::table) {
-      diagnostics.add(table->place, "strategy", describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
+      diagnostics.add(table->place, "strategy",
+                      describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
     }
     for (const Node& node : table->children) local.push_back(read_local_strategy(node, diagnostics));
   }
   const Node* list = file.find("strategies");
-  if (list == nullptr) return local.empty() ? std::vector<Strategy>{{"default", "every policy at its default", {}}} : local;
+  if (list == nullptr)
+    return local.empty() ? std::vector<Strategy>{{"default", "every policy at its default", {}}} : local;
 
   std::vector<Strategy> strategies;
   std::map<std::string, Place> seen;
   for (const Node* node : optional_texts(file, "strategies", diagnostics)) {
     const std::string& name = node->text();
     if (const auto [twin, added] = seen.emplace(name, node->place); !added) {
-      diagnostics.add(node->place, "strategies", fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
+      diagnostics.add(node->place, "strategies",
+                      fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
       continue;
     }
     const auto own = std::find_if(local.begin(), local.end(), [&](const Strategy& s) { return s.name == name; });
-    strategies.push_back(own != local.end() ? *own : read_strategy(name, node->place, "strategies", library, diagnostics));
+    strategies.push_back(own != local.end() ? *own
+                                            : read_strategy(name, node->place, "strategies", library, diagnostics));
   }
   if (list->kind == Node::Kind::list && list->children.empty()) {
     diagnostics.add(list->place, "strategies", "is empty; allowed: at least one, or no such key");
@@ -102,7 +106,8 @@ void check_axis(const Axis& axis, sim::ParameterTable& table, Diagnostics& diagn
     if (!apply(value, table, diagnostics)) continue;
     const std::string text = table.find(axis.key)->get();
     if (const auto [twin, added] = seen.emplace(text, value.place); !added) {
-      diagnostics.add(value.place, axis.key, fmt::format("'{}' is on the axis twice; first at {}", text, twin->second.text()));
+      diagnostics.add(value.place, axis.key,
+                      fmt::format("'{}' is on the axis twice; first at {}", text, twin->second.text()));
     }
   }
 }

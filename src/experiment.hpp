@@ -31,9 +31,9 @@ enum class View { points, matrix, breakdown };
 
 struct ReportSpec {
   View view = View::points;
-  std::vector<std::string> columns;      // points: metrics, empty for the usual ones
-  std::string metric = "latency_mean";   // matrix
-  std::string rows;                      // matrix: an axis; empty for the first
+  std::vector<std::string> columns;       // points: metrics, empty for the usual ones
+  std::string metric = "latency_mean";    // matrix
+  std::string rows;                       // matrix: an axis; empty for the first
   std::string columns_axis = "strategy";  // matrix: an axis or "strategy"
 };
 

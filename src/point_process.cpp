@@ -135,8 +135,12 @@ PointProcess::PointProcess(std::size_t index, const PointFunction& point) : inde
 }
 
 PointProcess::PointProcess(PointProcess&& other) noexcept
-    : index_(other.index_), process_(other.process_), result_(other.result_), output_(other.output_),
-      text_(std::move(other.text_)), start_(other.start_) {
+    : index_(other.index_),
+      process_(other.process_),
+      result_(other.result_),
+      output_(other.output_),
+      text_(std::move(other.text_)),
+      start_(other.start_) {
   other.process_ = other.result_ = other.output_ = -1;
 }
 

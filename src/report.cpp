@@ -16,9 +16,8 @@ std::vector<NamedText> common_parameters(const Results& results) {
   if (results.points.empty()) return common;
   for (const NamedText& candidate : results.points.front().parameters) {
     const bool everywhere = std::all_of(results.points.begin(), results.points.end(), [&](const Point& point) {
-      return std::any_of(point.parameters.begin(), point.parameters.end(), [&](const NamedText& p) {
-        return p.name == candidate.name && p.text == candidate.text;
-      });
+      return std::any_of(point.parameters.begin(), point.parameters.end(),
+                         [&](const NamedText& p) { return p.name == candidate.name && p.text == candidate.text; });
     });
     const bool is_axis = std::any_of(results.experiment.axes.begin(), results.experiment.axes.end(),
                                      [&](const Axis& axis) { return axis.key == candidate.name; });
@@ -41,9 +40,10 @@ const workloads::Metric* find_metric(const PointOutcome& outcome, const std::str
 std::string report_head(const Results& results, std::uint64_t seed) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
-  std::string line = fmt::format("platform {}, seed {}",
-                                 results.experiment.platform.empty() ? "(defaults)" : results.experiment.platform, seed);
-  for (const NamedText& parameter : common_parameters(results)) line += fmt::format(", {} = {}", parameter.name, parameter.text);
+  std::string line = fmt::format(
+      "platform {}, seed {}", results.experiment.platform.empty() ? "(defaults)" : results.experiment.platform, seed);
+  for (const NamedText& parameter : common_parameters(results))
+    line += fmt::format(", {} = {}", parameter.name, parameter.text);
   return text + wrap(line, 120, 2) + "\n";
 }
 
@@ -72,7 +72,7 @@ std::string remarks(const Results& results) {
   std::string text;
   for (const Remark& remark : all) {
     text += fmt::format("{} [{}{}]\n", remark.text, remark.where,
-                        remark.points > 1 ? fmt::format(", and {} more points", remark.points - 1) : "");
+                        remark.points > 1 ? fmt::format(", and {} more", remark.points - 1) : "");
   }
   return text;
 }

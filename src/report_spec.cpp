@@ -20,7 +20,8 @@ const std::array<ViewKeys, 3> kViews{ViewKeys{View::points, "points", {"view", "
 
 class ReportReader {
  public:
-  ReportReader(const std::vector<Axis>& axes, const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics)
+  ReportReader(const std::vector<Axis>& axes, const std::vector<workloads::MetricDoc>& metrics,
+               Diagnostics& diagnostics)
       : diagnostics_(diagnostics) {
     for (const Axis& axis : axes) axes_.push_back(axis.key);
     for (const auto& metric : metrics) metrics_.push_back(metric.name);
@@ -34,7 +35,8 @@ class ReportReader {
       return spec;
     }
     if (node.kind != Node::Kind::table) {
-      diagnostics_.add(node.place, "report", describe(node) + " is no report; allowed: a view's name, a table, a list of those");
+      diagnostics_.add(node.place, "report",
+                       describe(node) + " is no report; allowed: a view's name, a table, a list of those");
       return spec;
     }
     const Node* view = node.find("view");
@@ -68,7 +70,8 @@ class ReportReader {
     return kViews[0];
   }
 
-  bool is_known(const Node& node, const std::string& key, const std::string& what, const std::vector<std::string>& known) {
+  bool is_known(const Node& node, const std::string& key, const std::string& what,
+                const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), node.text()) != known.end()) return true;
     diagnostics_.add(node.place, key,
                      fmt::format("no {} '{}'; allowed: {}{}", what, node.text(), fmt::join(known, ", "),
@@ -77,12 +80,14 @@ class ReportReader {
   }
 
   void need_axis(const Place& place) {
-    if (axes_.empty()) diagnostics_.add(place, "report", "a matrix needs an axis for its rows; allowed: give one under [axes]");
+    if (axes_.empty())
+      diagnostics_.add(place, "report", "a matrix needs an axis for its rows; allowed: give one under [axes]");
   }
 
   void read_matrix(const Node& node, ReportSpec& spec) {
     need_axis(node.place);
-    const auto take = [&](const char* name, const std::string& what, const std::vector<std::string>& known, std::string& into) {
+    const auto take = [&](const char* name, const std::string& what, const std::vector<std::string>& known,
+                          std::string& into) {
       const Node* value = node.find(name);
       if (value == nullptr) return;
       const std::string key = std::string("report.") + name;

@@ -52,13 +52,15 @@ std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpe
   std::vector<MetricColumn> chosen;
   if (!spec.columns.empty()) {
     for (const std::string& name : spec.columns) {
-      const auto* known = std::find_if(std::begin(kColumns), std::end(kColumns), [&](const auto& c) { return name == c.metric; });
+      const auto* known =
+          std::find_if(std::begin(kColumns), std::end(kColumns), [&](const auto& c) { return name == c.metric; });
       chosen.push_back({name, known == std::end(kColumns) ? name : known->title, 0});
     }
     return chosen;
   }
   for (const KnownColumn& column : kColumns) {
-    if (column.rank < 9 && first_of(results, column.metric) != nullptr) chosen.push_back({column.metric, column.title, column.rank});
+    if (column.rank < 9 && first_of(results, column.metric) != nullptr)
+      chosen.push_back({column.metric, column.title, column.rank});
   }
   return chosen;
 }
@@ -99,7 +101,8 @@ TextTable points_table(const Results& results, const std::vector<MetricColumn>& 
 // The value of the axis (or the strategy) that a row or a column of a matrix stands for.
 std::string coordinate(const Point& point, const std::string& axis) {
   if (axis == "strategy") return point.strategy;
-  const auto it = std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == axis; });
+  const auto it =
+      std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == axis; });
   return it == point.axes.end() ? "" : it->text;
 }
 
@@ -120,7 +123,9 @@ std::string other_coordinates(const Point& point, const std::string& rows, const
 
 std::string bar(double from, double length, double total, std::size_t width) {
   if (!(total > 0)) return "";
-  const auto cells = [&](double value) { return static_cast<std::size_t>(std::lround(value / total * static_cast<double>(width))); };
+  const auto cells = [&](double value) {
+    return static_cast<std::size_t>(std::lround(value / total * static_cast<double>(width)));
+  };
   const std::size_t begin = std::min(cells(from), width);
   const std::size_t end = std::min(std::max(cells(from + length), begin), width);
   // A step too short for a cell still shows where it lies.
@@ -155,7 +160,8 @@ std::string points_view(const Results& results, const ReportSpec& spec, std::siz
   std::string hidden;
   TextTable table = points_table(results, chosen);
   while (spec.columns.empty() && table.width() > width) {
-    const auto widest = std::max_element(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
+    const auto widest =
+        std::max_element(chosen.begin(), chosen.end(), [](const auto& a, const auto& b) { return a.rank < b.rank; });
     if (widest == chosen.end() || widest->rank == 0) break;
     hidden += (hidden.empty() ? "" : ", ") + widest->metric;
     chosen.erase(widest);

@@ -32,7 +32,8 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   for (const NamedText& parameter : point.parameters) json["parameters"][parameter.name] = parameter.text;
   json["metrics"] = Json::object();
   for (const auto& metric : outcome.result.metrics) {
-    json["metrics"][metric.name] = {{"value", metric.value}, {"unit", metric.unit}, {"description", metric.description}};
+    json["metrics"][metric.name] = {
+        {"value", metric.value}, {"unit", metric.unit}, {"description", metric.description}};
   }
   json["breakdown"] = Json::array();
   for (const auto& row : outcome.result.breakdown) {
@@ -66,7 +67,8 @@ PlainUnit plain_unit(sim::ParameterKind kind) {
     case sim::ParameterKind::bit_rate:
       return {"b/s", [](const std::string& t) { return static_cast<double>(sim::parse_bit_rate(t).bits_per_second); }};
     case sim::ParameterKind::byte_rate:
-      return {"B/s", [](const std::string& t) { return static_cast<double>(sim::parse_byte_rate(t).bytes_per_second); }};
+      return {"B/s",
+              [](const std::string& t) { return static_cast<double>(sim::parse_byte_rate(t).bytes_per_second); }};
     case sim::ParameterKind::frequency:
       return {"Hz", [](const std::string& t) { return static_cast<double>(sim::parse_frequency(t).hertz); }};
     default: return {"", nullptr};

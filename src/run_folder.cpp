@@ -66,7 +66,11 @@ RunFolder RunFolder::make(const std::string& chosen, const std::string& name) {
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
-    : path_(std::move(other.path_)), made_(other.made_), made_parent_(other.made_parent_), kept_(other.kept_), files_(std::move(other.files_)) {
+    : path_(std::move(other.path_)),
+      made_(other.made_),
+      made_parent_(other.made_parent_),
+      kept_(other.kept_),
+      files_(std::move(other.files_)) {
   other.kept_ = true;
 }
 

@@ -28,9 +28,10 @@ class Reader {
           read(child, key + ".");
         }
       } else if (add(child, child, key) && provenance_ == Provenance::required) {
-        diagnostics_.add(child.place, key,
-                         "does not say where it is from; allowed: { value = ..., standing = \"published\", \"derived\", "
-                         "\"assumed\" or \"setting\", source = \"...\" }");
+        diagnostics_.add(
+            child.place, key,
+            "does not say where it is from; allowed: { value = ..., standing = \"published\", \"derived\", "
+            "\"assumed\" or \"setting\", source = \"...\" }");
       }
     }
   }
@@ -40,7 +41,8 @@ class Reader {
   bool add(const Node& keyed, const Node& value, const std::string& key) {
     if (value.kind != Node::Kind::value) {
       const bool list = value.kind == Node::Kind::list;
-      diagnostics_.add(value.place, key, describe(value) + " is not a value" + (list ? "; lists belong under [axes]" : ""));
+      diagnostics_.add(value.place, key,
+                       describe(value) + " is not a value" + (list ? "; lists belong under [axes]" : ""));
       return false;
     }
     const auto twin = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.key == key; });
@@ -139,7 +141,8 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
     return true;
   } catch (const sim::BadParameterValue& error) {
     std::string hint;
-    if (const auto* text = std::get_if<std::string>(&setting.value); text && parameter->kind == sim::ParameterKind::choice) {
+    if (const auto* text = std::get_if<std::string>(&setting.value);
+        text && parameter->kind == sim::ParameterKind::choice) {
       std::vector<std::string> choices;
       for (std::size_t at = 0; at <= parameter->allowed.size();) {
         const auto comma = std::min(parameter->allowed.find(", ", at), parameter->allowed.size());

@@ -16,10 +16,10 @@ struct Node {
   enum class Kind { value, list, table, unsupported };  // unsupported: TOML's dates and times
 
   Kind kind = Kind::table;
-  std::string key;            // in its table; empty in a list
-  Place key_place;            // of the key; in a list, of the value
-  Place place;                // of the value
-  sim::ParameterValue value;  // when kind is value
+  std::string key;             // in its table; empty in a list
+  Place key_place;             // of the key; in a list, of the value
+  Place place;                 // of the value
+  sim::ParameterValue value;   // when kind is value
   std::vector<Node> children;  // of a list or a table, in the order of the file
 
   bool is_text() const { return kind == Kind::value && std::holds_alternative<std::string>(value); }

@@ -48,6 +48,7 @@ std::string with_unit(double value, const std::string& unit) {
 void compare_ordering(const Figure& figure, double value, double baseline, Check& check) {
   const bool less = figure.compare == Comparison::less;
   check.published = fmt::format("{} {}", less ? "<" : ">", with_unit(baseline, figure.unit));
+  check.value = value;
   check.simulated = with_unit(value, figure.unit);
   check.error = fmt::format("{:+.1f} %", 100 * (value / baseline - 1));
   check.passed = less ? value < baseline : value > baseline;
@@ -55,6 +56,7 @@ void compare_ordering(const Figure& figure, double value, double baseline, Check
 
 void compare_value(const Figure& figure, double value, Check& check) {
   const double error = value - figure.value;
+  check.value = value;
   check.simulated = with_unit(value, figure.unit);
   check.error = figure.tolerance.relative && figure.value != 0 ? fmt::format("{:+.1f} %", 100 * error / figure.value)
                                                                : fmt::format("{:+.3g} {}", error, figure.unit);
@@ -148,6 +150,8 @@ std::string checks_json(const std::vector<Check>& checks) {
                     {"use", figure.use},
                     {"published", check.published},
                     {"simulated", check.simulated},
+                    {"value", check.trouble.empty() ? nlohmann::ordered_json(check.value) : nlohmann::ordered_json()},
+                    {"unit", figure.unit},
                     {"error", check.error},
                     {"allowed", tolerance_text(figure)},
                     {"passed", check.passed},

@@ -42,6 +42,7 @@ struct Check {
   std::string where;      // the axes' values
   std::string published;  // "1.3 us", "< 38.2 us"
   std::string simulated;
+  double value = 0;   // the simulated one, in the figure's unit
   std::string error;  // "+2.1 %"
   bool passed = false;
   std::string trouble;  // why there is no simulated value

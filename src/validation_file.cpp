@@ -3,15 +3,16 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "src/validation.hpp"
 
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kKeys{"name",     "quantity", "value",      "unit",    "tolerance", "source", "use",   "fitted",
-                                     "platform", "strategy", "parameters", "metric",  "steps",     "scale",  "axes",  "baseline",
-                                     "compare",  "workload"};
+const std::vector<std::string> kKeys{"name",  "quantity", "value",    "unit",     "tolerance",  "source",
+                                     "use",   "fitted",   "platform", "strategy", "parameters", "metric",
+                                     "steps", "scale",    "axes",     "baseline", "compare",    "workload"};
 const std::vector<std::string> kUses{"fit", "predicted", "ordering"};
 const std::vector<std::string> kComparisons{"value", "ratio", "overhead", "less", "greater"};
 
@@ -20,7 +21,10 @@ class FigureReader {
   FigureReader(const std::vector<std::string>& overrides, const ConfigLibrary& library, const Simulator& simulator,
                Diagnostics& diagnostics)
       : overrides_(overrides), library_(library), simulator_(simulator), diagnostics_(diagnostics) {
-    for (const auto& doc : simulator.metric_docs()) metrics_.push_back(doc.name);
+    for (const auto& doc : simulator.metric_docs()) {
+      metrics_.push_back(doc.name);
+      units_[doc.name] = doc.unit;
+    }
   }
 
   // The figure, and in `experiment` what has to run for it.
@@ -87,10 +91,12 @@ class FigureReader {
     for (const Node* name : optional_texts(node, "fitted", diagnostics_)) {
       figure.fitted.push_back(name->text());
       if (machine->parameters().find(name->text()) != nullptr) continue;
-      diagnostics_.add(name->place, "fitted", fmt::format("no such parameter '{}'{}", name->text(),
-                                                          did_you_mean(machine->parameters().nearest(name->text()))));
+      diagnostics_.add(name->place, "fitted",
+                       fmt::format("no such parameter '{}'{}", name->text(),
+                                   did_you_mean(machine->parameters().nearest(name->text()))));
     }
-    if (figure.use == "fit" && figure.fitted.empty()) missing(node, "fitted", "the parameters that were fitted to this figure");
+    if (figure.use == "fit" && figure.fitted.empty())
+      missing(node, "fitted", "the parameters that were fitted to this figure");
   }
 
   void read_measure(const Node& node, Figure& figure) {
@@ -108,7 +114,11 @@ class FigureReader {
 
   void read_published(const Node& node, Figure& figure) {
     figure.unit = optional_text(node, "unit", diagnostics_);
-    if (figure.compare == Comparison::less || figure.compare == Comparison::greater) return;
+    if (figure.compare == Comparison::less || figure.compare == Comparison::greater) {
+      // No published number: the measured ones are compared in their own unit.
+      if (figure.unit.empty()) figure.unit = figure.metric.empty() ? "us" : units_[figure.metric];
+      return;
+    }
     if (node.find("value") == nullptr) missing(node, "value", "the published number");
     if (node.find("unit") == nullptr) missing(node, "unit", "the published number's unit");
     figure.value = number(node, "value", 0);
@@ -144,7 +154,8 @@ class FigureReader {
     if (const Node* parameters = node.find("parameters")) {
       experiment.parameters = read_settings(*parameters, origin, Provenance::optional, diagnostics_);
     }
-    if (const Node* workload = node.find("workload"); workload && !optional_text(node, "workload", diagnostics_).empty()) {
+    if (const Node* workload = node.find("workload");
+        workload && !optional_text(node, "workload", diagnostics_).empty()) {
       experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
                                        workload->place, origin, "", ""});
     }
@@ -171,6 +182,7 @@ class FigureReader {
   const Simulator& simulator_;
   Diagnostics& diagnostics_;
   std::vector<std::string> metrics_;
+  std::map<std::string, std::string> units_;
 };
 
 }  // namespace
@@ -182,13 +194,15 @@ std::vector<Figure> read_figures(const std::filesystem::path& path, const std::v
   refuse_unknown_keys(file, {"figure"}, "", diagnostics);
   const Node* list = file.find("figure");
   if (list == nullptr || list->kind != Node::Kind::list) {
-    diagnostics.add(list == nullptr ? file.place : list->place, "figure", "is missing; allowed: one or more [[figure]]");
+    diagnostics.add(list == nullptr ? file.place : list->place, "figure",
+                    "is missing; allowed: one or more [[figure]]");
     diagnostics.raise();
   }
   FigureReader reader(overrides, library, simulator, diagnostics);
   std::vector<Figure> figures;
   std::vector<Experiment> experiments(list->children.size());
-  for (std::size_t i = 0; i < list->children.size(); ++i) figures.push_back(reader.read(list->children[i], experiments[i]));
+  for (std::size_t i = 0; i < list->children.size(); ++i)
+    figures.push_back(reader.read(list->children[i], experiments[i]));
   diagnostics.raise();
   for (std::size_t i = 0; i < figures.size(); ++i) {
     std::vector<Point> points = expand(experiments[i], simulator);

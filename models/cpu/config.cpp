@@ -16,8 +16,8 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                  {"another thread, or the first after idling, gets a core (system time)",
                   "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});
   table.add_time("time_slice", time_slice, {10us, 1s},
-                 {"user time after which a thread gives way to another that is ready",
-                  "assumed: one tick at HZ=250", Standing::assumed});
+                 {"user time after which a thread gives way to another that is ready", "assumed: one tick at HZ=250",
+                  Standing::assumed});
   table.add_count("interrupt_core", interrupt_core, {0, 15},
                   {"core that takes all interrupts; must be below cpu.cores", "Linux's default without irqbalance",
                    Standing::assumed});
@@ -28,11 +28,11 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                  {"from the end of interrupt work to a tasklet's first instruction (softirq time)",
                   "assumed: 0.5 to 4 us", Standing::assumed});
   table.add_time("poll_latency", poll_latency, {0ns, 10us},
-                 {"from a device's store to the end of the polling load that sees it",
-                  "assumed: an A53 load from DDR", Standing::assumed});
-  table.add_time("mmio_read", mmio_read, {0ns, 10us},
-                 {"core waits for a device register's value", "assumed: 100 to 200 ns over the FPD switch",
+                 {"from a device's store to the end of the polling load that sees it", "assumed: an A53 load from DDR",
                   Standing::assumed});
+  table.add_time(
+      "mmio_read", mmio_read, {0ns, 10us},
+      {"core waits for a device register's value", "assumed: 100 to 200 ns over the FPD switch", Standing::assumed});
   table.add_time("mmio_write", mmio_write, {0ns, 10us},
                  {"core is busy with a posted device register write", "assumed: 30 to 80 ns", Standing::assumed});
 }

@@ -15,8 +15,8 @@ struct Request {
   Execution& who;
   Work kind;
   sim::Time remaining;
-  bool polling = false;      // charged as polling, too
-  bool endless = false;      // a spin: `remaining` means nothing, it ends when
+  bool polling = false;             // charged as polling, too
+  bool endless = false;             // a spin: `remaining` means nothing, it ends when
   sim::Time seen_at = sim::kNever;  // the polling load sees the value: known once it is stored
   std::coroutine_handle<> waiter = {};
 };

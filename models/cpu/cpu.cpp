@@ -15,7 +15,8 @@ using sim::Time;
 
 Cpu::Counters::Counters(sim::Statistics& statistics)
     : time{&statistics.counter("cpu.time_user", "ps", "core time in user mode, polling included"),
-           &statistics.counter("cpu.time_system", "ps", "core time in the kernel for threads, context switches included"),
+           &statistics.counter("cpu.time_system", "ps",
+                               "core time in the kernel for threads, context switches included"),
            &statistics.counter("cpu.time_softirq", "ps", "core time in tasklets"),
            &statistics.counter("cpu.time_irq", "ps", "core time in interrupt handlers and on the way to them")},
       time_polling(statistics.counter("cpu.time_polling", "ps", "the part of cpu.time_user that threads spin")),

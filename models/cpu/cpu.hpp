@@ -7,6 +7,7 @@
 //   co_await cpu.sleep(thread, message_arrived);
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,6 @@
 #include <string>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 #include "models/cpu/config.hpp"

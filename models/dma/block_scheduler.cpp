@@ -9,10 +9,6 @@ namespace faultline::dma {
 
 namespace {
 
-// What a deadline was set for.
-constexpr std::uint64_t kBlockDeadline = 0;
-constexpr std::uint64_t kReadDeadline = 1;
-
 // Served reads whose outcome is remembered. One that is forgotten and asked for again is done again, which is harmless:
 // its initiator has not been told that it was done.
 constexpr std::size_t kFinishedReads = 256;

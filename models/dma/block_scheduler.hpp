@@ -53,6 +53,10 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   void control_written(std::uint64_t transfer, bool ok) override;
 
  private:
+  // What a deadline was set for.
+  static constexpr std::uint64_t kBlockDeadline = 0;
+  static constexpr std::uint64_t kReadDeadline = 1;
+
   struct FinishedRead {
     std::uint64_t id;
     std::uint64_t status;

@@ -95,16 +95,20 @@ bool SendUnit::start_next() {
   return false;
 }
 
-// Reserves credits for the block's next reads. False: none is known to come free.
+// Reserves credits for the block's next reads. False: none is known to come free, or not before the block stops.
 bool SendUnit::stage() {
   Block& block = blocks_.back();
   const BlockCommand& c = block.command;
   CellRun run = next_run(c.source, c.destination, block.issued, c.bytes, context_.cells_per_train);
   run.cells = std::min({run.cells, read_credits_.known(), buffer_.known()});
   if (run.cells == 0) return false;
+  const Time first = std::max({read_credits_.peek(1).front(), buffer_.peek(1).front(), block.start});
+  if (first >= block.stop) {
+    wakeup_.at(block.stop);
+    return false;
+  }
   const sim::TimeSequence free = sim::later_of(read_credits_.take(run.cells), buffer_.take(run.cells));
   if (block.issued == 0) {
-    const Time first = std::max(free.front(), block.start);
     context_.trace.report(first, context_.node, sim::Step::read_issued, c.key);
   }
   block.issued += run.bytes();

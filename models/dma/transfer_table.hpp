@@ -2,6 +2,7 @@
 // The transfers that a node's firmware knows, by id and by channel, and which of them is next to be served.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>

@@ -17,9 +17,7 @@ struct AxiAttributes : tlm::tlm_extension<AxiAttributes> {
   std::uint64_t translation_epoch = kUntranslated;
 
   tlm::tlm_extension_base* clone() const override { return new AxiAttributes(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override {
-    *this = static_cast<const AxiAttributes&>(other);
-  }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const AxiAttributes&>(other); }
 };
 
 }  // namespace faultline::interconnect

@@ -7,16 +7,21 @@ using namespace sim;
 
 void AxiPortConfig::declare(ParameterTable& table) {
   const auto group = table.group("axi");
-  table.add_frequency("pl_clock", pl_clock, {{50'000'000}, {400'000'000}},
-                      {"clock of the programmable logic at the port", "ExaNeSt prototype, recalled as 150 MHz", Standing::assumed});
-  table.add_bytes("width", width, {4, 16}, {"data bus, bytes a beat", "UG1085: S_AXI_HPC is 32, 64 or 128 bits wide", Standing::published});
+  table.add_frequency(
+      "pl_clock", pl_clock, {{50'000'000}, {400'000'000}},
+      {"clock of the programmable logic at the port", "ExaNeSt prototype, recalled as 150 MHz", Standing::assumed});
+  table.add_bytes("width", width, {4, 16},
+                  {"data bus, bytes a beat", "UG1085: S_AXI_HPC is 32, 64 or 128 bits wide", Standing::published});
   table.add_count("outstanding_reads", outstanding_reads, {1, 16},
-                  {"read bursts on their way", "UG1085: AFI accepts 8 commands with 8 IDs, issues at most 16", Standing::published});
+                  {"read bursts on their way", "UG1085: AFI accepts 8 commands with 8 IDs, issues at most 16",
+                   Standing::published});
   table.add_count("outstanding_writes", outstanding_writes, {1, 16},
-                  {"write bursts on their way", "UG1085: AFI accepts 8 commands with 8 IDs, issues at most 16", Standing::published});
+                  {"write bursts on their way", "UG1085: AFI accepts 8 commands with 8 IDs, issues at most 16",
+                   Standing::published});
   const std::string read = "assumed: share of 300 ns from an idle HPC read to its first beat (plausible 200-450 ns)";
   const std::string write = "assumed: share of 250 ns from the last write beat to its response (plausible 150-400 ns)";
-  table.add_time("read_request_latency", read_request_latency, {0ns, 1us}, {"read command, port to TBU", read, Standing::assumed});
+  table.add_time("read_request_latency", read_request_latency, {0ns, 1us},
+                 {"read command, port to TBU", read, Standing::assumed});
   table.add_time("read_return_latency", read_return_latency, {0ns, 1us},
                  {"read data, coherent interconnect to the programmable logic", read, Standing::assumed});
   table.add_time("write_request_latency", write_request_latency, {0ns, 1us},
@@ -76,8 +81,7 @@ tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm
     return writes->nb_transport_bw(payload, phase, delay);
   }
   // A failed read has as many beats as any other (AXI: each beat carries the error).
-  train.responses =
-      stream(read_bus_, train.responses, payload, train.cell_bytes).shifted(config_.read_return_latency);
+  train.responses = stream(read_bus_, train.responses, payload, train.cell_bytes).shifted(config_.read_return_latency);
   return reads->nb_transport_bw(payload, phase, delay);
 }
 

@@ -3,10 +3,10 @@
 // the SMMU to memory.
 #pragma once
 
-#include <cstdint>
-#include <systemc>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
+#include <cstdint>
+#include <systemc>
 
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
@@ -31,7 +31,8 @@ struct AxiPortConfig {
   void declare(sim::ParameterTable& table);
   // Time on the data bus of one burst: AXI transfers whole beats of aligned bytes.
   sim::Time burst_time(std::uint64_t address, std::uint32_t bytes) const {
-    return pl_clock.cycles(sim::divide_up(static_cast<std::int64_t>(address % width + bytes), static_cast<std::int64_t>(width)));
+    return pl_clock.cycles(
+        sim::divide_up(static_cast<std::int64_t>(address % width + bytes), static_cast<std::int64_t>(width)));
   }
 };
 
@@ -42,9 +43,9 @@ class AxiPort : public sc_core::sc_module {
  public:
   AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const sim::Context& context);
 
-  tlm_utils::simple_target_socket<AxiPort> reads;    // one initiator, e.g. the send unit
-  tlm_utils::simple_target_socket<AxiPort> writes;   // one initiator, e.g. the receive unit
-  tlm_utils::simple_initiator_socket<AxiPort> out;   // to the TBU
+  tlm_utils::simple_target_socket<AxiPort> reads;   // one initiator, e.g. the send unit
+  tlm_utils::simple_target_socket<AxiPort> writes;  // one initiator, e.g. the receive unit
+  tlm_utils::simple_initiator_socket<AxiPort> out;  // to the TBU
 
   const AxiPortConfig& config() const { return config_; }
 

@@ -11,7 +11,8 @@ namespace faultline::interconnect {
 MmioBus::MmioBus(sc_core::sc_module_name module_name, const sim::Context& context)
     : sc_module(module_name),
       cpu("cpu"),
-      decode_errors_(context.statistics.counter("mmio.decode_errors", "count", "register accesses that no device answers")) {
+      decode_errors_(
+          context.statistics.counter("mmio.decode_errors", "count", "register accesses that no device answers")) {
   cpu.register_b_transport(this, &MmioBus::b_transport);
 }
 
@@ -23,11 +24,13 @@ MmioBus::Device& MmioBus::map(std::uint64_t base, std::uint64_t size, const std:
   const auto next = std::lower_bound(ranges_.begin(), ranges_.end(), base,
                                      [](const Range& range, std::uint64_t address) { return range.last < address; });
   if (next != ranges_.end() && next->first <= last) {
-    throw std::logic_error(fmt::format("{} [{:#x}, {:#x}] overlaps {} [{:#x}, {:#x}]", device_name, base, last, next->name,
-                                       next->first, next->last));
+    throw std::logic_error(fmt::format("{} [{:#x}, {:#x}] overlaps {} [{:#x}, {:#x}]", device_name, base, last,
+                                       next->name, next->first, next->last));
   }
-  // The socket may become a sibling of this module, so its name carries the bus's.
-  Device& device = devices_.emplace_back(fmt::format("{}_{}", basename(), device_name).c_str());
+  // A port belongs to the module that is being constructed: while this line runs, that is the bus.
+  sc_core::sc_get_curr_simcontext()->hierarchy_push(this);
+  Device& device = devices_.emplace_back(device_name.c_str());
+  sc_core::sc_get_curr_simcontext()->hierarchy_pop();
   ranges_.insert(next, {base, last, device_name, &device});
   return device;
 }

@@ -3,12 +3,12 @@
 // charged by the core that makes it.
 #pragma once
 
+#include <tlm_utils/multi_passthrough_target_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <systemc>
-#include <tlm_utils/multi_passthrough_target_socket.h>
-#include <tlm_utils/simple_initiator_socket.h>
 #include <vector>
 
 #include "models/sim/context.hpp"

@@ -11,21 +11,21 @@
 namespace faultline::interconnect {
 
 enum class PacketKind : std::uint8_t {
-  data,          // cells of one block, written to `address` on
-  acknowledge,   // receive unit -> source engine: block `key` is complete in memory
-  message,       // packetizer -> user mailbox of process `pdid`: words
-  firmware,      // packetizer or firmware -> R5 mailbox: words (RAPF, read request, read done, ...)
+  data,         // cells of one block, written to `address` on
+  acknowledge,  // receive unit -> source engine: block `key` is complete in memory
+  message,      // packetizer -> user mailbox of process `pdid`: words
+  firmware,     // packetizer or firmware -> R5 mailbox: words (RAPF, read request, read done, ...)
 };
 
 struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   PacketKind kind = PacketKind::data;
   sim::NodeId source = 0;
   sim::NodeId destination = 0;
-  std::uint32_t pdid = 0;          // protection domain at the destination
-  sim::BlockKey key;               // data, acknowledge
-  std::uint64_t address = 0;       // data: destination virtual address of the train's first cell
-  std::uint32_t block_offset = 0;  // data: of the train's first byte within its block
-  std::uint32_t block_bytes = 0;   // data: length of the whole block
+  std::uint32_t pdid = 0;                // protection domain at the destination
+  sim::BlockKey key;                     // data, acknowledge
+  std::uint64_t address = 0;             // data: destination virtual address of the train's first cell
+  std::uint32_t block_offset = 0;        // data: of the train's first byte within its block
+  std::uint32_t block_bytes = 0;         // data: length of the whole block
   std::array<std::uint64_t, 8> words{};  // message, firmware
   std::uint8_t virtual_channel = 0;      // owned by the routers
   std::uint32_t freed_cells = 0;         // covered by SLOTS_FREED so far; kept by the payload's initiator

@@ -166,7 +166,7 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   const std::uint32_t possible = std::min({most, train.ready.size(), pool.known()});
   TimeSequence departures = serve_in_order(later_of(train.ready.prefix(possible), pool.peek(possible)),
                                            std::max(queue.free, output.free), train.service);
-  const std::uint32_t cells = std::max(departures.count_before(until + train.service), 1U);
+  const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
   departures = departures.prefix(cells);
   pool.take(cells);
 

@@ -19,11 +19,11 @@
 // zero with cells_per_train = 1).
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <deque>
 #include <systemc>
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <vector>
 
 #include "models/interconnect/packet.hpp"
@@ -40,16 +40,18 @@ struct RouterConfig {
   sim::BitRate local_rate{19'200'000'000};  // the NI's datapath, in and out of port 0
   sim::Time link_latency = sim::Time{120'000};
   sim::Time router_latency = sim::Time{145'000};
-  std::uint64_t overhead = 32;       // bytes of header and footer a cell
-  unsigned buffer_cells = 64;        // slots of each input queue, those of port 0 included
-  unsigned virtual_channels = 2;     // of each link
+  std::uint64_t overhead = 32;    // bytes of header and footer a cell
+  unsigned buffer_cells = 64;     // slots of each input queue, those of port 0 included
+  unsigned virtual_channels = 2;  // of each link
   // Slots of the NI's receive queue, that out[0] sends to. Not a parameter of the network: whoever wires
   // it copies it from the NI's configuration.
   unsigned local_buffer_cells = 32;
 
   // Declares every field but local_buffer_cells.
   void declare(sim::ParameterTable& table);
-  sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const { return rate.time_for(cell_bytes + overhead); }
+  sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const {
+    return rate.time_for(cell_bytes + overhead);
+  }
 };
 
 class Router : public sc_core::sc_module {
@@ -76,12 +78,12 @@ class Router : public sc_core::sc_module {
     sim::TimeSequence ready;  // of the cells still here: when their heads may leave
     std::uint32_t sent;       // cells that have left
     Route route;
-    sim::Time service;        // of one cell at the output
+    sim::Time service;  // of one cell at the output
   };
   struct InputQueue {
     unsigned port;
-    std::uint32_t cells = 0;  // held
-    sim::Time free{0};        // departure of the last cell that was committed
+    std::uint32_t cells = 0;      // held
+    sim::Time free{0};            // departure of the last cell that was committed
     sim::SerialServer injection;  // port 0: the NI's datapath into this queue
     std::deque<Held> trains;
   };

@@ -8,18 +8,23 @@ using namespace sim;
 void RouterConfig::declare(ParameterTable& table) {
   const auto group = table.group("network");
   const Range<BitRate> rates{{100'000'000}, {400'000'000'000}};
-  table.add_bit_rate("internal_rate", internal_rate, rates,
-                     {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
-  table.add_bit_rate("external_rate", external_rate, rates,
-                     {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
-  table.add_bit_rate("local_rate", local_rate, rates,
-                     {"datapath between NI and router, each direction", "derived: 128 bit x 150 MHz", Standing::derived});
+  table.add_bit_rate(
+      "internal_rate", internal_rate, rates,
+      {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
+  table.add_bit_rate(
+      "external_rate", external_rate, rates,
+      {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
+  table.add_bit_rate(
+      "local_rate", local_rate, rates,
+      {"datapath between NI and router, each direction", "derived: 128 bit x 150 MHz", Standing::derived});
   table.add_time("link_latency", link_latency, {0ns, 10us},
-                 {"propagation and transceivers of a link", "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop", Standing::assumed});
+                 {"propagation and transceivers of a link", "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop",
+                  Standing::assumed});
   table.add_time("router_latency", router_latency, {0ns, 10us},
                  {"pipeline of a router that a link leads to", "assumed: rest of a hop of 265 ns", Standing::assumed});
-  table.add_bytes("overhead", overhead, {0, 256},
-                  {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});
+  table.add_bytes(
+      "overhead", overhead, {0, 256},
+      {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});
   table.add_count("buffer_cells", buffer_cells, {1, 4096},
                   {"slots of an input queue, for each link and virtual channel", "assumed", Standing::assumed});
   table.add_count("virtual_channels", virtual_channels, {1, 2},

@@ -13,8 +13,9 @@ void ClusterShape::declare(sim::ParameterTable& table) {
   table.add_count("x", x, {1, 16}, {"QFDBs in the first dimension of the torus", "", Standing::setting});
   table.add_count("y", y, {1, 16}, {"QFDBs in the second dimension of the torus", "", Standing::setting});
   table.add_count("z", z, {1, 16}, {"QFDBs in the third dimension of the torus", "", Standing::setting});
-  table.add_count("mpsocs_per_qfdb", mpsocs_per_qfdb, {1, 8},
-                  {"MPSoCs of a QFDB, wired all to all", "ExaNeSt QFDB: 4 Zynq UltraScale+ MPSoCs", Standing::published});
+  table.add_count(
+      "mpsocs_per_qfdb", mpsocs_per_qfdb, {1, 8},
+      {"MPSoCs of a QFDB, wired all to all", "ExaNeSt QFDB: 4 Zynq UltraScale+ MPSoCs", Standing::published});
 }
 
 Topology::Topology(const ClusterShape& shape) : shape_(shape) {
@@ -112,8 +113,6 @@ unsigned Topology::hops(NodeId from, NodeId to) const {
   return count;
 }
 
-unsigned Topology::virtual_channels_needed() const {
-  return std::max({shape_.x, shape_.y, shape_.z}) >= 3 ? 2 : 1;
-}
+unsigned Topology::virtual_channels_needed() const { return std::max({shape_.x, shape_.y, shape_.z}) >= 3 ? 2 : 1; }
 
 }  // namespace faultline::interconnect

@@ -3,11 +3,11 @@
 // bandwidth, then a latency, for everybody who reads or writes memory.
 #pragma once
 
+#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <cstdint>
 #include <memory>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <vector>
 
 #include "models/memory/frame_store.hpp"

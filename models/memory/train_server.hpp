@@ -43,7 +43,7 @@ class TrainServer {
   sim::TimeSequence serve_between(const sim::TimeSequence& arrivals, sim::Time service, std::uint32_t rank);
   sim::Time place(Order order, sim::Time service);
 
-  sim::Time free_{0};       // the last departure
+  sim::Time free_{0};        // the last departure
   Order last_order_{-1, 0};  // of all cells so far
   std::vector<Run> runs_;
   std::vector<Cell> cells_;  // by begin

@@ -76,7 +76,8 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
 }
 
 void declare_policy(OsConfig& c, ParameterTable& table) {
-  table.add_choice("thp", c.thp, {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
+  table.add_choice("thp", c.thp,
+                   {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
                    {"transparent huge pages on first touch", "Xilinx zynqmp defconfig", Standing::published});
   table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
                    {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",

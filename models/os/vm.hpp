@@ -33,9 +33,10 @@ namespace faultline::os {
 class TlbInvalidator {
  public:
   virtual ~TlbInvalidator() = default;
-  // Called with the process's mmap lock held. Returns once no cached translation of the range, nor of the tables above it, can be used. Frames are
-  // freed only then.
-  virtual sim::Task<void> invalidate(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) = 0;
+  // Returns once no cached translation of the range, nor of the tables above it, can be used: frames are freed
+  // only then. Called with the process's mmap lock held.
+  virtual sim::Task<void> invalidate(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                     std::uint64_t bytes) = 0;
   // The same, takes no time (Vm::discard).
   virtual void drop(Process& process, VirtualAddress va, std::uint64_t bytes) = 0;
 };
@@ -184,6 +185,7 @@ class Vm {
   void unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
   unsigned locked_leaves(const Process& process, Range range) const;
+  bool exceeds_limit(std::uint64_t bytes) const { return bytes > config_.rlimit_memlock; }
   WalkCost gup_cost() const { return {config_.gup_per_page, config_.gup_per_huge_page}; }
   // One operation a folio, whatever its size.
   WalkCost mlock_cost() const { return {config_.mlock_per_page, config_.mlock_per_page}; }

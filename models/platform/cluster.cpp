@@ -18,6 +18,7 @@ Cluster::Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint
 }
 
 void Cluster::boot() {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets answer from here on
   for (const auto& node : nodes_) node->smmu_driver.probe();
 }
 

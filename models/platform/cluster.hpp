@@ -19,7 +19,7 @@ class Cluster : public sc_core::sc_module {
   const interconnect::Topology& topology() const { return topology_; }
   sim::Trace& trace() { return trace_; }
 
-  // Boots the kernels: call it after elaboration, at simulated time 0.
+  // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();
   // Sum over all nodes of the counters of this name.
   std::uint64_t total(std::string_view counter) const;

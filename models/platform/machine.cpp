@@ -37,6 +37,11 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
     add({"cpu.interrupt_core", "cpu.cores"}, fmt::format("interrupts go to core {}, and there are cores 0 to {}",
                                                          machine.cpu.interrupt_core, machine.cpu.cores - 1));
   }
+  const unsigned channels = interconnect::Topology(machine.shape).virtual_channels_needed();
+  if (machine.router.virtual_channels < channels) {
+    add({"network.virtual_channels", "cluster.x"},
+        fmt::format("rings of three and more QFDBs need {} virtual channels, or they can deadlock", channels));
+  }
   return found;
 }
 

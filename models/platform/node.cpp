@@ -4,19 +4,21 @@
 namespace faultline::platform {
 namespace {
 
-// The parts know of their neighbours' buffers only what they are told here.
+// The parts know of their neighbours' buffers, and of the one clock of the programmable logic, only what
+// they are told here.
 dma::DmaConfig with_neighbours(const Machine& machine) {
   dma::DmaConfig config = machine.dma;
+  config.clock = machine.axi.pl_clock;
   config.neighbours.outstanding_reads = machine.axi.outstanding_reads;
   config.neighbours.outstanding_writes = machine.axi.outstanding_writes;
   config.neighbours.router_cells = machine.router.buffer_cells;
-  config.neighbours.cell_overhead = static_cast<unsigned>(machine.router.overhead);
   return config;
 }
 
 interconnect::RouterConfig with_receive_buffer(const Machine& machine) {
   interconnect::RouterConfig config = machine.router;
   config.local_buffer_cells = machine.dma.receive_buffer;
+  config.local_rate = {static_cast<std::int64_t>(machine.axi.width) * 8 * machine.axi.pl_clock.hertz};
   return config;
 }
 
@@ -53,7 +55,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
   cpu.mmio.bind(bus.cpu);
   bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);
   bus.map(kEngineBase, engine.register_bytes(), "engine").bind(engine.registers);
-  smmu.connect_interrupt(*interrupts.lines.operator->());
+  smmu.interrupt.bind(interrupts.lines);
 
   vm.add_invalidator(smmu_driver);
 }

@@ -16,6 +16,8 @@
 
 namespace faultline::rdma {
 
+using namespace std::chrono_literals;
+
 struct LibraryConfig {
   sim::Time post = 930ns;         // user code around the descriptor's register accesses
   sim::Time completion = 350ns;   // user code between the poll's hit and the return

@@ -21,37 +21,43 @@ void SmmuConfig::declare(sim::ParameterTable& table) {
                   {"micro-TLB entries of the other TBUs", agilex, Standing::assumed});
   table.add_count("macro_tlb_entries", macro_tlb_entries, {4, 4096},
                   {"macro TLB entries in the TCU", agilex, Standing::assumed});
-  table.add_count("macro_tlb_ways", macro_tlb_ways, {1, 64}, {"associativity of the macro TLB", "assumed", Standing::assumed});
+  table.add_count("macro_tlb_ways", macro_tlb_ways, {1, 64},
+                  {"associativity of the macro TLB", "assumed", Standing::assumed});
   for (unsigned level = 0; level < walk_cache_entries.size(); ++level) {
-    table.add_count("walk_cache_entries_level" + std::to_string(level), walk_cache_entries[level], {0, 4096},
-                    {"walk-cache entries for level " + std::to_string(level) + " table descriptors", gem5,
-                     Standing::assumed});
+    table.add_count(
+        "walk_cache_entries_level" + std::to_string(level), walk_cache_entries[level], {0, 4096},
+        {"walk-cache entries for level " + std::to_string(level) + " table descriptors", gem5, Standing::assumed});
   }
   table.add_count("walk_cache_ways", walk_cache_ways, {1, 64},
                   {"associativity of the walk caches", "Arm DDI 0517: 4 ways", Standing::published});
-  table.add_count("tbu_hit_cycles", tbu_hit_cycles, {1, 16},
-                  {"TBU latency of a micro-TLB hit", "Arm DDI 0517: 2, or 3 with register slices", Standing::published});
+  table.add_count(
+      "tbu_hit_cycles", tbu_hit_cycles, {1, 16},
+      {"TBU latency of a micro-TLB hit", "Arm DDI 0517: 2, or 3 with register slices", Standing::published});
   table.add_count("tbu_to_tcu_cycles", tbu_to_tcu_cycles, {1, 64}, {"TBU to TCU", gem5, Standing::assumed});
   table.add_count("tcu_to_tbu_cycles", tcu_to_tbu_cycles, {1, 64}, {"TCU to TBU", gem5, Standing::assumed});
   table.add_count("macro_tlb_cycles", macro_tlb_cycles, {1, 64}, {"macro TLB lookup", gem5, Standing::assumed});
   table.add_count("walk_cache_cycles", walk_cache_cycles, {1, 64}, {"walk-cache lookup", gem5, Standing::assumed});
-  table.add_count("termination_cycles", termination_cycles, {0, 64},
-                  {"TBU latency of the response to a terminated burst", "assumed: the hit latency again", Standing::assumed});
+  table.add_count(
+      "termination_cycles", termination_cycles, {0, 64},
+      {"TBU latency of the response to a terminated burst", "assumed: the hit latency again", Standing::assumed});
   table.add_count("misses_per_tbu", misses_per_tbu, {1, 64},
                   {"pages that may miss in a TBU at a time", "Arm DDI 0517: 8 parallel walks", Standing::published});
   table.add_count("walk_slots", walk_slots, {1, 256}, {"parallel walks in the TCU", gem5, Standing::assumed});
   table.add_count("write_buffer_beats", write_buffer_beats, {0, 4096},
                   {"beats of missed writes that a TBU holds so that later writes may pass",
                    "Arm DDI 0517 for the rule; the depth is assumed", Standing::assumed});
-  table.add_count("beat_bytes", beat_bytes, {4, 16}, {"bytes a beat of the TBUs' ports", "UG1085: 128 bit", Standing::published});
-  table.add_time("tlb_sync", tlb_sync, {0ns, 1ms}, {"least time from TLBSYNC to completion", "assumed", Standing::assumed});
+  table.add_count("beat_bytes", beat_bytes, {4, 16},
+                  {"bytes a beat of the TBUs' ports", "UG1085: 128 bit", Standing::published});
+  table.add_time("tlb_sync", tlb_sync, {0ns, 1ms},
+                 {"least time from TLBSYNC to completion", "assumed", Standing::assumed});
   table.add_time("dvm_invalidate_latency", dvm_invalidate_latency, {0ns, 1ms},
                  {"a CPU's broadcast TLBI to its effect", "assumed", Standing::assumed});
   table.add_count("interrupt_line", interrupt_line, {0, 1019},
                   {"interrupt line of all faults", "Linux device tree of ZynqMP: SPI 155", Standing::published});
-  table.add_flag("stall_holds_interrupt", stall_holds_interrupt,
-                 {"the line stays high while a stalled transaction waits for RESUME, so that a driver must clear CFIE meanwhile",
-                  "assumed off; SMMUv2 leaves it to the implementation", Standing::assumed});
+  table.add_flag(
+      "stall_holds_interrupt", stall_holds_interrupt,
+      {"the line stays high while a stalled transaction waits for RESUME, so that a driver must clear CFIE meanwhile",
+       "assumed off; SMMUv2 leaves it to the implementation", Standing::assumed});
 }
 
 }  // namespace faultline::smmu

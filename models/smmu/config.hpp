@@ -48,7 +48,7 @@ struct SmmuConfig {
 
   sim::Time tlb_sync = 500ns;
   sim::Time dvm_invalidate_latency = 200ns;
-  unsigned interrupt_line = 155;  // of the interrupt controller's shared peripheral interrupts
+  unsigned interrupt_line = 155;       // of the interrupt controller's shared peripheral interrupts
   bool stall_holds_interrupt = false;  // FSR.SS alone keeps the line high
 
   void declare(sim::ParameterTable& table);

@@ -25,7 +25,7 @@ unsigned ContextBank::va_bits() const {
 }
 
 bool ContextBank::record(const FaultReport& report) {
-  if ((status_ & reg::fsr::kClearable) != 0) {
+  if ((status_ & reg::fsr::kFault) != 0) {
     // The record registers keep the first fault: what the others were is lost to software.
     status_ |= reg::fsr::kMULTI;
     return false;
@@ -38,7 +38,7 @@ bool ContextBank::record(const FaultReport& report) {
 }
 
 bool ContextBank::interrupts(bool stall_holds_interrupt) const {
-  const std::uint32_t causes = reg::fsr::kClearable | (stall_holds_interrupt ? reg::fsr::kSS : 0);
+  const std::uint32_t causes = reg::fsr::kFault | (stall_holds_interrupt ? reg::fsr::kSS : 0);
   return (sctlr & reg::sctlr::kCFIE) != 0 && (status_ & causes) != 0;
 }
 

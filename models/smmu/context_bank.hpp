@@ -26,12 +26,12 @@ class ContextBank {
   // Fault record.
   std::uint64_t far = 0;
   std::uint32_t fsynr0 = 0;
-  std::uint32_t fsynr1 = 0;
   std::uint32_t cbfrsynra = 0;
 
   // Set up for what the model does: stage 1 with AArch64 tables.
   bool supported() const {
-    return (cbar & reg::cbar_field::kTypeMask) == reg::cbar_field::kTypeStage1 && (cba2r & reg::cba2r_field::kVA64) != 0;
+    return (cbar & reg::cbar_field::kTypeMask) == reg::cbar_field::kTypeStage1 &&
+           (cba2r & reg::cba2r_field::kVA64) != 0;
   }
   bool translates() const { return (sctlr & reg::sctlr::kM) != 0; }
   bool stalls_faults() const { return (sctlr & reg::sctlr::kCFCFG) != 0; }
@@ -51,7 +51,7 @@ class ContextBank {
 
   std::uint32_t fsr() const { return status_ == 0 ? 0 : status_ | reg::fsr::kFormatAArch64; }
   // Write 1 to clear; a standing stall stays until resumed().
-  void clear_fsr(std::uint32_t written) { status_ &= ~(written & reg::fsr::kClearable); }
+  void clear_fsr(std::uint32_t written) { status_ &= ~(written & reg::fsr::kFault); }
   // Records a fault, or sets MULTI when a record stands. True when it was recorded.
   bool record(const FaultReport& report);
   void stalled() { status_ |= reg::fsr::kSS; }

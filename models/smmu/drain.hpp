@@ -32,9 +32,7 @@ class Drain {
   }
 
   // Lasts until `least` and until all that are open now have been answered.
-  void start(unsigned user, sim::Time least) {
-    syncs_[user] = {next_, open_, std::max(least, last_response_)};
-  }
+  void start(unsigned user, sim::Time least) { syncs_[user] = {next_, open_, std::max(least, last_response_)}; }
   bool active(unsigned user, sim::Time now) const { return syncs_[user].waiting > 0 || now < syncs_[user].until; }
 
  private:

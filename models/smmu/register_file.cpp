@@ -66,7 +66,9 @@ bool RegisterFile::write_word(Offset at, std::uint32_t value) {
 
 // The registers of global space 1 that there is one of for each context bank.
 std::uint32_t* RegisterFile::indexed_word(Offset at) {
-  const auto index = [&](Offset first) { return at >= first && at < first + 4 * state_.banks.size() ? (at - first) / 4 : SIZE_MAX; };
+  const auto index = [&](Offset first) {
+    return at >= first && at < first + 4 * state_.banks.size() ? (at - first) / 4 : SIZE_MAX;
+  };
   if (const auto n = index(reg::kCBAR0); n != SIZE_MAX) return &state_.banks[n].cbar;
   if (const auto n = index(reg::kCBA2R0); n != SIZE_MAX) return &state_.banks[n].cba2r;
   if (const auto n = index(reg::kCBFRSYNRA0); n != SIZE_MAX) return &state_.banks[n].cbfrsynra;

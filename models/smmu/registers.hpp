@@ -25,8 +25,8 @@ inline constexpr Offset kIDR0 = 0x020;
 inline constexpr Offset kIDR1 = 0x024;
 inline constexpr Offset kIDR2 = 0x028;
 inline constexpr Offset kIDR7 = 0x03c;
-inline constexpr Offset kSGFAR = 0x040;         // 64-bit
-inline constexpr Offset kSGFSR = 0x048;         // write 1 to clear
+inline constexpr Offset kSGFAR = 0x040;  // 64-bit
+inline constexpr Offset kSGFSR = 0x048;  // write 1 to clear
 inline constexpr Offset kSGFSRRESTORE = 0x04c;
 inline constexpr Offset kSGFSYNR0 = 0x050;
 inline constexpr Offset kSGFSYNR1 = 0x054;
@@ -81,16 +81,16 @@ inline constexpr Offset kATSR = 0x8f0;
 
 // --- Fields ------------------------------------------------------------------------------------
 namespace scr0 {
-inline constexpr std::uint32_t kCLIENTPD = 1u << 0;   // all client traffic bypasses; set at reset
-inline constexpr std::uint32_t kGFRE = 1u << 1;       // global faults answer with an error, else RAZ/WI
-inline constexpr std::uint32_t kGFIE = 1u << 2;       // global faults interrupt
+inline constexpr std::uint32_t kCLIENTPD = 1u << 0;  // all client traffic bypasses; set at reset
+inline constexpr std::uint32_t kGFRE = 1u << 1;      // global faults answer with an error, else RAZ/WI
+inline constexpr std::uint32_t kGFIE = 1u << 2;      // global faults interrupt
 inline constexpr std::uint32_t kGCFGFRE = 1u << 4;
 inline constexpr std::uint32_t kGCFGFIE = 1u << 5;
-inline constexpr std::uint32_t kUSFCFG = 1u << 10;    // unmatched streams fault, else bypass
+inline constexpr std::uint32_t kUSFCFG = 1u << 10;  // unmatched streams fault, else bypass
 inline constexpr std::uint32_t kVMIDPNE = 1u << 11;
-inline constexpr std::uint32_t kPTM = 1u << 12;       // ignore broadcast (DVM) TLB maintenance
-inline constexpr std::uint32_t kSMCFCFG = 1u << 21;   // stream match conflicts fault; reads as one
-inline constexpr std::uint32_t kReset = 0x00200001;   // DDI 0517
+inline constexpr std::uint32_t kPTM = 1u << 12;      // ignore broadcast (DVM) TLB maintenance
+inline constexpr std::uint32_t kSMCFCFG = 1u << 21;  // stream match conflicts fault; reads as one
+inline constexpr std::uint32_t kReset = 0x00200001;  // DDI 0517
 }  // namespace scr0
 
 namespace sgfsr {
@@ -106,8 +106,8 @@ inline constexpr std::uint32_t kWNR = 1u << 1;  // the access was a write
 }
 
 namespace smr_field {
-inline constexpr std::uint32_t kIdMask = 0x7fff;         // ID [14:0]
-inline constexpr unsigned kMaskShift = 16;               // MASK [30:16]: 1 = ignore this bit
+inline constexpr std::uint32_t kIdMask = 0x7fff;  // ID [14:0]
+inline constexpr unsigned kMaskShift = 16;        // MASK [30:16]: 1 = ignore this bit
 inline constexpr std::uint32_t kValid = 1u << 31;
 }  // namespace smr_field
 namespace s2cr_field {
@@ -127,7 +127,7 @@ inline constexpr std::uint32_t kVA64 = 1u << 0;  // AArch64 tables: the only one
 }
 
 namespace sctlr {
-inline constexpr std::uint32_t kM = 1u << 0;      // translate; 0: this bank's traffic bypasses
+inline constexpr std::uint32_t kM = 1u << 0;  // translate; 0: this bank's traffic bypasses
 inline constexpr std::uint32_t kTRE = 1u << 1;
 inline constexpr std::uint32_t kAFE = 1u << 2;    // short descriptors only; without effect here
 inline constexpr std::uint32_t kAFFD = 1u << 3;   // no access-flag faults
@@ -139,13 +139,13 @@ inline constexpr std::uint32_t kASIDPNE = 1u << 12;
 inline constexpr std::uint32_t kReset = kHUPCF;
 }  // namespace sctlr
 namespace actlr {
-inline constexpr std::uint32_t kCPRE = 1u << 1;   // next-page prefetch: not modelled
+inline constexpr std::uint32_t kCPRE = 1u << 1;  // next-page prefetch: not modelled
 inline constexpr std::uint32_t kCMTLB = 1u << 0;
 inline constexpr std::uint32_t kReset = kCPRE | kCMTLB;
 }  // namespace actlr
 namespace tcr {
-inline constexpr std::uint32_t kT0SZMask = 0x3f;  // 25: 39-bit VA, 16: 48-bit VA
-inline constexpr std::uint32_t kEPD0 = 1u << 7;   // no walks from TTBR0
+inline constexpr std::uint32_t kT0SZMask = 0x3f;     // 25: 39-bit VA, 16: 48-bit VA
+inline constexpr std::uint32_t kEPD0 = 1u << 7;      // no walks from TTBR0
 inline constexpr std::uint32_t kTG0Mask = 3u << 14;  // 0: 4 KiB, the only granule modelled
 }  // namespace tcr
 namespace ttbr {
@@ -154,15 +154,16 @@ inline constexpr std::uint64_t kAddressMask = 0x0000'ffff'ffff'f000;
 }  // namespace ttbr
 
 namespace fsr {
-inline constexpr std::uint32_t kTF = 1u << 1;   // translation fault
-inline constexpr std::uint32_t kAFF = 1u << 2;  // access-flag fault
-inline constexpr std::uint32_t kPF = 1u << 3;   // permission fault
-inline constexpr std::uint32_t kEF = 1u << 4;   // external fault: the walker's read was refused
+inline constexpr std::uint32_t kTF = 1u << 1;             // translation fault
+inline constexpr std::uint32_t kAFF = 1u << 2;            // access-flag fault
+inline constexpr std::uint32_t kPF = 1u << 3;             // permission fault
+inline constexpr std::uint32_t kEF = 1u << 4;             // external fault: the walker's read was refused
 inline constexpr std::uint32_t kFormatAArch64 = 2u << 9;  // reads as this while any other bit is set
-inline constexpr std::uint32_t kSS = 1u << 30;     // a transaction is stalled; only RESUME clears it
-inline constexpr std::uint32_t kMULTI = 1u << 31;  // further faults while a record stood; only this bit tells
-inline constexpr std::uint32_t kFault = kTF | kAFF | kPF | kEF;
-inline constexpr std::uint32_t kClearable = kFault | kMULTI;  // write 1 to clear; raise the interrupt
+inline constexpr std::uint32_t kSS = 1u << 30;            // a transaction is stalled; only RESUME clears it
+inline constexpr std::uint32_t kMULTI = 1u << 31;         // further faults while a record stood; only this bit tells
+// What raises the interrupt, and what is cleared by writing 1. MULTI may stand alone: when a further fault
+// comes between a handler's reading and its clearing. A handler must clear it then, too.
+inline constexpr std::uint32_t kFault = kTF | kAFF | kPF | kEF | kMULTI;
 }  // namespace fsr
 namespace fsynr0 {
 inline constexpr std::uint32_t kPLVLMask = 3u;  // level of the walk at which it failed, 0 to 3

@@ -77,8 +77,8 @@ struct Smmu::Parts final : Ports, Maintenance {
   void broadcast(const Invalidation& what) {
     if ((state.scr0 & reg::scr0::kPTM) != 0) return;
     broadcasts.push_back(what);
-    state.context.loop.at<&Parts::broadcast_arrived>(state.context.now() + state.config.dvm_invalidate_latency, dvm_port,
-                                                     *this);
+    state.context.loop.at<&Parts::broadcast_arrived>(state.context.now() + state.config.dvm_invalidate_latency,
+                                                     dvm_port, *this);
   }
   void broadcast_arrived() {
     invalidate(broadcasts.front());
@@ -115,7 +115,7 @@ Smmu::Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Co
 Smmu::~Smmu() = default;
 
 void Smmu::end_of_elaboration() {
-  if (interrupt.size() > 0) parts_->state.interrupt = interrupt.get_interface();
+  if (interrupt.size() > 0) parts_->state.interrupt = interrupt[0];
 }
 
 tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {

@@ -13,12 +13,12 @@
 //   fault of its own; those merely held because HUPCF = 0 go on once FSR reads zero.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <memory>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 #include "models/cpu/interrupt_sink.hpp"
 #include "models/memory/frame_store.hpp"
@@ -63,7 +63,8 @@ class Smmu : public sc_core::sc_module, private DvmSink {
 
   void end_of_elaboration() override;
   tlm::tlm_sync_enum accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  tlm::tlm_sync_enum downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  tlm::tlm_sync_enum downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                       sc_core::sc_time& delay);
   tlm::tlm_sync_enum walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   void access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
 

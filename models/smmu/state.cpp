@@ -11,7 +11,7 @@ Counters::Counters(sim::Statistics& s)
       bypassed(s.counter("smmu.bypassed", "count", "bursts passed on without translation")),
       micro_tlb_hits(s.counter("smmu.micro_tlb_hits", "count", "bursts that found their page in the TBU")),
       micro_tlb_misses(s.counter("smmu.micro_tlb_misses", "count", "bursts that made the TBU ask the TCU")),
-      merged_misses(s.counter("smmu.merged_misses", "count", "bursts that waited for another burst's miss")),
+      merged_misses(s.counter("smmu.merged_misses", "count", "bursts that waited for or behind another burst's miss")),
       macro_tlb_hits(s.counter("smmu.macro_tlb_hits", "count", "misses answered by the macro TLB")),
       walks(s.counter("smmu.walks", "count", "table walks")),
       walk_reads(s.counter("smmu.walk_reads", "count", "descriptors read by walks")),

@@ -38,8 +38,9 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
       tcu_(tcu),
       drain_(drain),
       port_(state.context.loop.new_port()),
-      micro_tlb_(is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other,
-                 is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other),
+      micro_tlb_(
+          is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other,
+          is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other),
       misses_(state.config.misses_per_tbu) {
   for (unsigned slot = 0; slot < misses_.size(); ++slot) {
     misses_[slot].tbu = index;
@@ -96,7 +97,7 @@ void Tbu::admit_waiting() {
 bool Tbu::admit(Payload& payload) {
   const Transit& transit = transit_of(payload);
   // Writes pass a missed write only while the buffer holds all the missed beats.
-  if (transit.write && held_beats_ > state_.config.write_buffer_beats) return false;
+  if (transit.write && held_beats_ > state_.config.write_buffer_beats) return continues_missed_write(payload);
   if ((state_.scr0 & reg::scr0::kCLIENTPD) != 0) {
     bypass(payload);
     return true;
@@ -118,6 +119,20 @@ bool Tbu::admit(Payload& payload) {
   return translate(payload, transit, match.bank);
 }
 
+// What goes on where the youngest missed write ended shares its miss, though it must wait outside of the
+// buffer: it would ask the same question, and must get the same answer.
+bool Tbu::continues_missed_write(Payload& payload) {
+  const Transit& transit = transit_of(payload);
+  Miss& miss = misses_[youngest_write_];
+  const bool same =
+      miss.phase != Miss::Phase::idle && miss.write && miss.stream == transit.stream && same_page(miss.va, transit.va);
+  if (same) {
+    miss.bursts.push_back(&payload);
+    held_beats_ += transit.beats;
+  }
+  return same;
+}
+
 bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_index) {
   if (bank_index >= state_.banks.size()) {
     global_fault(payload, transit, reg::sgfsr::kUCBF);
@@ -136,7 +151,10 @@ bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_inde
   const Leaf* leaf = micro_tlb_.find(bank.tag(), transit.va);
   // An entry that does not allow the access is no answer: faults come from the TCU only.
   if (leaf != nullptr && leaf->allows(transit.write)) {
-    state_.counters.micro_tlb_hits += sim::train_of(payload).cells();
+    const Train& train = sim::train_of(payload);
+    const std::uint32_t waited = train.times.count_before(state_.context.now());  // behind a missed write
+    state_.counters.merged_misses += waited;
+    state_.counters.micro_tlb_hits += train.cells() - waited;
     pass(payload, *leaf, Time{0});
     return true;
   }
@@ -203,7 +221,10 @@ Miss* Tbu::join_or_begin(Payload& payload, const Transit& transit, unsigned bank
     found->fault = FaultKind::none;
   }
   found->bursts.push_back(&payload);
-  if (transit.write) held_beats_ += transit.beats;
+  if (transit.write) {
+    held_beats_ += transit.beats;
+    youngest_write_ = found->slot;
+  }
   return found;
 }
 
@@ -354,8 +375,8 @@ void Tbu::bypass(Payload& payload) {
 void Tbu::terminate(Payload& payload, tlm::tlm_response_status status, bool report) {
   Train& train = sim::train_of(payload);
   state_.counters.terminated += train.cells();
-  train.responses =
-      sim::not_before(train.times.shifted(state_.latency.hit), state_.context.now()).shifted(state_.latency.termination);
+  train.responses = sim::not_before(train.times.shifted(state_.latency.hit), state_.context.now())
+                        .shifted(state_.latency.termination);
   if (report) {
     payload.set_response_status(status);
   } else {

@@ -92,11 +92,13 @@ class Tbu {
 
   void admit_waiting();
   bool admit(tlm::tlm_generic_payload& payload);
+  bool continues_missed_write(tlm::tlm_generic_payload& payload);
   bool translate(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
   bool hold_off(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
   void global_fault(tlm::tlm_generic_payload& payload, const Transit& transit, std::uint32_t kind);
   template <typename Joinable>
-  Miss* join_or_begin(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index, Joinable joinable);
+  Miss* join_or_begin(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index,
+                      Joinable joinable);
   void retry(Miss& miss);
 
   void finish(Miss& miss, const Leaf& leaf, sim::Time not_before);
@@ -116,6 +118,7 @@ class Tbu {
   std::vector<Miss> misses_;
   std::array<Channel, 2> channels_;  // reads, writes
   std::uint64_t held_beats_ = 0;     // of missed writes
+  unsigned youngest_write_ = 0;      // slot of the miss that a write last joined
   std::uint64_t arrivals_ = 0;
 };
 

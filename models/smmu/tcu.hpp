@@ -33,8 +33,8 @@ class Tcu {
   // One walk. Several misses (of other TBUs, or of the other channel) may wait for it.
   struct Walk {
     bool busy = false;
-    bool restart = false;               // a table it has read may have gone
-    std::array<bool, 4> leaf_stale{};   // by level: what the present read returns may have gone
+    bool restart = false;              // a table it has read may have gone
+    std::array<bool, 4> leaf_stale{};  // by level: what the present read returns may have gone
     unsigned bank = 0;
     Tag tag;
     std::uint64_t va = 0;

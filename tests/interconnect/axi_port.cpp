@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/interconnect/axi_port.hpp"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <string>
 
@@ -96,7 +96,8 @@ std::vector<Burst> any_bursts(Time base) {
     const auto offset = *rc::gen::inRange<std::uint64_t>(0, kPageBytes - cells * bytes + 1);
     at += Time{*rc::gen::inRange(0, 3'000'000)};
     const Time gap{*rc::gen::inRange(0, 300'000)};
-    bursts.push_back({static_cast<std::uint64_t>(i) * kPageBytes + offset, bytes, TimeSequence::regular(at, gap, cells)});
+    bursts.push_back(
+        {static_cast<std::uint64_t>(i) * kPageBytes + offset, bytes, TimeSequence::regular(at, gap, cells)});
     at = bursts.back().ready.back();
   }
   return bursts;

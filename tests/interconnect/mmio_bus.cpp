@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/interconnect/mmio_bus.hpp"
 
-#include <catch2/catch.hpp>
 #include <tlm_utils/simple_target_socket.h>
+#include <catch2/catch.hpp>
 
 using namespace faultline;
 
@@ -12,12 +12,12 @@ struct Core : sc_core::sc_module {
   explicit Core(sc_core::sc_module_name name) : sc_module(name) {}
   tlm_utils::simple_initiator_socket<Core> bus{"bus"};
 
-  tlm::tlm_response_status access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value,
+  tlm::tlm_response_status access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& word,
                                   unsigned length = 8) {
     tlm::tlm_generic_payload payload;
     payload.set_command(command);
     payload.set_address(address);
-    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
+    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&word));
     payload.set_data_length(length);
     payload.set_streaming_width(length);
     sc_core::sc_time delay;
@@ -73,6 +73,7 @@ TEST_CASE("register accesses reach the device whose range holds them") {
   b.bus.map(0xfd80'1000, 0x1000, "dma").bind(dma.registers);
   b.bus.map(0xfd80'0000, 0x1000, "smmu").bind(smmu.registers);
   b.bus.map(UINT64_MAX - 0xfff, 0x1000, "top").bind(top.registers);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
 
   for (Core* core : {&a53, &r5}) {
     CHECK(core->read(0xfd80'0000) == tlm::TLM_OK_RESPONSE);
@@ -96,6 +97,7 @@ TEST_CASE("the last byte of a range belongs to it and the next one does not") {
   Device device("device", 0);
   core.bus.bind(b.bus.cpu);
   b.bus.map(0x1000, 0x100, "device").bind(device.registers);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
   CHECK(core.read(0x10ff, 1) == tlm::TLM_OK_RESPONSE);
   CHECK(core.read(0x10f8, 8) == tlm::TLM_OK_RESPONSE);
   CHECK(core.read(0x1100, 1) == tlm::TLM_ADDRESS_ERROR_RESPONSE);

@@ -14,7 +14,8 @@ fresh_tree() {
   source_file models/first/b.hpp '#include "models/ground/a.hpp"' '#include <vector>'
   source_file models/aside/c.hpp
   source_file app/d.cpp '#include "models/first/b.hpp"' '#include "models/ground/a.hpp"' '#include "app/e.hpp"'
-  source_file tests/first/b.cpp '#include "models/first/b.hpp"' '#include "tests/support/mock.hpp"'
+  source_file tests/first/b.cpp '#include "models/first/b.hpp"' '#include "tests/support/mock.hpp"' \
+    '#include "tests/first/bench.hpp"'
   cat >"$tree/CMakeLists.txt" <<'CMAKE'
 # SPDX-License-Identifier: Apache-2.0
 faultline_room(ground models/ground USES)
@@ -41,8 +42,9 @@ expect "models/aside/c.hpp:2: room aside may not include room first" \
 
 fresh_tree
 source_file models/first/b.hpp '#include "a.hpp"'
+source_file tests/aside/c.cpp '#include "tests/first/bench.hpp"'
 check 1
-expect 'models/first/b.hpp:2: "a.hpp" is in no room'
+expect 'models/first/b.hpp:2: "a.hpp" is in no room' 'tests/aside/c.cpp:2: "tests/first/bench.hpp" is in no room'
 
 fresh_tree
 sed -i 's/USES first/USES first later/' "$tree/CMakeLists.txt"

@@ -3,10 +3,10 @@
 // bursts and a memory of fixed latency.
 #pragma once
 
-#include <deque>
-#include <set>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
+#include <deque>
+#include <set>
 #include <vector>
 
 #include "models/sim/context.hpp"
@@ -32,7 +32,11 @@ class AxiInitiator : public sc_core::sc_module {
  public:
   AxiInitiator(sc_core::sc_module_name name, tlm::tlm_command command, std::uint32_t outstanding,
                const sim::Context& context)
-      : sc_module(name), out("out"), context_(context), command_(command), credits_(outstanding),
+      : sc_module(name),
+        out("out"),
+        context_(context),
+        command_(command),
+        credits_(outstanding),
         port_(context.loop.new_port()) {
     out.register_nb_transport_bw(this, &AxiInitiator::on_response);
   }

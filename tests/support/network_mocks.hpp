@@ -2,11 +2,11 @@
 // Stand-ins for the network interfaces at port 0 of the routers, and a whole network of them.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 #include <deque>
 #include <memory>
 #include <string>
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <vector>
 
 #include "models/interconnect/router.hpp"
@@ -117,8 +117,13 @@ class NetworkSink : public sc_core::sc_module {
  public:
   NetworkSink(sc_core::sc_module_name name, std::uint32_t slots, sim::Time longest_hold, bool announce_late,
               const sim::Context& context)
-      : sc_module(name), in("in"), context_(context), slots_(slots), longest_hold_(longest_hold),
-        announce_late_(announce_late), port_(context.loop.new_port()) {
+      : sc_module(name),
+        in("in"),
+        context_(context),
+        slots_(slots),
+        longest_hold_(longest_hold),
+        announce_late_(announce_late),
+        port_(context.loop.new_port()) {
     in.register_nb_transport_fw(this, &NetworkSink::on_arrival);
   }
   tlm_utils::simple_target_socket<NetworkSink> in;
@@ -147,8 +152,8 @@ class NetworkSink : public sc_core::sc_module {
       const std::uint64_t address = header.address + std::uint64_t{i} * train.cell_bytes;
       const bool right = train.content.slice(i * train.cell_bytes, train.cell_bytes) ==
                          content_at(header.source, address, train.cell_bytes);
-      deliveries.push_back({header.source, address, train.cell_bytes, at, header.kind,
-                            right && header.destination == context_.node});
+      deliveries.push_back(
+          {header.source, address, train.cell_bytes, at, header.kind, right && header.destination == context_.node});
       freed_.push_back(std::max(at, n == 0 ? sim::Time{0} : freed_.back()) + hold(n));
       freed.append(freed_.back());
     }

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/dma/engine.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "models/dma/axi_writer.hpp"
+#include "models/dma/block_scheduler.hpp"
+#include "models/dma/control_writer.hpp"
+#include "models/dma/counters.hpp"
+#include "models/dma/fault_fifo.hpp"
+#include "models/dma/injector.hpp"
+#include "models/dma/mailbox.hpp"
+#include "models/dma/receive_unit.hpp"
+#include "models/dma/register_file.hpp"
+#include "models/dma/send_unit.hpp"
+#include "models/dma/timer.hpp"
+
+namespace faultline::dma {
+
+namespace {
+
+void call_forward(tlm_utils::simple_initiator_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay;
+  socket->nb_transport_fw(payload, phase, delay);
+}
+
+void free_slots(tlm_utils::simple_target_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
+  tlm::tlm_phase phase = sim::SLOTS_FREED;
+  sc_core::sc_time delay;
+  socket->nb_transport_bw(payload, phase, delay);
+}
+
+template <typename Socket, void (*Call)(Socket&, tlm::tlm_generic_payload&)>
+class SocketPort : public Forward {
+ public:
+  explicit SocketPort(Socket& socket) : socket_(socket) {}
+  void begin_request(tlm::tlm_generic_payload& payload) override { Call(socket_, payload); }
+
+ private:
+  Socket& socket_;
+};
+using InitiatorPort = SocketPort<tlm_utils::simple_initiator_socket<Engine>, call_forward>;
+using CreditReturn = SocketPort<tlm_utils::simple_target_socket<Engine>, free_slots>;
+
+}  // namespace
+
+// In order of construction: each part knows those above it. Their event ports are taken in this order, too.
+struct Engine::Parts {
+  Parts(Engine& engine, const sim::Context& c)
+      : context(c),
+        counters(context.statistics),
+        read_port(engine.reads),
+        write_port(engine.writes),
+        network_port(engine.net_out),
+        credit_return(engine.net_in),
+        r5("r5", engine.config_.r5, context),
+        acknowledgement_port(context.loop.new_port()),
+        timer(engine.config_.block_timeout, context),
+        faults(engine.config_.fault_fifo, context, counters),
+        injector(engine.config_, network_port, context),
+        writer(engine.config_.neighbours.outstanding_writes, write_port, context),
+        control_writer(engine.config_, writer, timer, counters, context),
+        send(engine.config_, read_port, injector, counters, context),
+        receive(engine.config_, credit_return, writer, injector, faults, counters, context),
+        mailbox(engine.config_, injector, control_writer, counters, context),
+        scheduler(engine.config_, r5, {send, mailbox, faults, control_writer, timer}, counters, context),
+        registers(engine.config_, scheduler, mailbox, faults) {}
+
+  void acknowledge(std::uint64_t index) {
+    const sim::BlockKey key = acknowledgements.at(index);
+    acknowledgements.erase(index);
+    scheduler.acknowledge(key);
+  }
+
+  sim::Context context;
+  Counters counters;
+  InitiatorPort read_port;
+  InitiatorPort write_port;
+  InitiatorPort network_port;
+  CreditReturn credit_return;
+  cpu::R5Core r5;
+  sim::Port acknowledgement_port;
+  Timer timer;
+  FaultFifo faults;
+  Injector injector;
+  AxiWriter writer;
+  ControlWriter control_writer;
+  SendUnit send;
+  ReceiveUnit receive;
+  Mailbox mailbox;
+  BlockScheduler scheduler;
+  RegisterFile registers;
+  // Announced, not yet at the scoreboard.
+  std::unordered_map<std::uint64_t, sim::BlockKey> acknowledgements;
+  std::uint64_t next_acknowledgement = 0;
+};
+
+Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context)
+    : sc_module(name),
+      reads("reads"),
+      writes("writes"),
+      net_out("net_out"),
+      net_in("net_in"),
+      registers("registers"),
+      config_(config),
+      parts_(std::make_unique<Parts>(*this, context)) {
+  reads.register_nb_transport_bw(this, &Engine::read_response);
+  writes.register_nb_transport_bw(this, &Engine::write_response);
+  net_out.register_nb_transport_bw(this, &Engine::slots_freed);
+  net_in.register_nb_transport_fw(this, &Engine::cells_arrived);
+  registers.register_b_transport(this, &Engine::access_register);
+}
+
+Engine::~Engine() = default;
+
+tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  parts_->send.response(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  parts_->writer.response(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  parts_->injector.slots_freed(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+  if (header.kind == interconnect::PacketKind::data) {
+    parts_->receive.receive(payload);
+    return tlm::TLM_ACCEPTED;
+  }
+  // Control cells leave the receive buffer at once, for the scoreboard or the mailbox.
+  sim::Train& train = sim::train_of(payload);
+  const Time arrival = train.times.front();
+  if (header.kind == interconnect::PacketKind::acknowledge) {
+    const Time at = arrival + config_.clock.cycles(config_.receive_pipeline);
+    sim::EventLoop& loop = parts_->context.loop;
+    const std::uint64_t index = parts_->next_acknowledgement++;
+    parts_->acknowledgements.emplace(index, header.key);
+    loop.at<&Parts::acknowledge>(std::max(at, loop.now()), parts_->acknowledgement_port, *parts_, index);
+  } else {
+    parts_->mailbox.receive(header, train.cell_bytes, arrival);
+  }
+  train.freed = train.times;
+  parts_->credit_return.begin_request(payload);
+  return tlm::TLM_ACCEPTED;
+}
+
+void Engine::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  parts_->registers.access(payload);
+}
+
+}  // namespace faultline::dma

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/application.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+
+#include "faultline_build.hpp"
+#include "src/diagnostics.hpp"
+#include "src/interrupt.hpp"
+#include "src/progress.hpp"
+
+namespace faultline::app {
+namespace {
+
+std::string version_line() {
+  return fmt::format("faultline {} (commit {}, {}, {}, SystemC {})\n", build::kVersion, build::commit(),
+                     build::kCompiler, build::kBuildType, build::kSystemcVersion);
+}
+
+int dispatch(const std::vector<std::string>& arguments, const Simulator& simulator, const Console& console) {
+  const Options options = parse_command_line(arguments);
+  if (options.version) {
+    console.out << version_line();
+    return kFine;
+  }
+  if (options.command == "help" || options.help) {
+    const bool general = options.command == "help" && (options.arguments.empty() || options.help);
+    console.out << (general ? general_help()
+                            : command_help(options.help ? options.command : options.arguments.front()));
+    return kFine;
+  }
+  const ConfigLibrary library = ConfigLibrary::find(options.configs);
+  if (options.verbose)
+    console.err << "configs: " << (library.folder().empty() ? "none found" : library.folder().string()) << "\n";
+  if (options.command == "run") return run_command(options, library, simulator, console, arguments);
+  if (options.command == "list") return list_command(options, library, simulator, console);
+  if (options.command == "config") return config_command(options, library, simulator, console);
+  return validate_command(options, library, simulator, console);
+}
+
+}  // namespace
+
+int run_application(const std::vector<std::string>& arguments, const Simulator& simulator, const Console& console) {
+  try {
+    const int code = dispatch(arguments, simulator, console);
+    console.out.flush();
+    if (!console.out) {
+      console.err << "faultline: standard output cannot be written\n";
+      return kUsage;
+    }
+    return code;
+  } catch (const UserError& error) {
+    console.err << error.what() << "\n";
+    return kUsage;
+  } catch (const std::filesystem::filesystem_error& error) {
+    console.err << "faultline: " << error.what() << "\n";
+    return kUsage;
+  } catch (const std::bad_alloc&) {
+    console.err << "faultline: the host has no memory left\n";
+    return kUsage;
+  } catch (const std::exception& error) {
+    console.err << "faultline: a bug of the simulator, please report it: " << error.what() << "\n";
+    return kBug;
+  }
+}
+
+std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, std::uint64_t seed, const Options& options,
+                                          const Simulator& simulator, const Console& console) {
+  const auto simulate = [&](std::size_t index) { return configure(points[index], simulator)->run(seed); };
+  if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", points.size(), options.jobs);
+  Progress progress(console.err, console.err_is_terminal, points.size(), Progress::Clock::now());
+  return run_points(points.size(), simulate, options.jobs, [&](std::size_t done) {
+    if (!options.quiet) progress.update(done, Progress::Clock::now());
+  });
+}
+
+int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted) {
+  const auto any = [&](auto test) { return std::any_of(outcomes.begin(), outcomes.end(), test); };
+  if (interrupted) return kInterrupted;
+  if (any([](const PointOutcome& o) { return o.status == PointStatus::bug; })) return kBug;
+  if (any([](const PointOutcome& o) { return o.status != PointStatus::complete; })) return kUsage;
+  if (any([](const PointOutcome& o) { return o.result.failed_check; })) return kCheckFailed;
+  return kFine;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program without main(): arguments in, text and an exit code out.
+#pragma once
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "src/command_line.hpp"
+#include "src/config_library.hpp"
+#include "src/expansion.hpp"
+#include "src/point_runner.hpp"
+#include "src/simulator.hpp"
+
+namespace faultline::app {
+
+enum ExitCode : int { kFine = 0, kCheckFailed = 1, kUsage = 2, kBug = 3, kInterrupted = 130 };
+
+// Results go to `out`; messages, progress and hints to `err`.
+struct Console {
+  std::ostream& out;
+  std::ostream& err;
+  bool err_is_terminal = false;
+  std::size_t width = 160;  // of `out`
+};
+
+// Never throws.
+int run_application(const std::vector<std::string>& arguments, const Simulator& simulator, const Console& console);
+
+// One command each; they throw UserError.
+int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                const Console& console, const std::vector<std::string>& arguments);
+int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                 const Console& console);
+int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console);
+int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                     const Console& console);
+
+// Runs the points with progress on the console's `err`.
+std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, std::uint64_t seed, const Options& options,
+                                          const Simulator& simulator, const Console& console);
+
+// The worst that happened to any point.
+int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted);
+
+}  // namespace faultline::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline config
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/application.hpp"
+#include "src/diagnostics.hpp"
+#include "src/effective.hpp"
+#include "src/results.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json parameters_json(const Point& point, const Simulator& simulator, bool changed) {
+  return Json::parse(effective_point_json(point, simulator, changed));
+}
+
+}  // namespace
+
+int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console) {
+  const auto path = library.resolve_experiment(options.arguments.front());
+  const Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  std::vector<Point> points = expand(experiment, simulator);
+  const std::size_t count = points.size();
+  if (!options.all) points.resize(1);
+
+  switch (options.format) {
+    case Format::json: {
+      Json list = Json::array();
+      for (const Point& point : points) {
+        list.push_back(
+            {{"strategy", point.strategy}, {"parameters", parameters_json(point, simulator, options.changed)}});
+      }
+      console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+      break;
+    }
+    case Format::csv:
+      console.out << "point,strategy,name,value,default,set_by\n";
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        for (const Json& p : parameters_json(points[i], simulator, options.changed)) {
+          console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, csv_field(points[i].strategy),
+                                     csv_field(p.at("name")), csv_field(p.at("value")), csv_field(p.at("default")),
+                                     csv_field(p.at("set_by")));
+        }
+      }
+      break;
+    case Format::table:
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        console.out << fmt::format("{}# point {} of {}: {}\n", i == 0 ? "" : "\n", i + 1, count, points[i].label())
+                    << effective_point(points[i], simulator, options.changed);
+      }
+      if (!options.all && count > 1 && !options.quiet) {
+        console.err << fmt::format("the first of {} points; --all prints every one\n", count);
+      }
+      break;
+  }
+  return kFine;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/command_line.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <sstream>
+
+#include "models/sim/parameters.hpp"
+#include "src/diagnostics.hpp"
+#include "src/help_texts.hpp"
+
+namespace faultline::app {
+namespace po = boost::program_options;
+namespace {
+
+constexpr unsigned kMostJobs = 4096;
+
+// Which options a command takes; the rest would be silently useless, and so is refused.
+struct CommandOptions {
+  const char* command;
+  std::vector<const char*> options;
+  std::size_t least_arguments;
+  std::size_t most_arguments;
+};
+const std::vector<CommandOptions> kCommands{
+    {"run", {"set", "format", "out", "seed", "jobs"}, 1, 1},
+    {"list", {"format"}, 0, 2},
+    {"config", {"set", "format", "all", "changed"}, 1, 1},
+    {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
+    {"help", {}, 0, 1},
+};
+
+const CommandOptions& entry_of(const std::string& command) {
+  const auto it = std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return command == c.command; });
+  if (it != kCommands.end()) return *it;
+  const std::vector<std::string> names = command_names();
+  throw UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
+                              did_you_mean(sim::nearest_name(command, names))));
+}
+
+void add_option(po::options_description& options, const std::string& name) {
+  const auto text = [] { return po::value<std::string>(); };
+  if (name == "set") {
+    options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
+                          "set a parameter, over every file; may be repeated");
+  } else if (name == "format") {
+    options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
+  } else if (name == "out") {
+    options.add_options()("out", text()->value_name("FOLDER"),
+                          "the run folder, new or empty (default runs/EXPERIMENT-N)");
+  } else if (name == "seed") {
+    options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
+  } else if (name == "jobs") {
+    options.add_options()("jobs,j", text()->value_name("N"), "points at a time (default: one a core)");
+  } else if (name == "all") {
+    options.add_options()("all", "every point, not only the first");
+  } else if (name == "changed") {
+    options.add_options()("changed", "only values that are not the default");
+  }
+}
+
+po::options_description options_of(const CommandOptions& entry) {
+  po::options_description options("Options", 110, 70);
+  for (const char* name : entry.options) add_option(options, name);
+  options.add_options()("configs", po::value<std::string>()->value_name("FOLDER"),
+                        "platforms, strategies and experiments (default: what ships, or $FAULTLINE_CONFIGS)");
+  options.add_options()("quiet,q", "no progress, no hints")("verbose,v", "say more of what is done");
+  options.add_options()("version", "print the version")("help,h", "print this help");
+  return options;
+}
+
+std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t low, std::uint64_t high) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc{} && end == text.data() + text.size() && number >= low && number <= high) return number;
+  throw UserError(fmt::format("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high));
+}
+
+Format format_of(const std::string& text) {
+  const std::vector<std::string> names{"table", "json", "csv"};
+  const auto it = std::find(names.begin(), names.end(), text);
+  if (it != names.end()) return static_cast<Format>(it - names.begin());
+  throw UserError(fmt::format("--format: '{}'; allowed: {}{}", text, fmt::join(names, ", "),
+                              did_you_mean(sim::nearest_name(text, names))));
+}
+
+// What the user typed as an option that the command does not have.
+std::string unknown_option(const std::string& typed, const CommandOptions& entry) {
+  std::vector<std::string> known{"--configs", "--quiet", "--verbose", "--version", "--help"};
+  for (const char* name : entry.options) known.push_back(std::string("--") + name);
+  std::sort(known.begin(), known.end());
+  return fmt::format("{}: no such option of 'faultline {}'; allowed: {}{}", typed, entry.command,
+                     fmt::join(known, ", "), did_you_mean(sim::nearest_name(typed, known)));
+}
+
+Options interpret(const po::variables_map& values, Options options) {
+  const auto text = [&](const char* name) {
+    return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
+  };
+  options.version = values.count("version") != 0;
+  options.help = values.count("help") != 0;
+  options.quiet = values.count("quiet") != 0;
+  options.verbose = values.count("verbose") != 0;
+  options.all = values.count("all") != 0;
+  options.changed = values.count("changed") != 0;
+  if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
+  if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
+  if (values.count("format") != 0) options.format = format_of(text("format"));
+  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
+  options.out = text("out");
+  options.configs = text("configs");
+  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, UINT64_MAX);
+  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
+  if (values.count("jobs") != 0) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
+  return options;
+}
+
+// The first word that is neither an option nor an option's value.
+std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> valued{"--set", "--format", "--out", "--seed", "--jobs", "-j", "--configs"};
+  auto at = arguments.begin();
+  while (at != arguments.end() && at->starts_with('-')) {
+    const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();
+    at += takes_next && at + 1 != arguments.end() ? 2 : 1;
+  }
+  return at;
+}
+
+}  // namespace
+
+Options parse_command_line(const std::vector<std::string>& arguments) {
+  const auto command = find_command(arguments);
+  Options options;
+  // Without a command, only --version and --help mean something.
+  options.command = command == arguments.end() ? "help" : *command;
+  const CommandOptions& entry = entry_of(options.command);
+  std::vector<std::string> rest(arguments.begin(), command);
+  if (command != arguments.end()) rest.insert(rest.end(), command + 1, arguments.end());
+
+  po::options_description described = options_of(entry);
+  po::options_description hidden;
+  hidden.add_options()("argument", po::value<std::vector<std::string>>());
+  po::options_description all;
+  all.add(described).add(hidden);
+  po::positional_options_description positional;
+  positional.add("argument", -1);
+  po::variables_map values;
+  try {
+    const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(rest).options(all).positional(positional).style(style).run(), values);
+  } catch (const po::unknown_option& error) {
+    throw UserError(unknown_option(error.get_option_name(), entry));
+  } catch (const po::error& error) {
+    throw UserError(fmt::format("{}; see 'faultline help {}'", error.what(), entry.command));
+  }
+  options = interpret(values, std::move(options));
+  if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
+  if (options.help || options.version) return options;
+  if (options.arguments.size() < entry.least_arguments) {
+    throw UserError(
+        fmt::format("'faultline {0}' needs an experiment: a file or a name from 'faultline list experiments'; "
+                    "see 'faultline help {0}'",
+                    entry.command));
+  }
+  if (options.arguments.size() > entry.most_arguments) {
+    throw UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",
+                                options.arguments[entry.most_arguments], entry.command, entry.most_arguments,
+                                entry.most_arguments == 1 ? "" : "s", entry.command));
+  }
+  return options;
+}
+
+std::vector<std::string> command_names() {
+  std::vector<std::string> names;
+  for (const CommandOptions& entry : kCommands) names.emplace_back(entry.command);
+  return names;
+}
+
+std::string general_help() { return std::string(kGeneralHelp); }
+
+std::string command_help(const std::string& command) {
+  const CommandOptions& entry = entry_of(command);
+  std::ostringstream options;
+  options << options_of(entry);
+  return std::string(help_text(command)) + "\n" + options.str();
+}
+
+}  // namespace faultline::app

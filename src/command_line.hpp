@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line, read.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace faultline::app {
+
+enum class Format { table, json, csv };
+
+struct Options {
+  std::string command;                 // "run", "list", "config", "validate", "help"; empty with --version alone
+  std::vector<std::string> arguments;  // after the command, without options
+  std::vector<std::string> overrides;  // --set
+  Format format = Format::table;
+  std::string out;
+  std::string configs;
+  std::optional<std::uint64_t> seed;
+  unsigned jobs = 1;
+  bool quiet = false;
+  bool verbose = false;
+  bool version = false;
+  bool help = false;
+  bool all = false;      // config: every point
+  bool changed = false;  // config: only what is not the default
+};
+
+// Throws UserError, with the nearest name for a misspelling and what the command takes.
+Options parse_command_line(const std::vector<std::string>& arguments);
+
+// All commands, and what `faultline help COMMAND` prints: use, options, examples.
+std::vector<std::string> command_names();
+std::string general_help();
+std::string command_help(const std::string& command);
+
+}  // namespace faultline::app

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline list
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "src/application.hpp"
+#include "src/diagnostics.hpp"
+#include "src/results.hpp"
+#include "src/text_table.hpp"
+#include "src/toml_document.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const std::vector<std::string> kKinds{"platforms", "strategies", "workloads", "experiments", "parameters", "metrics"};
+
+// Things of one kind, as objects with the same keys.
+struct Listing {
+  std::string kind;
+  Json entries = Json::array();
+};
+
+// Without '*' a part of the name is enough.
+bool matches(const std::string& name, const std::string& pattern) {
+  if (pattern.find('*') == std::string::npos) return name.find(pattern) != std::string::npos;
+  // The classic: on a mismatch let the last star swallow one character more.
+  std::size_t n = 0, p = 0, star = std::string::npos, swallowed = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      swallowed = n;
+    } else if (p < pattern.size() && pattern[p] == name[n]) {
+      ++p;
+      ++n;
+    } else if (star != std::string::npos) {
+      p = star + 1;
+      n = ++swallowed;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+void list_files(ConfigKind kind, const ConfigLibrary& library, Listing& listing) {
+  for (const std::string& name : library.names(kind)) {
+    std::string description;
+    try {
+      Diagnostics ignored;
+      description = optional_text(read_toml(library.path(kind, name)),
+                                  kind == ConfigKind::experiment ? "question" : "description", ignored);
+    } catch (const UserError& error) {
+      // A broken file must not hide the others.
+      description = std::string("(cannot be read) ") + error.what();
+    }
+    listing.entries.push_back({{"name", name}, {"description", description}});
+  }
+}
+
+void list_parameters(const Simulator& simulator, Listing& listing) {
+  const auto machine = simulator.machine();
+  for (const sim::Parameter& p : machine->parameters().all()) {
+    listing.entries.push_back({{"name", p.name},
+                               {"kind", std::string(sim::to_string(p.kind))},
+                               {"default", p.initial},
+                               {"allowed", p.allowed},
+                               {"meaning", p.doc.meaning},
+                               {"source", p.doc.source},
+                               {"standing", std::string(sim::to_string(p.doc.standing))}});
+  }
+}
+
+Listing listing_of(const std::string& kind, const std::string& pattern, const ConfigLibrary& library,
+                   const Simulator& simulator) {
+  Listing listing{kind};
+  if (kind == "platforms") list_files(ConfigKind::platform, library, listing);
+  if (kind == "strategies") list_files(ConfigKind::strategy, library, listing);
+  if (kind == "experiments") list_files(ConfigKind::experiment, library, listing);
+  if (kind == "parameters") list_parameters(simulator, listing);
+  if (kind == "workloads") {
+    for (const auto& doc : simulator.workload_docs())
+      listing.entries.push_back({{"name", doc.name}, {"description", doc.description}});
+  }
+  if (kind == "metrics") {
+    for (const auto& doc : simulator.metric_docs()) {
+      listing.entries.push_back({{"name", doc.name}, {"unit", doc.unit}, {"description", doc.description}});
+    }
+  }
+  Json kept = Json::array();
+  for (const Json& entry : listing.entries) {
+    if (matches(entry.at("name").get<std::string>(), pattern)) kept.push_back(entry);
+  }
+  listing.entries = std::move(kept);
+  return listing;
+}
+
+// Too much for one line each: the name and the value, and what it means beneath.
+std::string parameters_text(const Json& entries) {
+  std::string text;
+  for (const Json& p : entries) {
+    const auto get = [&](const char* key) { return p.at(key).get<std::string>(); };
+    const std::string value = get("default").empty() ? "\"\"" : get("default");
+    text += fmt::format("{} = {}   ({}; {})\n", get("name"), value, get("kind"), get("allowed"));
+    const std::string source = get("source").empty() ? "" : ": " + get("source");
+    text += "    " + wrap(get("meaning") + " [" + get("standing") + source + "]", 116, 4) + "\n";
+  }
+  return text;
+}
+
+std::string plain_text(const Listing& listing, std::size_t width) {
+  if (listing.kind == "parameters") return parameters_text(listing.entries);
+  std::size_t names = 0;
+  for (const Json& entry : listing.entries) names = std::max(names, shown_width(entry.at("name").get<std::string>()));
+  std::string text;
+  for (const Json& entry : listing.entries) {
+    const std::string unit =
+        entry.contains("unit") && entry.at("unit") != "1" ? " [" + entry.at("unit").get<std::string>() + "]" : "";
+    const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
+    text += fmt::format("  {:<{}}  {}\n", entry.at("name").get<std::string>(), names,
+                        wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
+  }
+  return text;
+}
+
+std::string csv_text(const Json& entries) {
+  if (entries.empty()) return "name\n";
+  std::string text;
+  const auto line = [&](const auto& field_of) {
+    std::string row;
+    for (const auto& [key, value] : entries.front().items()) row += (row.empty() ? "" : ",") + csv_field(field_of(key));
+    text += row + "\n";
+  };
+  line([](const std::string& key) { return key; });
+  for (const Json& entry : entries) line([&](const std::string& key) { return entry.at(key).get<std::string>(); });
+  return text;
+}
+
+}  // namespace
+
+int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                 const Console& console) {
+  const std::string kind = options.arguments.empty() ? "" : options.arguments[0];
+  const std::string pattern = options.arguments.size() > 1 ? options.arguments[1] : "";
+  if (!kind.empty() && std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
+    throw UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind, fmt::join(kKinds, ", "),
+                                did_you_mean(sim::nearest_name(kind, kKinds))));
+  }
+  if (kind.empty() && options.format == Format::csv) {
+    throw UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));
+  }
+  std::vector<Listing> listings;
+  for (const std::string& each : kKinds) {
+    const bool overview =
+        kind.empty() && (options.format == Format::json || (each != "parameters" && each != "metrics"));
+    if (each == kind || overview) listings.push_back(listing_of(each, pattern, library, simulator));
+  }
+  if (!pattern.empty() && listings.front().entries.empty() && options.format == Format::table) {
+    console.err << fmt::format("no {} match '{}'\n", kind, pattern);
+    return kFine;
+  }
+  if (options.format == Format::json) {
+    Json all = Json::object();
+    for (const Listing& listing : listings) all[listing.kind] = listing.entries;
+    console.out << (kind.empty() ? all : all[kind]).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else if (options.format == Format::csv) {
+    console.out << csv_text(listings.front().entries);
+  } else {
+    for (const Listing& listing : listings) {
+      if (kind.empty()) console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
+      console.out << plain_text(listing, console.width);
+    }
+    if (kind.empty()) console.out << "\n'faultline list parameters' and 'faultline list metrics' are longer.\n";
+  }
+  return kFine;
+}
+
+}  // namespace faultline::app

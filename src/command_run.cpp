@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline run
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "faultline_build.hpp"
+#include "src/application.hpp"
+#include "src/diagnostics.hpp"
+#include "src/effective.hpp"
+#include "src/report.hpp"
+#include "src/results.hpp"
+#include "src/run_folder.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct RunFacts {
+  const std::vector<std::string>& arguments;
+  const Experiment& experiment;
+  std::uint64_t seed;
+  unsigned jobs;
+  std::time_t started;
+  double seconds;
+  std::size_t complete;
+  bool interrupted;
+};
+
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+// Everything about a run that may differ from one time to the next stands here and nowhere else.
+std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
+                      const std::vector<PointOutcome>& outcomes) {
+  std::uint64_t events = 0;
+  std::uint64_t simulated = 0;
+  Json each = Json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    events += outcomes[i].result.events;
+    simulated += outcomes[i].result.simulated_ps;
+    if (outcomes[i].status == PointStatus::not_run) continue;
+    each.push_back({{"point", points[i].label()},
+                    {"events", outcomes[i].result.events},
+                    {"host_seconds", outcomes[i].host_seconds}});
+  }
+  Json json;
+  json["program"] = "faultline";
+  json["version"] = build::kVersion;
+  json["commit"] = build::commit();
+  json["compiler"] = build::kCompiler;
+  json["build_type"] = build::kBuildType;
+  json["systemc"] = build::kSystemcVersion;
+  json["command"] = facts.arguments;
+  json["experiment"] = facts.experiment.file;
+  json["platform"] = facts.experiment.platform;
+  json["seed"] = facts.seed;
+  json["jobs"] = facts.jobs;
+  json["host"] = host_name();
+  json["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(facts.started));
+  json["host_seconds"] = facts.seconds;
+  json["interrupted"] = facts.interrupted;
+  json["points"] = points.size();
+  json["points_complete"] = facts.complete;
+  json["events"] = events;
+  json["simulated_ps"] = simulated;
+  json["each_point"] = each;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void print(const Results& results, std::uint64_t seed, Format format, const Simulator& simulator,
+           const Console& console) {
+  switch (format) {
+    case Format::table:
+      console.out << report_head(results, seed) << "\n" << report_tables(results, console.width);
+      break;
+    case Format::json: console.out << results_json(results.points, results.outcomes); break;
+    case Format::csv: console.out << results_csv(results.points, results.outcomes, simulator); break;
+  }
+  console.out.flush();
+}
+
+// A configuration that cannot work at run time gets its message with the place, as one of the files would.
+void report_failures(const Experiment& experiment, const std::vector<Point>& points,
+                     const std::vector<PointOutcome>& outcomes, const Console& console) {
+  Diagnostics misconfigured;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PointOutcome& outcome = outcomes[i];
+    if (outcome.status == PointStatus::misconfigured) {
+      add_combination(points[i], experiment.file, outcome.result.error_keys, outcome.error, misconfigured);
+    } else if (outcome.status == PointStatus::bug) {
+      console.err << "faultline: a bug of the simulator, please report it: " << points[i].label() << ": "
+                  << outcome.error << "\n";
+    } else if (outcome.status == PointStatus::host_failed) {
+      console.err << "faultline: " << points[i].label() << ": " << outcome.error << "\n";
+    }
+  }
+  if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
+}
+
+}  // namespace
+
+int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                const Console& console, const std::vector<std::string>& arguments) {
+  const auto path = library.resolve_experiment(options.arguments.front());
+  const Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  const std::vector<Point> points = expand(experiment, simulator);
+  const std::uint64_t seed = options.seed.value_or(experiment.seed);
+  RunFolder folder = RunFolder::make(options.out, experiment.name);
+  folder.write("effective.toml", effective_experiment(experiment, seed, simulator));
+
+  const std::time_t started = std::time(nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<PointOutcome> outcomes = simulate_points(points, seed, options, simulator, console);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
+  const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
+  const bool interrupted = complete < points.size();
+  if (complete == 0) {
+    console.err << "interrupted: no point was complete, nothing is kept\n";
+    return kInterrupted;
+  }
+  folder.keep();
+  const Results results{experiment, points, outcomes};
+  try {
+    folder.write("results.json", results_json(points, outcomes));
+    folder.write("results.csv", results_csv(points, outcomes, simulator));
+    folder.write("meta.json",
+                 meta_json({arguments, experiment, seed, options.jobs, started, seconds, complete, interrupted}, points,
+                           outcomes));
+  } catch (const UserError&) {
+    // A full disk must not cost what was simulated.
+    print(results, seed, options.format, simulator, console);
+    throw;
+  }
+  print(results, seed, options.format, simulator, console);
+  report_failures(experiment, points, outcomes, console);
+  if (interrupted) {
+    console.err << fmt::format("interrupted: {} of {} points are complete and kept\n", complete, points.size());
+  }
+  if (!options.quiet) console.err << "run folder: " << folder.path().string() << "\n";
+  return exit_code(outcomes, interrupted);
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/help_texts.hpp"
+
+namespace faultline::app {
+
+const std::string_view kGeneralHelp =
+    R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
+
+  faultline run EXPERIMENT       simulate every point of an experiment and print its tables
+  faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, metrics
+  faultline config EXPERIMENT    what an experiment would simulate, and who set which value
+  faultline validate             published figures beside simulated ones
+  faultline help COMMAND         more about one of them, with examples
+
+Start with:
+
+  faultline list experiments
+  faultline run pinning-vs-faults
+
+An experiment of your own is a file of five lines: docs/experiments.md.
+Exit codes: 0 fine, 1 a check failed, 2 the command line or a file is wrong, 3 a bug of the simulator,
+130 interrupted.
+)";
+
+namespace {
+
+constexpr std::string_view kRun = R"(faultline run EXPERIMENT [options]
+
+Simulates every point of EXPERIMENT (a file, or a name from 'faultline list experiments'), each in a process
+of its own, prints the tables that the experiment asks for and leaves a run folder with all results.
+Ctrl-C keeps the points that are complete.
+
+  faultline run latency-vs-size                       an experiment that ships
+  faultline run mine.toml -j 4                        one's own, four points at a time
+  faultline run mine.toml --set workload.iterations=10 --set workload.size="64 KiB"
+                                                      other values; an axis shrinks to the one that is set
+  faultline run mine.toml --format json > mine.json   one array of points, for programs
+  faultline run mine.toml --out results/monday        choose the run folder (it must be new or empty)
+  faultline run runs/mine-1/effective.toml            the same run again
+)";
+
+constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
+
+KIND is platforms, strategies, workloads, experiments, parameters or metrics; without it, all but the last two.
+PATTERN keeps names that contain it; '*' stands for anything.
+
+  faultline list                                      an overview
+  faultline list parameters                           every parameter: unit, range, default, meaning, source
+  faultline list parameters smmu                      those of one part
+  faultline list parameters '*.latency'               those whose name ends so
+  faultline list parameters --format csv              for a spreadsheet
+)";
+
+constexpr std::string_view kConfig = R"(faultline config EXPERIMENT [options]
+
+Prints the configuration that 'faultline run' would simulate, and simulates nothing: every parameter of the first
+point, with a comment on each that is not the default: what the default is and which file, line or option set it.
+Mistakes in the files are reported as 'run' would report them.
+
+  faultline config mine.toml --changed                only what is not the default
+  faultline config mine.toml --all --changed          the same for every point
+  faultline config mine.toml --set workload.size="4 KiB"
+                                                      did the option take effect?
+)";
+
+constexpr std::string_view kValidate = R"(faultline validate [FIGURES.toml] [options]
+
+Simulates the points to which published figures belong and prints both side by side, with the error, whether it is
+within the tolerance, and whether the figure was used to fit a parameter (then agreement proves nothing) or is
+predicted. FIGURES.toml is validation/published.toml of the configs folder unless given. Exit code 1 when a check
+fails.
+
+  faultline validate
+  faultline validate --format json
+  faultline validate --set network.link_latency="200 ns"      how much does a figure depend on that?
+)";
+
+}  // namespace
+
+std::string_view help_text(std::string_view command) {
+  if (command == "run") return kRun;
+  if (command == "list") return kList;
+  if (command == "config") return kConfig;
+  if (command == "validate") return kValidate;
+  return kGeneralHelp;
+}
+
+}  // namespace faultline::app

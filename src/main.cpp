@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "src/application.hpp"
+#include "workloads/configuration.hpp"
+
+namespace faultline::app {
+namespace {
+
+// The simulated cluster behind the application's interface.
+class ClusterMachine : public Machine {
+ public:
+  ClusterMachine() { configuration_.declare(table_); }
+  sim::ParameterTable& parameters() override { return table_; }
+  std::vector<workloads::Conflict> conflicts() const override { return workloads::conflicts(configuration_); }
+  workloads::PointResult run(std::uint64_t seed) override { return workloads::run_point(configuration_, seed); }
+
+ private:
+  workloads::Configuration configuration_;
+  sim::ParameterTable table_;
+};
+
+class ClusterSimulator : public Simulator {
+ public:
+  std::unique_ptr<Machine> machine() const override { return std::make_unique<ClusterMachine>(); }
+  std::vector<workloads::WorkloadDoc> workload_docs() const override { return workloads::workload_docs(); }
+  std::vector<workloads::MetricDoc> metric_docs() const override { return workloads::metric_docs(); }
+};
+
+// Wide enough for a full row on a pipe; a narrow terminal gets fewer columns.
+std::size_t output_width() {
+  winsize size{};
+  const bool terminal = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return terminal ? std::clamp<std::size_t>(size.ws_col, 60, 160) : 160;
+}
+
+}  // namespace
+}  // namespace faultline::app
+
+int sc_main(int argc, char* argv[]) {
+  using namespace faultline::app;
+  const Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0, output_width()};
+  return run_application({argv + 1, argv + argc}, ClusterSimulator{}, console);
+}
+
+// Ours instead of the library's, to keep its banner out of every message.
+int main(int argc, char* argv[]) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+  return sc_core::sc_elab_and_sim(argc, argv);
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole program but for the simulator: command lines in; text, files and exit codes out.
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "src/application.hpp"
+#include "tests/app/fake_simulator.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+struct Ran {
+  int code;
+  std::string out;
+  std::string err;
+};
+
+Ran faultline_program(std::vector<std::string> arguments, std::size_t width = 160) {
+  std::ostringstream out, err;
+  if (arguments.empty() || arguments[0] != "help")
+    arguments.insert(arguments.end(), {"--configs", test_configs().string()});
+  const int code = run_application(arguments, FakeSimulator{}, Console{out, err, false, width});
+  return {code, out.str(), err.str()};
+}
+
+std::size_t files_in(const fs::path& folder) {
+  return static_cast<std::size_t>(
+      std::distance(fs::recursive_directory_iterator(folder), fs::recursive_directory_iterator()));
+}
+
+}  // namespace
+
+TEST_CASE("run prints a perftest-like table and leaves a complete run folder") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "run folder: runs/sizes-1\n");
+  CHECK(ran.out == R"(How does latency grow with size?
+platform exanest-qfdb, seed 1, workload.iterations = 10
+
+strategy           workload.size  t_min  t_typical   t_avg   BW_avg  faults  pinned
+                                   [us]       [us]    [us]   [MB/s]             [B]
+-----------------------------------------------------------------------------------
+resident                    64 B   0.21       0.21    0.21   304.28       0       0
+resident                   4 KiB   2.23       2.23    2.23  1839.80       0       0
+resident                  64 KiB  32.95      32.95   32.95  1989.17       0       0
+
+fault/touch-ahead           64 B   0.21      30.21   38.21   304.28       1       0
+fault/touch-ahead          4 KiB   2.23      32.23   40.23  1839.80       1       0
+fault/touch-ahead         64 KiB  32.95     512.95  640.95  1989.17      16       0
+
+note: larger than a block [resident, workload.size = 64 KiB, and 1 more]
+)");
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator("runs/sizes-1")) files.push_back(entry.path().filename());
+  std::sort(files.begin(), files.end());
+  CHECK(files == std::vector<std::string>{"effective.toml", "meta.json", "results.csv", "results.json"});
+  const Json meta = Json::parse(read_text("runs/sizes-1/meta.json"));
+  CHECK(meta.at("command").at(1) == "sizes");
+  CHECK(meta.at("seed") == 1);
+  CHECK(meta.at("points") == 6);
+  CHECK(meta.at("points_complete") == 6);
+  CHECK(meta.at("events") == 6 * 1001);
+  CHECK(faultline_program({"run", "sizes", "--quiet"}).err.empty());
+  CHECK(fs::exists("runs/sizes-2/meta.json"));
+}
+
+TEST_CASE("json is one array of points with strategy, parameters and metrics with units") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes", "--format", "json", "--out", "o"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out == read_text("o/results.json"));
+  const Json points = Json::parse(ran.out);
+  REQUIRE(points.size() == 6);
+  const Json& point = points.at(4);
+  CHECK(point.at("strategy") == "fault/touch-ahead");
+  CHECK(point.at("parameters").at("workload.size") == "4 KiB");
+  CHECK(point.at("parameters").at("workload.iterations") == "10");
+  CHECK_FALSE(point.at("parameters").contains("cpu.cores"));
+  CHECK(point.at("metrics").at("faults") == Json{{"value", 1.0}, {"unit", "1"}, {"description", "faults"}});
+  CHECK(point.at("breakdown").size() == 2);
+  CHECK(point.at("status") == "complete");
+}
+
+TEST_CASE("csv has a plain number in every quantity's cell") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes", "--format", "csv", "--set", "workload.size=4 KiB"});
+  CHECK(ran.out.substr(0, ran.out.find("\n", ran.out.find("\n") + 1)) ==
+        "strategy,workload.size [B],latency_min [us],latency_typical [us],latency_mean [us],goodput [MB/s],faults,"
+        "pinned_bytes_peak [B],status,error\n"
+        "resident,4096,2.2263333333333333,2.2263333333333333,2.2263333333333333,1839.7963767030992,0,0,complete,");
+}
+
+TEST_CASE("the same bytes for any number of jobs and from any folder, and again from the effective configuration") {
+  std::vector<std::string> results;
+  for (const char* jobs : {"1", "2", "5"}) {
+    const Sandbox sandbox;
+    REQUIRE(
+        faultline_program({"run", (test_configs() / "experiments" / "sizes.toml").string(), "-j", jobs, "--out", "o"})
+            .code == 0);
+    results.push_back(read_text("o/results.json"));
+    fs::create_directories("deep/er");
+    fs::current_path("deep/er");
+    REQUIRE(faultline_program({"run", "../../o/effective.toml", "--out", "again"}).code == 0);
+    CHECK(read_text("again/results.json") == results.back());
+    CHECK(read_text("again/results.csv") == read_text("../../o/results.csv"));
+  }
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  const Sandbox sandbox;
+  faultline_program({"run", "sizes", "--seed", "2", "--out", "o"});
+  CHECK(read_text("o/results.json") != results[0]);
+}
+
+TEST_CASE("bad input is refused with exit code 2 before anything is written") {
+  const Sandbox sandbox;
+  sandbox.write("full/x", "");
+  sandbox.write("mine.toml", "");
+  const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
+      {{"rnu"}, "no command 'rnu'; allowed: run, list, config, validate, help; did you mean 'run'?\n"},
+      {{"run"},
+       "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
+       "run'\n"},
+      {{"run", "a", "b"}, "'b': 'faultline run' takes at most 1 argument; see 'faultline help run'\n"},
+      {{"run", "size"}, "no experiment 'size'; allowed: a file, or one that ships: sizes; did you mean 'sizes'?\n"},
+      {{"run", "no/such.toml"}, "no/such.toml: no such file\n"},
+      {{"run", "full"}, "full: is no regular file\n"},
+      {{"run", "sizes", "--formt", "json"},
+       "--formt: no such option of 'faultline run'; allowed: --configs, --format, --help, --jobs, --out, --quiet, "
+       "--seed, --set, "
+       "--verbose, --version; did you mean '--format'?\n"},
+      {{"list", "--jobs", "2"},
+       "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "
+       "--version\n"},
+      {{"run", "sizes", "--format", "jsn"}, "--format: 'jsn'; allowed: table, json, csv; did you mean 'json'?\n"},
+      {{"run", "sizes", "--jobs", "0"}, "--jobs: '0'; allowed: a whole number from 1 to 4096\n"},
+      {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 18446744073709551615\n"},
+      {{"run", "sizes", "--out", "full"}, "full: --out: already holds something; name a new or an empty folder\n"},
+      {{"run", "sizes", "--out", "mine.toml"}, "mine.toml: --out: is a file, not a folder\n"},
+      {{"run", "sizes", "--out", "mine.toml/o"}, "mine.toml/o: --out: cannot be made: Not a directory\n"},
+      {{"run", "sizes", "--set", "workload.sice=3 B"},
+       "--set workload.sice=3 B: workload.sice: no such parameter; did you mean 'workload.size'?\n"},
+      {{"list", "platform"},
+       "list: nothing is called 'platform'; allowed: platforms, strategies, workloads, experiments, parameters, "
+       "metrics; did you "
+       "mean 'platforms'?\n"},
+      {{"help", "rum"}, "no command 'rum'; allowed: run, list, config, validate, help; did you mean 'run'?\n"},
+      {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
+      {{"run", "sizes", "--quiet", "--verbose"}, "--quiet and --verbose: choose one\n"},
+  }));
+  const std::size_t before = files_in(".");
+  const Ran ran = faultline_program(arguments);
+  CHECK(ran.code == 2);
+  CHECK(ran.out.empty());
+  CHECK(ran.err == message);
+  CHECK(files_in(".") == before);
+}
+
+TEST_CASE("the exit code tells whose fault it is, and what is complete is kept") {
+  const Sandbox sandbox;
+  const auto [label, code, message] = GENERATE(table<std::string, int, std::string>({
+      {"wrong data", 1, ""},
+      {"full", 2, "--set workload.label=full"},
+      {"no memory", 2, "the host has no memory left"},
+      {"bug", 3,
+       "faultline: a bug of the simulator, please report it: resident, workload.size = 64 B: exception: the queue"},
+      {"killed", 2, "killed: the host ran out of memory"},
+  }));
+  const Ran ran =
+      faultline_program({"run", "sizes", "--format", "json", "--out", "o", "--set", "workload.label=" + label});
+  CHECK(ran.code == code);
+  if (label == "full") {
+    CHECK(ran.err.find("sizes.toml:5:23: workload.size: node 1 has no memory left [strategy resident]\n") !=
+          std::string::npos);
+  } else {
+    CHECK(ran.err.find(message) != std::string::npos);
+  }
+  CHECK(Json::parse(ran.out).size() == 6);
+  CHECK(Json::parse(read_text("o/results.json")).size() == 6);
+}
+
+TEST_CASE("tables: a matrix of one metric and the stacked breakdown") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", R"(strategies = ["resident", "fault/touch-ahead"]
+axes.workload.size = ["64 B", "4 KiB"]
+report = ["matrix", "breakdown"]
+)");
+  const Ran ran = faultline_program({"run", "mine.toml"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find(R"(latency_mean [us]
+workload.size  resident  fault/touch-ahead
+------------------------------------------
+         64 B      0.20              38.20
+        4 KiB      3.43              41.43
+)") != std::string::npos);
+  CHECK(ran.out.find(R"(resident, workload.size = 4 KiB
+step  where     time  cumulative  share  samples  |--------------------------------------|
+                [us]        [us]    [%]
+------------------------------------------------------------------------------------------
+post  library  1.000       1.000   23.4      100  #########
+wire  link     3.277       4.277   76.6      100           ###############################
+)") != std::string::npos);
+}
+
+TEST_CASE("a narrow terminal gets fewer columns and is told which") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes"}, 80);
+  std::istringstream lines(ran.out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("run folder has them") == std::string::npos && line.find("note:") == std::string::npos)
+      CHECK(line.size() <= 80);
+  }
+  CHECK(ran.out.find("(too narrow for latency_min; the run folder has them)") != std::string::npos);
+}
+
+TEST_CASE("list shows what there is, for people and for programs") {
+  CHECK(faultline_program({"list", "strategies"}).out ==
+        "  fault/touch-a-page  tolerate the fault, one page at a time\n  fault/touch-ahead   tolerate the fault\n"
+        "  resident            all pages present\n");
+  CHECK(faultline_program({"list", "experiments"}).out == "  sizes  How does latency grow with size?\n");
+  CHECK(faultline_program({"list", "workloads"}).out == "  write  RDMA write\n  read   RDMA read\n");
+  CHECK(faultline_program({"list", "parameters", "net*y"}).out ==
+        "network.link_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
+  CHECK(faultline_program({"list", "parameters", "cores"}).out ==
+        "cpu.cores = 4   (count; 1 to 8)\n    cores of a node [published: UG1085]\n");
+  CHECK(
+      faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
+      "name,kind,default,allowed,meaning,source,standing\ncpu.cores,count,4,1 to 8,cores of a node,UG1085,published\n");
+  CHECK(Json::parse(faultline_program({"list", "--format", "json"}).out).at("parameters").size() == 12);
+  CHECK(faultline_program({"list", "parameters", "zzz"}).err == "no parameters match 'zzz'\n");
+}
+
+TEST_CASE("config simulates nothing and says who set what") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"config", "sizes", "--changed", "--set", "workload.label=crash"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("# point 1 of 6: resident, workload.size = 64 B\n") == 0);
+  CHECK(ran.out.find("set by platform exanest-qfdb, line 4 (published: a paper)") != std::string::npos);
+  CHECK(ran.err == "the first of 6 points; --all prints every one\n");
+  CHECK(Json::parse(faultline_program({"config", "sizes", "--all", "--format", "json"}).out).size() == 6);
+  CHECK(files_in(".") == 0);
+}
+
+TEST_CASE("every command has help with examples, and the version names the build") {
+  for (const char* command : {"run", "list", "config", "validate"}) {
+    const Ran ran = faultline_program({"help", command});
+    CHECK(ran.code == 0);
+    CHECK(ran.out.find("\n  faultline " + std::string(command)) != std::string::npos);
+    CHECK(ran.out.find("Options:") != std::string::npos);
+    CHECK(faultline_program({command, "--help"}).out == ran.out);
+  }
+  CHECK(faultline_program({"--help"}).out == faultline_program({"help"}).out);
+  CHECK(faultline_program({"--version"}).out.starts_with("faultline 0."));
+}
+
+TEST_CASE("Ctrl-C leaves a readable run folder and exit code 130") {
+  const Sandbox sandbox;
+  // A fresh process, as the terminal would have it; points wait until the signal is there.
+  class Slow : public FakeSimulator {
+   public:
+    std::unique_ptr<Machine> machine() const override {
+      class SlowMachine : public FakeMachine {
+       public:
+        workloads::PointResult run(std::uint64_t seed) override {
+          if (parameters().find("workload.size")->get() == "64 KiB") {
+            std::ofstream("started") << "1";
+            std::this_thread::sleep_for(std::chrono::hours(1));
+          }
+          return FakeMachine::run(seed);
+        }
+      };
+      return std::make_unique<SlowMachine>();
+    }
+  };
+  const pid_t child = fork();
+  if (child == 0) {
+    std::ofstream out("out"), err("err");
+    const int code = run_application({"run", "sizes", "-j", "1", "--out", "o", "--configs", test_configs().string()},
+                                     Slow{}, Console{out, err, false, 160});
+    out.flush();
+    err.flush();
+    _exit(code);
+  }
+  for (int i = 0; i < 600 && !fs::exists("started"); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  kill(child, SIGINT);
+  int status = 0;
+  waitpid(child, &status, 0);
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 130);
+  CHECK(read_text("err") == "interrupted: 2 of 6 points are complete and kept\nrun folder: o\n");
+  CHECK(Json::parse(read_text("o/results.json")).size() == 2);
+  CHECK(Json::parse(read_text("o/meta.json")).at("interrupted") == true);
+}
+
+TEST_CASE("validate prints published beside simulated figures and fails on a miss") {
+  const Sandbox sandbox;
+  const Ran missed = faultline_program({"validate"});
+  CHECK(missed.code == 1);
+  CHECK(missed.out == R"(    quantity             at  use  published  simulated    error  allowed
+------------------------------------------------------------------------------
+V1  latency of 64 bytes      fit       1 us  0.2103 us  -79.0 %     10 %  FAIL
+
+V1: a paper; fitted: network.link_latency
+)");
+  CHECK(faultline_program({"validate", "--set", "network.link_latency=900 ns"}).code == 0);
+  sandbox.write("figures.toml", R"([[figure]]
+name = "order"
+quantity = "pages wait less than blocks"
+source = "x"
+use = "ordering"
+strategy = "resident"
+baseline = "fault/touch-ahead"
+compare = "less"
+axes.workload.size = ["4 KiB", "8 KiB"]
+metric = "latency_mean"
+[[figure]]
+name = "steps"
+quantity = "two steps"
+value = 10
+unit = "us"
+tolerance = 0.5
+scale = 2
+source = "x"
+use = "predicted"
+parameters.workload.size = "4 KiB"
+steps = ["post", "wire"]
+)");
+  const Ran ran = faultline_program({"validate", "figures.toml", "--format", "json"});
+  const Json checks = Json::parse(ran.out);
+  REQUIRE(checks.size() == 3);
+  CHECK(checks[0].at("at") == "4 KiB");
+  CHECK(checks[0].at("passed") == true);
+  CHECK(checks[0].at("published") == "< 41.43 us");
+  CHECK(checks[2].at("value").get<double>() == Approx(8.5536));
+  CHECK(checks[2].at("passed") == false);
+  CHECK(ran.code == 1);
+  sandbox.write("bad.toml", "[[figure]]\nname = \"T\"\nuse = \"fitted\"\nmetric = \"latency_men\"\n");
+  CHECK(faultline_program({"validate", "bad.toml"}).err ==
+        "bad.toml:1:1: quantity: is missing; allowed: text in quotes\n"
+        "bad.toml:1:1: source: is missing; allowed: text in quotes\n"
+        "bad.toml:1:1: value: is missing; allowed: the published number\n"
+        "bad.toml:1:1: unit: is missing; allowed: the published number's unit\n"
+        "bad.toml:1:1: tolerance: is missing; allowed: \"5 %\", or a number in the figure's unit\n"
+        "bad.toml:3:7: use: 'fitted' is not one of the choices; allowed: fit, predicted, ordering; did you "
+        "mean 'fit'?\n"
+        "bad.toml:4:10: metric: no metric 'latency_men'; allowed: latency_min, latency_typical, "
+        "latency_mean, latency_p99, goodput, faults, pinned_bytes_peak; did you mean 'latency_min'?\n");
+}

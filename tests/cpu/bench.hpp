@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cores with a register file and a DDR controller, and what the tests of this room write down.
+#pragma once
+
+#include <tlm_utils/simple_target_socket.h>
+#include <map>
+#include <vector>
+
+#include "models/cpu/cpu.hpp"
+#include "models/cpu/interrupt_controller.hpp"
+#include "models/memory/ddr.hpp"
+#include "tests/support/memory_master.hpp"
+#include "tests/support/node.hpp"
+
+namespace faultline::test {
+
+using namespace std::chrono_literals;
+using cpu::Execution;
+using cpu::Work;
+using sim::Task;
+using sim::Time;
+
+// Keeps what is written; addresses from kNobody on are an error.
+class Registers : public sc_core::sc_module {
+ public:
+  static constexpr std::uint64_t kNobody = 0x10000;
+  tlm_utils::simple_target_socket<Registers> socket{"socket"};
+  std::map<std::uint64_t, std::uint64_t> values;
+  std::vector<std::pair<Time, std::uint64_t>> accesses;  // when, address
+
+  Registers(sc_core::sc_module_name name, const sim::Context& context) : sc_module(name), context_(context) {
+    socket.register_b_transport(this, &Registers::access);
+  }
+
+ private:
+  void access(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+    const std::uint64_t at = payload.get_address();
+    accesses.emplace_back(context_.now(), at);
+    payload.set_response_status(at < kNobody ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    if (at >= kNobody) return;
+    auto* data = reinterpret_cast<std::uint64_t*>(payload.get_data_ptr());
+    if (payload.is_read()) {
+      *data = values[at];
+    } else {
+      values[at] = *data;
+    }
+  }
+  const sim::Context& context_;
+};
+
+struct CpuBench {
+  explicit CpuBench(const cpu::CpuConfig& wanted = {}, const memory::DdrConfig& memory = {})
+      : config(wanted), ddr_config(memory) {
+    cpu.mmio.bind(registers.socket);
+    cpu.memory.bind(ddr.port);
+    master.socket.bind(ddr.port);
+  }
+  // Before trains are sent to memory from a test: sockets work only then.
+  static void elaborate() { sc_core::sc_start(sc_core::SC_ZERO_TIME); }
+
+  // Each returns at once; the work runs in simulated time and its end is written to `done`.
+  void run(Execution& who, Work kind, Time cost, Time from = Time{0}) {
+    const std::size_t slot = new_slot();
+    tasks.start(run_from(*this, who, kind, cost, from, slot));
+  }
+  std::size_t new_slot() {
+    done.push_back(sim::kNever);
+    return done.size() - 1;
+  }
+  static Task<void> run_from(CpuBench& b, Execution& who, Work kind, Time cost, Time from, std::size_t slot) {
+    co_await b.node.loop.until(from);
+    co_await b.cpu.run(who, kind, cost);
+    b.done[slot] = b.node.now();
+  }
+  // Notifies a signal at an instant.
+  void notify(sim::Signal& signal, Time at) { tasks.start(notify_at(*this, signal, at)); }
+  static Task<void> notify_at(CpuBench& b, sim::Signal& signal, Time at) {
+    co_await b.node.loop.until(at);
+    signal.notify_all();
+  }
+
+  Time switch_cost() const { return config.context_switch; }
+
+  Node node;
+  cpu::CpuConfig config;
+  memory::DdrConfig ddr_config;
+  cpu::Cpu cpu{"cpu", config, node.context};
+  Registers registers{"registers", node.context};
+  memory::DdrController ddr{"ddr", ddr_config, node.context};
+  MemoryMaster master{"master", node.context};
+  std::vector<Time> done;
+  sim::TaskGroup tasks;
+};
+
+}  // namespace faultline::test

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has the core, and until when.
+#include <catch2/catch.hpp>
+
+#include "tests/cpu/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+constexpr Time kSwitch = 3500ns;
+
+cpu::CpuConfig one_core() {
+  cpu::CpuConfig config;
+  config.cores = 1;
+  return config;
+}
+
+Task<void> run_twice(CpuBench& b, Execution& who, Work kind, Time cost, std::size_t slot) {
+  co_await b.cpu.run(who, kind, cost);
+  co_await b.cpu.run(who, kind, cost);
+  b.done[slot] = b.node.now();
+}
+
+Task<void> sleep_then_run(CpuBench& b, Execution& who, sim::Signal& signal, Time cost, Time& woken, Time& done) {
+  co_await b.cpu.run(who, Work::user, 1us);
+  co_await b.cpu.sleep(who, signal);
+  woken = b.node.now();
+  co_await b.cpu.run(who, Work::user, cost);
+  done = b.node.now();
+}
+
+}  // namespace
+
+TEST_CASE("a thread alone pays the switch from idle once, then its own time") {
+  CpuBench b;
+  Execution& thread = b.cpu.new_thread("alone");
+  const std::size_t slot = b.new_slot();
+  b.tasks.start(run_twice(b, thread, Work::user, 10us, slot));
+  sc_core::sc_start();
+  CHECK(b.done[slot] == kSwitch + 20us);
+  CHECK(thread.time(Work::user) == 20us);
+  CHECK(thread.time(Work::system) == kSwitch);
+  CHECK(b.node.counted("cpu.context_switches") == 1);
+  CHECK(b.node.counted("cpu.time_user") == 20'000'000);
+  CHECK(b.node.counted("cpu.time_system") == 3'500'000);
+}
+
+TEST_CASE("costs scale with the clock in whole picoseconds, rounded up") {
+  cpu::CpuConfig config;
+  config.clock = sim::Frequency{1'500'000'000};
+  config.context_switch = 0ns;
+  CpuBench b(config);
+  b.run(b.cpu.new_thread("fast"), Work::system, Time{10'001});
+  sc_core::sc_start();
+  CHECK(b.done[0] == Time{8'001});
+  CHECK(b.cpu.scaled(3600s) == 2880s);
+}
+
+TEST_CASE("interrupt work pre-empts user work, which resumes with the rest") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("user"), Work::user, 10us);
+  b.run(b.cpu.irq_context(), Work::irq, 2us, kSwitch + 4us);
+  sc_core::sc_start();
+  CHECK(b.done[1] == kSwitch + 6us);
+  CHECK(b.done[0] == kSwitch + 12us);
+  CHECK(b.cpu.charged(0, Work::irq) == 2us);
+  CHECK(b.cpu.charged(0, Work::user) == 10us);
+  CHECK(b.node.counted("cpu.context_switches") == 1);
+}
+
+TEST_CASE("irq goes before softirq goes before system goes before user") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("user"), Work::user, 1us);
+  b.run(b.cpu.softirq_context(), Work::softirq, 10us, kSwitch + 500ns);
+  b.run(b.cpu.new_thread("system"), Work::system, 2us, kSwitch + 600ns);
+  b.run(b.cpu.irq_context(), Work::irq, 4us, kSwitch + 1500ns);
+  sc_core::sc_start();
+  CHECK(b.done[3] == kSwitch + 5500ns);
+  CHECK(b.done[1] == kSwitch + 14500ns);
+  // The other thread is switched to, then back.
+  CHECK(b.done[2] == kSwitch + 14500ns + kSwitch + 2us);
+  CHECK(b.done[0] == kSwitch + 14500ns + kSwitch + 2us + kSwitch + 500ns);
+}
+
+TEST_CASE("a context switch is pre-empted by an interrupt and resumes") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("user"), Work::user, 1us);
+  b.run(b.cpu.irq_context(), Work::irq, 2us, 1us);
+  sc_core::sc_start();
+  CHECK(b.done[1] == 3us);
+  CHECK(b.done[0] == 2us + kSwitch + 1us);
+}
+
+TEST_CASE("work of one priority is first come, first served") {
+  CpuBench b(one_core());
+  for (int i = 0; i < 3; ++i) b.run(b.cpu.softirq_context(), Work::softirq, 2us, i * 1us);
+  sc_core::sc_start();
+  CHECK(b.done == std::vector<Time>{2us, 4us, 6us});
+}
+
+TEST_CASE("two user threads share a core by time slices") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("a"), Work::user, 6ms);
+  b.run(b.cpu.new_thread("b"), Work::user, 3ms);
+  sc_core::sc_start();
+  // a 4 ms, b 3 ms, a 2 ms, each after a switch.
+  CHECK(b.done[1] == 2 * kSwitch + 7ms);
+  CHECK(b.done[0] == 3 * kSwitch + 9ms);
+  CHECK(b.node.counted("cpu.context_switches") == 3);
+}
+
+TEST_CASE("a thread that has run for longer than a slice gives way when another is ready") {
+  CpuBench b(one_core());
+  b.run(b.cpu.new_thread("a"), Work::user, 12ms);
+  b.run(b.cpu.new_thread("b"), Work::user, 1ms, 10ms);
+  sc_core::sc_start();
+  CHECK(b.done[1] == 10ms + kSwitch + 1ms);
+  CHECK(b.done[0] == 13ms + 3 * kSwitch);
+}
+
+TEST_CASE("a thread that goes on with system work keeps the core") {
+  CpuBench b(one_core());
+  const std::size_t first = b.new_slot();
+  b.tasks.start(run_twice(b, b.cpu.new_thread("a"), Work::system, 5us, first));
+  b.run(b.cpu.new_thread("b"), Work::system, 1us, kSwitch + 1us);
+  sc_core::sc_start();
+  CHECK(b.done[first] == kSwitch + 10us);
+  CHECK(b.done[1] == 2 * kSwitch + 11us);
+}
+
+TEST_CASE("threads are placed round robin from the core after the interrupt core, or as told") {
+  CpuBench b;
+  CHECK(b.cpu.new_thread("a").core() == 1);
+  CHECK(b.cpu.new_thread("b", 3).core() == 3);
+  CHECK(b.cpu.new_thread("c").core() == 2);
+  CHECK(b.cpu.new_thread("d").core() == 3);
+  CHECK(b.cpu.new_thread("e").core() == 0);
+  CHECK_THROWS_AS(b.cpu.new_thread("f", 4), std::invalid_argument);
+}
+
+TEST_CASE("a thread woken on its idle core pays the switch from idle") {
+  CpuBench b;
+  sim::Signal signal(b.node.loop);
+  Time woken{0};
+  Time done{0};
+  Execution& thread = b.cpu.new_thread("sleeper");
+  b.tasks.start(sleep_then_run(b, thread, signal, 2us, woken, done));
+  b.notify(signal, 50us);
+  sc_core::sc_start();
+  CHECK(woken == 50us + kSwitch);
+  CHECK(done == 50us + kSwitch + 2us);
+  CHECK(thread.core() == 1);
+  CHECK(b.node.counted("cpu.wake_ups") == 1);
+  CHECK(b.node.counted("cpu.migrations") == 0);
+}
+
+TEST_CASE("a thread whose core is busy wakes on the next idle one") {
+  CpuBench b;
+  sim::Signal signal(b.node.loop);
+  Time woken{0};
+  Time done{0};
+  Execution& thread = b.cpu.new_thread("sleeper");
+  b.tasks.start(sleep_then_run(b, thread, signal, 2us, woken, done));
+  b.run(b.cpu.new_thread("busy", 1), Work::user, 1ms, 20us);
+  b.run(b.cpu.new_thread("busy too", 2), Work::user, 1ms, 20us);
+  b.notify(signal, 50us);
+  sc_core::sc_start();
+  CHECK(thread.core() == 3);
+  CHECK(woken == 50us + kSwitch);
+  CHECK(b.node.counted("cpu.migrations") == 1);
+}
+
+TEST_CASE("a woken thread bound to a busy core pre-empts user work there") {
+  CpuBench b;
+  sim::Signal signal(b.node.loop);
+  Time woken{0};
+  Time done{0};
+  Execution& thread = b.cpu.new_thread("sleeper", 1);
+  b.tasks.start(sleep_then_run(b, thread, signal, 2us, woken, done));
+  b.run(b.cpu.new_thread("busy", 1), Work::user, 100us, 20us);
+  b.notify(signal, 50us);
+  sc_core::sc_start();
+  CHECK(thread.core() == 1);
+  CHECK(woken == 50us + kSwitch);
+  CHECK(done == 50us + kSwitch + 2us);
+  CHECK(b.done[0] == 20us + 100us + 3 * kSwitch + 2us);
+}
+
+TEST_CASE("an interrupt on top of the idle loop does not make the core busy for wake-ups") {
+  CpuBench b;
+  sim::Signal signal(b.node.loop);
+  Time woken{0};
+  Time done{0};
+  Execution& thread = b.cpu.new_thread("sleeper", 0);
+  b.tasks.start(sleep_then_run(b, thread, signal, 2us, woken, done));
+  b.run(b.cpu.softirq_context(), Work::softirq, 5us, 48us);
+  b.notify(signal, 50us);
+  sc_core::sc_start();
+  CHECK(thread.core() == 0);
+  CHECK(woken == 53us + kSwitch);
+}
+
+TEST_CASE("a thread that runs twice at once is a bug of ours") {
+  CpuBench b;
+  Execution& thread = b.cpu.new_thread("double");
+  b.run(thread, Work::user, 1us);
+  CHECK_THROWS_AS(b.run(thread, Work::system, 1us), std::logic_error);
+}
+
+TEST_CASE("settling charges what still runs, and changes nothing else") {
+  CpuBench b;
+  Execution& thread = b.cpu.new_thread("endless");
+  b.run(thread, Work::user, 1s);
+  sc_core::sc_start(sc_core::sc_time(10, sc_core::SC_US));
+  CHECK(b.cpu.charged(1, Work::user) == 0us);
+  b.cpu.settle();
+  CHECK(b.cpu.charged(1, Work::user) == 10us - kSwitch);
+  CHECK(thread.time(Work::user) == 10us - kSwitch);
+  sc_core::sc_start();
+  CHECK(b.done[0] == kSwitch + 1s);
+  CHECK(b.cpu.charged(1, Work::user) == 1s);
+}

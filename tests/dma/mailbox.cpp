@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "tests/support/dma_bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+std::uint64_t header_of(DmaBench& bench, sim::NodeId node, std::uint64_t slot) {
+  return bench.memory[node]->word(DmaBench::kRing + slot * dma::reg::kSlotBytes + dma::reg::kSlotHeader);
+}
+
+}  // namespace
+
+TEST_CASE("a message to a user is written into the next ring slot, with a valid header") {
+  DmaBench bench;
+  bench.set_up();
+  const Time sent = bench.now();
+  bench.send(0, 1, dma::reg::kMessageToUser, {11, 22, 33});
+  bench.run(10us);
+  REQUIRE(bench.memory[1]->accesses.size() == 1);
+  const auto& access = bench.memory[1]->accesses[0];
+  CHECK(access.first == sent + 2 * bench.config.clock.cycles(bench.config.message_pipeline) +
+                            bench.fabric->cell_time(24) + bench.fabric->latency);
+  CHECK(access.address == DmaBench::kRing);
+  CHECK(access.master_id == (0b1000u << 6 | DmaBench::pdid_of(1)));
+  CHECK(bench.memory[1]->word(DmaBench::kRing + 8) == 22);
+  CHECK(header_of(bench, 1, 0) == (std::uint64_t{3} << 56 | 1));
+  bench.send(0, 1, dma::reg::kMessageToUser, {1, 2, 3, 4, 5, 6, 7});
+  bench.run(10us);
+  CHECK(header_of(bench, 1, 1) == (std::uint64_t{7} << 56 | 2));
+  CHECK(bench.memory[1]->word(DmaBench::kRing + 64 + 48) == 7);
+}
+
+TEST_CASE("a full ring drops messages until its owner has consumed some") {
+  DmaBench bench;
+  bench.set_up();
+  for (std::uint64_t i = 0; i < DmaBench::kSlots + 2; ++i) {
+    bench.send(0, 1, dma::reg::kMessageToUser, {i});
+    bench.run(2us);
+  }
+  CHECK(bench.counted(1, "dma.messages_received") == DmaBench::kSlots);
+  CHECK(bench.counted(1, "dma.messages_dropped") == 2);
+  bench.mmio[1]->write(dma::reg::kMailboxHead, 1);
+  bench.send(0, 1, dma::reg::kMessageToUser, {99});
+  bench.run(2us);
+  CHECK(bench.memory[1]->word(DmaBench::kRing) == 99);
+  CHECK((header_of(bench, 1, 0) & UINT32_MAX) == DmaBench::kSlots + 1);
+}
+
+TEST_CASE("messages without a legal length or a ring are dropped and counted") {
+  DmaBench bench;
+  bench.set_up();
+  bench.send(0, 1, dma::reg::kMessageToUser, {1, 2, 3, 4, 5, 6, 7, 8});  // leaves no room for the header
+  bench.send(0, 1, dma::reg::kMessageToUser, {});
+  bench.privileged_write(1, dma::reg::kChannelSelect, 0);
+  bench.privileged_write(1, dma::reg::kChannelMailbox, 0);
+  bench.send(0, 1, dma::reg::kMessageToUser, {1});
+  bench.run(10us);
+  CHECK(bench.counted(0, "dma.messages_dropped") + bench.counted(1, "dma.messages_dropped") == 3);
+  CHECK(bench.memory[1]->accesses.empty());
+}
+
+TEST_CASE("a message to the own node crosses no network") {
+  DmaBench bench;
+  bench.set_up();
+  bench.fabric->loses = [](const auto&) { return true; };
+  const Time sent = bench.now();
+  bench.send(0, 0, dma::reg::kMessageToUser, {5});
+  bench.run(10us);
+  REQUIRE(bench.memory[0]->accesses.size() == 1);
+  CHECK(bench.memory[0]->accesses[0].first == sent + 2 * bench.config.clock.cycles(bench.config.message_pipeline));
+}
+
+TEST_CASE("a mailbox slot whose page is missing is written after a timeout") {
+  DmaBench bench;
+  bench.set_up();
+  bench.memory[1]->missing = {DmaBench::kRing / sim::kPageBytes};
+  bench.send(0, 1, dma::reg::kMessageToUser, {5});
+  bench.run(10us);
+  bench.memory[1]->missing.clear();
+  bench.run(bench.config.block_timeout);
+  CHECK(bench.memory[1]->word(DmaBench::kRing) == 5);
+}
+
+TEST_CASE("the R5's mailbox is bounded") {
+  dma::DmaConfig config;
+  config.firmware_mailbox = 2;
+  DmaBench bench(config);
+  bench.set_up();
+  for (int i = 0; i < 5; ++i) bench.send(0, 1, dma::reg::kMessageToFirmware, {dma::reg::kRetransmit, 1, 0});
+  bench.run(100us);
+  // One is being processed, two wait.
+  CHECK(bench.counted(1, "dma.firmware_messages") == 3);
+  CHECK(bench.counted(1, "dma.firmware_overflows") == 2);
+}

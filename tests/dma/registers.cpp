@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <catch2/catch.hpp>
+
+#include "tests/support/dma_bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+TEST_CASE("a full channel refuses posts until a transfer of it has ended") {
+  dma::DmaConfig config;
+  config.channel_queue = 2;
+  DmaBench bench(config);
+  bench.set_up();
+  const DmaPost post{0x100000, 0x400000, 64};
+  CHECK(bench.post(0, post) == 1);
+  CHECK(bench.post(0, post) == 2);
+  CHECK(bench.post(0, post) == 0);
+  CHECK(bench.counted(0, "dma.refused_posts") == 1);
+  DmaPost other = post;
+  other.channel = 1;
+  CHECK(bench.post(0, other) == 3);
+  bench.run(100us);
+  CHECK(bench.all(sim::Step::notified).size() == 3);
+  CHECK(bench.post(0, post) == 4);
+}
+
+TEST_CASE("malformed descriptors and channels without an owner are refused") {
+  DmaBench bench;
+  bench.set_up();
+  const DmaPost good{0x100000, 0x400000, 64};
+  DmaPost bad = good;
+  bad.length = 0;
+  CHECK(bench.post(0, bad) == 0);
+  bad.length = (std::uint64_t{4} << 30) + 1;
+  CHECK(bench.post(0, bad) == 0);
+  bad = good;
+  bad.command = 9;
+  CHECK(bench.post(0, bad) == 0);
+  bad = good;
+  bad.source = UINT64_MAX - 3;
+  CHECK(bench.post(0, bad) == 0);
+  bad = good;
+  bad.channel = 5;
+  CHECK(bench.post(0, bad) == 0);
+  CHECK(bench.post(0, good) == 1);
+}
+
+TEST_CASE("accesses that meet no register get an error response") {
+  DmaBench bench;
+  bench.set_up();
+  std::uint64_t value = 0;
+  MmioMaster& m = *bench.mmio[0];
+  CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, dma::reg::kSource, value));
+  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, dma::reg::kStatus, value));
+  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, 0x90, value));
+  CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, bench.engine[0]->register_bytes(), value));
+  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, bench.engine[0]->register_bytes(), value));
+  CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, dma::reg::kStatus, value, 4));
+  CHECK_FALSE(m.access(tlm::TLM_READ_COMMAND, dma::reg::kStatus + 4, value));
+  CHECK(m.access(tlm::TLM_READ_COMMAND, dma::reg::kStatus, value));
+  bench.privileged_write(0, dma::reg::kChannelSelect, 1000);
+  CHECK_FALSE(m.access(tlm::TLM_WRITE_COMMAND, bench.privileged() + dma::reg::kChannelPdid, value));
+}
+
+TEST_CASE("every parameter of the engine is declared once") {
+  dma::DmaConfig config;
+  sim::ParameterTable table;
+  config.declare(table);
+  CHECK(table.find("dma.block_bytes") != nullptr);
+  CHECK(table.find("dma.rapf_loss") != nullptr);
+  for (const auto& p : table.all()) {
+    CHECK_FALSE(p.doc.meaning.empty());
+    if (p.doc.standing != sim::Standing::setting) CHECK_FALSE(p.doc.source.empty());
+    CHECK_NOTHROW(p.set(p.get().find_first_not_of("0123456789") == std::string::npos
+                            ? sim::ParameterValue(static_cast<std::int64_t>(std::stoll(p.get())))
+                            : p.get() == "true" || p.get() == "false" ? sim::ParameterValue(p.get() == "true")
+                                                                     : sim::ParameterValue(p.get())));
+  }
+}

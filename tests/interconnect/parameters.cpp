@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/sim/parameters.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "models/interconnect/axi_port.hpp"
+#include "models/interconnect/router.hpp"
+#include "models/interconnect/topology.hpp"
+
+using namespace faultline;
+
+TEST_CASE("the defaults of the interconnect are legal, and each says where it comes from") {
+  interconnect::ClusterShape shape;
+  interconnect::RouterConfig router;
+  interconnect::AxiPortConfig axi;
+  sim::ParameterTable table;
+  shape.declare(table);
+  router.declare(table);
+  axi.declare(table);
+  CHECK(table.all().size() == 4 + 8 + 8);
+  for (const sim::Parameter& parameter : table.all()) {
+    INFO(parameter.name);
+    CHECK_NOTHROW(parameter.set(parameter.initial));
+    CHECK(parameter.get() == parameter.initial);
+    CHECK_FALSE(parameter.doc.meaning.empty());
+    CHECK(parameter.doc.source.empty() == (parameter.doc.standing == sim::Standing::setting));
+  }
+}
+
+TEST_CASE("a parameter changes the field that it names") {
+  interconnect::RouterConfig router;
+  sim::ParameterTable table;
+  router.declare(table);
+  table.find("network.internal_rate")->set("8 Gb/s");
+  table.find("network.link_latency")->set("1 us");
+  CHECK(router.internal_rate == sim::BitRate{8'000'000'000});
+  CHECK(router.link_latency == sim::Time{1'000'000});
+  CHECK_THROWS_AS(table.find("network.virtual_channels")->set("3"), sim::BadParameterValue);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/interconnect/router.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "tests/support/network_mocks.hpp"
+
+using namespace faultline;
+using namespace faultline::sim;
+using interconnect::ClusterShape;
+using interconnect::PacketKind;
+using interconnect::RouterConfig;
+using test::Delivery;
+using test::NetworkRig;
+using test::Shipment;
+
+namespace {
+
+constexpr Time kHop = 120ns + 145ns;
+const ClusterShape kQfdb{1, 1, 1, 4};
+const ClusterShape kTwoQfdbs{2, 1, 1, 4};
+
+Shipment cells(NodeId to, Time at, std::uint32_t count, Time gap = Time{0}, std::uint32_t bytes = kCellBytes) {
+  return {to, 0x1000, bytes, TimeSequence::regular(at, gap, count)};
+}
+
+std::vector<Time> instants(const std::vector<Delivery>& deliveries) {
+  std::vector<Time> all;
+  for (const Delivery& d : deliveries) all.push_back(d.at);
+  return all;
+}
+
+std::vector<Time> regular(Time first, Time gap, int count) {
+  std::vector<Time> all;
+  for (int i = 0; i < count; ++i) all.push_back(first + gap * i);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a cell over one hop takes its time on the link, the link and the router") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(0).post(cells(1, 1us, 1));
+  sc_core::sc_start();
+  // 288 B at 16 Gb/s; the NI behind the router is faster than the link and adds nothing.
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + 144ns + 120ns + 145ns});
+  CHECK(rig.delivered(1)[0].content_right);
+}
+
+TEST_CASE("a page over one hop comes at the link's rate") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(0).post(cells(1, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(1)) == regular(1us + 409ns, 144ns, 16));
+  CHECK(rig.total("network.cells_out_of_order") == 0);
+}
+
+TEST_CASE("cells that come slower than the link can carry do not wait for each other") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(0).post(cells(1, 1us, 16, 200ns));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(1)) == regular(1us + 409ns, 200ns, 16));
+}
+
+TEST_CASE("a short packet takes its own time on the link") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  Shipment message = cells(1, 1us, 1, Time{0}, 64);
+  message.kind = PacketKind::message;
+  rig.source(0).post(message);
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + 48ns + 265ns});  // 96 B at 16 Gb/s
+}
+
+TEST_CASE("a second hop at the same rate costs link and router, not the cell's time again") {
+  NetworkRig rig("n", {5, 1, 1, 1}, {}, 16);
+  rig.source(0).post(cells(2, 1us, 16));
+  sc_core::sc_start();
+  const Time service = Time{230'400};  // 288 B at 10 Gb/s
+  CHECK(instants(rig.delivered(2)) == regular(1us + service + 2 * kHop, service, 16));
+}
+
+TEST_CASE("a slow link after a fast one is entered by the cell's head") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  rig.source(1).post(cells(4, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(4)) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+}
+
+TEST_CASE("a fast link after a slow one cannot outrun the cell's tail") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  rig.source(0).post(cells(5, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(5)) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+}
+
+TEST_CASE("three hops from board to board") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  rig.source(1).post(cells(6, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(6)) == regular(1us + 3 * kHop + Time{230'400}, Time{230'400}, 16));
+}
+
+TEST_CASE("an NI slower than the link sets the pace at both ends") {
+  RouterConfig config;
+  config.local_rate = BitRate{8'000'000'000};  // 288 ns a cell
+  NetworkRig rig("n", kQfdb, config, 16);
+  rig.source(0).post(cells(1, 1us, 16));
+  sc_core::sc_start();
+  // The link ends a cell when the NI has handed over its tail; the receiving NI starts with its head.
+  const Time first = 1us + 288ns + 120ns + 145ns - 144ns + 288ns;
+  CHECK(instants(rig.delivered(1)) == regular(first, 288ns, 16));
+}
+
+TEST_CASE("a node reaches itself through its own router") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(2).post(cells(2, 1us, 4));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(2)) == regular(1us + 120ns, 120ns, 4));  // 288 B at 19.2 Gb/s
+}
+
+TEST_CASE("a packet to a node that does not exist is lost and counted, and its slots come back") {
+  RouterConfig config;
+  config.buffer_cells = 4;
+  NetworkRig rig("n", kQfdb, config, 16);
+  rig.source(0).post(cells(9, 1us, 16));
+  rig.source(0).post(cells(1, 2us, 1));
+  sc_core::sc_start();
+  CHECK(rig.total("network.undeliverable_cells") == 16);
+  CHECK(rig.delivered(1).size() == 1);
+  CHECK(rig.pool.in_use() == 0);
+}
+
+TEST_CASE("ports count what they send and for how long") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(0).post(cells(1, 1us, 16));
+  sc_core::sc_start();
+  const auto& sender = rig.nodes[0]->statistics;
+  CHECK(sender.value("network.port1.cells") == 16);
+  CHECK(sender.value("network.port1.bytes") == 16 * 288);
+  CHECK(sender.value("network.port1.busy") == 16 * 144'000);
+  CHECK(sender.value("network.port0.cells") == 0);
+  CHECK(rig.nodes[1]->statistics.value("network.port0.cells") == 16);
+  CHECK(rig.nodes[1]->statistics.value("network.port0.busy") == 16 * 120'000);
+}
+
+TEST_CASE("an undisturbed train costs one event a router") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  rig.source(1).post(cells(5, 1us, 16));
+  sc_core::sc_start();
+  CHECK(rig.delivered(5).size() == 16);
+  CHECK(rig.nodes[1]->loop.events_run() == 2);  // the source's and the router's
+  for (const NodeId node : {0U, 4U, 5U}) CHECK(rig.nodes[node]->loop.events_run() == 1);
+}
+
+TEST_CASE("one virtual channel is enough where a path meets no ring") {
+  RouterConfig config;
+  config.virtual_channels = 1;
+  NetworkRig rig("n", {5, 1, 1, 1}, config, 16);
+  rig.source(0).post(cells(1, 1us, 1));  // would take channel 1
+  rig.source(4).post(cells(0, 1us, 1));  // the wrap-around link
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + kHop + Time{230'400}});
+  CHECK(instants(rig.delivered(0)) == std::vector<Time>{1us + kHop + Time{230'400}});
+}
+
+TEST_CASE("messages do not wait behind data in the network interface") {
+  NetworkRig rig("n", kQfdb, {}, 16);
+  rig.source(0).post(cells(1, 1us, 16));
+  Shipment message = cells(2, 1us, 1, Time{0}, 64);
+  message.kind = PacketKind::message;
+  rig.source(0).post(message);
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(2)) == std::vector<Time>{1us + 48ns + kHop});
+}
+
+TEST_CASE("two inputs share an output cell by cell, however long their trains") {
+  NetworkRig single("single", kTwoQfdbs, {}, 1), train("train", kTwoQfdbs, {}, 16);
+  for (NetworkRig* rig : {&single, &train}) {
+    rig->source(1).post(cells(4, 1us, 16));
+    rig->source(2).post(cells(4, 1us, 16));
+  }
+  sc_core::sc_start();
+  for (NetworkRig* rig : {&single, &train}) {
+    const auto& d = rig->delivered(4);
+    REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+    for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i % 2 == 0 ? d[0].source : 3 - d[0].source));
+    CHECK(rig->total("network.cells_out_of_order") == 0);
+  }
+}
+
+TEST_CASE("three inputs share an output equally, the network interface among them") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  // The two from the QFDB need 265 ns to reach the external link.
+  for (const NodeId from : {1U, 2U}) rig.source(from).post(cells(4, 1us, 16));
+  rig.source(0).post(cells(4, 1us + 265ns, 16));
+  sc_core::sc_start();
+  const auto& d = rig.delivered(4);
+  REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 48));
+  for (std::size_t i = 0; i + 3 <= d.size(); i += 3) {
+    CHECK(d[i].source + d[i + 1].source + d[i + 2].source == 3);
+    CHECK(d[i].source != d[i + 1].source);
+    CHECK(d[i].source != d[i + 2].source);
+  }
+}
+
+TEST_CASE("a cell that becomes known after a run was committed waits for it and is counted") {
+  NetworkRig single("single", kTwoQfdbs, {}, 1), train("train", kTwoQfdbs, {}, 16);
+  for (NetworkRig* rig : {&single, &train}) {
+    rig->source(1).post(cells(4, 1us, 16));
+    rig->source(2).post(cells(4, 2us, 4));
+  }
+  sc_core::sc_start();
+  // The run holds the external link from 1.265 us on for 16 x 230.4 ns; the others are there at 2.265 us.
+  const auto& late = train.delivered(4);
+  REQUIRE(instants(late) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 20));
+  for (std::size_t i = 0; i < 20; ++i) CHECK(late[i].source == (i < 16 ? 1U : 2U));
+  CHECK(train.total("network.cells_out_of_order") == 4);
+
+  const auto& exact = single.delivered(4);
+  REQUIRE(instants(exact) == instants(late));
+  // Cells start each 230.4 ns from 1.265 us; at 2.1866 the fifth does, at 2.417 it is the others' turn.
+  for (std::size_t i = 0; i < 20; ++i) CHECK(exact[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
+  CHECK(single.total("network.cells_out_of_order") == 0);
+}
+
+TEST_CASE("a run is cut where a competitor is known to come") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  // Both are announced before the first starts on the external link.
+  rig.source(1).post(cells(4, 1us, 16));
+  rig.source(2).post(cells(4, 1us + 200ns, 16));
+  sc_core::sc_start();
+  const auto& d = rig.delivered(4);
+  REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+  for (std::size_t i = 0; i < 32; ++i) CHECK(d[i].source == (i % 2 == 0 ? 1U : 2U));
+  CHECK(rig.total("network.cells_out_of_order") == 0);
+}

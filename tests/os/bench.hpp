@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel with its cores and its memory, a thread to charge, and a table walker of the tests' own.
+#pragma once
+
+#include <catch2/catch.hpp>
+#include <tlm_utils/simple_target_socket.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "models/cpu/cpu.hpp"
+#include "models/memory/ddr.hpp"
+#include "models/os/vm.hpp"
+#include "tests/support/node.hpp"
+
+namespace faultline::test {
+
+using namespace std::chrono_literals;
+using os::Error;
+using os::kHugePage;
+using os::kPage;
+using os::OsConfig;
+using os::Process;
+using os::VirtualAddress;
+using sim::Task;
+using sim::Time;
+
+inline constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// What the architecture says that a walker sees (Arm ARM D8.2), written down a second time.
+struct Walked {
+  memory::Address physical;
+  unsigned level;
+  std::uint64_t descriptor;
+};
+inline std::optional<Walked> walk(const memory::FrameStore& store, memory::Address root, unsigned va_bits,
+                                  VirtualAddress va) {
+  memory::Address table = root;
+  for (unsigned level = va_bits == 48 ? 0 : 1; level <= 3; ++level) {
+    const unsigned shift = 39 - 9 * level;
+    const std::uint64_t entry = store.read_word(table + (va >> shift) % 512 * 8);
+    const std::uint64_t address = entry & 0xfffffffff000;
+    if ((entry & 1) == 0) return {};
+    const bool bit1 = (entry & 2) != 0;
+    if (level == 3) {
+      if (!bit1) return {};
+      return Walked{address + va % 4096, level, entry};
+    }
+    if (!bit1) return Walked{address + va % (std::uint64_t{1} << shift), level, entry};
+    table = address;
+  }
+  return {};
+}
+
+template <typename T>
+struct Timed {
+  T value{};
+  Time took{-1};
+};
+
+// The bus behind the cores' register accesses, of which the kernel's memory manager makes none.
+class NoDevices : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<NoDevices> socket{"socket"};
+  explicit NoDevices(sc_core::sc_module_name name) : sc_module(name) {
+    socket.register_b_transport(this, &NoDevices::refuse);
+  }
+
+ private:
+  void refuse(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  }
+};
+
+struct OsBench {
+  explicit OsBench(const OsConfig& wanted = {}, std::uint64_t memory_bytes = 64 * kMiB)
+      : config(small(wanted)), ddr_config{.size = memory_bytes} {
+    cpu.memory.bind(ddr.port);
+    cpu.mmio.bind(no_devices.socket);
+    process = vm.create_process("test");
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates
+  }
+
+  // Runs an operation to its end, from the moment when the thread has a core.
+  template <typename T>
+  Timed<T> run(Task<T> operation) {
+    Timed<T> result;
+    tasks.start(measure(*this, std::move(operation), result));
+    sc_core::sc_start();
+    REQUIRE(result.took >= 0ns);
+    return result;
+  }
+  template <typename T>
+  static Task<void> measure(OsBench& b, Task<T> operation, Timed<T>& result) {
+    co_await b.cpu.run(b.thread, cpu::Work::system, Time{0});
+    const Time begin = b.node.now();
+    result.value = co_await operation;
+    result.took = b.node.now() - begin;
+  }
+
+  // Memory of a process, set up without looking at the time.
+  VirtualAddress map(std::uint64_t bytes, os::MmapOptions options = {}) {
+    const auto mapped = run(vm.mmap(thread, *process, bytes, options));
+    REQUIRE(mapped.value.ok());
+    return mapped.value.value;
+  }
+  VirtualAddress map_present(std::uint64_t bytes, os::MmapOptions options = {}) {
+    const VirtualAddress va = map(bytes, options);
+    REQUIRE(vm.make_present(*process, va, bytes) == Error::none);
+    return va;
+  }
+  std::optional<Walked> walk(VirtualAddress va) const {
+    return test::walk(store, process->page_table().root(), process->page_table().va_bits(), va);
+  }
+  bool present(VirtualAddress va) const { return walk(va).has_value(); }
+
+  Time zeroing(std::uint64_t pages) const {
+    return static_cast<std::int64_t>(pages) * config.zero_bandwidth.time_for(kPage);
+  }
+  Time cold_page() const { return config.anon_minor_fault + zeroing(1); }
+  std::uint64_t used() const { return vm.frames().used_pages(); }
+  std::uint64_t counted(std::string_view name) const { return node.counted(name); }
+
+  // The tests' memory is small.
+  static OsConfig small(OsConfig c) {
+    c.kernel_reserved = 2 * kMiB;
+    return c;
+  }
+
+  Node node;
+  OsConfig config;
+  cpu::CpuConfig cpu_config;
+  memory::DdrConfig ddr_config;
+  cpu::Cpu cpu{"cpu", cpu_config, node.context};
+  memory::DdrController ddr{"ddr", ddr_config, node.context};
+  NoDevices no_devices{"no_devices"};
+  memory::FrameStore& store = ddr.frames();
+  os::Vm vm{config, node.context, store, cpu};
+  cpu::Execution& thread = cpu.new_thread("thread", 1);
+  Process* process = nullptr;
+  sim::TaskGroup tasks;
+};
+
+// Notes what it was told, and how many frames were in use when it was about to answer.
+struct Listener : os::TlbInvalidator {
+  Listener(OsBench& bench, Time takes) : b(bench), duration(takes) { b.vm.add_invalidator(*this); }
+  Task<void> invalidate(cpu::Execution&, Process&, VirtualAddress va, std::uint64_t bytes) override {
+    ranges.emplace_back(va, bytes);
+    present_at_start = b.present(va);
+    co_await b.node.loop.delay(duration);
+    used_at_end = b.used();
+  }
+  void drop(Process&, VirtualAddress va, std::uint64_t bytes) override { dropped.emplace_back(va, bytes); }
+
+  OsBench& b;
+  Time duration;
+  using Ranges = std::vector<std::pair<VirtualAddress, std::uint64_t>>;
+  Ranges ranges;
+  Ranges dropped;
+  bool present_at_start = false;
+  std::uint64_t used_at_end = 0;
+};
+
+}  // namespace faultline::test

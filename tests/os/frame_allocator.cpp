@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/frame_allocator.hpp"
+
+#include <catch2/catch.hpp>
+#include <rapidcheck.h>
+
+#include <set>
+
+using namespace faultline::os;
+
+TEST_CASE("pages come from the lowest address, huge pages from whole blocks only") {
+  FrameAllocator frames(kHugePage, 2 * kHugePage);
+  CHECK(frames.allocate_page() == kHugePage);
+  CHECK(frames.allocate_page() == kHugePage + kPage);
+  CHECK(frames.allocate_huge() == 2 * kHugePage);
+  CHECK(frames.allocate_huge() == std::nullopt);
+  CHECK(frames.free_pages() == kPagesPerHuge - 2);
+  frames.free_page(kHugePage);
+  CHECK(frames.allocate_page() == kHugePage);
+}
+
+TEST_CASE("512 freed pages merge into a huge page, however they were allocated") {
+  FrameAllocator frames(0, kHugePage);
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) REQUIRE(frames.allocate_page() == i * kPage);
+  CHECK(frames.allocate_page() == std::nullopt);
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) {
+    CHECK(frames.allocate_huge() == std::nullopt);
+    frames.free_page(i * kPage);
+  }
+  REQUIRE(frames.allocate_huge() == 0u);
+  frames.free_page(5 * kPage);
+  CHECK(frames.allocate_page() == 5 * kPage);
+  frames.free_huge(0);
+  CHECK(frames.used_pages() == 0);
+}
+
+TEST_CASE("ends that cut a block serve pages only") {
+  // 3 pages below a boundary, one whole block, 2 pages above it.
+  FrameAllocator frames(kHugePage - 3 * kPage, kHugePage + 5 * kPage);
+  CHECK(frames.total_pages() == kPagesPerHuge + 5);
+  CHECK(frames.allocate_huge() == kHugePage);
+  std::set<Address> pages;
+  while (const auto page = frames.allocate_page()) pages.insert(*page);
+  CHECK(pages == std::set<Address>{kHugePage - 3 * kPage, kHugePage - 2 * kPage, kHugePage - kPage, 2 * kHugePage,
+                                   2 * kHugePage + kPage});
+  for (const Address page : pages) frames.free_page(page);
+  CHECK(frames.allocate_huge() == std::nullopt);
+}
+
+TEST_CASE("both ends in one block") {
+  FrameAllocator frames(3 * kPage, 2 * kPage);
+  CHECK(frames.allocate_page() == 3 * kPage);
+  CHECK(frames.allocate_page() == 4 * kPage);
+  CHECK(frames.allocate_page() == std::nullopt);
+  CHECK(FrameAllocator(0, 0).allocate_page() == std::nullopt);
+}
+
+TEST_CASE("freeing what is not allocated is refused") {
+  FrameAllocator frames(0, kHugePage);
+  CHECK_THROWS_AS(frames.free_page(0), std::logic_error);
+  REQUIRE(frames.allocate_page());
+  CHECK_THROWS_AS(frames.free_page(kPage), std::logic_error);
+  CHECK_THROWS_AS(frames.free_page(1), std::logic_error);
+  CHECK_THROWS_AS(frames.free_page(kHugePage), std::logic_error);
+}
+
+TEST_CASE("no frame is given twice and the accounts add up") {
+  CHECK(rc::check([] {
+    FrameAllocator frames(kPage * *rc::gen::inRange(0, 600), kPage * *rc::gen::inRange(0, 2500));
+    std::set<Address> used;
+    std::vector<std::pair<Address, bool>> held;  // address, huge
+    for (const int choice : *rc::gen::container<std::vector<int>>(300, rc::gen::inRange(0, 1000))) {
+      if (choice < 500) {
+        const bool huge = choice < 60;
+        const auto got = huge ? frames.allocate_huge() : frames.allocate_page();
+        if (!got) {
+          RC_ASSERT(huge || frames.free_pages() == 0u);
+          continue;
+        }
+        RC_ASSERT(frames.owns(*got));
+        for (unsigned i = 0; i < (huge ? kPagesPerHuge : 1); ++i) {
+          RC_ASSERT(frames.owns(*got + i * kPage));
+          RC_ASSERT(used.insert(*got + i * kPage).second);
+        }
+        held.emplace_back(*got, huge);
+      } else if (!held.empty()) {
+        const auto at = held.begin() + choice % static_cast<int>(held.size());
+        for (unsigned i = 0; i < (at->second ? kPagesPerHuge : 1); ++i) used.erase(at->first + i * kPage);
+        if (at->second) {
+          frames.free_huge(at->first);
+        } else {
+          frames.free_page(at->first);
+        }
+        held.erase(at);
+      }
+      RC_ASSERT(frames.used_pages() == used.size());
+      RC_ASSERT(frames.used_pages() + frames.free_pages() == frames.total_pages());
+    }
+  }));
+}

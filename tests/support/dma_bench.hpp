@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two DMA engines with stand-ins for everything around them: memories of fixed latency whose virtual pages may be
+// missing, a network of fixed rate and latency, software that posts by MMIO, and a driver that resolves faults.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+#include <vector>
+
+#include "models/dma/engine.hpp"
+#include "models/interconnect/axi.hpp"
+#include "models/interconnect/packet.hpp"
+#include "models/sim/credit_pool.hpp"
+
+namespace faultline::test {
+
+using sim::Time;
+using namespace std::chrono_literals;
+
+// One direction streams a cell in `service` and answers `latency` later. A train into a missing page gets an error.
+class PagedMemory : public sc_core::sc_module {
+ public:
+  struct Access {
+    Time first;
+    std::uint64_t address;
+    std::uint32_t cells;
+    std::uint32_t master_id;
+    bool write;
+    bool ok;
+  };
+  PagedMemory(sc_core::sc_module_name name) : sc_module(name), reads("reads"), writes("writes") {
+    reads.register_nb_transport_fw(this, &PagedMemory::on_read);
+    writes.register_nb_transport_fw(this, &PagedMemory::on_write);
+  }
+  tlm_utils::simple_target_socket<PagedMemory> reads;
+  tlm_utils::simple_target_socket<PagedMemory> writes;
+  Time read_latency = 300ns;
+  Time write_latency = 250ns;
+  Time service{106'667};  // 16 beats at 150 MHz
+  std::set<std::uint64_t> missing;  // page numbers
+  std::vector<Access> accesses;
+
+  sim::Content read(std::uint64_t address, std::uint64_t bytes) {
+    sim::Content content;
+    while (bytes > 0) {
+      const auto at = static_cast<std::uint32_t>(address % sim::kPageBytes);
+      const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, sim::kPageBytes - at));
+      content.append(page(address).slice(at, part));
+      address += part;
+      bytes -= part;
+    }
+    return content;
+  }
+  std::uint64_t word(std::uint64_t address) { return read(address, 8).word(0); }
+  void fill(std::uint64_t address, std::uint64_t bytes, std::uint64_t seed) {
+    while (bytes > 0) {
+      const auto at = static_cast<std::uint32_t>(address % sim::kPageBytes);
+      const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes, sim::kPageBytes - at));
+      page(address).overwrite(at, sim::Content::pattern(seed, address, part));
+      address += part;
+      bytes -= part;
+    }
+  }
+
+ private:
+  sim::Content& page(std::uint64_t address) {
+    const auto [found, made] = pages_.try_emplace(address / sim::kPageBytes);
+    if (made) found->second = sim::Content::zeros(sim::kPageBytes);
+    return found->second;
+  }
+  tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    if (begin(payload, read_bus_, read_latency, false)) {
+      sim::train_of(payload).content = read(payload.get_address(), sim::train_of(payload).bytes());
+    }
+    return answer(reads, payload);
+  }
+  tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    if (begin(payload, write_bus_, write_latency, true)) {
+      page(payload.get_address())
+          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), sim::train_of(payload).content);
+    }
+    return answer(writes, payload);
+  }
+  bool begin(tlm::tlm_generic_payload& payload, sim::SerialServer& bus, Time latency, bool write) {
+    sim::Train& train = sim::train_of(payload);
+    const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
+    const auto& axi = sim::extension<interconnect::AxiAttributes>(payload);
+    accesses.push_back({train.times.front(), payload.get_address(), train.cells(), axi.master_id, write, ok});
+    train.responses = bus.serve(train.times, service).shifted(latency);
+    payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return ok;
+  }
+  static tlm::tlm_sync_enum answer(tlm_utils::simple_target_socket<PagedMemory>& socket, tlm::tlm_generic_payload& payload) {
+    tlm::tlm_phase phase = tlm::BEGIN_RESP;
+    sc_core::sc_time delay;
+    socket->nb_transport_bw(payload, phase, delay);
+    return tlm::TLM_ACCEPTED;
+  }
+
+  sim::SerialServer read_bus_;
+  sim::SerialServer write_bus_;
+  std::map<std::uint64_t, sim::Content> pages_;
+};
+
+// What one engine sends, the engine of its destination receives: a serial line to each, separate for data and control.
+class Fabric : public sc_core::sc_module {
+ public:
+  using In = tlm_utils::simple_target_socket_tagged<Fabric>;
+  using Out = tlm_utils::simple_initiator_socket_tagged<Fabric>;
+
+  Fabric(sc_core::sc_module_name name, unsigned receive_cells, const sim::Context& context)
+      : sc_module(name), in("in", 2), out("out", 2), context_(context) {
+    for (unsigned i = 0; i < 2; ++i) {
+      in[i].register_nb_transport_fw(this, &Fabric::on_cells, static_cast<int>(i));
+      out[i].register_nb_transport_bw(this, &Fabric::on_freed, static_cast<int>(i));
+      lines_[2 * i].credits = lines_[2 * i + 1].credits = sim::CreditPool(receive_cells);
+    }
+  }
+  sc_core::sc_vector<In> in;
+  sc_core::sc_vector<Out> out;
+  sim::BitRate rate{16'000'000'000};
+  Time latency = 385ns;
+  // Cells that the network loses; asked once for each train.
+  std::function<bool(const interconnect::PacketHeader&)> loses = [](const auto&) { return false; };
+
+  Time cell_time(std::uint32_t bytes) const { return rate.time_for(bytes + 32); }
+
+ private:
+  struct Line {
+    sim::CreditPool credits{0};
+    sim::SerialServer server;
+    std::deque<tlm::tlm_generic_payload*> waiting;  // for credits
+  };
+  static bool is_data(tlm::tlm_generic_payload& p) {
+    return sim::extension<interconnect::PacketHeader>(p).kind == interconnect::PacketKind::data;
+  }
+  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    Line& line = lines_[2 * header.destination + (is_data(payload) ? 0 : 1)];
+    line.waiting.push_back(&payload);
+    pump(line);
+    return tlm::TLM_ACCEPTED;
+  }
+  void pump(Line& line) {
+    while (!line.waiting.empty()) {
+      tlm::tlm_generic_payload& payload = *line.waiting.front();
+      sim::Train& train = sim::train_of(payload);
+      if (line.credits.known() < train.cells()) return;
+      line.waiting.pop_front();
+      const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+      const Time service = cell_time(train.cell_bytes);
+      if (loses(header)) {
+        free(header.source, payload, train.times);
+        continue;
+      }
+      const auto starts = sim::later_of(train.times, line.credits.take(train.cells()));
+      const auto departures = line.server.serve(starts, service);
+      tlm::tlm_generic_payload& copy = context_.payloads.acquire();
+      sim::Train& sent = sim::train_of(copy);
+      sent.times = departures.shifted(latency);
+      sent.cell_bytes = train.cell_bytes;
+      sent.content = train.content;
+      auto& sent_header = sim::extension<interconnect::PacketHeader>(copy);
+      sent_header = header;
+      sent_header.freed_cells = 0;
+      copy.set_address(payload.get_address());
+      const unsigned to = header.destination;
+      free(header.source, payload, departures);
+      tlm::tlm_phase phase = tlm::BEGIN_REQ;
+      sc_core::sc_time delay;
+      out[to]->nb_transport_fw(copy, phase, delay);
+    }
+  }
+  void free(sim::NodeId source, tlm::tlm_generic_payload& payload, const sim::TimeSequence& freed) {
+    sim::train_of(payload).freed = freed;
+    tlm::tlm_phase phase = sim::SLOTS_FREED;
+    sc_core::sc_time delay;
+    in[source]->nb_transport_bw(payload, phase, delay);
+  }
+  tlm::tlm_sync_enum on_freed(int to, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    const sim::Train& train = sim::train_of(payload);
+    Line& line = lines_[2 * static_cast<unsigned>(to) + (is_data(payload) ? 0 : 1)];
+    line.credits.give(train.freed);
+    header.freed_cells += train.freed.size();
+    if (header.freed_cells == train.cells()) payload.release();
+    pump(line);
+    return tlm::TLM_ACCEPTED;
+  }
+
+  sim::Context context_;
+  std::array<Line, 4> lines_;
+};
+
+class MmioMaster : public sc_core::sc_module {
+ public:
+  explicit MmioMaster(sc_core::sc_module_name name) : sc_module(name), out("out") {}
+  tlm_utils::simple_initiator_socket<MmioMaster> out;
+
+  bool write(std::uint64_t address, std::uint64_t value) { return access(tlm::TLM_WRITE_COMMAND, address, value); }
+  std::uint64_t read(std::uint64_t address) {
+    std::uint64_t value = 0;
+    access(tlm::TLM_READ_COMMAND, address, value);
+    return value;
+  }
+  bool access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value, unsigned bytes = 8) {
+    tlm::tlm_generic_payload payload;
+    payload.set_command(command);
+    payload.set_address(address);
+    payload.set_data_ptr(reinterpret_cast<unsigned char*>(&value));
+    payload.set_data_length(bytes);
+    payload.set_streaming_width(bytes);
+    sc_core::sc_time delay;
+    out->b_transport(payload, delay);
+    return payload.is_response_ok();
+  }
+};
+
+struct DmaPost {
+  std::uint64_t source = 0;
+  std::uint64_t destination = 0;
+  std::uint64_t length = 0;
+  sim::NodeId peer = 1;
+  std::uint64_t cookie = 1;
+  std::uint64_t command = dma::reg::kCommandWrite;
+  unsigned channel = 0;
+};
+
+class DmaBench : public sim::StepListener {
+ public:
+  static constexpr std::uint64_t kNotify = 0x9000'0000;
+  static constexpr std::uint64_t kRing = 0x9100'0000;
+  static constexpr std::uint64_t kSlots = 4;
+  static constexpr std::uint32_t pdid_of(sim::NodeId node) { return 10 + node; }
+
+  explicit DmaBench(const dma::DmaConfig& with = {}, std::uint32_t cells_per_train = 16, const std::string& name = "bench")
+      : config(with), loop((name + "_loop").c_str()), driver_port_(loop.new_port()) {
+    trace.listen(*this);
+    for (sim::NodeId n = 0; n < 2; ++n) {
+      contexts[n] = std::make_unique<sim::Context>(sim::Context{n, loop, payloads, statistics[n], trace, 7, cells_per_train});
+    }
+    fabric = std::make_unique<Fabric>((name + "_fabric").c_str(), config.receive_buffer, *contexts[0]);
+    for (sim::NodeId n = 0; n < 2; ++n) {
+      const std::string node = name + std::to_string(n);
+      memory[n] = std::make_unique<PagedMemory>((node + "_memory").c_str());
+      mmio[n] = std::make_unique<MmioMaster>((node + "_mmio").c_str());
+      engine[n] = std::make_unique<dma::Engine>((node + "_engine").c_str(), config, *contexts[n]);
+      engine[n]->reads.bind(memory[n]->reads);
+      engine[n]->writes.bind(memory[n]->writes);
+      engine[n]->net_out.bind(fabric->in[n]);
+      fabric->out[n].bind(engine[n]->net_in);
+      mmio[n]->out.bind(engine[n]->registers);
+    }
+  }
+
+  // Channels 0 and 1 of each node belong to its process. Registers are reachable once the simulation has started.
+  void set_up() {
+    run(Time{1});
+    for (sim::NodeId n = 0; n < 2; ++n) {
+      for (std::uint64_t channel = 0; channel < 2; ++channel) {
+        privileged_write(n, dma::reg::kChannelSelect, channel);
+        privileged_write(n, dma::reg::kChannelPdid, pdid_of(n));
+      }
+      privileged_write(n, dma::reg::kChannelSelect, 0);
+      privileged_write(n, dma::reg::kChannelMailbox, kRing);
+      privileged_write(n, dma::reg::kChannelSlots, kSlots);
+    }
+  }
+
+  std::uint64_t post(sim::NodeId node, const DmaPost& p) {
+    const std::uint64_t base = p.channel * dma::reg::kChannelStride;
+    MmioMaster& m = *mmio[node];
+    m.write(base + dma::reg::kSource, p.source);
+    m.write(base + dma::reg::kDestination, p.destination);
+    m.write(base + dma::reg::kLength, p.length);
+    m.write(base + dma::reg::kPeer, std::uint64_t{p.peer} | std::uint64_t{pdid_of(p.peer)} << 32);
+    m.write(base + dma::reg::kNotify, kNotify);
+    m.write(base + dma::reg::kCookie, p.cookie);
+    m.write(base + dma::reg::kCommand, p.command);
+    return m.read(base + dma::reg::kStatus);
+  }
+  void send(sim::NodeId node, sim::NodeId to, std::uint64_t kind, const std::vector<std::uint64_t>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) mmio[node]->write(dma::reg::kMessageWord0 + 8 * i, words[i]);
+    mmio[node]->write(dma::reg::kMessageSend, std::uint64_t{to} | std::uint64_t{pdid_of(to)} << 32 |
+                                                  std::uint64_t{words.size()} << 48 | kind << 56);
+  }
+  void privileged_write(sim::NodeId node, std::uint64_t offset, std::uint64_t value) {
+    mmio[node]->write(privileged() + offset, value);
+  }
+  std::uint64_t privileged_read(sim::NodeId node, std::uint64_t offset) { return mmio[node]->read(privileged() + offset); }
+  std::uint64_t privileged() const { return dma::reg::kChannelStride * config.channels; }
+
+  void run(Time duration) { sc_core::sc_start(sim::to_sc_time(duration)); }
+  Time now() const { return loop.now(); }
+  std::uint64_t counted(sim::NodeId node, std::string_view counter) const { return statistics[node].value(counter); }
+
+  // Runs until the notification word of this node is written; false when that takes longer than `most`.
+  bool run_to_notification(sim::NodeId node, Time most = 1s) {
+    const std::size_t before = all(sim::Step::notified).size();
+    for (Time spent{0}; spent < most; spent += 50us) {
+      run(50us);
+      const auto notified = all(sim::Step::notified);
+      if (notified.size() > before && notified.back().node == node) return true;
+    }
+    return false;
+  }
+
+  std::vector<sim::StepRecord> all(sim::Step step) const {
+    std::vector<sim::StepRecord> found;
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(found), [step](const auto& s) { return s.step == step; });
+    return found;
+  }
+  // The only one, or kNever.
+  Time at(sim::Step step, const sim::BlockKey& key) const {
+    Time found = sim::kNever;
+    for (const auto& s : steps) {
+      if (s.step == step && s.key == key) found = found == sim::kNever ? s.at : Time{-1};
+    }
+    return found;
+  }
+
+  void on_step(const sim::StepRecord& record) override {
+    steps.push_back(record);
+    if (record.step == sim::Step::fault_logged && resolve_after) {
+      loop.at<&DmaBench::resolve>(loop.now() + *resolve_after, driver_port_, *this, record.node);
+    }
+  }
+
+  // The driver and the library in one: each record's page becomes present, its block is requested again.
+  std::optional<Time> resolve_after;
+  bool request_retransmission = true;
+
+  dma::DmaConfig config;
+  sim::PayloadPool payloads;
+  sim::Trace trace;
+  sim::EventLoop loop;
+  std::array<sim::Statistics, 2> statistics;
+  std::array<std::unique_ptr<sim::Context>, 2> contexts;
+  std::unique_ptr<Fabric> fabric;
+  std::array<std::unique_ptr<PagedMemory>, 2> memory;
+  std::array<std::unique_ptr<MmioMaster>, 2> mmio;
+  std::array<std::unique_ptr<dma::Engine>, 2> engine;
+  std::vector<sim::StepRecord> steps;
+
+ private:
+  void resolve(std::uint64_t n) {
+    const auto node = static_cast<sim::NodeId>(n);
+    while (privileged_read(node, dma::reg::kFaultCount) > 0) {
+      const std::uint64_t page = privileged_read(node, dma::reg::kFaultWord0);
+      const std::uint64_t who = privileged_read(node, dma::reg::kFaultWord1);
+      const std::uint64_t transfer = privileged_read(node, dma::reg::kFaultWord2);
+      const std::uint64_t block = privileged_read(node, dma::reg::kFaultWord3);
+      privileged_write(node, dma::reg::kFaultPop, 0);
+      memory[node]->missing.erase(page / sim::kPageBytes);
+      if (!request_retransmission) continue;
+      send(node, static_cast<sim::NodeId>(who >> 32), dma::reg::kMessageToFirmware,
+           {dma::reg::kRetransmit, transfer, block});
+    }
+  }
+
+  sim::Port driver_port_;
+};
+
+}  // namespace faultline::test
