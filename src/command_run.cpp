@@ -92,16 +92,19 @@ void print(const Results& results, std::uint64_t seed, Format format, const Simu
 void report_failures(const Experiment& experiment, const std::vector<Point>& points,
                      const std::vector<PointOutcome>& outcomes, const Console& console) {
   Diagnostics misconfigured;
+  std::vector<std::string> told;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointOutcome& outcome = outcomes[i];
     if (outcome.status == PointStatus::misconfigured) {
       add_combination(points[i], experiment.file, outcome.result.error_keys, outcome.error, misconfigured);
-    } else if (outcome.status == PointStatus::bug) {
-      console.err << "faultline: a bug of the simulator, please report it: " << points[i].label() << ": "
-                  << outcome.error << "\n";
-    } else if (outcome.status == PointStatus::host_failed) {
-      console.err << "faultline: " << points[i].label() << ": " << outcome.error << "\n";
     }
+    const bool failed = outcome.status == PointStatus::bug || outcome.status == PointStatus::host_failed;
+    // One bug tends to hit every point: its first is enough, the results name them all.
+    if (!failed || std::find(told.begin(), told.end(), outcome.error) != told.end()) continue;
+    told.push_back(outcome.error);
+    console.err << fmt::format("faultline: {}{}: {}\n",
+                               outcome.status == PointStatus::bug ? "a bug of the simulator, please report it: " : "",
+                               points[i].label(), outcome.error);
   }
   if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
 }

@@ -65,6 +65,12 @@ std::string simulate(std::size_t index, const PointFunction& point) {
   _exit(0);
 }
 
+// Outcomes' errors go into tables and CSV cells.
+std::string one_line(std::string text) {
+  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.replace(at, 1, " | ");
+  return text;
+}
+
 // The end of what the child printed, as one line: a failed assertion, a sanitizer's report.
 std::string last_words(int output) {
   std::string text(2048, '\0');
@@ -73,8 +79,7 @@ std::string last_words(int output) {
   const ssize_t n = pread(output, text.data(), text.size(), from);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.replace(at, 1, " | ");
-  return text.empty() ? "" : "; it last said: " + text;
+  return text.empty() ? "" : "; it last said: " + one_line(text);
 }
 
 PointOutcome read_outcome(const std::string& text) {
@@ -89,7 +94,7 @@ PointOutcome read_outcome(const std::string& text) {
     outcome.error = "the host has no memory left; fewer --jobs need less";
   } else {
     outcome.status = PointStatus::bug;
-    outcome.error = "exception: " + json.at("exception").get<std::string>();
+    outcome.error = "exception: " + one_line(json.at("exception").get<std::string>());
   }
   return outcome;
 }

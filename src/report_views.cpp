@@ -62,6 +62,8 @@ std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpe
     if (column.rank < 9 && first_of(results, column.metric) != nullptr)
       chosen.push_back({column.metric, column.title, column.rank});
   }
+  // When every point failed, a column must still say so.
+  if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0});
   return chosen;
 }
 

@@ -58,6 +58,8 @@ void Breakdown::finish(std::uint64_t transfer, bool measured) {
   open_.erase(found);
   if (!measured) return;
   ++transfers_;
+  sim::Time start = sim::kNever;
+  for (const StepRecord& record : records) start = std::min(start, record.at);
   // Blocks live side by side: each has a chain of its own.
   std::stable_sort(records.begin(), records.end(), [](const StepRecord& a, const StepRecord& b) {
     if (a.key.block != b.key.block) return a.key.block < b.key.block;
@@ -70,23 +72,25 @@ void Breakdown::finish(std::uint64_t transfer, bool measured) {
     const End end = now.node == data_source_ ? End::source : End::destination;
     Row& row = rows_[{now.step, end, now.key.attempt > 0}];
     row.total += now.at - before.at;
+    row.began += before.at - start;
     ++row.samples;
   }
 }
 
 std::vector<BreakdownRow> Breakdown::rows() const {
-  std::vector<BreakdownRow> all;
-  for (const bool resend : {false, true}) {
-    for (const auto& [key, row] : rows_) {
-      if (key.resend != resend || transfers_ == 0) continue;
-      const Text text = text_of(key.step);
-      all.push_back({std::string(text.step) + (resend ? " (resend)" : ""),
-                     key.end == End::source ? "source" : "destination",
-                     static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_), row.samples,
-                     text.description});
-    }
+  std::vector<std::pair<sim::Time, BreakdownRow>> timed;
+  for (const auto& [key, row] : rows_) {
+    const Text text = text_of(key.step);
+    const double mean_us = static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_);
+    timed.emplace_back(row.began / static_cast<std::int64_t>(row.samples),
+                       BreakdownRow{std::string(text.step) + (key.resend ? " (resend)" : ""),
+                                    key.end == End::source ? "source" : "destination", mean_us, row.samples,
+                                    text.description});
   }
-  return all;
+  std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<BreakdownRow> rows;
+  for (auto& [began, row] : timed) rows.push_back(std::move(row));
+  return rows;
 }
 
 }  // namespace faultline::workloads

@@ -24,8 +24,8 @@ class Breakdown : public sim::StepListener {
   // rows add up to its latency.
   void finish(std::uint64_t transfer, bool measured);
 
-  // One row a step that happened, in the order of a transfer's life; destination faults before source
-  // faults' rows. Times are a mean over the measured transfers.
+  // One row a step that happened, in the order in which the steps began on average. Times are a mean over
+  // the measured transfers.
   std::vector<BreakdownRow> rows() const;
 
  private:
@@ -38,6 +38,7 @@ class Breakdown : public sim::StepListener {
   };
   struct Row {
     sim::Time total{0};
+    sim::Time began{0};  // since the transfer's first step, summed
     std::uint64_t samples = 0;
   };
 

@@ -31,8 +31,10 @@ struct CounterMetric {
   const char* description;
 };
 constexpr CounterMetric kCounterMetrics[] = {
-    {"dma.fault_records", "faults", "1", 1, "block attempts that met a page fault, at either end"},
-    {"os.minor_faults", "minor_faults", "1", 1, "demand-zero faults that the kernels resolved"},
+    {"driver.fault_records", "faults", "1", 1, "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
+    {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
+    {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
+    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
     {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1, "payload of blocks that were sent again"},
     {"dma.dropped_bytes", "dropped_bytes", "B", 1, "payload that crossed the network and was dropped by the receiver"},
     {"dma.timeouts", "timeouts", "1", 1, "blocks sent again because their timeout expired"},
@@ -53,7 +55,36 @@ std::map<std::string, std::uint64_t> snapshot(platform::Cluster& cluster) {
   std::map<std::string, std::uint64_t> values;
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) values[c.counter] = cluster.total(c.counter);
+  values["cpu.time_user"] -= values["cpu.time_polling"];
   return values;
+}
+
+// A message has no blocks to trace: what library and network interface take is known from the
+// configuration, what is left of the measured latency is the way between them.
+std::vector<BreakdownRow> message_breakdown(const Configuration& configuration, platform::Cluster& cluster,
+                                            const Transfers& transfers) {
+  const platform::Machine& machine = configuration.machine;
+  const cpu::Cpu& sender = cluster.node(configuration.workload.initiator).cpu;
+  const auto words = static_cast<std::int64_t>((configuration.workload.size + 7) / 8);
+  const sim::Time pipeline = machine.axi.pl_clock.cycles(machine.dma.message_pipeline);
+  const std::uint64_t samples = transfers.samples().size();
+  std::vector<BreakdownRow> rows;
+  sim::Time known{0};
+  const auto add = [&](const char* step, const char* where, sim::Time time, const char* description) {
+    rows.push_back({step, where, microseconds(time), samples, description});
+    known += time;
+  };
+  sim::Time total{0};
+  for (const Sample& s : transfers.samples()) total += s.latency();
+  add("library send", "source", sender.scaled(machine.library.message_send), "user code of the sender");
+  add("register writes", "source", machine.cpu.mmio_write * (words + 1), "the message's words, then the command");
+  add("packetizer", "source", pipeline, "network interface, sending");
+  add("mailbox", "destination", pipeline, "network interface, receiving");
+  add("library receive", "destination", sender.scaled(machine.library.message_receive), "user code of the receiver");
+  const sim::Time rest = total / static_cast<std::int64_t>(samples) - known;
+  rows.insert(rows.begin() + 3, {"network, memory, polling load", "both", microseconds(rest), samples,
+                                 "links and routers, the write of the mailbox slot, the load that sees it"});
+  return rows;
 }
 
 struct Measured {
@@ -123,7 +154,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
 
-  result.breakdown = transfers.breakdown().rows();
+  result.breakdown = configuration.workload.kind == Kind::message ? message_breakdown(configuration, cluster, transfers)
+                                                                  : transfers.breakdown().rows();
   const std::uint64_t stale = measured.after.at("memory.stale_accesses");
   if (transfers.data_errors() > 0) result.notes.push_back("data at the destination differ from what was sent");
   if (stale > 0) result.notes.push_back("the device used translations that were no longer true");

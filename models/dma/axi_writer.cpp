@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 
 namespace faultline::dma {
 
@@ -88,7 +88,7 @@ void AxiWriter::send_staged() {
   train.times = std::move(part.ready);
   train.cell_bytes = part.cell_bytes;
   train.content = std::move(part.content);
-  auto& axi = sim::extension<interconnect::AxiAttributes>(payload);
+  auto& axi = sim::extension<memory::AxiAttributes>(payload);
   axi = {};
   axi.master_id = part.master_id;
   auto& tag = sim::extension<WriteTag>(payload);

@@ -8,8 +8,6 @@ using sim::Standing;
 namespace {
 
 void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
-  table.add_frequency("clock", c.clock, {{50'000'000}, {400'000'000}},
-                      {"clock of the engine in the programmable logic", "ExaNeSt prototype as remembered", Standing::assumed});
   table.add_count("channels", c.channels, {4, 64},
                   {"channels, each a register page of one process", "assumed", Standing::assumed});
   table.add_count("channel_queue", c.channel_queue, {1, 256},
@@ -29,13 +27,16 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_count("fault_fifo", c.fault_fifo, {1, 512}, {"fault records held for the driver", "assumed", Standing::assumed});
   table.add_count("completed_transfers", c.completed_transfers, {16, 65536},
                   {"transfers whose finished blocks the receive unit remembers", "assumed", Standing::assumed});
-  table.add_flag("overlap_blocks", c.overlap_blocks,
-                 {"a block's reads may start before the previous block's data are all back", "assumed", Standing::assumed});
+  table.add_count("block_contexts", c.block_contexts, {1, 2},
+                  {"blocks in the send unit; 1: a block's reads wait until the previous block's last cell has gone out; "
+                   "2: they go ahead while those cells still go out",
+                   "assumed: one context register set in the send unit", Standing::assumed});
 }
 
 void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_bytes("block_bytes", c.block_bytes, {4096, 65536},
-                  {"unit of acknowledgement and retransmission", "ExaNeSt as remembered: 16 KiB", Standing::assumed});
+                  {"unit of acknowledgement and retransmission; blocks that are no multiple of 256 B cost short cells",
+                   "ExaNeSt as remembered: 16 KiB", Standing::assumed});
   table.add_count("outstanding_blocks", c.outstanding_blocks, {1, 16},
                   {"unacknowledged blocks of one transfer", "assumed; must cover the bandwidth-delay product", Standing::assumed});
   table.add_count("firmware_mailbox", c.firmware_mailbox, {1, 4096},

@@ -15,7 +15,6 @@ using sim::Time;
 
 struct DmaConfig {
   // Hardware.
-  sim::Frequency clock{150'000'000};
   unsigned channels = 8;
   unsigned channel_queue = 16;       // transfers a channel holds from post to notification
   unsigned cell_buffer = 32;         // cells read or being read by the send unit
@@ -26,7 +25,7 @@ struct DmaConfig {
   unsigned message_pipeline = 10;    // cycles, packetizer or mailbox
   unsigned fault_fifo = 32;          // records
   unsigned completed_transfers = 1024;  // whose finished blocks the receive unit remembers
-  bool overlap_blocks = false;       // reads of a block may start before the previous block's data are all back
+  unsigned block_contexts = 1;       // blocks in the send unit, from the first read until the last cell has gone out
 
   // Firmware.
   std::uint64_t block_bytes = 16 * 1024;
@@ -45,14 +44,15 @@ struct DmaConfig {
   cpu::R5Config r5;
 
   // What the engine must know of its neighbours. Not parameters of the engine: whoever wires it copies them from the
-  // AXI port's and the router's configuration.
+  // AXI port's and the router's configuration. The engine runs on the clock of the AXI port.
+  sim::Frequency clock{150'000'000};
   struct Neighbours {
     unsigned outstanding_reads = 8;   // bursts the AXI port accepts
     unsigned outstanding_writes = 8;
     unsigned router_cells = 64;       // slots of each injection queue of the router's port 0
   } neighbours;
 
-  // Declares every field above but the neighbours (r5 through R5Config::declare).
+  // Declares every field above but the clock and the neighbours (r5 through R5Config::declare).
   void declare(sim::ParameterTable& table);
 };
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 
 namespace faultline::dma {
 
@@ -28,6 +28,7 @@ SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, C
       context_(context),
       read_credits_(config.neighbours.outstanding_reads),
       buffer_(config.cell_buffer),
+      contexts_(config.block_contexts),
       wakeup_(context.loop, *this),
       fault_port_(context.loop.new_port()) {
   injector.listen(*this);
@@ -35,7 +36,7 @@ SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, C
 
 void SendUnit::enqueue(const BlockCommand& command) {
   commands_.push_back(command);
-  wakeup_.at(free_from_);
+  wakeup_.now();
 }
 
 void SendUnit::cancel(std::uint64_t transfer) {
@@ -62,22 +63,27 @@ void SendUnit::pump() {
       if (!stage()) return;
       continue;
     }
-    if (!retire() || !start_next()) return;
+    retire();
+    if (!start_next()) return;
   }
 }
 
-// Lets go of blocks that are done. False while the next block must wait for the last one's data.
-bool SendUnit::retire() {
-  while (!blocks_.empty() && blocks_.front().pending == 0 && (blocks_.size() > 1 || !issuing())) {
-    if (!config_.overlap_blocks) free_from_ = std::max(free_from_, blocks_.front().last_data);
+// Lets go of the contexts of blocks whose last departure is known, in order: that may be before it comes.
+void SendUnit::retire() {
+  while (!blocks_.empty()) {
+    const Block& oldest = blocks_.front();
+    if (oldest.pending > 0 || oldest.unsent > 0 || (blocks_.size() == 1 && issuing())) return;
+    contexts_.give(sim::TimeSequence::single(oldest.done));
     blocks_.pop_front();
   }
-  return blocks_.empty() || config_.overlap_blocks;
 }
 
+// Loads the next command that is still wanted. False when there is none, or no context for it yet.
 bool SendUnit::start_next() {
-  if (context_.now() < free_from_) {
-    if (!commands_.empty()) wakeup_.at(free_from_);
+  if (commands_.empty() || contexts_.known() == 0) return false;
+  const Time free = contexts_.peek(1).front();
+  if (context_.now() < free) {
+    wakeup_.at(free);
     return false;
   }
   while (!commands_.empty()) {
@@ -89,6 +95,8 @@ bool SendUnit::start_next() {
     block.id = next_id_++;
     block.command = command;
     block.start = context_.now();
+    block.done = block.start;
+    contexts_.take(1);
     blocks_.push_back(block);
     return true;
   }
@@ -133,7 +141,7 @@ void SendUnit::issue_staged() {
   sim::Train& train = sim::train_of(payload);
   train.times = staged.times.prefix(cells);
   train.cell_bytes = staged.run.cell_bytes;
-  auto& axi = sim::extension<interconnect::AxiAttributes>(payload);
+  auto& axi = sim::extension<memory::AxiAttributes>(payload);
   axi = {};
   axi.master_id = master_id_of(block.command.pdid);
   auto& tag = sim::extension<ReadTag>(payload);
@@ -156,7 +164,7 @@ void SendUnit::response(tlm::tlm_generic_payload& payload) {
   const auto& tag = sim::extension<ReadTag>(payload);
   Block& block = *find(tag.block);
   block.pending -= train.cells();
-  block.last_data = std::max(block.last_data, train.responses.back());
+  block.done = std::max(block.done, train.responses.back());
   read_credits_.give(train.responses);
   const Time first = train.responses.front();
   if (!payload.is_response_ok()) stop_for_fault(block, payload.get_address(), first);
@@ -175,6 +183,7 @@ void SendUnit::response(tlm::tlm_generic_payload& payload) {
     out.cell_bytes = train.cell_bytes;
     out.ready = train.responses.shifted(config_.clock.cycles(config_.send_pipeline));
     out.content = std::move(train.content);
+    block.unsent += train.cells();
     injector_.send_data(std::move(out));
   }
   payload.release();
@@ -203,6 +212,10 @@ void SendUnit::cells_sent(const interconnect::PacketHeader& header, const sim::T
     context_.trace.report(departures.front(), context_.node, sim::Step::cell_sent, header.key);
   }
   buffer_.give(departures);
+  const auto block = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](const Block& b) { return b.unsent > 0 && b.command.key == header.key; });
+  block->unsent -= departures.size();
+  block->done = std::max(block->done, departures.back());
   wakeup_.now();
 }
 

@@ -50,15 +50,16 @@ class SendUnit : public SendListener {
   void cells_sent(const interconnect::PacketHeader& header, const sim::TimeSequence& departures) override;
 
  private:
-  // A block whose reads are being issued or are not all back.
+  // A block that holds a context: its reads are being issued or are not all back, or cells of it have not gone out.
   struct Block {
     std::uint64_t id = 0;
     BlockCommand command;
     Time start{0};
     Time stop = sim::kNever;   // no read is issued from then on, no data that came back then is sent
-    Time last_data{0};
+    Time done{0};              // when the last of what is known so far was back and out
     std::uint32_t issued = 0;  // bytes
-    std::uint32_t pending = 0; // cells
+    std::uint32_t pending = 0; // cells being read
+    std::uint32_t unsent = 0;  // cells at the injector
     bool fault_reported = false;
   };
   struct Staged {
@@ -71,7 +72,7 @@ class SendUnit : public SendListener {
   bool issuing() const;
   bool stage();
   void issue_staged();
-  bool retire();
+  void retire();
   void stop_for_fault(Block& block, std::uint64_t address, Time at);
   void report_fault(std::uint64_t id);
   Block* find(std::uint64_t id);
@@ -84,10 +85,10 @@ class SendUnit : public SendListener {
   SendClient* client_ = nullptr;
   sim::CreditPool read_credits_;
   sim::CreditPool buffer_;
+  sim::CreditPool contexts_;
   std::deque<BlockCommand> commands_;
-  std::deque<Block> blocks_;       // the last one issues; more than one only with overlap_blocks
+  std::deque<Block> blocks_;       // the last one issues; at most one for each context
   std::optional<Staged> staged_;   // of the last block
-  Time free_from_{0};
   std::uint64_t next_id_ = 0;
   struct Fault {
     BlockCommand command;

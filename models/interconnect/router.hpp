@@ -7,9 +7,12 @@
 // Instants in train.freed are those from which the sender may use the slot: across a link the credit's
 // way back (one link latency) is already in them; at port 0 there is none.
 //
-// A cell that arrives by link takes router_latency; then its head may leave while its tail still comes
-// in, but it never leaves faster than it comes. With s the time of a cell on the output,
-//   ready(i) = arrival(i) + router_latency - min(s, time of the cell on the input)
+// A cell that arrives by link takes router_latency, one that the NI injects takes injection_latency; then
+// its head may leave while its tail still comes in, but it never leaves faster than it comes. The NI's
+// datapath takes a cell in only when the NI has all of it, one after the other. With s the time of a cell
+// on the output,
+//   arrival(i) = at port 0: max(handed over(i), arrival(i-1)) + time of the cell at local_rate
+//   ready(i) = arrival(i) + router_latency or injection_latency - min(s, time of the cell on the input)
 //   leaves(i) = max(ready(i), leaves(i-1), credit(i)) + s
 //
 // An output serves the inputs that hold a ready cell for it in turn, one cell each. When only one input
@@ -37,17 +40,18 @@ namespace faultline::interconnect {
 struct RouterConfig {
   sim::BitRate internal_rate{16'000'000'000};
   sim::BitRate external_rate{10'000'000'000};
-  sim::BitRate local_rate{19'200'000'000};  // the NI's datapath, in and out of port 0
   sim::Time link_latency = sim::Time{120'000};
   sim::Time router_latency = sim::Time{145'000};
+  sim::Time injection_latency = sim::Time{145'000};
   std::uint64_t overhead = 32;    // bytes of header and footer a cell
   unsigned buffer_cells = 64;     // slots of each input queue, those of port 0 included
   unsigned virtual_channels = 2;  // of each link
-  // Slots of the NI's receive queue, that out[0] sends to. Not a parameter of the network: whoever wires
-  // it copies it from the NI's configuration.
+  // The NI's datapath, in and out of port 0, and the slots of its receive queue, that out[0] sends to. Not
+  // parameters of the network: whoever wires it derives them from the NI's configuration.
+  sim::BitRate local_rate{19'200'000'000};
   unsigned local_buffer_cells = 32;
 
-  // Declares every field but local_buffer_cells.
+  // Declares every field but those two.
   void declare(sim::ParameterTable& table);
   sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const {
     return rate.time_for(cell_bytes + overhead);

@@ -14,14 +14,16 @@ void RouterConfig::declare(ParameterTable& table) {
   table.add_bit_rate(
       "external_rate", external_rate, rates,
       {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
-  table.add_bit_rate(
-      "local_rate", local_rate, rates,
-      {"datapath between NI and router, each direction", "derived: 128 bit x 150 MHz", Standing::derived});
   table.add_time("link_latency", link_latency, {0ns, 10us},
                  {"propagation and transceivers of a link", "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop",
                   Standing::assumed});
   table.add_time("router_latency", router_latency, {0ns, 10us},
                  {"pipeline of a router that a link leads to", "assumed: rest of a hop of 265 ns", Standing::assumed});
+  table.add_time("injection_latency", injection_latency, {0ns, 10us},
+                 {"pipeline of the own router that an injected cell crosses",
+                  "assumed: the same pipeline as router_latency; fitted together with the message costs to the 1.3 us "
+                  "one-way latency (ExaNeSt prototype)",
+                  Standing::assumed});
   table.add_bytes(
       "overhead", overhead, {0, 256},
       {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});

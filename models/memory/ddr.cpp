@@ -5,11 +5,10 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "models/interconnect/axi.hpp"  // header only: the attributes that the SMMU puts on a train
+#include "models/memory/axi.hpp"
 
 namespace faultline::memory {
 
-using interconnect::AxiAttributes;
 using sim::ByteRate;
 using sim::Standing;
 using sim::Train;

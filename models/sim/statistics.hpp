@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -42,12 +43,12 @@ class Statistics {
     return counters_.emplace_back(std::move(name), std::move(unit), std::move(description));
   }
   const std::deque<Counter>& all() const { return counters_; }
-  // The value of the counter of this name; 0 when there is none.
+  // The value of the counter of this name. Throws std::logic_error when nobody registered it.
   std::uint64_t value(std::string_view name) const {
     for (const Counter& c : counters_) {
       if (c.name() == name) return c.value();
     }
-    return 0;
+    throw std::logic_error("no such counter: " + std::string(name));
   }
 
  private:

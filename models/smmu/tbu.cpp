@@ -5,12 +5,12 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 #include "models/smmu/tcu.hpp"
 
 namespace faultline::smmu {
 
-using interconnect::AxiAttributes;
+using memory::AxiAttributes;
 using sim::Time;
 using sim::Train;
 

@@ -5,11 +5,11 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 
 namespace faultline::smmu {
 
-using interconnect::AxiAttributes;
+using memory::AxiAttributes;
 using sim::Time;
 using sim::Train;
 

@@ -81,7 +81,7 @@ TEST_CASE("an axis that --set names leaves one point, shown with its value") {
   CHECK(points.front().label() == "default, workload.size = 1 KiB");
 }
 
-TEST_CASE("the workload is a parameter of its own name; the seed is the file's") {
+TEST_CASE("the workload is a parameter of its own name, and the seed is the file's") {
   const Experiment experiment = read("workload = \"read\"\nseed = 7\n");
   CHECK(experiment.seed == 7);
   CHECK(value(expand(experiment, kSimulator).front(), "workload.kind") == "read");
@@ -89,7 +89,7 @@ TEST_CASE("the workload is a parameter of its own name; the seed is the file's")
 
 TEST_CASE("paths are relative to the file that mentions them, and line ends of either kind are read") {
   const Sandbox sandbox;
-  sandbox.write("there/mine/s.toml", "[parameters]\r\nrdma.prepare = \"pin\"\r\n");
+  sandbox.write("there/mine/s.toml", "[parameters]\r\nstrategy.prepare = \"pin\"\r\n");
   const std::string path = sandbox.write("there/exp.toml", "strategies = [\"mine/s.toml\"]\r\n");
   const auto points = expand(read_experiment(path, {}, ConfigLibrary(test_configs()), kSimulator), kSimulator);
   CHECK(points.front().strategy == "s");
@@ -186,7 +186,7 @@ TEST_CASE("all mistakes of all files come at once, in the order of the text") {
                 "[parameters]\nnetwork.internal_rate = \"16 Gb/s\"\nnetwork.link_latency = { value = \"2 us\", "
                 "standing = \"assumed\", "
                 "source = \"x\" }\n");
-  sandbox.write("s.toml", "[parameters]\nrdma.prepar = \"pin\"\n");
+  sandbox.write("s.toml", "[parameters]\nstrategy.prepar = \"pin\"\n");
   sandbox.write("mine.toml", R"(platform = "p.toml"
 strategies = ["s.toml"]
 axes.cpu.cores = [9, 0]

@@ -18,6 +18,9 @@ TEST_CASE("the defaults of the interconnect are legal, and each says where it co
   router.declare(table);
   axi.declare(table);
   CHECK(table.all().size() == 4 + 8 + 8);
+  // Derived from the NI's configuration by whoever wires the router.
+  CHECK(table.find("network.local_rate") == nullptr);
+  CHECK(table.find("network.local_buffer_cells") == nullptr);
   for (const sim::Parameter& parameter : table.all()) {
     INFO(parameter.name);
     CHECK_NOTHROW(parameter.set(parameter.initial));
@@ -33,7 +36,9 @@ TEST_CASE("a parameter changes the field that it names") {
   router.declare(table);
   table.find("network.internal_rate")->set("8 Gb/s");
   table.find("network.link_latency")->set("1 us");
+  table.find("network.injection_latency")->set("2 us");
   CHECK(router.internal_rate == sim::BitRate{8'000'000'000});
   CHECK(router.link_latency == sim::Time{1'000'000});
+  CHECK(router.injection_latency == sim::Time{2'000'000});
   CHECK_THROWS_AS(table.find("network.virtual_channels")->set("3"), sim::BadParameterValue);
 }

@@ -17,6 +17,8 @@ using test::Shipment;
 namespace {
 
 constexpr Time kHop = 120ns + 145ns;
+// When a cell that is handed over at 1 us may leave its own router.
+constexpr Time kStart = 1us + 145ns;
 const ClusterShape kQfdb{1, 1, 1, 4};
 const ClusterShape kTwoQfdbs{2, 1, 1, 4};
 
@@ -43,7 +45,7 @@ TEST_CASE("a cell over one hop takes its time on the link, the link and the rout
   rig.source(0).post(cells(1, 1us, 1));
   sc_core::sc_start();
   // 288 B at 16 Gb/s; the NI behind the router is faster than the link and adds nothing.
-  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + 144ns + 120ns + 145ns});
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{kStart + 144ns + 120ns + 145ns});
   CHECK(rig.delivered(1)[0].content_right);
 }
 
@@ -51,7 +53,7 @@ TEST_CASE("a page over one hop comes at the link's rate") {
   NetworkRig rig("n", kQfdb, {}, 16);
   rig.source(0).post(cells(1, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(1)) == regular(1us + 409ns, 144ns, 16));
+  CHECK(instants(rig.delivered(1)) == regular(kStart + 409ns, 144ns, 16));
   CHECK(rig.total("network.cells_out_of_order") == 0);
 }
 
@@ -59,7 +61,7 @@ TEST_CASE("cells that come slower than the link can carry do not wait for each o
   NetworkRig rig("n", kQfdb, {}, 16);
   rig.source(0).post(cells(1, 1us, 16, 200ns));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(1)) == regular(1us + 409ns, 200ns, 16));
+  CHECK(instants(rig.delivered(1)) == regular(kStart + 409ns, 200ns, 16));
 }
 
 TEST_CASE("a short packet takes its own time on the link") {
@@ -68,7 +70,7 @@ TEST_CASE("a short packet takes its own time on the link") {
   message.kind = PacketKind::message;
   rig.source(0).post(message);
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + 48ns + 265ns});  // 96 B at 16 Gb/s
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{kStart + 48ns + 265ns});  // 96 B at 16 Gb/s
 }
 
 TEST_CASE("a second hop at the same rate costs link and router, not the cell's time again") {
@@ -76,28 +78,28 @@ TEST_CASE("a second hop at the same rate costs link and router, not the cell's t
   rig.source(0).post(cells(2, 1us, 16));
   sc_core::sc_start();
   const Time service = Time{230'400};  // 288 B at 10 Gb/s
-  CHECK(instants(rig.delivered(2)) == regular(1us + service + 2 * kHop, service, 16));
+  CHECK(instants(rig.delivered(2)) == regular(kStart + service + 2 * kHop, service, 16));
 }
 
 TEST_CASE("a slow link after a fast one is entered by the cell's head") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(1).post(cells(4, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(4)) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(4)) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 16));
 }
 
 TEST_CASE("a fast link after a slow one cannot outrun the cell's tail") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(0).post(cells(5, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(5)) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(5)) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 16));
 }
 
 TEST_CASE("three hops from board to board") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(1).post(cells(6, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(6)) == regular(1us + 3 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(6)) == regular(kStart + 3 * kHop + Time{230'400}, Time{230'400}, 16));
 }
 
 TEST_CASE("an NI slower than the link sets the pace at both ends") {
@@ -107,15 +109,29 @@ TEST_CASE("an NI slower than the link sets the pace at both ends") {
   rig.source(0).post(cells(1, 1us, 16));
   sc_core::sc_start();
   // The link ends a cell when the NI has handed over its tail; the receiving NI starts with its head.
-  const Time first = 1us + 288ns + 120ns + 145ns - 144ns + 288ns;
+  const Time first = kStart + 288ns + 120ns + 145ns - 144ns + 288ns;
   CHECK(instants(rig.delivered(1)) == regular(first, 288ns, 16));
+}
+
+TEST_CASE("a cell crosses the pipeline of its own router once, and then that of each router it is led to") {
+  RouterConfig config;
+  config.injection_latency = 37ns;
+  config.router_latency = 500ns;
+  NetworkRig rig("n", kTwoQfdbs, config, 16);
+  rig.source(0).post(cells(0, 1us, 16));
+  rig.source(2).post(cells(3, 1us, 16));
+  rig.source(1).post(cells(4, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(0)) == regular(1us + 37ns + 120ns, 120ns, 16));
+  CHECK(instants(rig.delivered(3)) == regular(1us + 37ns + 144ns + 620ns, 144ns, 16));
+  CHECK(instants(rig.delivered(4)) == regular(1us + 37ns + Time{230'400} + 2 * 620ns, Time{230'400}, 16));
 }
 
 TEST_CASE("a node reaches itself through its own router") {
   NetworkRig rig("n", kQfdb, {}, 16);
   rig.source(2).post(cells(2, 1us, 4));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(2)) == regular(1us + 120ns, 120ns, 4));  // 288 B at 19.2 Gb/s
+  CHECK(instants(rig.delivered(2)) == regular(kStart + 120ns, 120ns, 4));  // 288 B at 19.2 Gb/s
 }
 
 TEST_CASE("a packet to a node that does not exist is lost and counted, and its slots come back") {
@@ -159,8 +175,8 @@ TEST_CASE("one virtual channel is enough where a path meets no ring") {
   rig.source(0).post(cells(1, 1us, 1));  // would take channel 1
   rig.source(4).post(cells(0, 1us, 1));  // the wrap-around link
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(1)) == std::vector<Time>{1us + kHop + Time{230'400}});
-  CHECK(instants(rig.delivered(0)) == std::vector<Time>{1us + kHop + Time{230'400}});
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{kStart + kHop + Time{230'400}});
+  CHECK(instants(rig.delivered(0)) == std::vector<Time>{kStart + kHop + Time{230'400}});
 }
 
 TEST_CASE("messages do not wait behind data in the network interface") {
@@ -170,7 +186,7 @@ TEST_CASE("messages do not wait behind data in the network interface") {
   message.kind = PacketKind::message;
   rig.source(0).post(message);
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(2)) == std::vector<Time>{1us + 48ns + kHop});
+  CHECK(instants(rig.delivered(2)) == std::vector<Time>{kStart + 48ns + kHop});
 }
 
 TEST_CASE("two inputs share an output cell by cell, however long their trains") {
@@ -182,7 +198,7 @@ TEST_CASE("two inputs share an output cell by cell, however long their trains") 
   sc_core::sc_start();
   for (NetworkRig* rig : {&single, &train}) {
     const auto& d = rig->delivered(4);
-    REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+    REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
     for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i % 2 == 0 ? d[0].source : 3 - d[0].source));
     CHECK(rig->total("network.cells_out_of_order") == 0);
   }
@@ -195,7 +211,7 @@ TEST_CASE("three inputs share an output equally, the network interface among the
   rig.source(0).post(cells(4, 1us + 265ns, 16));
   sc_core::sc_start();
   const auto& d = rig.delivered(4);
-  REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 48));
+  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 48));
   for (std::size_t i = 0; i + 3 <= d.size(); i += 3) {
     CHECK(d[i].source + d[i + 1].source + d[i + 2].source == 3);
     CHECK(d[i].source != d[i + 1].source);
@@ -210,15 +226,15 @@ TEST_CASE("a cell that becomes known after a run was committed waits for it and 
     rig->source(2).post(cells(4, 2us, 4));
   }
   sc_core::sc_start();
-  // The run holds the external link from 1.265 us on for 16 x 230.4 ns; the others are there at 2.265 us.
+  // The run holds the external link from 1.41 us on for 16 x 230.4 ns; the others are there at 2.41 us.
   const auto& late = train.delivered(4);
-  REQUIRE(instants(late) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 20));
+  REQUIRE(instants(late) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 20));
   for (std::size_t i = 0; i < 20; ++i) CHECK(late[i].source == (i < 16 ? 1U : 2U));
   CHECK(train.total("network.cells_out_of_order") == 4);
 
   const auto& exact = single.delivered(4);
   REQUIRE(instants(exact) == instants(late));
-  // Cells start each 230.4 ns from 1.265 us; at 2.1866 the fifth does, at 2.417 it is the others' turn.
+  // Cells start each 230.4 ns from 1.41 us; at 2.3316 the fifth does, at 2.562 it is the others' turn.
   for (std::size_t i = 0; i < 20; ++i) CHECK(exact[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
   CHECK(single.total("network.cells_out_of_order") == 0);
 }
@@ -230,7 +246,7 @@ TEST_CASE("a run is cut where a competitor is known to come") {
   rig.source(2).post(cells(4, 1us + 200ns, 16));
   sc_core::sc_start();
   const auto& d = rig.delivered(4);
-  REQUIRE(instants(d) == regular(1us + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
   for (std::size_t i = 0; i < 32; ++i) CHECK(d[i].source == (i % 2 == 0 ? 1U : 2U));
   CHECK(rig.total("network.cells_out_of_order") == 0);
 }

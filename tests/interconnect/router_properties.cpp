@@ -49,7 +49,7 @@ struct Chain {
   // The way 1 -> 0 -> 4 -> 5 of two QFDBs.
   Chain(const RouterConfig& c, const test::NetworkSink& s) : config(c), sink(&s) {
     const Time link = c.link_latency;
-    stages = {{c.local_rate, c.internal_rate, c.buffer_cells, Time{0}, link, Time{0}},
+    stages = {{c.local_rate, c.internal_rate, c.buffer_cells, c.injection_latency, link, Time{0}},
               {c.internal_rate, c.external_rate, c.buffer_cells, c.router_latency, link, link},
               {c.external_rate, c.internal_rate, c.buffer_cells, c.router_latency, link, link},
               {c.internal_rate, c.local_rate, c.buffer_cells, c.router_latency, Time{0}, link}};
@@ -137,6 +137,7 @@ TEST_CASE("trains of any length and single cells meet the same instants on a cha
   RouterConfig tight;
   tight.buffer_cells = 3;
   tight.local_buffer_cells = 2;
+  tight.injection_latency = 61ns;
   NetworkRig cell("cell", kTwoQfdbs, tight, 1, 600ns), train("train", kTwoQfdbs, tight, 16, 600ns);
   NetworkRig late("late", kTwoQfdbs, tight, 16, 600ns, true), late_cell("late_cell", kTwoQfdbs, tight, 1, 600ns, true);
   NetworkRig wide("wide", kTwoQfdbs, {}, 16, 300ns), wide_cell("wide_cell", kTwoQfdbs, {}, 1, 300ns);

@@ -154,7 +154,7 @@ TEST_CASE("a partial munmap without a frame for the split does nothing") {
   CHECK(b.vm.frames().free_pages() == 0);
 }
 
-TEST_CASE("overlapping pins share a private table; another frame at the same address is refused") {
+TEST_CASE("overlapping pins share a private table, and another frame at the same address is refused") {
   OsBench b;
   const VirtualAddress va = b.map_present(4 * kPage);
   os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;

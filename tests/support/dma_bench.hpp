@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "models/dma/engine.hpp"
-#include "models/interconnect/axi.hpp"
 #include "models/interconnect/packet.hpp"
+#include "models/memory/axi.hpp"
 #include "models/sim/credit_pool.hpp"
 
 namespace faultline::test {
@@ -94,7 +94,7 @@ class PagedMemory : public sc_core::sc_module {
   bool begin(tlm::tlm_generic_payload& payload, sim::SerialServer& bus, Time latency, bool write) {
     sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
-    const auto& axi = sim::extension<interconnect::AxiAttributes>(payload);
+    const auto& axi = sim::extension<memory::AxiAttributes>(payload);
     accesses.push_back({train.times.front(), payload.get_address(), train.cells(), axi.master_id, write, ok});
     train.responses = bus.serve(train.times, service).shifted(latency);
     payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);

@@ -7,7 +7,7 @@
 #include <deque>
 #include <systemc>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 #include "models/sim/context.hpp"
 
 namespace faultline::test {
@@ -30,11 +30,11 @@ class MemoryMaster : public sc_core::sc_module {
 
   // Each announces the train now; the reference holds the answer once it has come.
   const Answer& read(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes,
-                     std::uint64_t epoch = interconnect::AxiAttributes::kUntranslated) {
+                     std::uint64_t epoch = memory::AxiAttributes::kUntranslated) {
     return send(tlm::TLM_READ_COMMAND, address, times, cell_bytes, {}, epoch);
   }
   const Answer& write(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes,
-                      const sim::Content& content, std::uint64_t epoch = interconnect::AxiAttributes::kUntranslated) {
+                      const sim::Content& content, std::uint64_t epoch = memory::AxiAttributes::kUntranslated) {
     return send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, content, epoch);
   }
 
@@ -78,7 +78,7 @@ class MemoryMaster : public sc_core::sc_module {
                      std::uint32_t cell_bytes, const sim::Content& content, std::uint64_t epoch) {
     tlm::tlm_generic_payload& payload = make(command, address, times, cell_bytes);
     sim::train_of(payload).content = content;
-    sim::extension<interconnect::AxiAttributes>(payload).translation_epoch = epoch;
+    sim::extension<memory::AxiAttributes>(payload).translation_epoch = epoch;
     pending_.push_back(&payload);
     answers_.emplace_back();
     tlm::tlm_phase phase = tlm::BEGIN_REQ;

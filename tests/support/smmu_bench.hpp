@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "models/interconnect/axi.hpp"
+#include "models/memory/axi.hpp"
 #include "models/memory/frame_store.hpp"
 #include "models/sim/context.hpp"
 #include "models/smmu/descriptors.hpp"
@@ -54,7 +54,7 @@ class SmmuMemory : public sc_core::sc_module {
   tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
     seen.push_back({payload.get_address(), payload.is_write(), train.times,
-                    payload.get_extension<interconnect::AxiAttributes>()->translation_epoch});
+                    payload.get_extension<memory::AxiAttributes>()->translation_epoch});
     context_.loop.at<&SmmuMemory::serve>(train.times.front(), port_, *this, reinterpret_cast<std::uint64_t>(&payload));
     return tlm::TLM_ACCEPTED;
   }
@@ -108,7 +108,7 @@ class SmmuMaster : public sc_core::sc_module {
       payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
       payload.set_address(va + std::uint64_t{begin} * cell_bytes);
       payload.set_data_length(train.bytes());
-      sim::extension<interconnect::AxiAttributes>(payload).master_id = master_id;
+      sim::extension<memory::AxiAttributes>(payload).master_id = master_id;
       open_[&payload] = {&answer, begin};
       tlm::tlm_phase phase = tlm::BEGIN_REQ;
       sc_core::sc_time delay;

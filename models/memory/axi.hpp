@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <tlm>
 
-namespace faultline::interconnect {
+namespace faultline::memory {
 
 struct AxiAttributes : tlm::tlm_extension<AxiAttributes> {
   // 10-bit master id as UG1085 gives it (HPC0 is 0b1000 ++ AXI ID[5:0]); the TBU prepends its number
@@ -20,4 +20,4 @@ struct AxiAttributes : tlm::tlm_extension<AxiAttributes> {
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const AxiAttributes&>(other); }
 };
 
-}  // namespace faultline::interconnect
+}  // namespace faultline::memory

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// One point of an experiment, simulated in a child process.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/sim/parameters.hpp"
+#include "tests/support/child.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/experiment_point.hpp"
+
+namespace faultline::test {
+
+// Parameters by their names, as `--set` takes them. Later ones win.
+struct Setting {
+  std::string key;
+  sim::ParameterValue value;
+};
+using Settings = std::vector<Setting>;
+
+inline Settings operator+(Settings a, const Settings& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+inline std::string to_string(const Settings& settings) {
+  std::ostringstream out;
+  for (const auto& [key, value] : settings) {
+    out << key << '=';
+    std::visit([&out](const auto& v) { out << v; }, value);
+    out << ' ';
+  }
+  return out.str();
+}
+
+// One measured transfer and no warm-up, unless the settings say otherwise: every figure is then that of a
+// single transfer, exact to the picosecond.
+inline workloads::Configuration configuration(const Settings& settings) {
+  workloads::Configuration c;
+  c.workload.iterations = 1;
+  c.workload.warmup = 0;
+  c.workload.time_limit = std::chrono::seconds(1);
+  c.machine.os.thp = os::ThpMode::never;
+  sim::ParameterTable table;
+  c.declare(table);
+  for (const auto& [key, value] : settings) {
+    const sim::Parameter* parameter = table.find(key);
+    if (parameter == nullptr) throw std::logic_error("no such parameter: " + key);
+    parameter->set(value);
+  }
+  return c;
+}
+
+// The strategies that ship, by name, and what each sets.
+inline std::map<std::string, Settings> presets() {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(__FILE__).parent_path() / "../../configs/strategies";
+  std::map<std::string, Settings> all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".toml") continue;
+    Settings settings;
+    std::ifstream file(entry.path());
+    for (std::string line; std::getline(file, line);) {
+      if (!line.starts_with("strategy.")) continue;
+      const std::string key = line.substr(0, line.find(' '));
+      std::string value = line.substr(line.find("= ") + 2);
+      std::erase(value, '"');
+      settings.push_back({key, value});
+    }
+    all[fs::relative(entry.path(), folder).replace_extension().generic_string()] = settings;
+  }
+  return all;
+}
+inline Settings preset(const std::string& name) { return presets().at(name); }
+
+struct Row {
+  std::string step;
+  std::string where;
+  std::int64_t ps = 0;
+  std::uint64_t samples = 0;
+  auto operator<=>(const Row&) const = default;
+};
+
+struct Point {
+  std::map<std::string, double> metrics;
+  std::vector<Row> breakdown;
+  std::int64_t simulated_ps = 0;
+  bool failed_check = false;
+  std::string error;
+  std::vector<std::string> error_keys;
+  std::string text;  // everything, exact
+
+  double operator[](const std::string& metric) const {
+    const auto found = metrics.find(metric);
+    if (found == metrics.end()) throw std::logic_error("no such metric: " + metric + ". " + error);
+    return found->second;
+  }
+  // A metric that counts something.
+  std::int64_t count(const std::string& metric) const { return std::llround((*this)[metric]); }
+  // A metric in us, in picoseconds.
+  std::int64_t ps(const std::string& metric) const { return std::llround((*this)[metric] * 1e6); }
+  std::int64_t latency() const { return ps("latency_mean"); }
+  // The time of the rows of a step; `where` empty: at both ends.
+  std::int64_t row(const std::string& step, const std::string& where = "") const {
+    std::int64_t sum = 0;
+    for (const Row& r : breakdown) {
+      if (r.step == step && (where.empty() || r.where == where)) sum += r.ps;
+    }
+    return sum;
+  }
+  std::int64_t rows() const {
+    std::int64_t sum = 0;
+    for (const Row& r : breakdown) sum += r.ps;
+    return sum;
+  }
+};
+
+inline std::string written(const workloads::PointResult& result) {
+  std::ostringstream out;
+  out.precision(17);
+  out << "simulated\t" << result.simulated_ps << '\n' << "check\t" << result.failed_check << '\n';
+  for (const auto& m : result.metrics) out << "metric\t" << m.name << '\t' << m.value << '\n';
+  for (const auto& r : result.breakdown) {
+    out << "row\t" << r.step << '\t' << r.where << '\t' << std::llround(r.mean_us * 1e6) << '\t' << r.samples << '\n';
+  }
+  if (!result.error.empty()) out << "error\t" << result.error << '\n';
+  for (const auto& key : result.error_keys) out << "key\t" << key << '\n';
+  return out.str();
+}
+
+inline Point read_point(const std::string& text) {
+  Point point;
+  point.text = text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::vector<std::string> f;
+    for (std::string field; std::getline(fields, field, '\t');) f.push_back(field);
+    if (f[0] == "simulated") point.simulated_ps = std::stoll(f[1]);
+    if (f[0] == "check") point.failed_check = f[1] == "1";
+    if (f[0] == "metric") point.metrics[f[1]] = std::stod(f[2]);
+    if (f[0] == "row") point.breakdown.push_back({f[1], f[2], std::stoll(f[3]), std::stoull(f[4])});
+    if (f[0] == "error") point.error = f[1];
+    if (f[0] == "key") point.error_keys.push_back(f[1]);
+  }
+  return point;
+}
+
+inline Point run(const Settings& settings, std::uint64_t seed = 1) {
+  const workloads::Configuration c = configuration(settings);
+  for (const auto& conflict : workloads::conflicts(c)) throw std::logic_error("impossible: " + conflict.reason);
+  return read_point(text_from_child([&c, seed] { return written(workloads::run_point(c, seed)); }));
+}
+
+// The same, for runs that must end well: everything transferred, all data right, nothing stale.
+inline Point run_well(const Settings& settings, std::uint64_t seed = 1) {
+  INFO(to_string(settings));
+  Point point = run(settings, seed);
+  REQUIRE(point.error == "");
+  CHECK(point.count("transfers") == static_cast<std::int64_t>(configuration(settings).workload.iterations));
+  CHECK(point.count("transfers_failed") == 0);
+  CHECK(point.count("data_errors") == 0);
+  CHECK(point.count("stale_accesses") == 0);
+  CHECK_FALSE(point.failed_check);
+  return point;
+}
+
+}  // namespace faultline::test

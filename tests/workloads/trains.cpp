@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cell by cell or in trains of a page: with one transfer under way the times are the same.
+#include <catch2/catch.hpp>
+
+#include "tests/support/point.hpp"
+
+using namespace faultline::test;
+
+namespace {
+
+struct Place {
+  const char* size;
+  const char* source_offset;
+  const char* destination_offset;
+};
+constexpr Place kPlaces[] = {{"64 B", "0 B", "0 B"},         {"64 B", "4072 B", "4090 B"},   {"4 KiB", "0 B", "0 B"},
+                             {"4 KiB", "1 B", "4095 B"},     {"16 KiB", "0 B", "0 B"},       {"16 KiB", "100 B", "3000 B"},
+                             {"20000 B", "7 B", "0 B"},      {"20000 B", "256 B", "1333 B"}, {"64 KiB", "0 B", "0 B"},
+                             {"64 KiB", "2048 B", "4080 B"}};
+
+void same_with_both_trains(const Settings& settings) {
+  INFO(to_string(settings));
+  const Point cells = run_well(settings + Settings{{"simulation.cells_per_train", 1}});
+  const Point trains = run_well(settings + Settings{{"simulation.cells_per_train", 16}});
+  for (const char* metric : {"latency_min", "latency_mean", "latency_max", "setup_time"}) {
+    INFO(metric);
+    CHECK(cells.ps(metric) == trains.ps(metric));
+  }
+  for (const char* metric : {"faults", "minor_faults", "retransmitted_bytes", "timeouts"}) {
+    INFO(metric);
+    CHECK(cells.count(metric) == trains.count(metric));
+  }
+  CHECK(cells.simulated_ps == trains.simulated_ps);
+  CHECK(cells.breakdown == trains.breakdown);
+}
+
+void every_place(const std::string& strategy) {
+  const Settings chosen = preset(strategy) + Settings{{"workload.iterations", 2}};
+  for (const char* cold : {"none", "source", "destination", "both"}) {
+    for (const Place& place : kPlaces) {
+      same_with_both_trains(chosen + Settings{{"workload.cold", cold},
+                                              {"workload.size", place.size},
+                                              {"workload.source_offset", place.source_offset},
+                                              {"workload.destination_offset", place.destination_offset}});
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("trains keep times: resident") { every_place("resident"); }
+TEST_CASE("trains keep times: mlock") { every_place("mlock"); }
+TEST_CASE("trains keep times: populate") { every_place("populate"); }
+TEST_CASE("trains keep times: pre-touch") { every_place("pre-touch"); }
+TEST_CASE("trains keep times: pin-once") { every_place("pin-once"); }
+TEST_CASE("trains keep times: pin-per-transfer") { every_place("pin-per-transfer"); }
+TEST_CASE("trains keep times: touch-a-page") { every_place("fault/touch-a-page"); }
+TEST_CASE("trains keep times: touch-ahead") { every_place("fault/touch-ahead"); }
+TEST_CASE("trains keep times: stall") { every_place("fault/stall"); }
+
+TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 9); }
+
+TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
+  for (const char* cold : {"none", "source", "destination", "both"}) {
+    const Settings settings = preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}};
+    same_with_both_trains(settings + Settings{{"workload.kind", "read"}});
+    same_with_both_trains(settings + Settings{{"dma.overlap_blocks", true}});
+    same_with_both_trains(settings + Settings{{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}});
+    same_with_both_trains(settings + Settings{{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}});
+    same_with_both_trains(settings + Settings{{"network.internal_rate", "2 Gb/s"}});
+    same_with_both_trains(settings + Settings{{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}});
+  }
+}
