@@ -22,7 +22,7 @@ struct DmaConfig {
   unsigned send_queue = 2;           // block commands that wait in the send unit
   unsigned send_pipeline = 10;       // cycles, last data beat to the network interface
   unsigned receive_pipeline = 10;    // cycles, cell received to AXI write, acknowledgement to scoreboard
-  unsigned message_pipeline = 10;    // cycles, packetizer or mailbox
+  unsigned message_pipeline = 12;    // cycles, packetizer or mailbox
   unsigned fault_fifo = 32;          // records
   unsigned completed_transfers = 1024;  // whose finished blocks the receive unit remembers
   unsigned block_contexts = 1;       // blocks in the send unit, from the first read until the last cell has gone out

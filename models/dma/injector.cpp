@@ -56,7 +56,7 @@ bool Injector::stage(Lane& lane) {
     head.header.block_offset += bytes;
     head.ready.drop_front(cells);
   }
-  if (part.header.kind == interconnect::PacketKind::data) listener_->cells_sent(part.header, part.ready);
+  if (part.header.kind == interconnect::PacketKind::data) listener_->cells_sent(part);
   lane.staged = std::move(part);
   return true;
 }

@@ -23,13 +23,14 @@ struct Outgoing {
   std::uint32_t cell_bytes = 0;
   sim::TimeSequence ready;
   sim::Content content;
+  std::uint64_t tag = 0;  // the listener's
 };
 
 class SendListener {
  public:
   virtual ~SendListener() = default;
-  // The next data cells leave the engine for the router at `departures`.
-  virtual void cells_sent(const interconnect::PacketHeader& header, const sim::TimeSequence& departures) = 0;
+  // These data cells leave the engine for the router when they are `ready`.
+  virtual void cells_sent(const Outgoing& cells) = 0;
 };
 
 class Injector {

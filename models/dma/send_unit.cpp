@@ -78,10 +78,11 @@ void SendUnit::retire() {
   }
 }
 
-// Loads the next command that is still wanted. False when there is none, or no context for it yet.
+// Loads the next command that is still wanted, once the last block's reads are issued. False when there is none, or no
+// context for it yet.
 bool SendUnit::start_next() {
   if (commands_.empty() || contexts_.known() == 0) return false;
-  const Time free = contexts_.peek(1).front();
+  const Time free = std::max(contexts_.peek(1).front(), last_read_);
   if (context_.now() < free) {
     wakeup_.at(free);
     return false;
@@ -140,6 +141,7 @@ void SendUnit::issue_staged() {
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
   sim::Train& train = sim::train_of(payload);
   train.times = staged.times.prefix(cells);
+  last_read_ = train.times.back();
   train.cell_bytes = staged.run.cell_bytes;
   auto& axi = sim::extension<memory::AxiAttributes>(payload);
   axi = {};
@@ -183,6 +185,7 @@ void SendUnit::response(tlm::tlm_generic_payload& payload) {
     out.cell_bytes = train.cell_bytes;
     out.ready = train.responses.shifted(config_.clock.cycles(config_.send_pipeline));
     out.content = std::move(train.content);
+    out.tag = block.id;
     block.unsent += train.cells();
     injector_.send_data(std::move(out));
   }
@@ -207,15 +210,14 @@ void SendUnit::report_fault(std::uint64_t id) {
   client_->source_fault(fault.command, fault.page);
 }
 
-void SendUnit::cells_sent(const interconnect::PacketHeader& header, const sim::TimeSequence& departures) {
-  if (header.block_offset == 0) {
-    context_.trace.report(departures.front(), context_.node, sim::Step::cell_sent, header.key);
+void SendUnit::cells_sent(const Outgoing& cells) {
+  if (cells.header.block_offset == 0) {
+    context_.trace.report(cells.ready.front(), context_.node, sim::Step::cell_sent, cells.header.key);
   }
-  buffer_.give(departures);
-  const auto block = std::find_if(blocks_.begin(), blocks_.end(),
-                                  [&](const Block& b) { return b.unsent > 0 && b.command.key == header.key; });
-  block->unsent -= departures.size();
-  block->done = std::max(block->done, departures.back());
+  Block& block = *find(cells.tag);
+  block.unsent -= cells.ready.size();
+  block.done = std::max(block.done, cells.ready.back());
+  buffer_.give(cells.ready);
   wakeup_.now();
 }
 

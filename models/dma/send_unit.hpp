@@ -47,7 +47,7 @@ class SendUnit : public SendListener {
   // BEGIN_RESP of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
 
-  void cells_sent(const interconnect::PacketHeader& header, const sim::TimeSequence& departures) override;
+  void cells_sent(const Outgoing& cells) override;
 
  private:
   // A block that holds a context: its reads are being issued or are not all back, or cells of it have not gone out.
@@ -89,6 +89,7 @@ class SendUnit : public SendListener {
   std::deque<BlockCommand> commands_;
   std::deque<Block> blocks_;       // the last one issues; at most one for each context
   std::optional<Staged> staged_;   // of the last block
+  Time last_read_{0};              // when the last read that was handed over is issued
   std::uint64_t next_id_ = 0;
   struct Fault {
     BlockCommand command;

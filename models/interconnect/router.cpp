@@ -82,9 +82,9 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
   const Time service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
   const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);
   const Time head_start = std::min(service, arriving);
-  TimeSequence ready = port == kLocalPort
-                           ? queue.injection.serve(train.times, arriving).shifted(config_.injection_latency - head_start)
-                           : train.times.shifted(config_.router_latency - head_start);
+  TimeSequence ready =
+      port == kLocalPort ? queue.injection.serve(train.times, arriving).shifted(config_.injection_latency - head_start)
+                         : train.times.shifted(config_.router_latency - head_start);
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
   if (queue.trains.size() == 1) schedule(route.port);
   return tlm::TLM_ACCEPTED;

@@ -44,6 +44,8 @@ Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::
       process_(process),
       registers_(engine_base + channel * reg::kChannelStride),
       channel_(channel),
+      descriptor_lock_(context.loop, 1),
+      message_lock_(context.loop, 1),
       memory_written_(context.loop) {
   notify_page_ = map_shared_page(memory);
   mailbox_ring_ = map_shared_page(memory);
@@ -70,6 +72,7 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
   const sim::Time began = context_.now();
   const std::uint64_t cookie = next_cookie_++;
   co_await cpu_.run(thread, Work::user, config_.post);
+  co_await descriptor_lock_.acquire();
   const bool writes = operation == Operation::write;
   co_await write_register(thread, reg::kSource, writes ? local : remote.address);
   co_await write_register(thread, reg::kDestination, writes ? remote.address : local);
@@ -80,6 +83,7 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
   co_await write_register(thread, reg::kCommand, writes ? reg::kCommandWrite : reg::kCommandRead);
   const sim::Time posted = context_.now();
   const std::uint64_t transfer = co_await cpu_.mmio_read(thread, Work::user, registers_ + reg::kStatus);
+  descriptor_lock_.release();
   if (transfer != 0) {
     context_.trace.report(began, context_.node, sim::Step::post_begin, {transfer, 0, 0});
     context_.trace.report(posted, context_.node, sim::Step::posted, {transfer, 0, 0});
@@ -99,9 +103,11 @@ sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
 sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message,
                               unsigned words) {
   co_await cpu_.run(thread, Work::user, config_.message_send);
+  co_await message_lock_.acquire();
   for (unsigned i = 0; i < words; ++i) co_await write_register(thread, reg::kMessageWord0 + 8 * i, message[i]);
   co_await write_register(thread, reg::kMessageSend,
                           node | std::uint64_t{pdid} << 32 | std::uint64_t{words} << 48 | reg::kMessageToUser << 56);
+  message_lock_.release();
 }
 
 sim::Task<Message> Library::receive(cpu::Execution& thread) {
@@ -123,9 +129,11 @@ sim::Task<Message> Library::receive(cpu::Execution& thread) {
 sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
                                           unsigned count) {
   co_await cpu_.run(thread, Work::user, config_.post_retry);
+  co_await message_lock_.acquire();
   for (unsigned i = 0; i < count; ++i) co_await write_register(thread, reg::kMessageWord0 + 8 * i, words[i]);
   co_await write_register(thread, reg::kMessageSend,
                           node | std::uint64_t{count} << 48 | reg::kMessageToFirmware << 56);
+  message_lock_.release();
 }
 
 sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, const sim::BlockKey& key) {

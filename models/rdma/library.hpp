@@ -21,8 +21,8 @@ using namespace std::chrono_literals;
 struct LibraryConfig {
   sim::Time post = 930ns;         // user code around the descriptor's register accesses
   sim::Time completion = 350ns;   // user code between the poll's hit and the return
-  sim::Time message_send = 120ns;
-  sim::Time message_receive = 100ns;
+  sim::Time message_send = 160ns;
+  sim::Time message_receive = 150ns;
   sim::Time parse_fault = 1us;    // fault thread: each netlink message
   sim::Time post_retry = 580ns;   // fault thread: around the MMIO writes of one RAPF or local retry
 
@@ -103,6 +103,9 @@ class Library {
   std::uint64_t mailbox_ring_ = 0;
   std::uint64_t next_cookie_ = 1;
   std::uint64_t messages_received_ = 0;
+  // Threads of the process share the channel's registers, which take a descriptor or a message word by word.
+  sim::Semaphore descriptor_lock_;
+  sim::Semaphore message_lock_;
   sim::Signal memory_written_;
 };
 

@@ -67,3 +67,15 @@ TEST_CASE("cell by cell, too, any transfer completes and moves exactly its bytes
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
   CHECK(bench.payloads.in_use() == 0);
 }
+
+TEST_CASE("with odd blocks and two contexts, too, any transfer completes and moves exactly its bytes") {
+  dma::DmaConfig config;
+  config.block_bytes = 5000;
+  config.block_contexts = 2;
+  DmaBench bench(config);
+  bench.set_up();
+  bench.resolve_after = 20us;
+  std::uint64_t seed = 1;
+  CHECK(rc::check([&] { check_one(bench, ++seed); }));
+  CHECK(bench.payloads.in_use() == 0);
+}

@@ -34,8 +34,8 @@ inline Prediction predict(const DmaBench& bench, const DmaPost& post, Time poste
   Prediction p;
   p.started = posted + c.transfer_startup;
   Time firmware = p.started;
-  Time unit_free{0}, read_bus{0}, line{0}, write_bus{0}, ack_line{0};
-  std::vector<Time> line_left;
+  Time read_bus{0}, line{0}, write_bus{0}, ack_line{0};
+  std::vector<Time> line_left, context_free;
   const auto after = [](const auto& v, std::size_t i, std::size_t back, auto field) {
     return i >= back ? field(v[i - back]) : Time{0};
   };
@@ -46,7 +46,8 @@ inline Prediction predict(const DmaBench& bench, const DmaPost& post, Time poste
     const Time room = after(p.blocks, k, c.send_queue, [](const BlockTimes& x) { return x.taken; });
     const Time window = after(p.blocks, k, c.outstanding_blocks, [](const BlockTimes& x) { return x.acknowledged; });
     b.scheduled = firmware = std::max({firmware, room, window}) + c.block_scheduling;
-    b.taken = std::max(b.scheduled, unit_free);
+    b.taken = std::max({b.scheduled, after(p.cells, p.cells.size(), 1, [](auto& y) { return y.issued; }),
+                        after(context_free, k, c.block_contexts, [](Time t) { return t; })});
     b.first_cell = p.cells.size();
     Time in_memory{0};
     while (done < end) {
@@ -72,11 +73,11 @@ inline Prediction predict(const DmaBench& bench, const DmaPost& post, Time poste
       write_bus = std::max(write_bus, x.write) + to.service;
       x.written = write_bus + to.write_latency;
       in_memory = x.written;
-      unit_free = x.back;
       done += x.bytes;
       p.cells.push_back(x);
     }
     b.end_cell = p.cells.size();
+    context_free.push_back(p.cells.back().sent);
     ack_line = std::max(ack_line, in_memory + cycles(c.send_pipeline)) + bench.fabric->cell_time(16);
     b.acknowledged = ack_line + bench.fabric->latency + cycles(c.receive_pipeline);
     p.blocks.push_back(b);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
+
+#include <memory>
 
 #include "tests/dma/prediction.hpp"
 
@@ -78,25 +81,64 @@ TEST_CASE("the window of one block waits for each acknowledgement") {
   check_write(bench, {0x100000, 0x400000, 65536});
 }
 
-TEST_CASE("overlapped blocks issue their reads without waiting for the previous block's data") {
-  dma::DmaConfig overlap;
-  overlap.overlap_blocks = true;
-  DmaBench bench(overlap);
-  bench.set_up();
-  // Faster than the reads: behind a slower line the cell buffer hides the drain.
-  bench.fabric->rate = sim::BitRate{100'000'000'000};
-  const DmaPost post{0x100000, 0x400000, 65536};
-  bench.memory[0]->fill(post.source, post.length, 5);
-  const Prediction drained = predict(bench, post, bench.now());
-  const std::uint64_t id = bench.post(0, post);
-  REQUIRE(bench.run_to_notification(0));
-  CHECK(bench.at(Step::read_issued, {id, 0, 0}) == drained.cells[0].issued);
-  // Block 1's first read takes the slot that the eighth last read of block 0 leaves, as within a block.
-  const CellTimes& last = drained.cells[drained.blocks[0].end_cell - 1];
-  CHECK(bench.at(Step::read_issued, {id, 1, 0}) < last.back);
-  CHECK(bench.at(Step::read_issued, {id, 1, 0}) == drained.cells[drained.blocks[0].end_cell - 8].back);
-  CHECK(bench.at(Step::notified, {id, 0, 0}) < drained.notified);
-  CHECK(bench.memory[1]->read(post.destination, post.length) == bench.memory[0]->read(post.source, post.length));
+TEST_CASE("a block's first read waits for a context, which is free when a block's last cell has gone out") {
+  dma::DmaConfig one;
+  // Blocks shorter than the cell buffer on a slow line: contexts run out before slots for cells do.
+  one.block_bytes = 4096;
+  one.cell_buffer = 64;
+  one.neighbours.router_cells = 4;
+  dma::DmaConfig two = one;
+  two.block_contexts = 2;
+  DmaBench one_trains(one, 16, "one_trains"), one_cells(one, 1, "one_cells");
+  DmaBench two_trains(two, 16, "two_trains"), two_cells(two, 1, "two_cells");
+  for (DmaBench* bench : {&one_trains, &one_cells, &two_trains, &two_cells}) {
+    bench->set_up();
+    check_sizes(*bench);
+    bench->fabric->rate = sim::BitRate{4'000'000'000};
+    check_sizes(*bench);
+    const std::size_t contexts = bench->config.block_contexts;
+    const Prediction expected = predict(*bench, {0x100000, 0x400000, 65536}, bench->now());
+    const CellTimes& last = expected.cells[expected.blocks[0].end_cell - 1];
+    CHECK(last.sent > last.back + bench->config.clock.cycles(bench->config.send_pipeline));
+    CHECK(expected.cells[expected.blocks[contexts].first_cell].issued == last.sent);
+  }
+}
+
+TEST_CASE("with two contexts the next block's reads do not wait for the previous block's data") {
+  dma::DmaConfig two;
+  two.block_contexts = 2;
+  DmaBench trains(two, 16, "trains"), cells(two, 1, "cells");
+  for (DmaBench* bench : {&trains, &cells}) {
+    bench->set_up();
+    check_sizes(*bench);
+    // Faster than the reads: behind a slower line the cell buffer hides what the second context gains.
+    bench->fabric->rate = sim::BitRate{100'000'000'000};
+    bench->memory[0]->fill(0x100000, 65536, 5);
+    const Prediction expected = predict(*bench, {0x100000, 0x400000, 65536}, bench->now());
+    bench->steps.clear();
+    const std::uint64_t id = bench->post(0, {0x100000, 0x400000, 65536});
+    REQUIRE(bench->run_to_notification(0));
+    // Block 1's first read takes the slot that the eighth last read of block 0 leaves, as within a block.
+    const std::size_t end = expected.blocks[0].end_cell;
+    CHECK(bench->at(Step::read_issued, {id, 1, 0}) < expected.cells[end - 1].back);
+    CHECK(bench->at(Step::read_issued, {id, 1, 0}) == expected.cells[end - 8].back);
+  }
+}
+
+TEST_CASE("blocks of any length in bytes are cut, sent and acknowledged like others") {
+  std::vector<std::unique_ptr<DmaBench>> benches;
+  for (const std::uint64_t block : {4097, 5000, 65535}) {
+    dma::DmaConfig odd;
+    odd.block_bytes = block;
+    for (const std::uint32_t cells : {1U, 16U}) {
+      benches.push_back(std::make_unique<DmaBench>(odd, cells, fmt::format("block{}_{}", block, cells)));
+    }
+  }
+  for (const auto& bench : benches) {
+    bench->set_up();
+    check_sizes(*bench);
+    check_write(*bench, {0x100064, 0x400007, 3 * bench->config.block_bytes + 1});
+  }
 }
 
 TEST_CASE("writes of both directions at once arrive whole") {

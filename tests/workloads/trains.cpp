@@ -64,7 +64,8 @@ TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs"
   for (const char* cold : {"none", "source", "destination", "both"}) {
     const Settings settings = preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}};
     same_with_both_trains(settings + Settings{{"workload.kind", "read"}});
-    same_with_both_trains(settings + Settings{{"dma.overlap_blocks", true}});
+    same_with_both_trains(settings + Settings{{"dma.block_contexts", 1}});
+    same_with_both_trains(settings + Settings{{"dma.block_contexts", 2}});
     same_with_both_trains(settings + Settings{{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}});
     same_with_both_trains(settings + Settings{{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}});
     same_with_both_trains(settings + Settings{{"network.internal_rate", "2 Gb/s"}});

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two processes on two nodes of a QFDB, and the steps of their transfers: for tests that do what the
+// benchmark does not. One in a process, so build it in a child (tests/support/child.hpp).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "models/platform/cluster.hpp"
+#include "models/rdma/endpoint.hpp"
+
+namespace faultline::test {
+
+class TwoProcesses : public sim::StepListener {
+ public:
+  explicit TwoProcesses(const rdma::Strategy& strategy, const platform::Machine& machine = {})
+      : cluster("cluster", machine, 1), channels_(machine.dma.channels) {
+    cluster.boot();
+    here = open(strategy, machine, 0, strategy.on_source_fault);
+    there = open(strategy, machine, 1, strategy.on_destination_fault);
+    cluster.trace().listen(*this);
+  }
+
+  // Runs the program to its end. False: it waits for ever, or for longer than ten seconds.
+  bool run(std::function<sim::Task<void>(TwoProcesses&)> program) {
+    tasks_.start(main(*this, program));
+    sc_core::sc_start(10, sc_core::SC_SEC);
+    return finished_;
+  }
+  void start(sim::Task<void> task) { tasks_.start(std::move(task)); }
+
+  // Memory that the program uses already, `absent` pages of it cold from the start of the buffer on.
+  std::uint64_t buffer(rdma::Endpoint& owner, std::uint64_t bytes, std::uint64_t absent = 0) {
+    const std::uint64_t address = owner.map_buffer(bytes, 0);
+    const std::uint64_t cold = absent * os::kPage;
+    if (bytes > cold) owner.vm().make_present(owner.process(), address + cold, bytes - cold);
+    return address;
+  }
+  rdma::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
+  bool same(std::uint64_t at_here, std::uint64_t at_there, std::uint32_t bytes) const {
+    return here->vm().read(here->process(), at_here, bytes) == there->vm().read(there->process(), at_there, bytes);
+  }
+
+  void on_step(const sim::StepRecord& record) override {
+    steps.push_back(record);
+    if (on_each_step) on_each_step(record);
+  }
+  std::int64_t count(sim::Step step) const {
+    std::int64_t n = 0;
+    for (const sim::StepRecord& r : steps) n += r.step == step ? 1 : 0;
+    return n;
+  }
+  // When the transfer first came to this step; -1: never.
+  std::int64_t first(sim::Step step, std::uint64_t transfer) const {
+    for (const sim::StepRecord& r : steps) {
+      if (r.step == step && r.key.transfer == transfer) return r.at.count();
+    }
+    return -1;
+  }
+  std::int64_t total(std::string_view counter) const { return static_cast<std::int64_t>(cluster.total(counter)); }
+
+  platform::Cluster cluster;
+  std::unique_ptr<rdma::Endpoint> here;   // source of writes
+  std::unique_ptr<rdma::Endpoint> there;  // destination of writes
+  std::vector<sim::StepRecord> steps;
+  std::function<void(const sim::StepRecord&)> on_each_step;
+
+ private:
+  std::unique_ptr<rdma::Endpoint> open(const rdma::Strategy& strategy, const platform::Machine& machine, sim::NodeId id,
+                                       rdma::OnFault on_fault) {
+    platform::Node& node = cluster.node(id);
+    return std::make_unique<rdma::Endpoint>(
+        strategy, machine.library,
+        rdma::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
+                             platform::kEngineBase, channels_},
+        "process", 0u, on_fault);
+  }
+  static sim::Task<void> main(TwoProcesses& self, std::function<sim::Task<void>(TwoProcesses&)> program) {
+    co_await program(self);
+    self.finished_ = true;
+    sc_core::sc_stop();
+  }
+
+  unsigned channels_;
+  bool finished_ = false;
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::test

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Every experiment, platform and strategy that ships is read, and runs (one transfer a point, small sizes).
+source "$(dirname "$0")/common.sh"
+cd "$scratch"
+program="$FAULTLINE_BUILD/faultline"
+configs="$FAULTLINE_SOURCE/configs"
+count=0
+for file in "$configs"/experiments/*.toml; do
+  name="$(basename "$file" .toml)"
+  run 0 "$program" config "$name" --configs "$configs"
+  few=(--set workload.iterations=1 --set workload.warmup=0)
+  grep -q 'message' "$file" || few+=(--set 'workload.size=4 KiB')
+  run 0 "$program" run "$name" --configs "$configs" --quiet --jobs 2 --out "out/$name" "${few[@]}"
+  refuse error
+  [[ -s "out/$name/results.json" ]] || {
+    echo "$name left no results"
+    exit 1
+  }
+  count=$((count + 1))
+done
+((count >= 9)) || {
+  echo "only $count experiments"
+  exit 1
+}
+
+# Each strategy, by its name, with everything cold.
+strategies=()
+while IFS= read -r file; do
+  name="${file#"$configs/strategies/"}"
+  strategies+=("\"${name%.toml}\"")
+done < <(find "$configs/strategies" -name '*.toml' | sort)
+((${#strategies[@]} >= 9))
+{
+  echo 'question = "Does every strategy run?"'
+  echo 'platform = "exanest-qfdb"'
+  echo 'workload = "write"'
+  (IFS=, && echo "strategies = [${strategies[*]}]")
+  printf '[parameters]\nworkload.iterations = 2\nworkload.warmup = 0\nworkload.cold = "both"\n'
+  printf '[axes]\nworkload.size = ["64 B", "20000 B"]\nworkload.kind = ["write", "read"]\n'
+} >every.toml
+run 0 "$program" run every.toml --configs "$configs" --quiet --jobs 2 --format csv --out every
+for strategy in "${strategies[@]}"; do expect "${strategy//\"/}"; done

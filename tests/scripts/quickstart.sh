@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The README's first command, in a clone without a build folder: it builds, prints the main result and says
+# where the run folder is; the second call builds nothing.
+source "$(dirname "$0")/common.sh"
+git clone --quiet "$FAULTLINE_SOURCE" "$scratch/clone"
+cd "$scratch/clone"
+run 0 scripts/quickstart --no-install
+expect "latency_mean" "pin-per-transfer" "fault/touch-ahead" "run folder: runs/pinning-vs-faults-1"
+test -s runs/pinning-vs-faults-1/results.json
+run 0 scripts/quickstart --no-install
+refuse "Building CXX"
+expect "run folder: runs/pinning-vs-faults-2"
