@@ -65,11 +65,13 @@ Task<void> Transfers::run() {
 
 void Transfers::measurement_begins() {
   measured_from_ = cluster_.node(config_.initiator).context.now();
+  measuring_ = true;
   if (on_measurement_begins) on_measurement_begins();
 }
 
 void Transfers::measurement_ends() {
   measured_to_ = cluster_.node(config_.initiator).context.now();
+  measuring_ = false;
   if (on_measurement_ends) on_measurement_ends();
 }
 
@@ -256,8 +258,7 @@ Task<void> Transfers::run_clean(unsigned index) {
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->library().wait(thread, posted);
     breakdown_.finish(posted.transfer, false);
-    const bool in_measurement = measured_from_ != sim::Time{0} && measured_to_ == sim::Time{0};
-    if (status == rdma::Status::done && in_measurement) clean_bytes_ += config_.clean_size;
+    if (status == rdma::Status::done && measuring_) clean_bytes_ += config_.clean_size;
   }
 }
 

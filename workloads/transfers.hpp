@@ -93,6 +93,7 @@ class Transfers {
 
   std::uint64_t started_ = 0;
   bool finished_ = false;
+  bool measuring_ = false;
   std::vector<Sample> samples_;
   sim::Time setup_time_{0};
   sim::Time measured_from_{0};

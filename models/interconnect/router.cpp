@@ -36,7 +36,7 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
 
 void Router::add_port(unsigned port, const Topology& topology) {
   const bool local = port == kLocalPort;
-  const BitRate link_rate = topology.is_external(context_.node, port) ? config_.external_rate : config_.internal_rate;
+  const BitRate link_rate = topology.is_external(context_.node, port) ? config_.external_rate : config_.internal_data_rate();
   const auto counter = [&](const char* what, const char* unit, const char* description) {
     return &context_.statistics.counter(fmt::format("network.port{}.{}", port, what), unit, description);
   };
@@ -77,7 +77,8 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
   InputQueue& queue = queues_[queue_of(port, header)];
   queue.cells += train.cells();
-  if (queue.cells > config_.buffer_cells) throw std::logic_error("cell sent to a router without a free slot");
+  const unsigned slots = port == kLocalPort ? config_.injection_cells : config_.buffer_cells;
+  if (queue.cells > slots) throw std::logic_error("cell sent to a router without a free slot");
 
   const Time service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
   const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);

@@ -37,14 +37,19 @@
 
 namespace faultline::interconnect {
 
+// What of a line's bit rate carries data.
+enum class LineCoding { none, b64_66, b8_10 };
+
 struct RouterConfig {
   sim::BitRate internal_rate{16'000'000'000};
+  LineCoding internal_coding = LineCoding::none;
   sim::BitRate external_rate{10'000'000'000};
   sim::Time link_latency = sim::Time{120'000};
   sim::Time router_latency = sim::Time{145'000};
   sim::Time injection_latency = sim::Time{145'000};
   std::uint64_t overhead = 32;    // bytes of header and footer a cell
-  unsigned buffer_cells = 64;     // slots of each input queue, those of port 0 included
+  unsigned buffer_cells = 64;     // slots of each link's input queues
+  unsigned injection_cells = 64;  // slots of each of port 0's input queues
   unsigned virtual_channels = 2;  // of each link
   // The NI's datapath, in and out of port 0, and the slots of its receive queue, that out[0] sends to. Not
   // parameters of the network: whoever wires it derives them from the NI's configuration.
@@ -53,6 +58,8 @@ struct RouterConfig {
 
   // Declares every field but those two.
   void declare(sim::ParameterTable& table);
+  // Of the links between MPSoCs of a QFDB, without the coding's share.
+  sim::BitRate internal_data_rate() const;
   sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const {
     return rate.time_for(cell_bytes + overhead);
   }

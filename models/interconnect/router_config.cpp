@@ -11,6 +11,9 @@ void RouterConfig::declare(ParameterTable& table) {
   table.add_bit_rate(
       "internal_rate", internal_rate, rates,
       {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
+  table.add_choice("internal_coding", internal_coding,
+                   {{"none", LineCoding::none}, {"64b/66b", LineCoding::b64_66}, {"8b/10b", LineCoding::b8_10}},
+                   {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
   table.add_bit_rate(
       "external_rate", external_rate, rates,
       {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
@@ -29,9 +32,21 @@ void RouterConfig::declare(ParameterTable& table) {
       {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});
   table.add_count("buffer_cells", buffer_cells, {1, 4096},
                   {"slots of an input queue, for each link and virtual channel", "assumed", Standing::assumed});
+  table.add_count("injection_cells", injection_cells, {1, 4096},
+                  {"slots of the router's queue for cells of its own NI, behind the NI's buffer (dma.cell_buffer)",
+                   "assumed", Standing::assumed});
   table.add_count("virtual_channels", virtual_channels, {1, 2},
                   {"virtual channels of a link; 2 where a ring has 3 or more QFDBs",
                    "dateline routing on tori (Dally and Seitz 1987) needs 2", Standing::derived});
+}
+
+sim::BitRate RouterConfig::internal_data_rate() const {
+  switch (internal_coding) {
+    case LineCoding::none: return internal_rate;
+    case LineCoding::b64_66: return {internal_rate.bits_per_second * 64 / 66};
+    case LineCoding::b8_10: return {internal_rate.bits_per_second * 8 / 10};
+  }
+  return internal_rate;
 }
 
 }  // namespace faultline::interconnect

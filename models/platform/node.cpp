@@ -11,7 +11,7 @@ dma::DmaConfig with_neighbours(const Machine& machine) {
   config.clock = machine.axi.pl_clock;
   config.neighbours.outstanding_reads = machine.axi.outstanding_reads;
   config.neighbours.outstanding_writes = machine.axi.outstanding_writes;
-  config.neighbours.router_cells = machine.router.buffer_cells;
+  config.neighbours.router_cells = machine.router.injection_cells;
   return config;
 }
 

@@ -137,6 +137,7 @@ TEST_CASE("a node reaches itself through its own router") {
 TEST_CASE("a packet to a node that does not exist is lost and counted, and its slots come back") {
   RouterConfig config;
   config.buffer_cells = 4;
+  config.injection_cells = 4;
   NetworkRig rig("n", kQfdb, config, 16);
   rig.source(0).post(cells(9, 1us, 16));
   rig.source(0).post(cells(1, 2us, 1));

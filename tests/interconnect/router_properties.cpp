@@ -49,7 +49,7 @@ struct Chain {
   // The way 1 -> 0 -> 4 -> 5 of two QFDBs.
   Chain(const RouterConfig& c, const test::NetworkSink& s) : config(c), sink(&s) {
     const Time link = c.link_latency;
-    stages = {{c.local_rate, c.internal_rate, c.buffer_cells, c.injection_latency, link, Time{0}},
+    stages = {{c.local_rate, c.internal_rate, c.injection_cells, c.injection_latency, link, Time{0}},
               {c.internal_rate, c.external_rate, c.buffer_cells, c.router_latency, link, link},
               {c.external_rate, c.internal_rate, c.buffer_cells, c.router_latency, link, link},
               {c.internal_rate, c.local_rate, c.buffer_cells, c.router_latency, Time{0}, link}};
@@ -65,7 +65,7 @@ struct Chain {
         const std::size_t n = arrived.size();
         // A slot is taken when the source may send; before that the cell waits in the source.
         Time at = std::max(shipment.ready.at(i), n == 0 ? Time{0} : taken.back());
-        if (n >= config.buffer_cells) at = std::max(at, left[0][n - config.buffer_cells]);
+        if (n >= config.injection_cells) at = std::max(at, left[0][n - config.injection_cells]);
         taken.push_back(at);
         injected = std::max(at, injected) + config.cell_time(config.local_rate, shipment.cell_bytes);
         at = injected;
@@ -118,6 +118,7 @@ std::vector<Shipment> any_shipments(NodeId to, Time base) {
 TEST_CASE("a sink that frees its slots late holds the cells back all the way to the source") {
   RouterConfig config;
   config.buffer_cells = 4;
+  config.injection_cells = 4;
   config.local_buffer_cells = 2;
   NetworkRig rig("n", kTwoQfdbs, config, 16, 5us);
   const Shipment page{5, 0x1000, kCellBytes, TimeSequence::regular(1us, Time{0}, 16)};
@@ -136,6 +137,7 @@ TEST_CASE("a sink that frees its slots late holds the cells back all the way to 
 TEST_CASE("trains of any length and single cells meet the same instants on a chain of routers") {
   RouterConfig tight;
   tight.buffer_cells = 3;
+  tight.injection_cells = 3;
   tight.local_buffer_cells = 2;
   tight.injection_latency = 61ns;
   NetworkRig cell("cell", kTwoQfdbs, tight, 1, 600ns), train("train", kTwoQfdbs, tight, 16, 600ns);
@@ -165,6 +167,7 @@ namespace {
 void check_conservation(const ClusterShape& shape, bool many_to_one) {
   RouterConfig config;
   config.buffer_cells = 5;
+  config.injection_cells = 5;
   config.local_buffer_cells = 3;
   NetworkRig trains("train", shape, config, 16, 400ns), single("single", shape, config, 1, 400ns, true);
   const NodeId nodes = trains.topology.nodes();

@@ -20,7 +20,7 @@ workload.target = 6
 
 [axes]
 workload.kind = ["write", "read"]
-workload.cold = ["source", "destination", "both"]
+workload.cold = ["both"]
 workload.size = ["64 B", "50000 B"]
 TOML
 }

@@ -203,7 +203,7 @@ struct NetworkRig {
         : loop((name + "_loop").c_str()),
           context{id, loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
           router((name + "_router").c_str(), config, context, rig.topology),
-          source((name + "_source").c_str(), config.buffer_cells, context),
+          source((name + "_source").c_str(), config.injection_cells, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
       source.out.bind(router.in[interconnect::kLocalPort]);
       router.out[interconnect::kLocalPort].bind(sink.in);
