@@ -37,7 +37,8 @@ Text text_of(Step step) {
     case Step::retry_requested: return {"retry request", "fault thread writes the RAPF or local retry"};
     case Step::retry_received: return {"request transport", "mailboxes and, for RAPF, the network"};
     case Step::block_requeued: return {"R5 retry processing", "firmware puts the block back on its queue"};
-    case Step::block_acknowledged: return {"data and acknowledgement", "rest of the block, its writes, the acknowledgement"};
+    case Step::block_acknowledged:
+      return {"data and acknowledgement", "rest of the block, its writes, the acknowledgement"};
     case Step::notified: return {"notification", "completion word written to the user's memory"};
     case Step::completed: return {"poll", "polling load and library code up to the return"};
     case Step::timed_out: return {"timeout", "wait until the block's timeout"};
@@ -82,10 +83,10 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   for (const auto& [key, row] : rows_) {
     const Text text = text_of(key.step);
     const double mean_us = static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_);
-    timed.emplace_back(row.began / static_cast<std::int64_t>(row.samples),
-                       BreakdownRow{std::string(text.step) + (key.resend ? " (resend)" : ""),
-                                    key.end == End::source ? "source" : "destination", mean_us, row.samples,
-                                    text.description});
+    timed.emplace_back(
+        row.began / static_cast<std::int64_t>(row.samples),
+        BreakdownRow{std::string(text.step) + (key.resend ? " (resend)" : ""),
+                     key.end == End::source ? "source" : "destination", mean_us, row.samples, text.description});
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;

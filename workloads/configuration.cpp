@@ -19,15 +19,18 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   {"transfers before them, not measured", "", {}});
   table.add_count("window", window, {1u, 64u},
                   {"transfers under way at a time, each from and to buffers of its own", "", {}});
-  table.add_choice("cold", cold,
-                   {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
-                   {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
-  table.add_fraction("cold_share", cold_share, {0.0, 1.0}, {"share of the pages of a cold end that are absent", "", {}});
+  table.add_choice(
+      "cold", cold,
+      {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
+      {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
+  table.add_fraction("cold_share", cold_share, {0.0, 1.0},
+                     {"share of the pages of a cold end that are absent", "", {}});
   table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
   table.add_bytes("destination_offset", destination_offset, {0, 4095},
                   {"offset of the destination buffer in its first page", "", {}});
-  table.add_count("clean_window", clean_window, {0u, 16u},
-                  {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
+  table.add_count(
+      "clean_window", clean_window, {0u, 16u},
+      {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
   table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
   table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
@@ -74,11 +77,11 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
         "the clean transfers' buffers are not pinned, so a private pinned table does not map them");
   }
   const std::uint64_t buffers = w.window * w.size + w.clean_window * w.clean_size;
-  const std::uint64_t memory = std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
+  const std::uint64_t memory =
+      std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
   if (w.kind != Kind::message && buffers > memory) {
-    add({"workload.size", "ddr.size"},
-        fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
-                    sim::format_bytes(memory)));
+    add({"workload.size", "ddr.size"}, fmt::format("buffers of {} do not fit in a node's {} of user memory",
+                                                   sim::format_bytes(buffers), sim::format_bytes(memory)));
   }
   const std::uint64_t locked = w.window * ((w.size + 4095) / 4096 * 4096);
   const bool limited = configuration.strategy.pins() || configuration.strategy.prepare == rdma::Prepare::mlock;

@@ -31,7 +31,8 @@ struct CounterMetric {
   const char* description;
 };
 constexpr CounterMetric kCounterMetrics[] = {
-    {"driver.fault_records", "faults", "1", 1, "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
+    {"driver.fault_records", "faults", "1", 1,
+     "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
     {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
     {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},

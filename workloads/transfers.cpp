@@ -20,7 +20,13 @@ namespace {
 enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
 Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
-  return {node.context, node.cpu,  node.vm, node.smmu_driver, node.faults, node.ddr, platform::kEngineBase,
+  return {node.context,
+          node.cpu,
+          node.vm,
+          node.smmu_driver,
+          node.faults,
+          node.ddr,
+          platform::kEngineBase,
           configuration.machine.dma.channels};
 }
 
@@ -41,8 +47,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
                                                            : configuration.workload.initiator) {
   const bool initiator_is_source = !reads();
   initiator_ = std::make_unique<Endpoint>(
-      strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator", 0u,
-      initiator_is_source ? strategy_.on_source_fault : strategy_.on_destination_fault);
+      strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator",
+      0u, initiator_is_source ? strategy_.on_source_fault : strategy_.on_destination_fault);
   target_ = std::make_unique<Endpoint>(
       strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
       initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
@@ -87,11 +93,12 @@ Task<void> Transfers::run_messages() {
     sim::Signal received(clock.loop);
     Message got{};
     sim::Time end{0};
-    tasks_.start([](Endpoint& target, Message& out, sim::Time& when, const sim::Context& time, sim::Signal& done) -> Task<void> {
-      out = co_await target.library().receive(target.thread());
-      when = time.now();
-      done.notify_all();
-    }(*target_, got, end, clock, received));
+    tasks_.start(
+        [](Endpoint& target, Message& out, sim::Time& when, const sim::Context& time, sim::Signal& done) -> Task<void> {
+          out = co_await target.library().receive(target.thread());
+          when = time.now();
+          done.notify_all();
+        }(*target_, got, end, clock, received));
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
     while (end == sim::Time{0}) co_await received;
     if (got != message) ++data_errors_;
@@ -249,12 +256,13 @@ Task<void> Transfers::run_clean(unsigned index) {
   cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
   const std::uint64_t from = initiator_->map_buffer(config_.clean_size, 0);
   const std::uint64_t to = target_->map_buffer(config_.clean_size, 0);
-  check(initiator_->vm().make_present(initiator_->process(), from, config_.clean_size), "first use", initiator_->node());
+  check(initiator_->vm().make_present(initiator_->process(), from, config_.clean_size), "first use",
+        initiator_->node());
   check(target_->vm().make_present(target_->process(), to, config_.clean_size), "first use", target_->node());
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), to};
   while (!finished_) {
-    const rdma::Posted posted = co_await initiator_->library().post(thread, rdma::Operation::write, from, remote,
-                                                                    config_.clean_size);
+    const rdma::Posted posted =
+        co_await initiator_->library().post(thread, rdma::Operation::write, from, remote, config_.clean_size);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->library().wait(thread, posted);
     breakdown_.finish(posted.transfer, false);

@@ -76,7 +76,9 @@ class Transfers {
   bool reads() const { return config_.kind == Kind::read; }
   rdma::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
   rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
-  std::uint64_t source_address(const Lane& lane) const { return reads() ? lane.target_address : lane.initiator_address; }
+  std::uint64_t source_address(const Lane& lane) const {
+    return reads() ? lane.target_address : lane.initiator_address;
+  }
   std::uint64_t destination_address(const Lane& lane) const {
     return reads() ? lane.initiator_address : lane.target_address;
   }

@@ -24,9 +24,9 @@ AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& co
 
 void AxiWriter::submit(WriteRequest request) {
   // Received trains are announced ahead of their arrival, so a control write made later may be ready earlier.
-  const auto after = std::upper_bound(
-      queue_.begin(), queue_.end(), request,
-      [](const WriteRequest& a, const WriteRequest& b) { return a.ready.front() < b.ready.front(); });
+  const auto after =
+      std::upper_bound(queue_.begin(), queue_.end(), request,
+                       [](const WriteRequest& a, const WriteRequest& b) { return a.ready.front() < b.ready.front(); });
   queue_.insert(after, std::move(request));
   wakeup_.at(queue_.front().ready.front());
 }

@@ -65,8 +65,8 @@ class AxiWriter {
   Forward& port_;
   const sim::Context& context_;
   sim::CreditPool credits_;
-  std::deque<WriteRequest> queue_;       // by first ready instant
-  std::optional<WriteRequest> staged_;   // ready: the instants at which its cells go out
+  std::deque<WriteRequest> queue_;      // by first ready instant
+  std::optional<WriteRequest> staged_;  // ready: the instants at which its cells go out
   Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
 };
 

@@ -19,8 +19,8 @@ struct CellRun {
 
 // The run from `offset` on: at most `most_cells` cells of at most 256 B that stay within one page at both ends. Where
 // the cells' boundaries fall does not depend on most_cells.
-inline CellRun next_run(std::uint64_t source, std::uint64_t destination, std::uint32_t offset, std::uint32_t block_bytes,
-                        std::uint32_t most_cells) {
+inline CellRun next_run(std::uint64_t source, std::uint64_t destination, std::uint32_t offset,
+                        std::uint32_t block_bytes, std::uint32_t most_cells) {
   const auto page_left = [offset](std::uint64_t base) {
     return static_cast<std::uint32_t>(sim::kPageBytes - (base + offset) % sim::kPageBytes);
   };

@@ -25,21 +25,24 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_count("message_pipeline", c.message_pipeline, {0, 1000},
                   {"cycles of the packetizer, and of the mailbox",
                    "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::assumed});
-  table.add_count("fault_fifo", c.fault_fifo, {1, 512}, {"fault records held for the driver", "assumed", Standing::assumed});
+  table.add_count("fault_fifo", c.fault_fifo, {1, 512},
+                  {"fault records held for the driver", "assumed", Standing::assumed});
   table.add_count("completed_transfers", c.completed_transfers, {16, 65536},
                   {"transfers whose finished blocks the receive unit remembers", "assumed", Standing::assumed});
-  table.add_count("block_contexts", c.block_contexts, {1, 2},
-                  {"blocks in the send unit; 1: a block's reads wait until the previous block's last cell has gone out; "
-                   "2: they go ahead while those cells still go out",
-                   "assumed: one context register set in the send unit", Standing::assumed});
+  table.add_count(
+      "block_contexts", c.block_contexts, {1, 2},
+      {"blocks in the send unit; 1: a block's reads wait until the previous block's last cell has gone out; "
+       "2: they go ahead while those cells still go out",
+       "assumed: one context register set in the send unit", Standing::assumed});
 }
 
 void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_bytes("block_bytes", c.block_bytes, {4096, 65536},
                   {"unit of acknowledgement and retransmission; blocks that are no multiple of 256 B cost short cells",
                    "ExaNeSt as remembered: 16 KiB", Standing::assumed});
-  table.add_count("outstanding_blocks", c.outstanding_blocks, {1, 16},
-                  {"unacknowledged blocks of one transfer", "assumed; must cover the bandwidth-delay product", Standing::assumed});
+  table.add_count(
+      "outstanding_blocks", c.outstanding_blocks, {1, 16},
+      {"unacknowledged blocks of one transfer", "assumed; must cover the bandwidth-delay product", Standing::assumed});
   table.add_count("firmware_mailbox", c.firmware_mailbox, {1, 4096},
                   {"messages that wait for the R5", "assumed", Standing::assumed});
   table.add_count("remote_reads", c.remote_reads, {1, 256},
@@ -54,10 +57,11 @@ void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {
                  {"R5 time to process any other message", "assumed", Standing::assumed});
   table.add_time("block_timeout", c.block_timeout, {1us, 1s},
                  {"from a block's hand-over to the send unit to its retransmission", "assumed", Standing::assumed});
-  table.add_count("retry_limit", c.retry_limit, {0, 1'000'000},
-                  {"consecutive timeouts of a block that end its transfer with an error; 0: never", "assumed",
-                   Standing::assumed});
-  table.add_flag("rapf_enabled", c.rapf_enabled, {"the firmware obeys retransmission requests of other nodes", "", Standing::setting});
+  table.add_count(
+      "retry_limit", c.retry_limit, {0, 1'000'000},
+      {"consecutive timeouts of a block that end its transfer with an error; 0: never", "assumed", Standing::assumed});
+  table.add_flag("rapf_enabled", c.rapf_enabled,
+                 {"the firmware obeys retransmission requests of other nodes", "", Standing::setting});
   table.add_fraction("rapf_loss", c.rapf_loss, {0.0, 1.0},
                      {"share of retransmission requests of other nodes that are lost", "", Standing::setting});
 }

@@ -25,19 +25,23 @@ struct Counters {
         duplicate_blocks(s.counter("dma.duplicate_blocks", "count", "complete blocks received again")),
         faulted_cells(s.counter("dma.faulted_cells", "count", "cells dropped because their block had a write error")),
         dropped_bytes(s.counter("dma.dropped_bytes", "B", "received bytes dropped for any of these reasons")),
-        evicted_records(s.counter("dma.evicted_records", "count", "unfinished transfers the receive unit had to forget")),
+        evicted_records(
+            s.counter("dma.evicted_records", "count", "unfinished transfers the receive unit had to forget")),
         acknowledgements_sent(s.counter("dma.acknowledgements_sent", "count", "acknowledgements sent")),
         acknowledgements(s.counter("dma.acknowledgements", "count", "blocks acknowledged")),
-        late_acknowledgements(s.counter("dma.late_acknowledgements", "count", "acknowledgements of nothing unacknowledged")),
+        late_acknowledgements(
+            s.counter("dma.late_acknowledgements", "count", "acknowledgements of nothing unacknowledged")),
         notifications(s.counter("dma.notifications", "count", "notification words written")),
         control_write_faults(
             s.counter("dma.control_write_faults", "count", "notifications or mailbox slots whose write failed")),
         control_writes_lost(s.counter("dma.control_writes_lost", "count", "of these, given up after the retry limit")),
         messages_sent(s.counter("dma.messages_sent", "count", "messages sent by packetizer or firmware")),
         messages_received(s.counter("dma.messages_received", "count", "messages put into a mailbox ring")),
-        messages_dropped(s.counter("dma.messages_dropped", "count", "user messages without a free slot, a ring or a legal length")),
+        messages_dropped(
+            s.counter("dma.messages_dropped", "count", "user messages without a free slot, a ring or a legal length")),
         firmware_messages(s.counter("dma.firmware_messages", "count", "messages taken by the R5's mailbox")),
-        firmware_overflows(s.counter("dma.firmware_overflows", "count", "messages dropped because the R5's mailbox was full")),
+        firmware_overflows(
+            s.counter("dma.firmware_overflows", "count", "messages dropped because the R5's mailbox was full")),
         refused_reads(s.counter("dma.refused_reads", "count", "read requests dropped: too many served or malformed")),
         rapf_received(s.counter("dma.rapf_received", "count", "retransmission requests that reached the R5's mailbox")),
         rapf_stale(s.counter("dma.rapf_stale", "count", "retransmission requests of old attempts or finished blocks")),

@@ -82,8 +82,13 @@ void BlockScheduler::request_read(Transfer& transfer) {
   message.destination = d.peer;
   message.to_firmware = true;
   message.count = 6;
-  message.words = {reg::kReadRequest, transfer.id, d.source, d.destination, d.length,
-                   std::uint64_t{context_.node} | std::uint64_t{transfer.pdid} << 32 | std::uint64_t{d.peer_pdid} << 48};
+  message.words = {
+      reg::kReadRequest,
+      transfer.id,
+      d.source,
+      d.destination,
+      d.length,
+      std::uint64_t{context_.node} | std::uint64_t{transfer.pdid} << 32 | std::uint64_t{d.peer_pdid} << 48};
   hw_.mailbox.send(message);
   hw_.timer.start(*this, kReadDeadline, {transfer.id, 0, ++transfer.requests});
 }

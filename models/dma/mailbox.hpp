@@ -20,7 +20,7 @@ struct Message {
   sim::NodeId destination = 0;
   std::uint32_t pdid = 0;  // at the destination; unused when for the firmware
   bool to_firmware = false;
-  unsigned count = 0;      // words: 1 to 8
+  unsigned count = 0;  // words: 1 to 8
   std::array<std::uint64_t, 8> words{};
 };
 

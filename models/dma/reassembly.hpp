@@ -44,7 +44,8 @@ class Reassembly {
     Time at{0};
   };
   // Write responses of cells of this attempt, the last one at `at`. Old attempts' do not count.
-  Progress written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes, Time at);
+  Progress written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes,
+                   Time at);
   Progress failed(sim::NodeId source, const sim::BlockKey& key, Time at);
   void complete(sim::NodeId source, const sim::BlockKey& key);
 

@@ -40,8 +40,8 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   const auto& header = sim::extension<interconnect::PacketHeader>(payload);
   const std::uint64_t tag = take_slot(arrived_, idle_arrived_);
   Arrived& a = arrived_[tag];
-  a = {&payload, header.source, header.key, header.pdid, header.block_offset, header.block_bytes, train.cell_bytes,
-       train.cells(), train.cells(), Reassembly::Verdict::write};
+  a = {&payload,           header.source,    header.key,    header.pdid,   header.block_offset,
+       header.block_bytes, train.cell_bytes, train.cells(), train.cells(), Reassembly::Verdict::write};
   if (header.block_offset == 0) {
     context_.trace.report(train.times.front(), context_.node, sim::Step::cell_arrived, header.key);
   }
@@ -95,8 +95,7 @@ void ReceiveUnit::written(std::uint64_t tag, std::uint64_t address, const sim::T
   const Arrived a = arrived_[tag];
   finish_cells(tag, train.cells());
   if (ok) {
-    const auto progress =
-        reassembly_.written(a.source, a.key, train.bytes(), a.block_bytes, train.responses.back());
+    const auto progress = reassembly_.written(a.source, a.key, train.bytes(), a.block_bytes, train.responses.back());
     if (progress.completes) at(progress.at, Due{a.source, a.key, a.pdid, 0, false});
     return;
   }

@@ -39,8 +39,8 @@ class ReceiveUnit : public WriteClient {
     std::uint32_t block_offset = 0;
     std::uint32_t block_bytes = 0;
     std::uint32_t cell_bytes = 0;
-    std::uint32_t in_buffer = 0;  // cells
-    std::uint32_t unfinished = 0; // cells neither dropped nor answered
+    std::uint32_t in_buffer = 0;   // cells
+    std::uint32_t unfinished = 0;  // cells neither dropped nor answered
     Reassembly::Verdict verdict = Reassembly::Verdict::write;
   };
   // What happens at an instant that was announced before it came.

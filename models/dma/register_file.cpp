@@ -92,8 +92,7 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
     faults_.pop();
     return true;
   }
-  const bool of_channel =
-      offset == reg::kChannelPdid || offset == reg::kChannelMailbox || offset == reg::kChannelSlots;
+  const bool of_channel = offset == reg::kChannelPdid || offset == reg::kChannelMailbox || offset == reg::kChannelSlots;
   if (!of_channel || selected_ >= channels_.size()) return false;
   Channel& channel = channels_[selected_];
   switch (offset) {
@@ -110,7 +109,8 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
 
 // A slot is written as one cell, so it must not cross a page.
 void RegisterFile::set_ring(const Channel& channel) {
-  if (channel.pdid) mailbox_.set_ring(*channel.pdid, channel.mailbox % reg::kSlotBytes == 0 ? channel.mailbox : 0, channel.slots);
+  if (channel.pdid)
+    mailbox_.set_ring(*channel.pdid, channel.mailbox % reg::kSlotBytes == 0 ? channel.mailbox : 0, channel.slots);
 }
 
 std::optional<std::uint64_t> RegisterFile::read(std::uint64_t address) const {

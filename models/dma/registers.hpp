@@ -22,11 +22,12 @@ inline constexpr std::uint64_t kStatus = 0x38;       // R  id of the transfer la
 inline constexpr std::uint64_t kMessageWord0 = 0x40;  // W  eight words up to 0x78
 inline constexpr std::uint64_t kMessageSend = 0x80;   // W  destination node [31:0], PDID [47:32], kMessageTo* [63:56],
                                                       //    number of words (1 to 8) [55:48]
-inline constexpr std::uint64_t kMailboxHead = 0x88;   // W  messages that the owner has consumed since the ring was set up
-                                                      //    (a running total; frees ring slots)
+inline constexpr std::uint64_t kMailboxHead =
+    0x88;  // W  messages that the owner has consumed since the ring was set up
+           //    (a running total; frees ring slots)
 
-inline constexpr std::uint64_t kCommandWrite = 1;  // RDMA write: local kSource to remote kDestination
-inline constexpr std::uint64_t kCommandRead = 2;   // RDMA read: remote kSource to local kDestination
+inline constexpr std::uint64_t kCommandWrite = 1;       // RDMA write: local kSource to remote kDestination
+inline constexpr std::uint64_t kCommandRead = 2;        // RDMA read: remote kSource to local kDestination
 inline constexpr std::uint64_t kMessageToUser = 0;      // to the mailbox ring of process PDID
 inline constexpr std::uint64_t kMessageToFirmware = 1;  // to the R5 mailbox of the node
 
@@ -47,11 +48,13 @@ inline constexpr std::uint64_t kChannelSlots = 0x18;    // W  ring slots of 64 b
 // Fault FIFO: kFaultCount first; reading kFaultWord0..3 shows the oldest record, writing kFaultPop drops it.
 inline constexpr std::uint64_t kFaultCount = 0x40;  // R  records waiting
 inline constexpr std::uint64_t kFaultWord0 = 0x48;  // R  page-aligned virtual address | kFaultSource? | kFaultWrite?
-inline constexpr std::uint64_t kFaultWord1 = 0x50;  // R  local PDID [15:0], peer node (where the block's data come from) [63:32]
+inline constexpr std::uint64_t kFaultWord1 =
+    0x50;  // R  local PDID [15:0], peer node (where the block's data come from) [63:32]
 inline constexpr std::uint64_t kFaultWord2 = 0x58;  // R  transfer id
 inline constexpr std::uint64_t kFaultWord3 = 0x60;  // R  block [31:0], attempt [63:32]
 inline constexpr std::uint64_t kFaultPop = 0x68;    // W  any value
-inline constexpr std::uint64_t kFaultAtSource = 1;  // bit 0 of word 0: the send unit's read, else the receive unit's write
+inline constexpr std::uint64_t kFaultAtSource =
+    1;  // bit 0 of word 0: the send unit's read, else the receive unit's write
 
 inline constexpr std::uint64_t kReadRunning = 0;  // answer to a repeated kReadRequest of a read still under way
 

@@ -55,11 +55,11 @@ class SendUnit : public SendListener {
     std::uint64_t id = 0;
     BlockCommand command;
     Time start{0};
-    Time stop = sim::kNever;   // no read is issued from then on, no data that came back then is sent
-    Time done{0};              // when the last of what is known so far was back and out
-    std::uint32_t issued = 0;  // bytes
-    std::uint32_t pending = 0; // cells being read
-    std::uint32_t unsent = 0;  // cells at the injector
+    Time stop = sim::kNever;    // no read is issued from then on, no data that came back then is sent
+    Time done{0};               // when the last of what is known so far was back and out
+    std::uint32_t issued = 0;   // bytes
+    std::uint32_t pending = 0;  // cells being read
+    std::uint32_t unsent = 0;   // cells at the injector
     bool fault_reported = false;
   };
   struct Staged {
@@ -87,9 +87,9 @@ class SendUnit : public SendListener {
   sim::CreditPool buffer_;
   sim::CreditPool contexts_;
   std::deque<BlockCommand> commands_;
-  std::deque<Block> blocks_;       // the last one issues; at most one for each context
-  std::optional<Staged> staged_;   // of the last block
-  Time last_read_{0};              // when the last read that was handed over is issued
+  std::deque<Block> blocks_;      // the last one issues; at most one for each context
+  std::optional<Staged> staged_;  // of the last block
+  Time last_read_{0};             // when the last read that was handed over is issued
   std::uint64_t next_id_ = 0;
   struct Fault {
     BlockCommand command;

@@ -23,7 +23,8 @@ class TimerClient {
 
 class Timer {
  public:
-  Timer(Time timeout, const sim::Context& context) : timeout_(timeout), context_(context), port_(context.loop.new_port()) {}
+  Timer(Time timeout, const sim::Context& context)
+      : timeout_(timeout), context_(context), port_(context.loop.new_port()) {}
 
   // One timeout from now. `what` and `key` are the client's.
   void start(TimerClient& client, std::uint64_t what, const sim::BlockKey& key) {
@@ -41,7 +42,8 @@ class Timer {
 
   void arm() {
     if (armed_) return;
-    while (!deadlines_.empty() && !deadlines_.front().client->deadline_matters(deadlines_.front().what, deadlines_.front().key)) {
+    while (!deadlines_.empty() &&
+           !deadlines_.front().client->deadline_matters(deadlines_.front().what, deadlines_.front().key)) {
       deadlines_.pop_front();
     }
     if (deadlines_.empty()) return;
@@ -52,7 +54,8 @@ class Timer {
     while (!deadlines_.empty() && deadlines_.front().at <= context_.now()) {
       const Deadline passed = deadlines_.front();
       deadlines_.pop_front();
-      if (passed.client->deadline_matters(passed.what, passed.key)) passed.client->deadline_passed(passed.what, passed.key);
+      if (passed.client->deadline_matters(passed.what, passed.key))
+        passed.client->deadline_passed(passed.what, passed.key);
     }
     armed_ = false;
     arm();

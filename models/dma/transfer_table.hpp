@@ -40,6 +40,7 @@ struct Block {
 };
 
 // Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned transfer
+
 // touches one page more than that of an aligned one.
 struct Transfer {
   std::uint64_t id = 0;
@@ -48,14 +49,14 @@ struct Transfer {
   std::uint32_t pdid = 0;  // of the process on this node
   Descriptor descriptor;   // source and destination of the data
   bool started = false;
-  bool ended = false;      // acknowledged or failed; lives until the notification is written
+  bool ended = false;  // acknowledged or failed; lives until the notification is written
   std::vector<Block> blocks;
   std::uint32_t next_untouched = 0;
   std::deque<std::uint32_t> again;  // blocks to send again
   std::uint32_t outstanding = 0;    // blocks scheduled and not acknowledged
   std::uint32_t acknowledged = 0;
-  std::uint32_t requests = 0;       // read: requests sent
-  std::uint32_t silent = 0;         // read: requests since the server was last heard of
+  std::uint32_t requests = 0;  // read: requests sent
+  std::uint32_t silent = 0;    // read: requests since the server was last heard of
 
   std::uint32_t block_bytes(std::uint32_t block, std::uint64_t whole) const {
     return static_cast<std::uint32_t>(std::min(whole, descriptor.length - block * whole));

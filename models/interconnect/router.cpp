@@ -36,7 +36,8 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
 
 void Router::add_port(unsigned port, const Topology& topology) {
   const bool local = port == kLocalPort;
-  const BitRate link_rate = topology.is_external(context_.node, port) ? config_.external_rate : config_.internal_data_rate();
+  const BitRate link_rate =
+      topology.is_external(context_.node, port) ? config_.external_rate : config_.internal_data_rate();
   const auto counter = [&](const char* what, const char* unit, const char* description) {
     return &context_.statistics.counter(fmt::format("network.port{}.{}", port, what), unit, description);
   };

@@ -32,7 +32,8 @@ FaultService::FaultService(const KernelConfig& config, const sim::Context& conte
       engine_(engine_base),
       tasklet_(cpu, [this] { return drain(); }),
       records_(context.statistics.counter("driver.fault_records", "count", "fault records handed to processes")),
-      messages_(context.statistics.counter("driver.netlink_messages", "count", "netlink messages sent to fault threads")) {
+      messages_(
+          context.statistics.counter("driver.netlink_messages", "count", "netlink messages sent to fault threads")) {
   interrupts.connect(line, [this] { return handle(); });
 }
 

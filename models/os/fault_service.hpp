@@ -16,11 +16,11 @@ namespace faultline::os {
 
 // What a process is told about one fault.
 struct FaultRecord {
-  std::uint64_t page = 0;   // page-aligned virtual address
-  bool write = false;       // the device wanted to write it: the fault is at a transfer's destination
-  bool stalled = false;     // the access waits in the SMMU for RESUME of `bank`; key and peer are unknown
+  std::uint64_t page = 0;  // page-aligned virtual address
+  bool write = false;      // the device wanted to write it: the fault is at a transfer's destination
+  bool stalled = false;    // the access waits in the SMMU for RESUME of `bank`; key and peer are unknown
   unsigned bank = 0;
-  sim::NodeId peer = 0;     // node whose firmware sends the block again
+  sim::NodeId peer = 0;  // node whose firmware sends the block again
   sim::BlockKey key;
 };
 

@@ -9,13 +9,14 @@ void KernelConfig::declare(sim::ParameterTable& table) {
   table.add_time("handler_body", handler_body, {0ns, 10us},
                  {"context-fault handler besides its register accesses (with them 1.5 us)", "assumed: 1-3 us with them",
                   Standing::assumed});
-  table.add_time("netlink_send", netlink_send, {0ns, 20us},
-                 {"tasklet: building and queueing one netlink message",
-                  "assumed: with wake-up and receive 12 us; half an AF_UNIX round trip on A53 boards is 13.5 us (TI, lmbench)",
-                  Standing::assumed});
-  table.add_time("netlink_receive", netlink_receive, {0ns, 20us},
-                 {"fault thread: return from recvmsg() after the wake-up", "assumed: see kernel.netlink_send",
-                  Standing::assumed});
+  table.add_time(
+      "netlink_send", netlink_send, {0ns, 20us},
+      {"tasklet: building and queueing one netlink message",
+       "assumed: with wake-up and receive 12 us; half an AF_UNIX round trip on A53 boards is 13.5 us (TI, lmbench)",
+       Standing::assumed});
+  table.add_time(
+      "netlink_receive", netlink_receive, {0ns, 20us},
+      {"fault thread: return from recvmsg() after the wake-up", "assumed: see kernel.netlink_send", Standing::assumed});
   table.add_time("resume_call", resume_call, {0ns, 10us},
                  {"system call that asks the driver to resume a stalled transaction, besides its register writes",
                   "null system call on A53: 0.45-0.5 us (TI, lmbench)", Standing::derived});

@@ -51,9 +51,9 @@ void declare_pins(OsConfig& c, ParameterTable& table) {
                   "Linux gup_test on a server (2.7 us), scaled to a Cortex-A53", Standing::derived});
   table.add_time("mlock_fixed", c.mlock_fixed, {1us, 5us},
                  {"fixed part of mlock and munlock, system call included", "assumed", Standing::assumed});
-  table.add_time("mlock_per_page", c.mlock_per_page, {150ns, 800ns},
-                 {"mlock: each page (4 KiB or 2 MiB) on top of its fault, if it had one", "assumed",
-                  Standing::assumed});
+  table.add_time(
+      "mlock_per_page", c.mlock_per_page, {150ns, 800ns},
+      {"mlock: each page (4 KiB or 2 MiB) on top of its fault, if it had one", "assumed", Standing::assumed});
   table.add_time("munlock_per_page", c.munlock_per_page, {100ns, 600ns},
                  {"munlock: each present page (4 KiB or 2 MiB)", "assumed", Standing::assumed});
   table.add_time("private_map_per_page", c.private_map_per_page, {20ns, 500ns},
@@ -88,9 +88,9 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
                    "Linux since 5.16; 64 KiB before", Standing::published});
   table.add_bytes("kernel_reserved", c.kernel_reserved, {0, kLargestMemory},
                   {"physical memory at the low end that the kernel keeps for itself", "assumed", Standing::assumed});
-  table.add_bytes("user_memory", c.user_memory, {0, kUnlimited},
-                  {"physical memory for processes and page tables, where that is less than the rest", "",
-                   Standing::setting});
+  table.add_bytes(
+      "user_memory", c.user_memory, {0, kUnlimited},
+      {"physical memory for processes and page tables, where that is less than the rest", "", Standing::setting});
 }
 
 }  // namespace

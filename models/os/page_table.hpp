@@ -26,7 +26,7 @@ constexpr std::uint64_t bytes_of(PageSize size) { return size == PageSize::small
 namespace descriptor {
 inline constexpr std::uint64_t kValid = 1;
 inline constexpr std::uint64_t kTableOrPage = 2;  // bit 1: table (levels 0 to 2) or page (level 3); clear: block
-inline constexpr std::uint64_t kAttributeIndexNormal = 0;     // bits 4:2, MAIR entry 0: normal write-back memory
+inline constexpr std::uint64_t kAttributeIndexNormal = 0;          // bits 4:2, MAIR entry 0: normal write-back memory
 inline constexpr std::uint64_t kUser = std::uint64_t{1} << 6;      // AP[1]
 inline constexpr std::uint64_t kReadOnly = std::uint64_t{1} << 7;  // AP[2]
 inline constexpr std::uint64_t kInnerShareable = std::uint64_t{3} << 8;

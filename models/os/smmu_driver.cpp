@@ -28,8 +28,8 @@ SmmuDriver::SmmuDriver(const KernelConfig& config, const sim::Context& context, 
       va_bits_(va_bits),
       dvm_(dvm),
       interrupts_(context.statistics.counter("driver.fault_interrupts", "count", "context-fault interrupts handled")),
-      lost_records_(context.statistics.counter("driver.lost_records", "count",
-                                               "times the driver found FSR.MULTI: faults whose address the bank lost")) {}
+      lost_records_(context.statistics.counter(
+          "driver.lost_records", "count", "times the driver found FSR.MULTI: faults whose address the bank lost")) {}
 
 void SmmuDriver::set_up_register(std::uint64_t offset, std::uint64_t value, unsigned bytes) {
   cpu_.mmio_set_up(base_ + offset, value, bytes);

@@ -138,8 +138,7 @@ sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddr
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;
   co_await process.lock_.lock_exclusive(cpu_, exec);
-  const Error error =
-      process.space_.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
+  const Error error = process.space_.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
   if (error == Error::none) {
     const sim::Time cost = config_.munlock_per_page * std::int64_t{locked_leaves(process, range.value)};
     set_locked(process, range.value, false);

@@ -9,8 +9,7 @@ Cluster::Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint
     : sc_module(name), topology_(machine.shape) {
   for (sim::NodeId id = 0; id < topology_.nodes(); ++id) {
     const std::string node_name = fmt::format("node{}", id);
-    nodes_.push_back(
-        std::make_unique<Node>(node_name.c_str(), machine, topology_, id, payloads_, trace_, seed));
+    nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, topology_, id, payloads_, trace_, seed));
   }
   for (const interconnect::Link& link : topology_.links()) {
     interconnect::connect(node(link.a).router, link.a_port, node(link.b).router, link.b_port);

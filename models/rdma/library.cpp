@@ -17,14 +17,14 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
   using sim::Standing;
   const auto group = table.group("library");
   table.add_time("post", post, {100ns, 5us},
-                 {"user code of a post around its seven register writes and one read (with them 1.5 us)", "assumed: A53 at 1.2 GHz, 0.5-2 us",
-                  Standing::assumed});
+                 {"user code of a post around its seven register writes and one read (with them 1.5 us)",
+                  "assumed: A53 at 1.2 GHz, 0.5-2 us", Standing::assumed});
   table.add_time("completion", completion, {0ns, 2us},
                  {"user code from the poll's hit to the return (with the polling load 0.5 us)", "assumed: 0.1-1 us",
                   Standing::assumed});
   table.add_time("message_send", message_send, {10ns, 1us},
-                 {"user code to send a small message", "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)",
-                  Standing::assumed});
+                 {"user code to send a small message",
+                  "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::assumed});
   table.add_time("message_receive", message_receive, {10ns, 1us},
                  {"user code to take a small message from the mailbox",
                   "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::assumed});
@@ -131,8 +131,7 @@ sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId no
   co_await cpu_.run(thread, Work::user, config_.post_retry);
   co_await message_lock_.acquire();
   for (unsigned i = 0; i < count; ++i) co_await write_register(thread, reg::kMessageWord0 + 8 * i, words[i]);
-  co_await write_register(thread, reg::kMessageSend,
-                          node | std::uint64_t{count} << 48 | reg::kMessageToFirmware << 56);
+  co_await write_register(thread, reg::kMessageSend, node | std::uint64_t{count} << 48 | reg::kMessageToFirmware << 56);
   message_lock_.release();
 }
 

@@ -19,12 +19,12 @@ namespace faultline::rdma {
 using namespace std::chrono_literals;
 
 struct LibraryConfig {
-  sim::Time post = 930ns;         // user code around the descriptor's register accesses
-  sim::Time completion = 350ns;   // user code between the poll's hit and the return
+  sim::Time post = 930ns;        // user code around the descriptor's register accesses
+  sim::Time completion = 350ns;  // user code between the poll's hit and the return
   sim::Time message_send = 160ns;
   sim::Time message_receive = 150ns;
-  sim::Time parse_fault = 1us;    // fault thread: each netlink message
-  sim::Time post_retry = 580ns;   // fault thread: around the MMIO writes of one RAPF or local retry
+  sim::Time parse_fault = 1us;   // fault thread: each netlink message
+  sim::Time post_retry = 580ns;  // fault thread: around the MMIO writes of one RAPF or local retry
 
   void declare(sim::ParameterTable& table);
 };

@@ -22,8 +22,9 @@ void Strategy::declare(sim::ParameterTable& table) {
                    {"SCTLR.CFCFG of the source's context bank: error and local retry, or stall until resumed", "", {}});
   table.add_choice("on_destination_fault", on_destination_fault, on_fault,
                    {"SCTLR.CFCFG of the destination's context bank: error and RAPF, or stall until resumed", "", {}});
-  table.add_choice("resolve", resolve, {{"touch-a-page", Resolve::touch_a_page}, {"touch-ahead", Resolve::touch_ahead}},
-                   {"how the library's fault thread makes pages present: one access, or get_user_pages over several", "", {}});
+  table.add_choice(
+      "resolve", resolve, {{"touch-a-page", Resolve::touch_a_page}, {"touch-ahead", Resolve::touch_ahead}},
+      {"how the library's fault thread makes pages present: one access, or get_user_pages over several", "", {}});
   table.add_count("touch_ahead_pages", touch_ahead_pages, {1u, 512u},
                   {"pages that one get_user_pages call of touch-ahead covers, from the faulting one on",
                    "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
@@ -32,8 +33,9 @@ void Strategy::declare(sim::ParameterTable& table) {
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
   if (s.translate == Translate::pinned && !s.pins()) {
-    found.push_back({{"strategy.translate", "strategy.prepare"},
-                     "a private pinned table holds pinned pages only: strategy.prepare must be pin-once or pin-per-transfer"});
+    found.push_back(
+        {{"strategy.translate", "strategy.prepare"},
+         "a private pinned table holds pinned pages only: strategy.prepare must be pin-once or pin-per-transfer"});
   }
   return found;
 }

@@ -23,8 +23,8 @@ enum class Prepare {
 
 // Which table the SMMU walks for the process.
 enum class Translate {
-  shared,   // the process's own page table
-  pinned,   // a private table that holds pinned pages only
+  shared,  // the process's own page table
+  pinned,  // a private table that holds pinned pages only
 };
 
 // What the SMMU does with an access that faults (SCTLR.CFCFG).

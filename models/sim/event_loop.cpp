@@ -24,8 +24,9 @@ void EventLoop::at(Time when, Port port, Callback callback, void* object, std::u
 }
 
 void EventLoop::resume_at(Time when, std::coroutine_handle<> handle) {
-  at(when, kSoftwarePort, [](void* frame, std::uint64_t) { std::coroutine_handle<>::from_address(frame).resume(); },
-     handle.address());
+  at(
+      when, kSoftwarePort, [](void* frame, std::uint64_t) { std::coroutine_handle<>::from_address(frame).resume(); },
+      handle.address());
 }
 
 void EventLoop::wake_for(Time when) {

@@ -32,15 +32,16 @@ class EventLoop : public sc_core::sc_module {
   // Calls (object.*Method)() or (object.*Method)(argument) at `when`.
   template <auto Method, typename T>
   void at(Time when, Port port, T& object, std::uint64_t argument = 0) {
-    at(when, port,
-       [](void* self, [[maybe_unused]] std::uint64_t arg) {
-         if constexpr (requires(T& t) { (t.*Method)(arg); }) {
-           (static_cast<T*>(self)->*Method)(arg);
-         } else {
-           (static_cast<T*>(self)->*Method)();
-         }
-       },
-       &object, argument);
+    at(
+        when, port,
+        [](void* self, [[maybe_unused]] std::uint64_t arg) {
+          if constexpr (requires(T & t) { (t.*Method)(arg); }) {
+            (static_cast<T*>(self)->*Method)(arg);
+          } else {
+            (static_cast<T*>(self)->*Method)();
+          }
+        },
+        &object, argument);
   }
 
   // Resumes a coroutine at `when`, after the hardware's events of that instant.

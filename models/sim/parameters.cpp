@@ -19,7 +19,9 @@ std::string show(const ParameterValue& value) {
   return fmt::format("{}", std::get<double>(value));
 }
 
-[[noreturn]] void refuse(const std::string& what, const std::string& allowed) { throw BadParameterValue(what, allowed); }
+[[noreturn]] void refuse(const std::string& what, const std::string& allowed) {
+  throw BadParameterValue(what, allowed);
+}
 
 // --set gives every value as text; files give numbers as numbers.
 std::uint64_t to_count(const ParameterValue& value, const std::string& allowed) {
@@ -138,32 +140,36 @@ void ParameterTable::add(std::string_view name, ParameterKind kind, std::string 
   std::string full = prefix_ + std::string(name);
   if (find(full) != nullptr) throw std::logic_error("parameter declared twice: " + full);
   std::string initial = get();
-  parameters_.push_back({std::move(full), kind, std::move(allowed), std::move(initial), std::move(doc), std::move(get),
-                         std::move(set)});
+  parameters_.push_back(
+      {std::move(full), kind, std::move(allowed), std::move(initial), std::move(doc), std::move(get), std::move(set)});
 }
 
 void ParameterTable::add_flag(std::string_view name, bool& field, ParameterDoc doc) {
   const std::string allowed = "true or false";
-  add(name, ParameterKind::flag, allowed, std::move(doc), [&field] { return std::string(field ? "true" : "false"); },
+  add(
+      name, ParameterKind::flag, allowed, std::move(doc), [&field] { return std::string(field ? "true" : "false"); },
       [&field, allowed](const ParameterValue& v) { field = to_flag(v, allowed); });
 }
 
 void ParameterTable::add_count(std::string_view name, unsigned& field, Range<unsigned> legal, ParameterDoc doc) {
   const std::string allowed = fmt::format("{} to {}", legal.low, legal.high);
-  add(name, ParameterKind::count, allowed, std::move(doc), [&field] { return std::to_string(field); },
+  add(
+      name, ParameterKind::count, allowed, std::move(doc), [&field] { return std::to_string(field); },
       count_setter(field, legal, allowed));
 }
 
 void ParameterTable::add_count(std::string_view name, std::uint64_t& field, Range<std::uint64_t> legal,
                                ParameterDoc doc) {
   const std::string allowed = fmt::format("{} to {}", legal.low, legal.high);
-  add(name, ParameterKind::count, allowed, std::move(doc), [&field] { return std::to_string(field); },
+  add(
+      name, ParameterKind::count, allowed, std::move(doc), [&field] { return std::to_string(field); },
       count_setter(field, legal, allowed));
 }
 
 void ParameterTable::add_fraction(std::string_view name, double& field, Range<double> legal, ParameterDoc doc) {
   const std::string allowed = fmt::format("{} to {}", legal.low, legal.high);
-  add(name, ParameterKind::fraction, allowed, std::move(doc), [&field] { return fmt::format("{}", field); },
+  add(
+      name, ParameterKind::fraction, allowed, std::move(doc), [&field] { return fmt::format("{}", field); },
       [&field, legal, allowed](const ParameterValue& v) {
         const double number = to_fraction(v, allowed);
         // Written so that a NaN is refused, too.
@@ -174,38 +180,44 @@ void ParameterTable::add_fraction(std::string_view name, double& field, Range<do
 
 void ParameterTable::add_time(std::string_view name, Time& field, Range<Time> legal, ParameterDoc doc) {
   const std::string allowed = format_time(legal.low) + " to " + format_time(legal.high);
-  add(name, ParameterKind::time, allowed, std::move(doc), [&field] { return format_time(field); },
+  add(
+      name, ParameterKind::time, allowed, std::move(doc), [&field] { return format_time(field); },
       quantity_setter(field, legal, allowed, parse_time));
 }
 
 void ParameterTable::add_bytes(std::string_view name, std::uint64_t& field, Range<std::uint64_t> legal,
                                ParameterDoc doc) {
   const std::string allowed = format_bytes(legal.low) + " to " + format_bytes(legal.high);
-  add(name, ParameterKind::bytes, allowed, std::move(doc), [&field] { return format_bytes(field); },
+  add(
+      name, ParameterKind::bytes, allowed, std::move(doc), [&field] { return format_bytes(field); },
       quantity_setter(field, legal, allowed, parse_bytes));
 }
 
 void ParameterTable::add_bit_rate(std::string_view name, BitRate& field, Range<BitRate> legal, ParameterDoc doc) {
   const std::string allowed = format_bit_rate(legal.low) + " to " + format_bit_rate(legal.high);
-  add(name, ParameterKind::bit_rate, allowed, std::move(doc), [&field] { return format_bit_rate(field); },
+  add(
+      name, ParameterKind::bit_rate, allowed, std::move(doc), [&field] { return format_bit_rate(field); },
       quantity_setter(field, legal, allowed, parse_bit_rate));
 }
 
 void ParameterTable::add_byte_rate(std::string_view name, ByteRate& field, Range<ByteRate> legal, ParameterDoc doc) {
   const std::string allowed = format_byte_rate(legal.low) + " to " + format_byte_rate(legal.high);
-  add(name, ParameterKind::byte_rate, allowed, std::move(doc), [&field] { return format_byte_rate(field); },
+  add(
+      name, ParameterKind::byte_rate, allowed, std::move(doc), [&field] { return format_byte_rate(field); },
       quantity_setter(field, legal, allowed, parse_byte_rate));
 }
 
 void ParameterTable::add_frequency(std::string_view name, Frequency& field, Range<Frequency> legal, ParameterDoc doc) {
   const std::string allowed = format_frequency(legal.low) + " to " + format_frequency(legal.high);
-  add(name, ParameterKind::frequency, allowed, std::move(doc), [&field] { return format_frequency(field); },
+  add(
+      name, ParameterKind::frequency, allowed, std::move(doc), [&field] { return format_frequency(field); },
       quantity_setter(field, legal, allowed, parse_frequency));
 }
 
 void ParameterTable::add_text(std::string_view name, std::string& field, ParameterDoc doc) {
   const std::string allowed = "text";
-  add(name, ParameterKind::text, allowed, std::move(doc), [&field] { return field; },
+  add(
+      name, ParameterKind::text, allowed, std::move(doc), [&field] { return field; },
       [&field, allowed](const ParameterValue& v) {
         const auto* text = std::get_if<std::string>(&v);
         if (text == nullptr) refuse(show(v) + " is not text", allowed);
@@ -221,15 +233,14 @@ void ParameterTable::add_choice_as_int(std::string_view name, std::function<int(
     const auto it = std::find_if(choices.begin(), choices.end(), [v = get()](const auto& c) { return c.second == v; });
     return it == choices.end() ? std::string("?") : it->first;
   };
-  add(name, ParameterKind::choice, allowed, std::move(doc), text_of,
-      [choices, set, allowed](const ParameterValue& v) {
-        if (const auto* text = std::get_if<std::string>(&v)) {
-          for (const auto& choice : choices) {
-            if (choice.first == *text) return set(choice.second);
-          }
-        }
-        refuse(show(v) + " is not one of the choices", allowed);
-      });
+  add(name, ParameterKind::choice, allowed, std::move(doc), text_of, [choices, set, allowed](const ParameterValue& v) {
+    if (const auto* text = std::get_if<std::string>(&v)) {
+      for (const auto& choice : choices) {
+        if (choice.first == *text) return set(choice.second);
+      }
+    }
+    refuse(show(v) + " is not one of the choices", allowed);
+  });
 }
 
 const Parameter* ParameterTable::find(std::string_view name) const {

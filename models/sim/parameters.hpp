@@ -5,7 +5,8 @@
 //
 //   void DdrConfig::declare(sim::ParameterTable& table) {
 //     const auto group = table.group("ddr");
-//     table.add_time("latency", latency, {10ns, 1us}, {"first word after the queue", "M: ZU+ 100 ns", Standing::assumed});
+//     table.add_time("latency", latency, {10ns, 1us},
+//                    {"first word after the queue", "assumed: ZU+ 100 ns", Standing::assumed});
 //   }
 #pragma once
 
@@ -64,8 +65,8 @@ struct Parameter {
   std::string allowed;  // legal range or choices, as text
   std::string initial;  // default, as text
   ParameterDoc doc;
-  std::function<std::string()> get;                 // current value, text that set() reads back
-  std::function<void(const ParameterValue&)> set;   // throws BadParameterValue, then the field is unchanged
+  std::function<std::string()> get;                // current value, text that set() reads back
+  std::function<void(const ParameterValue&)> set;  // throws BadParameterValue, then the field is unchanged
 };
 
 class ParameterTable {

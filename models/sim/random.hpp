@@ -19,10 +19,9 @@ class RandomStream {
 
   // The number at a position of the stream, in any order.
   std::uint64_t at(std::uint64_t position) const {
-    const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(position),
-                                              static_cast<std::uint32_t>(position >> 32),
-                                              static_cast<std::uint32_t>(high_ ^ instance_),
-                                              static_cast<std::uint32_t>((high_ >> 32) ^ (instance_ >> 32))}};
+    const r123::Philox4x32::ctr_type counter{
+        {static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(position >> 32),
+         static_cast<std::uint32_t>(high_ ^ instance_), static_cast<std::uint32_t>((high_ >> 32) ^ (instance_ >> 32))}};
     const auto block = r123::Philox4x32{}(counter, key_);
     return std::uint64_t{block[1]} << 32 | block[0];
   }

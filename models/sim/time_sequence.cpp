@@ -98,7 +98,8 @@ TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time servic
       // The backlog shrinks by gap - service a cell; the first k cells still find it.
       const Time backlog = free - a.first;
       const std::int64_t k =
-          backlog > Time{0} ? std::min<std::int64_t>(a.count, divide_up(backlog.count(), (a.gap - service).count())) : 0;
+          backlog > Time{0} ? std::min<std::int64_t>(a.count, divide_up(backlog.count(), (a.gap - service).count()))
+                            : 0;
       const auto queued = static_cast<std::uint32_t>(k);
       if (queued > 0) departures.append({free + service, service, queued});
       if (queued < a.count) departures.append({a.at(queued) + service, a.gap, a.count - queued});

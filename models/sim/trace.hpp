@@ -24,29 +24,29 @@ struct BlockKey {
 
 // In the order in which a transfer with a destination fault meets them.
 enum class Step : std::uint8_t {
-  post_begin,         // library entered by the caller
-  posted,             // descriptor written to the channel's registers
-  transfer_started,   // R5 has set the transfer up
-  block_scheduled,    // R5 has handed the block to the send unit
-  read_issued,        // send unit: first AXI read of the block
-  cell_sent,          // send unit: first cell handed to the network
-  cell_arrived,       // receive unit: first cell of the block
-  fault_detected,     // receive or send unit: first error response of the block
-  fault_logged,       // record in the fault FIFO
-  handler_entered,    // CPU: first instruction of the context-fault handler
-  handler_done,       // handler has read and cleared the bank
-  tasklet_run,        // tasklet starts on the record
-  message_sent,       // netlink message queued to the library
-  library_woken,      // library's fault thread has the message
-  resolve_begin,      // library has parsed it and starts to resolve
-  resolve_end,        // page (or pages) present
-  retry_requested,    // RAPF or local retry handed to the mailbox / R5
-  retry_received,     // source R5 has the request
-  block_requeued,     // source R5 has put the block back on its queue
-  block_acknowledged, // source: acknowledgement of the block arrived
-  notified,           // completion notification written
-  completed,          // polling library saw it
-  timed_out,          // source: timeout of the block
+  post_begin,          // library entered by the caller
+  posted,              // descriptor written to the channel's registers
+  transfer_started,    // R5 has set the transfer up
+  block_scheduled,     // R5 has handed the block to the send unit
+  read_issued,         // send unit: first AXI read of the block
+  cell_sent,           // send unit: first cell handed to the network
+  cell_arrived,        // receive unit: first cell of the block
+  fault_detected,      // receive or send unit: first error response of the block
+  fault_logged,        // record in the fault FIFO
+  handler_entered,     // CPU: first instruction of the context-fault handler
+  handler_done,        // handler has read and cleared the bank
+  tasklet_run,         // tasklet starts on the record
+  message_sent,        // netlink message queued to the library
+  library_woken,       // library's fault thread has the message
+  resolve_begin,       // library has parsed it and starts to resolve
+  resolve_end,         // page (or pages) present
+  retry_requested,     // RAPF or local retry handed to the mailbox / R5
+  retry_received,      // source R5 has the request
+  block_requeued,      // source R5 has put the block back on its queue
+  block_acknowledged,  // source: acknowledgement of the block arrived
+  notified,            // completion notification written
+  completed,           // polling library saw it
+  timed_out,           // source: timeout of the block
 };
 std::string_view to_string(Step step);
 

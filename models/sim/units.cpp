@@ -18,13 +18,14 @@ struct Unit {
 // Largest first: format() takes the first unit in which the value is a short decimal.
 constexpr std::array kTimeUnits{Unit{"s", 1'000'000'000'000}, Unit{"ms", 1'000'000'000}, Unit{"us", 1'000'000},
                                 Unit{"ns", 1'000}, Unit{"ps", 1}};
-constexpr std::array kByteUnits{Unit{"GiB", 1 << 30}, Unit{"MiB", 1 << 20}, Unit{"KiB", 1 << 10},
-                                Unit{"GB", 1'000'000'000}, Unit{"MB", 1'000'000}, Unit{"kB", 1'000}, Unit{"B", 1}};
+constexpr std::array kByteUnits{
+    Unit{"GiB", 1 << 30},  Unit{"MiB", 1 << 20}, Unit{"KiB", 1 << 10}, Unit{"GB", 1'000'000'000},
+    Unit{"MB", 1'000'000}, Unit{"kB", 1'000},    Unit{"B", 1}};
 constexpr std::array kBitRateUnits{Unit{"Gb/s", 1'000'000'000}, Unit{"Mb/s", 1'000'000}, Unit{"kb/s", 1'000},
                                    Unit{"b/s", 1}};
-constexpr std::array kByteRateUnits{Unit{"GB/s", 1'000'000'000}, Unit{"MB/s", 1'000'000}, Unit{"kB/s", 1'000},
-                                    Unit{"GiB/s", 1 << 30}, Unit{"MiB/s", 1 << 20}, Unit{"KiB/s", 1 << 10},
-                                    Unit{"B/s", 1}};
+constexpr std::array kByteRateUnits{
+    Unit{"GB/s", 1'000'000'000}, Unit{"MB/s", 1'000'000}, Unit{"kB/s", 1'000}, Unit{"GiB/s", 1 << 30},
+    Unit{"MiB/s", 1 << 20},      Unit{"KiB/s", 1 << 10},  Unit{"B/s", 1}};
 constexpr std::array kFrequencyUnits{Unit{"GHz", 1'000'000'000}, Unit{"MHz", 1'000'000}, Unit{"kHz", 1'000},
                                      Unit{"Hz", 1}};
 

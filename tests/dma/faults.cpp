@@ -19,7 +19,8 @@ bool arrived_whole(DmaBench& bench, std::uint64_t length) {
 
 // The way of a retransmission request from the moment it is handed to the packetizer.
 Time request_travel(const DmaBench& bench) {
-  return 2 * bench.config.clock.cycles(bench.config.message_pipeline) + bench.fabric->cell_time(24) + bench.fabric->latency;
+  return 2 * bench.config.clock.cycles(bench.config.message_pipeline) + bench.fabric->cell_time(24) +
+         bench.fabric->latency;
 }
 
 }  // namespace
@@ -37,7 +38,8 @@ TEST_CASE("a write fault stops its block at the first error response, logs one r
   CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == error);
   CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == error);
   // Cells that were written before the error response have gone out, the others of the block are dropped.
-  const auto gone = std::count_if(clean.cells.begin(), clean.cells.end(), [&](const auto& c) { return c.write < error; });
+  const auto gone =
+      std::count_if(clean.cells.begin(), clean.cells.end(), [&](const auto& c) { return c.write < error; });
   CHECK(gone > 33);
   CHECK(bench.memory[1]->accesses.size() == static_cast<std::size_t>(gone));
   CHECK(bench.counted(1, "dma.faulted_cells") == static_cast<std::uint64_t>(64 - gone));
@@ -93,7 +95,8 @@ TEST_CASE("one fault's recovery takes the sum of its steps") {
     REQUIRE(bench.run_to_notification(0));
     const Time detected = at_source ? clean.cells[0].back : clean.cells[0].written;
     CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == detected);
-    const Time travel = at_source ? 2 * bench.config.clock.cycles(bench.config.message_pipeline) : request_travel(bench);
+    const Time travel =
+        at_source ? 2 * bench.config.clock.cycles(bench.config.message_pipeline) : request_travel(bench);
     const Time received = detected + 20us + travel;
     CHECK(bench.at(Step::retry_received, {id, 0, 0}) == received);
     CHECK(bench.at(Step::block_requeued, {id, 0, 1}) == received + bench.config.retransmit_processing);
@@ -150,7 +153,8 @@ TEST_CASE("a fault on the notification word or a mailbox slot is tried again aft
   CHECK(bench.counted(0, "dma.control_write_faults") == 1);
   CHECK(bench.all(Step::notified).empty());
   bench.memory[0]->missing.clear();
-  const Time failed = bench.at(Step::block_acknowledged, {id, 0, 0}) + bench.memory[0]->service + bench.memory[0]->write_latency;
+  const Time failed =
+      bench.at(Step::block_acknowledged, {id, 0, 0}) + bench.memory[0]->service + bench.memory[0]->write_latency;
   REQUIRE(bench.run_to_notification(0));
   CHECK(bench.at(Step::notified, {id, 0, 0}) ==
         failed + bench.config.block_timeout + bench.memory[0]->service + bench.memory[0]->write_latency);

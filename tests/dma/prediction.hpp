@@ -55,8 +55,8 @@ inline Prediction predict(const DmaBench& bench, const DmaPost& post, Time poste
       CellTimes x{};
       x.source = post.source + done;
       x.destination = post.destination + done;
-      x.bytes = static_cast<std::uint32_t>(std::min({std::uint64_t{256}, 4096 - x.source % 4096,
-                                                     4096 - x.destination % 4096, end - done}));
+      x.bytes = static_cast<std::uint32_t>(
+          std::min({std::uint64_t{256}, 4096 - x.source % 4096, 4096 - x.destination % 4096, end - done}));
       // A page's tail that is shorter than a cell is a cell of its own.
       x.issued = std::max({b.taken, after(p.cells, i, c.neighbours.outstanding_reads, [](auto& y) { return y.back; }),
                            after(p.cells, i, c.cell_buffer, [](auto& y) { return y.sent; })});

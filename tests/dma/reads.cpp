@@ -46,7 +46,8 @@ TEST_CASE("a read is the peer's write under the initiator's transfer id, framed 
   CHECK(bench.at(Step::block_scheduled, {id, 0, 0}) ==
         at_peer + c.message_processing + c.transfer_startup + c.block_scheduling);
   const Time acknowledged = bench.at(Step::block_acknowledged, {id, 2, 0});
-  const Time answered = acknowledged + c.message_processing + pipelines + bench.fabric->cell_time(24) + bench.fabric->latency;
+  const Time answered =
+      acknowledged + c.message_processing + pipelines + bench.fabric->cell_time(24) + bench.fabric->latency;
   CHECK(bench.at(Step::notified, {id, 0, 0}) ==
         answered + c.message_processing + bench.memory[0]->service + bench.memory[0]->write_latency);
 }

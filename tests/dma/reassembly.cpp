@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/reassembly.hpp"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <set>
 
@@ -16,7 +16,8 @@ using Verdict = Reassembly::Verdict;
 TEST_CASE("a block set holds what was put in, in as few intervals as there are runs") {
   CHECK(rc::check([](const std::set<std::uint8_t>& wanted, std::uint32_t seed) {
     std::vector<std::uint8_t> order(wanted.begin(), wanted.end());
-    std::rotate(order.begin(), order.begin() + (order.empty() ? 0 : static_cast<std::ptrdiff_t>(seed % order.size())), order.end());
+    std::rotate(order.begin(), order.begin() + (order.empty() ? 0 : static_cast<std::ptrdiff_t>(seed % order.size())),
+                order.end());
     BlockSet set;
     for (const auto block : order) set.insert(block);
     std::size_t runs = 0;
@@ -55,7 +56,8 @@ TEST_CASE("a block completes at its last response and its copies are duplicates 
   CHECK(r.judge(1, {5, 2, 0}, 9us) == Verdict::duplicate);
 }
 
-TEST_CASE("an attempt has one first fault, its cells are dropped from that instant on, the next attempt starts afresh") {
+TEST_CASE(
+    "an attempt has one first fault, its cells are dropped from that instant on, the next attempt starts afresh") {
   Reassembly r(4);
   r.judge(1, {5, 0, 0}, 1us);
   CHECK(r.failed(1, {5, 0, 0}, 5us).first_fault);

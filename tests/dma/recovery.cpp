@@ -68,7 +68,8 @@ TEST_CASE("a full fault FIFO drops records and loses no block") {
   bench.set_up();
   bench.resolve_after = 60us;
   bench.memory[0]->fill(kSource, 65536, 1);
-  for (std::uint64_t block = 0; block < 4; ++block) bench.memory[1]->missing.insert(kDestination / sim::kPageBytes + 4 * block);
+  for (std::uint64_t block = 0; block < 4; ++block)
+    bench.memory[1]->missing.insert(kDestination / sim::kPageBytes + 4 * block);
   bench.post(0, {kSource, kDestination, 65536});
   REQUIRE(bench.run_to_notification(0));
   CHECK(arrived_whole(bench, 65536));

@@ -75,7 +75,7 @@ TEST_CASE("every parameter of the engine is declared once") {
     if (p.doc.standing != sim::Standing::setting) CHECK_FALSE(p.doc.source.empty());
     CHECK_NOTHROW(p.set(p.get().find_first_not_of("0123456789") == std::string::npos
                             ? sim::ParameterValue(static_cast<std::int64_t>(std::stoll(p.get())))
-                            : p.get() == "true" || p.get() == "false" ? sim::ParameterValue(p.get() == "true")
-                                                                     : sim::ParameterValue(p.get())));
+                        : p.get() == "true" || p.get() == "false" ? sim::ParameterValue(p.get() == "true")
+                                                                  : sim::ParameterValue(p.get())));
   }
 }

@@ -2,8 +2,8 @@
 // A kernel with its cores and its memory, a thread to charge, and a table walker of the tests' own.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <tlm_utils/simple_target_socket.h>
+#include <catch2/catch.hpp>
 
 #include <optional>
 #include <utility>

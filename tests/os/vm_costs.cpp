@@ -164,12 +164,10 @@ TEST_CASE("a huge page is pinned, locked and invalidated as one") {
   // A few of its pages cost what a few pages cost.
   const auto some = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 3 * kPage, true));
   CHECK(some.took == b.config.pin_fixed + 3 * b.config.gup_per_page);
-  CHECK(b.run(b.vm.mlock(b.thread, *b.process, va, kHugePage)).took ==
-        b.config.mlock_fixed + b.config.mlock_per_page);
+  CHECK(b.run(b.vm.mlock(b.thread, *b.process, va, kHugePage)).took == b.config.mlock_fixed + b.config.mlock_per_page);
   CHECK(b.run(b.vm.munlock(b.thread, *b.process, va, kHugePage)).took ==
         b.config.mlock_fixed + b.config.munlock_per_page);
-  CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).took ==
-        b.config.munmap_fixed + b.config.cpu_tlbi_page);
+  CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).took == b.config.munmap_fixed + b.config.cpu_tlbi_page);
 }
 
 TEST_CASE("munmap invalidates page by page, or everything from the limit on") {

@@ -94,8 +94,8 @@ TEST_CASE("a pin that fails half-way gives back its pins and pays for that") {
   const VirtualAddress va = b.map_present(3 * kPage);
   const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 5 * kPage, true));
   CHECK(pin.value.error == Error::bad_address);
-  CHECK(pin.took == b.config.pin_fixed + 3 * b.config.gup_per_page + b.config.fault_no_alloc +
-                        3 * b.config.unpin_per_page);
+  CHECK(pin.took ==
+        b.config.pin_fixed + 3 * b.config.gup_per_page + b.config.fault_no_alloc + 3 * b.config.unpin_per_page);
   CHECK(b.vm.frame_record(b.walk(va)->physical).pins == 0);
   CHECK(b.process->space().pinned_bytes() == 0);
   CHECK(b.vm.pinned_bytes() == 0);
@@ -115,7 +115,7 @@ TEST_CASE("memory that runs out is an error, and what was there stays usable") {
   CHECK(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 8 * kPage, true)).value.error == Error::no_memory);
   CHECK(b.vm.pinned_bytes() == 0);
   CHECK(b.run(b.vm.mlock(b.thread, *b.process, va, 8 * kPage)).value == Error::no_memory);
-  CHECK(b.process->space().locked_bytes() == 8 * kPage);  // as in Linux
+  CHECK(b.process->space().locked_bytes() == 8 * kPage);                                // as in Linux
   CHECK(b.run(b.vm.mmap(b.thread, *b.process, kPage, {.populate = true})).value.ok());  // silently absent
   CHECK(b.vm.create_process("another") == nullptr);
   CHECK(b.vm.create_private_table(*b.process).error == Error::no_memory);

@@ -84,9 +84,7 @@ struct Beside {
       case 1:
         RC_ASSERT(b.run(vm.touch_range(b.thread, p, va, bytes, true)).value == model.populate(c.first, c.count));
         break;
-      case 2:
-        RC_ASSERT(b.run(vm.mlock(b.thread, p, va, bytes)).value == model.lock(c.first, c.count));
-        break;
+      case 2: RC_ASSERT(b.run(vm.mlock(b.thread, p, va, bytes)).value == model.lock(c.first, c.count)); break;
       case 3: {
         const Error expected = model.mapped(c.first, c.count) ? Error::none : Error::bad_address;
         RC_ASSERT(b.run(vm.munlock(b.thread, p, va, bytes)).value == expected);

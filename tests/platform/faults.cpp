@@ -42,7 +42,8 @@ Facts unmapped(const rdma::Strategy& strategy, Operation operation, bool local_i
       const std::uint64_t remote = q.buffer(*q.there, length);
       q.here->vm().fill(q.here->process(), local, length, 7);
       const std::uint64_t bad = kNowhere;
-      const Status first = co_await transfer(q, operation, local_is_bad ? bad : local, local_is_bad ? remote : bad, length);
+      const Status first =
+          co_await transfer(q, operation, local_is_bad ? bad : local, local_is_bad ? remote : bad, length);
       facts["first is an error"] = first == Status::error;
       facts["ended at"] = q.cluster.node(0).loop.now().count();
       const Status second = co_await transfer(q, operation, local, remote, length);

@@ -2,8 +2,8 @@
 // Symbolic content against plain bytes.
 #include "models/sim/content.hpp"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <vector>
 
@@ -20,7 +20,8 @@ std::vector<std::uint8_t> bytes(const Content& c) {
 Content any_content(std::uint32_t length) {
   switch (*rc::gen::inRange(0, length <= 8 ? 3 : 2)) {
     case 0: return Content::zeros(length);
-    case 1: return Content::pattern(*rc::gen::inRange<std::uint64_t>(1, 4), *rc::gen::inRange<std::uint64_t>(0, 100), length);
+    case 1:
+      return Content::pattern(*rc::gen::inRange<std::uint64_t>(1, 4), *rc::gen::inRange<std::uint64_t>(0, 100), length);
     default: return Content::literal(*rc::gen::arbitrary<std::uint64_t>(), length);
   }
 }

@@ -2,8 +2,8 @@
 // The closed forms of trains against the loop over cells that they replace.
 #include "models/sim/time_sequence.hpp"
 
-#include <catch2/catch.hpp>
 #include <rapidcheck.h>
+#include <catch2/catch.hpp>
 
 #include <vector>
 

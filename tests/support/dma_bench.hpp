@@ -3,6 +3,8 @@
 // missing, a network of fixed rate and latency, software that posts by MMIO, and a driver that resolves faults.
 #pragma once
 
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,8 +15,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <vector>
 
 #include "models/dma/engine.hpp"
@@ -46,7 +46,7 @@ class PagedMemory : public sc_core::sc_module {
   tlm_utils::simple_target_socket<PagedMemory> writes;
   Time read_latency = 300ns;
   Time write_latency = 250ns;
-  Time service{106'667};  // 16 beats at 150 MHz
+  Time service{106'667};            // 16 beats at 150 MHz
   std::set<std::uint64_t> missing;  // page numbers
   std::vector<Access> accesses;
 
@@ -87,7 +87,8 @@ class PagedMemory : public sc_core::sc_module {
   tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
     if (begin(payload, write_bus_, write_latency, true)) {
       page(payload.get_address())
-          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), sim::train_of(payload).content);
+          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes),
+                     sim::train_of(payload).content);
     }
     return answer(writes, payload);
   }
@@ -100,7 +101,8 @@ class PagedMemory : public sc_core::sc_module {
     payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return ok;
   }
-  static tlm::tlm_sync_enum answer(tlm_utils::simple_target_socket<PagedMemory>& socket, tlm::tlm_generic_payload& payload) {
+  static tlm::tlm_sync_enum answer(tlm_utils::simple_target_socket<PagedMemory>& socket,
+                                   tlm::tlm_generic_payload& payload) {
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
     sc_core::sc_time delay;
     socket->nb_transport_bw(payload, phase, delay);
@@ -243,11 +245,13 @@ class DmaBench : public sim::StepListener {
   static constexpr std::uint64_t kSlots = 4;
   static constexpr std::uint32_t pdid_of(sim::NodeId node) { return 10 + node; }
 
-  explicit DmaBench(const dma::DmaConfig& with = {}, std::uint32_t cells_per_train = 16, const std::string& name = "bench")
+  explicit DmaBench(const dma::DmaConfig& with = {}, std::uint32_t cells_per_train = 16,
+                    const std::string& name = "bench")
       : config(with), loop((name + "_loop").c_str()), driver_port_(loop.new_port()) {
     trace.listen(*this);
     for (sim::NodeId n = 0; n < 2; ++n) {
-      contexts[n] = std::make_unique<sim::Context>(sim::Context{n, loop, payloads, statistics[n], trace, 7, cells_per_train});
+      contexts[n] =
+          std::make_unique<sim::Context>(sim::Context{n, loop, payloads, statistics[n], trace, 7, cells_per_train});
     }
     fabric = std::make_unique<Fabric>((name + "_fabric").c_str(), config.receive_buffer, *contexts[0]);
     for (sim::NodeId n = 0; n < 2; ++n) {
@@ -297,7 +301,9 @@ class DmaBench : public sim::StepListener {
   void privileged_write(sim::NodeId node, std::uint64_t offset, std::uint64_t value) {
     mmio[node]->write(privileged() + offset, value);
   }
-  std::uint64_t privileged_read(sim::NodeId node, std::uint64_t offset) { return mmio[node]->read(privileged() + offset); }
+  std::uint64_t privileged_read(sim::NodeId node, std::uint64_t offset) {
+    return mmio[node]->read(privileged() + offset);
+  }
   std::uint64_t privileged() const { return dma::reg::kChannelStride * config.channels; }
 
   void run(Time duration) { sc_core::sc_start(sim::to_sc_time(duration)); }
@@ -317,7 +323,8 @@ class DmaBench : public sim::StepListener {
 
   std::vector<sim::StepRecord> all(sim::Step step) const {
     std::vector<sim::StepRecord> found;
-    std::copy_if(steps.begin(), steps.end(), std::back_inserter(found), [step](const auto& s) { return s.step == step; });
+    std::copy_if(steps.begin(), steps.end(), std::back_inserter(found),
+                 [step](const auto& s) { return s.step == step; });
     return found;
   }
   // The only one, or kNever.

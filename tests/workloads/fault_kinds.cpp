@@ -40,8 +40,8 @@ TEST_CASE("one fault at the source, at the destination, at both, by writes and r
 TEST_CASE("touch-ahead of N pages faults once for each N pages of a block, a touched page once for each") {
   for (int pages = 1; pages <= 16; ++pages) {
     for (const char* end : {"source", "destination"}) {
-      const Settings settings = ahead(pages) + cold(end, "64 KiB") +
-                                Settings{{"dma.block_bytes", "64 KiB"}, {"dma.block_timeout", "10 ms"}};
+      const Settings settings =
+          ahead(pages) + cold(end, "64 KiB") + Settings{{"dma.block_bytes", "64 KiB"}, {"dma.block_timeout", "10 ms"}};
       INFO(to_string(settings));
       const Point p = run_well(settings);
       CHECK(p.count("faults") == (16 + pages - 1) / pages);
@@ -123,8 +123,9 @@ TEST_CASE("a walk of 48-bit addresses takes longer than one of 39-bit addresses"
 
 TEST_CASE("without RAPF the timeout brings the block again, one block timeout after it was handed over") {
   for (const int timeout : {200, 1000, 5000}) {
-    const Settings settings = kTouch + cold("destination", "64 B") +
-                              Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", std::to_string(timeout) + " us"}};
+    const Settings settings =
+        kTouch + cold("destination", "64 B") +
+        Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", std::to_string(timeout) + " us"}};
     INFO(to_string(settings));
     const Point p = run_well(settings);
     CHECK(p.count("timeouts") == 1);
@@ -142,7 +143,8 @@ TEST_CASE("without RAPF the timeout brings the block again, one block timeout af
 }
 
 TEST_CASE("lost RAPFs cost a timeout each") {
-  const Settings settings = kTouch + cold("destination", "64 B") + Settings{{"workload.iterations", 40}, {"dma.rapf_loss", 0.5}};
+  const Settings settings =
+      kTouch + cold("destination", "64 B") + Settings{{"workload.iterations", 40}, {"dma.rapf_loss", 0.5}};
   const Point p = run_well(settings);
   CHECK(p.count("faults") == 40);
   // Each of the 40 requests is lost with probability 1/2: outside of these bounds once in a million seeds.
@@ -162,7 +164,8 @@ TEST_CASE("a fault record that finds the FIFO full is recovered by the timeout")
     CHECK(p.count("fault_overflows") > 0);
     CHECK(p.count("timeouts") > 0);
   }
-  const Point deep = run_well(kTouch + cold("both", "64 KiB") + Settings{{"workload.window", 4}, {"workload.iterations", 8}});
+  const Point deep =
+      run_well(kTouch + cold("both", "64 KiB") + Settings{{"workload.window", 4}, {"workload.iterations", 8}});
   CHECK(deep.count("fault_overflows") == 0);
 }
 
@@ -179,12 +182,16 @@ TEST_CASE("shapes of the engine: one block outstanding, small blocks, few buffer
       {{"dma.block_contexts", 2}},
       {{"network.buffer_cells", 1}},
       {{"axi.width", "4 B"}},
-      {{"smmu.micro_tlb_entries", 1}, {"smmu.macro_tlb_entries", 4}, {"smmu.misses_per_tbu", 1}, {"smmu.walk_slots", 1}},
+      {{"smmu.micro_tlb_entries", 1},
+       {"smmu.macro_tlb_entries", 4},
+       {"smmu.misses_per_tbu", 1},
+       {"smmu.walk_slots", 1}},
   };
   for (const Settings& shape : shapes) {
     for (const char* kind : {"write", "read"}) {
-      const Settings settings = shape + ahead(4) + cold("both", "40000 B") +
-                                Settings{{"workload.kind", kind}, {"workload.iterations", 2}, {"workload.source_offset", "100 B"}};
+      const Settings settings =
+          shape + ahead(4) + cold("both", "40000 B") +
+          Settings{{"workload.kind", kind}, {"workload.iterations", 2}, {"workload.source_offset", "100 B"}};
       run_well(settings + Settings{{"workload.window", 2}});
       run_well(settings + Settings{{"strategy.on_destination_fault", "stall"}, {"strategy.resolve", "touch-a-page"}});
     }
@@ -233,9 +240,10 @@ TEST_CASE("from one QFDB to another, and around a ring of three") {
   for (const int qfdbs : {2, 3}) {
     for (const int target : {4, 5, 4 * qfdbs - 1}) {
       for (const char* kind : {"write", "read"}) {
-        const Settings settings = ahead(4) + cold("both", "20000 B") +
-                                  Settings{{"cluster.x", qfdbs}, {"workload.initiator", 1}, {"workload.target", target},
-                                           {"workload.kind", kind}};
+        const Settings settings =
+            ahead(4) + cold("both", "20000 B") +
+            Settings{
+                {"cluster.x", qfdbs}, {"workload.initiator", 1}, {"workload.target", target}, {"workload.kind", kind}};
         INFO(to_string(settings));
         const Point p = run_well(settings);
         CHECK(p.count("minor_faults") == 10);

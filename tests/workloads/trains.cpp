@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cell by cell or in trains of a page: with one transfer under way the times are the same.
+// Cell by cell or in trains of a page: with one transfer under way the times are the same. Blocks of that
+// transfer and the zeroing of its pages can still meet at a memory controller; cells that are overtaken there
+// are counted, and only then may times differ, by little.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
@@ -13,15 +15,24 @@ struct Place {
   const char* source_offset;
   const char* destination_offset;
 };
-constexpr Place kPlaces[] = {{"64 B", "0 B", "0 B"},         {"64 B", "4072 B", "4090 B"},   {"4 KiB", "0 B", "0 B"},
-                             {"4 KiB", "1 B", "4095 B"},     {"16 KiB", "0 B", "0 B"},       {"16 KiB", "100 B", "3000 B"},
-                             {"20000 B", "7 B", "0 B"},      {"20000 B", "256 B", "1333 B"}, {"64 KiB", "0 B", "0 B"},
-                             {"64 KiB", "2048 B", "4080 B"}};
+constexpr Place kPlaces[] = {
+    {"64 B", "0 B", "0 B"},   {"64 B", "4072 B", "4090 B"},  {"4 KiB", "0 B", "0 B"},   {"4 KiB", "1 B", "4095 B"},
+    {"16 KiB", "0 B", "0 B"}, {"16 KiB", "100 B", "3000 B"}, {"20000 B", "7 B", "0 B"}, {"20000 B", "256 B", "1333 B"},
+    {"64 KiB", "0 B", "0 B"}, {"64 KiB", "2048 B", "4080 B"}};
 
-void same_with_both_trains(const Settings& settings) {
+bool exact(const Point& p) { return p.count("cells_out_of_order") == 0 && p.count("memory_cells_out_of_order") == 0; }
+
+// False: flows met, and the times are only close.
+bool same_with_both_trains(const Settings& settings) {
   INFO(to_string(settings));
   const Point cells = run_well(settings + Settings{{"simulation.cells_per_train", 1}});
   const Point trains = run_well(settings + Settings{{"simulation.cells_per_train", 16}});
+  if (!exact(cells) || !exact(trains)) {
+    CHECK(std::abs(cells.latency() - trains.latency()) <= cells.latency() / 10'000);
+    CHECK(cells.count("faults") == trains.count("faults"));
+    CHECK(cells.count("minor_faults") == trains.count("minor_faults"));
+    return false;
+  }
   for (const char* metric : {"latency_min", "latency_mean", "latency_max", "setup_time"}) {
     INFO(metric);
     CHECK(cells.ps(metric) == trains.ps(metric));
@@ -32,18 +43,25 @@ void same_with_both_trains(const Settings& settings) {
   }
   CHECK(cells.simulated_ps == trains.simulated_ps);
   CHECK(cells.breakdown == trains.breakdown);
+  return true;
 }
 
 void every_place(const std::string& strategy) {
+  int met = 0;
   const Settings chosen = preset(strategy) + Settings{{"workload.iterations", 2}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
     for (const Place& place : kPlaces) {
-      same_with_both_trains(chosen + Settings{{"workload.cold", cold},
-                                              {"workload.size", place.size},
-                                              {"workload.source_offset", place.source_offset},
-                                              {"workload.destination_offset", place.destination_offset}});
+      const bool same =
+          same_with_both_trains(chosen + Settings{{"workload.cold", cold},
+                                                  {"workload.size", place.size},
+                                                  {"workload.source_offset", place.source_offset},
+                                                  {"workload.destination_offset", place.destination_offset}});
+      met += same ? 0 : 1;
     }
   }
+  // Only where several blocks of 64 KiB or 20000 B fault, and pages are cleared beside their traffic.
+  UNSCOPED_INFO(strategy << ": flows met in " << met << " of 40");
+  CHECK(met <= (strategy.starts_with("fault/") ? 15 : 0));
 }
 
 }  // namespace
@@ -62,7 +80,8 @@ TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() 
 
 TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
   for (const char* cold : {"none", "source", "destination", "both"}) {
-    const Settings settings = preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}};
+    const Settings settings =
+        preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}};
     same_with_both_trains(settings + Settings{{"workload.kind", "read"}});
     same_with_both_trains(settings + Settings{{"dma.block_contexts", 1}});
     same_with_both_trains(settings + Settings{{"dma.block_contexts", 2}});
