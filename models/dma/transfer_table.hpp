@@ -39,7 +39,8 @@ struct Block {
   std::uint32_t timeouts = 0;  // since the last retransmission request
 };
 
-// Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned transfer
+// Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned
+// transfer
 
 // touches one page more than that of an aligned one.
 struct Transfer {
