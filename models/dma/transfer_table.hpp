@@ -40,9 +40,7 @@ struct Block {
 };
 
 // Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned
-// transfer
-
-// touches one page more than that of an aligned one.
+// transfer touches one page more than that of an aligned one.
 struct Transfer {
   std::uint64_t id = 0;
   Role role = Role::write;
