@@ -17,7 +17,7 @@ TEST_CASE("the defaults of the interconnect are legal, and each says where it co
   shape.declare(table);
   router.declare(table);
   axi.declare(table);
-  CHECK(table.all().size() == 4 + 8 + 8);
+  CHECK(table.all().size() == 4 + 10 + 8);
   // Derived from the NI's configuration by whoever wires the router.
   CHECK(table.find("network.local_rate") == nullptr);
   CHECK(table.find("network.local_buffer_cells") == nullptr);
@@ -41,4 +41,15 @@ TEST_CASE("a parameter changes the field that it names") {
   CHECK(router.link_latency == sim::Time{1'000'000});
   CHECK(router.injection_latency == sim::Time{2'000'000});
   CHECK_THROWS_AS(table.find("network.virtual_channels")->set("3"), sim::BadParameterValue);
+}
+
+TEST_CASE("line coding takes its share of a link's rate inside the QFDB") {
+  interconnect::RouterConfig router;
+  sim::ParameterTable table;
+  router.declare(table);
+  CHECK(router.internal_data_rate() == sim::BitRate{16'000'000'000});
+  table.find("network.internal_coding")->set("64b/66b");
+  CHECK(router.internal_data_rate() == sim::BitRate{15'515'151'515});
+  table.find("network.internal_coding")->set("8b/10b");
+  CHECK(router.internal_data_rate() == sim::BitRate{12'800'000'000});
 }
