@@ -111,7 +111,7 @@ void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& sample
 
 void add_goodput(std::vector<Metric>& metrics, const Transfers& transfers, const TransferConfig& config) {
   const auto& samples = transfers.samples();
-  const double bytes = static_cast<double>(samples.size() - transfers.failed()) * static_cast<double>(config.size);
+  const double bytes = static_cast<double>(samples.size()) * static_cast<double>(config.size);
   // Bytes per microsecond are MB/s. The peak is that of the fastest single transfer, as perftest has it.
   const sim::Time busy = samples.back().end - samples.front().begin;
   sim::Time fastest = sim::kNever;
@@ -139,7 +139,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::vector<Metric>& metrics = result.metrics;
   add_latency(metrics, transfers.samples());
   add_goodput(metrics, transfers, configuration.workload);
-  metrics.push_back({"transfers", static_cast<double>(transfers.samples().size()), "1", ""});
+  metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
   metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
   double cpu_time = 0;
@@ -160,7 +160,11 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   const std::uint64_t stale = measured.after.at("memory.stale_accesses");
   if (transfers.data_errors() > 0) result.notes.push_back("data at the destination differ from what was sent");
   if (stale > 0) result.notes.push_back("the device used translations that were no longer true");
-  result.failed_check = transfers.data_errors() > 0 || stale > 0;
+  if (transfers.failed() > 0) {
+    result.notes.push_back(fmt::format("{} of {} transfers ended with an error completion and are in no other figure",
+                                       transfers.failed(), transfers.failed() + transfers.samples().size()));
+  }
+  result.failed_check = transfers.data_errors() > 0 || stale > 0 || transfers.failed() > 0;
   return result;
 }
 
@@ -184,6 +188,10 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
                                         sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
                                         configuration.workload.iterations),
                             {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
+    }
+    if (transfers.samples().empty()) {
+      throw sim::RunFailure("every transfer ended with an error completion: no memory for its pages, or no retry left",
+                            {"ddr.size", "os.user_memory", "dma.retry_limit", "dma.block_timeout"});
     }
     result = collect(configuration, cluster, transfers, measured);
     result.events = cluster.events_run();

@@ -219,14 +219,14 @@ Task<void> Transfers::finish() {
     const sim::Content got =
         to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
     if (!(got == running.expected)) ++data_errors_;
-  } else {
-    ++failed_;
   }
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
   check(error, "releasing", initiator_->node());
   const sim::Time end = cluster_.node(config_.initiator).context.now();
-  if (running.measured) samples_.push_back({running.begin, end});
-  breakdown_.finish(running.posted.transfer, running.measured);
+  const bool completed = status == rdma::Status::done;
+  if (running.measured && completed) samples_.push_back({running.begin, end});
+  if (running.measured && !completed) ++failed_;
+  breakdown_.finish(running.posted.transfer, running.measured && completed);
   if (strategy_.prepares_per_transfer()) {
     // The target releases while the program goes on; the buffer is free again when it says so.
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),

@@ -35,6 +35,7 @@ class Transfers {
   sim::Time setup_time() const { return setup_time_; }
   sim::Time measured_from() const { return measured_from_; }
   sim::Time measured_to() const { return measured_to_; }
+  // Measured transfers that ended with an error completion; they are not among the samples.
   std::uint64_t failed() const { return failed_; }
   std::uint64_t data_errors() const { return data_errors_; }
   std::uint64_t clean_bytes() const { return clean_bytes_; }

@@ -24,6 +24,8 @@ std::uint8_t byte_of(const Content::Extent& e, std::uint32_t at) {
   return static_cast<std::uint8_t>(mix(e.seed ^ mix(e.start + at)));
 }
 
+bool spelt_out(const Content::Extent& e) { return e.seed == Content::kLiteral || e.seed == Content::kZeros; }
+
 Content::Extent cut(const Content::Extent& e, std::uint32_t begin, std::uint32_t length) {
   if (e.seed == Content::kZeros) return {e.seed, 0, length};
   if (e.seed == Content::kLiteral) return {e.seed, (e.start >> (8 * begin)) & literal_mask(length), length};
@@ -118,8 +120,9 @@ bool Content::operator==(const Content& other) const {
     const Extent left = cut(*a, used_a, length);
     const Extent right = cut(*b, used_b, length);
     if (left != right) {
-      // A literal may spell out zeros or the bytes of a pattern: only then are bytes compared.
-      if (left.seed != kLiteral && right.seed != kLiteral) return false;
+      // Literals and zeros spell their bytes out, and a pattern's may happen to be the same (one byte in 256 is zero):
+      // only then are bytes compared.
+      if (!spelt_out(left) && !spelt_out(right)) return false;
       for (std::uint32_t i = 0; i < length; ++i) {
         if (byte_of(left, i) != byte_of(right, i)) return false;
       }

@@ -39,7 +39,7 @@ class Content {
   // Replaces the bytes from `at` on. Requires at + other.size() <= size().
   void overwrite(std::uint32_t at, const Content& other);
 
-  // True when every byte is the same (patterns of different origin are taken to differ).
+  // True when every byte is the same (two patterns of different origin are taken to differ).
   bool operator==(const Content& other) const;
 
  private:

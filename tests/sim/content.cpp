@@ -58,6 +58,14 @@ TEST_CASE("content of another origin, or shifted by one byte, is not equal") {
   CHECK_FALSE(Content::pattern(1, 0, 64) == Content::zeros(64));
 }
 
+TEST_CASE("content equals what spells out the same bytes, zeros included") {
+  std::uint32_t zero = 0;  // a position at which the pattern's byte is zero
+  while (Content::pattern(7, zero, 1).byte(0) != 0) ++zero;
+  CHECK(Content::pattern(7, zero, 1) == Content::zeros(1));
+  CHECK(Content::pattern(7, zero, 1) == Content::literal(0, 1));
+  CHECK_FALSE(Content::pattern(7, zero, 2) == Content::zeros(2));
+}
+
 TEST_CASE("a literal holds its value at any alignment") {
   Content page = Content::zeros(64);
   page.overwrite(13, Content::literal(0x1122334455667788, 8));
