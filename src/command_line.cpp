@@ -114,7 +114,8 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
   options.out = text("out");
   options.configs = text("configs");
-  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, UINT64_MAX);
+  // Not beyond what a TOML integer holds, so that effective.toml can be read again.
+  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
   if (values.count("jobs") != 0) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));

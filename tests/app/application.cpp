@@ -145,7 +145,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "--version\n"},
       {{"run", "sizes", "--format", "jsn"}, "--format: 'jsn'; allowed: table, json, csv; did you mean 'json'?\n"},
       {{"run", "sizes", "--jobs", "0"}, "--jobs: '0'; allowed: a whole number from 1 to 4096\n"},
-      {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 18446744073709551615\n"},
+      {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 9223372036854775807\n"},
       {{"run", "sizes", "--out", "full"}, "full: --out: already holds something; name a new or an empty folder\n"},
       {{"run", "sizes", "--out", "mine.toml"}, "mine.toml: --out: is a file, not a folder\n"},
       {{"run", "sizes", "--out", "mine.toml/o"}, "mine.toml/o: --out: cannot be made: Not a directory\n"},
