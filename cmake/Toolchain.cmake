@@ -21,8 +21,9 @@ target_compile_options(faultline_options INTERFACE -Wall -Wextra -Wpedantic -Wsh
 # Debian builds SystemC as C++17 and its header checks the client's level at link time. The macro is
 # the header's own way for a newer client to say that it links against that build.
 target_compile_definitions(faultline_options INTERFACE SC_CPLUSPLUS=201703L SC_INCLUDE_DYNAMIC_PROCESSES)
-# g++ 12 warns of std::string's own code when it optimises (GCC bugs 105329 and 105593).
-target_compile_options(faultline_options INTERFACE $<$<CONFIG:Release>:-Wno-restrict> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
+# g++ 12 warns of the standard library's own code when it optimises (GCC bugs 105329 and 105593).
+target_compile_options(faultline_options INTERFACE
+                       $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict;-Wno-maybe-uninitialized>)
 if(FAULTLINE_WARNINGS_AS_ERRORS)
   target_compile_options(faultline_options INTERFACE -Werror)
 endif()

@@ -159,9 +159,8 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
         kind.empty() && (options.format == Format::json || (each != "parameters" && each != "metrics"));
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, library, simulator));
   }
-  if (!pattern.empty() && listings.front().entries.empty() && options.format == Format::table) {
-    console.err << fmt::format("no {} match '{}'\n", kind, pattern);
-    return kFine;
+  if (!pattern.empty() && listings.front().entries.empty()) {
+    throw UserError(fmt::format("list {}: none matches '{}'", kind, pattern));
   }
   if (options.format == Format::json) {
     Json all = Json::object();

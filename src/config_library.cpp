@@ -19,8 +19,10 @@ bool is_library(const fs::path& folder) { return fs::is_directory(folder / "expe
 
 std::string folder_of(ConfigKind kind) { return kind == ConfigKind::strategy ? "strategies" : to_string(kind) + "s"; }
 
-std::string list_of(const std::vector<std::string>& names) {
-  return names.empty() ? "(no configs folder found: use --configs)" : fmt::format("{}", fmt::join(names, ", "));
+std::string list_of(const std::vector<std::string>& names, const fs::path& library) {
+  if (!names.empty()) return fmt::format("{}", fmt::join(names, ", "));
+  if (library.empty()) return "(no configs folder found: use --configs)";
+  return fmt::format("(none in {}: is it a configs folder?)", library.string());
 }
 
 }  // namespace
@@ -80,7 +82,7 @@ fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, c
   if (std::find(known.begin(), known.end(), reference) != known.end()) return path(kind, reference);
   diagnostics.add(place, key,
                   fmt::format("no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
-                              list_of(known), did_you_mean(sim::nearest_name(reference, known))));
+                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
   return {};
 }
 
@@ -90,8 +92,8 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
   if (std::find(known.begin(), known.end(), reference) != known.end()) return path(ConfigKind::experiment, reference);
   if (fs::exists(reference)) throw UserError(reference + ": is no regular file");
   if (ends_with_toml(reference)) throw UserError(reference + ": no such file");
-  throw UserError(fmt::format("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference, list_of(known),
-                              did_you_mean(sim::nearest_name(reference, known))));
+  throw UserError(fmt::format("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference,
+                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
 }
 
 Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& name, Diagnostics& diagnostics) {

@@ -176,6 +176,11 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
     experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
   }
   if (const Node* workload = file.find("workload"); workload && !optional_text(file, "workload", diagnostics).empty()) {
+    const auto twin = std::find_if(experiment.parameters.begin(), experiment.parameters.end(),
+                                   [](const Setting& s) { return s.key == workloads::kWorkloadParameter; });
+    if (twin != experiment.parameters.end()) {
+      diagnostics.add(twin->place, twin->key, "says again what 'workload' says at " + workload->place.text());
+    }
     experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
                                      workload->place, "experiment", "", ""});
   }

@@ -101,10 +101,11 @@ void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& sample
     sum += s.latency();
   }
   std::sort(sorted.begin(), sorted.end());
-  const double count = static_cast<double>(sorted.size());
+  const auto count = static_cast<std::int64_t>(sorted.size());
+  const sim::Time mean{(sum.count() + count / 2) / count};
   metrics.push_back({"latency_min", microseconds(sorted.front()), "us", ""});
   metrics.push_back({"latency_typical", microseconds(percentile(sorted, 50)), "us", ""});
-  metrics.push_back({"latency_mean", microseconds(sum) / count, "us", ""});
+  metrics.push_back({"latency_mean", microseconds(mean), "us", ""});
   metrics.push_back({"latency_p99", microseconds(percentile(sorted, 99)), "us", ""});
   metrics.push_back({"latency_max", microseconds(sorted.back()), "us", ""});
 }

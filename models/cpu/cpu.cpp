@@ -57,6 +57,7 @@ Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core) {
   const unsigned home = core.value_or(next_core_);
   if (!core) next_core_ = (next_core_ + 1) % config_.cores;
   executions_.emplace_back(new Execution(std::move(name), home, true, core.has_value()));
+  move_to_idle_core(*executions_.back());
   return *executions_.back();
 }
 
@@ -72,23 +73,23 @@ Task<void> Cpu::sleep(Execution& thread, sim::Signal& signal) {
   core_of(thread).leave(thread);
   co_await signal;
   ++counters_->wake_ups;
-  place_woken(thread);
+  if (move_to_idle_core(thread)) ++counters_->migrations;
   // It returns from the system call that it slept in: kernel work, so it pre-empts user work.
   Request back{thread, Work::system, Time{0}};
   const Submission done{core_of(thread), back};
   co_await done;
 }
 
-void Cpu::place_woken(Execution& thread) {
-  if (thread.pinned_ || core_of(thread).idle()) return;
+bool Cpu::move_to_idle_core(Execution& thread) {
+  if (thread.pinned_ || core_of(thread).idle()) return false;
   for (unsigned step = 1; step < config_.cores; ++step) {
     const unsigned candidate = (thread.core_ + step) % config_.cores;
     if (cores_[candidate]->idle()) {
       thread.core_ = candidate;
-      ++counters_->migrations;
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 Task<void> Cpu::poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate) {

@@ -72,7 +72,7 @@ class Cpu : public sc_core::sc_module {
   const CpuConfig& config() const { return config_; }
 
   // With a core it stays there. Without, it starts on the next core in turn (the one after the
-  // interrupt core first), and a wake-up moves it to an idle core when its own is busy.
+  // interrupt core first); at its start and at each wake-up it goes to an idle core when that is busy.
   Execution& new_thread(std::string name, std::optional<unsigned> core = {});
   Execution& irq_context() { return *irq_context_; }
   Execution& softirq_context() { return *softirq_context_; }
@@ -122,7 +122,7 @@ class Cpu : public sc_core::sc_module {
   struct Counters;
 
   Core& core_of(const Execution& execution) const { return *cores_[execution.core_]; }
-  void place_woken(Execution& thread);
+  bool move_to_idle_core(Execution& thread);
   void count_tasklet();
   sim::Task<void> watch(sim::Signal& changed, const std::function<bool()>& predicate, Request& spin);
   void access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value, unsigned bytes);

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <bit>
+
 #include "models/sim/units.hpp"
 
 namespace faultline::platform {
@@ -36,6 +38,23 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
   if (machine.cpu.interrupt_core >= machine.cpu.cores) {
     add({"cpu.interrupt_core", "cpu.cores"}, fmt::format("interrupts go to core {}, and there are cores 0 to {}",
                                                          machine.cpu.interrupt_core, machine.cpu.cores - 1));
+  }
+  const auto need_power_of_two = [&](const char* key, std::uint64_t bytes) {
+    if (!std::has_single_bit(bytes)) add({key}, fmt::format("a bus of {} B: the width is a power of two", bytes));
+  };
+  need_power_of_two("axi.width", machine.axi.width);
+  need_power_of_two("smmu.beat_bytes", machine.smmu.beat_bytes);
+  const auto need_whole_sets = [&](const std::string& entries_key, unsigned entries, const char* ways_key,
+                                   unsigned ways) {
+    // With more ways than entries it is fully associative.
+    if (ways >= entries || entries % ways == 0) return;
+    add({ways_key, entries_key}, fmt::format("{} entries are no whole number of sets of {} ways", entries, ways));
+  };
+  const smmu::SmmuConfig& smmu = machine.smmu;
+  need_whole_sets("smmu.macro_tlb_entries", smmu.macro_tlb_entries, "smmu.macro_tlb_ways", smmu.macro_tlb_ways);
+  for (std::size_t level = 0; level < smmu.walk_cache_entries.size(); ++level) {
+    need_whole_sets(fmt::format("smmu.walk_cache_entries_level{}", level), smmu.walk_cache_entries[level],
+                    "smmu.walk_cache_ways", smmu.walk_cache_ways);
   }
   const unsigned channels = interconnect::Topology(machine.shape).virtual_channels_needed();
   if (machine.router.virtual_channels < channels) {

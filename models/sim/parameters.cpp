@@ -174,7 +174,7 @@ void ParameterTable::add_fraction(std::string_view name, double& field, Range<do
         const double number = to_fraction(v, allowed);
         // Written so that a NaN is refused, too.
         if (!(number >= legal.low && number <= legal.high)) refuse(show(v) + " is out of range", allowed);
-        field = number;
+        field = number == 0.0 ? 0.0 : number;  // no "-0" in any output
       });
 }
 

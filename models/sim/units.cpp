@@ -44,6 +44,7 @@ std::int64_t scaled(std::string_view number, std::int64_t scale, std::string_vie
   std::int64_t value = 0;
   if (!whole.empty()) {
     const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
+    if (error == std::errc::result_out_of_range) throw bad("is too large");
     if (error != std::errc{} || end != whole.data() + whole.size()) throw bad("is not a number with a unit");
   }
   if (__builtin_mul_overflow(value, scale, &value)) throw bad("is too large");

@@ -22,7 +22,8 @@ void SmmuConfig::declare(sim::ParameterTable& table) {
   table.add_count("macro_tlb_entries", macro_tlb_entries, {4, 4096},
                   {"macro TLB entries in the TCU", agilex, Standing::assumed});
   table.add_count("macro_tlb_ways", macro_tlb_ways, {1, 64},
-                  {"associativity of the macro TLB", "assumed", Standing::assumed});
+                  {"associativity of the macro TLB; from the number of entries on it is fully associative", "assumed",
+                   Standing::assumed});
   for (unsigned level = 0; level < walk_cache_entries.size(); ++level) {
     table.add_count(
         "walk_cache_entries_level" + std::to_string(level), walk_cache_entries[level], {0, 4096},

@@ -238,7 +238,9 @@ TEST_CASE("list shows what there is, for people and for programs") {
       faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
       "name,kind,default,allowed,meaning,source,standing\ncpu.cores,count,4,1 to 8,cores of a node,UG1085,published\n");
   CHECK(Json::parse(faultline_program({"list", "--format", "json"}).out).at("parameters").size() == 12);
-  CHECK(faultline_program({"list", "parameters", "zzz"}).err == "no parameters match 'zzz'\n");
+  const auto none = faultline_program({"list", "parameters", "zzz"});
+  CHECK(none.code == 2);
+  CHECK(none.err == "list parameters: none matches 'zzz'\n");
 }
 
 TEST_CASE("config simulates nothing and says who set what") {

@@ -140,6 +140,15 @@ TEST_CASE("threads are placed round robin from the core after the interrupt core
   CHECK_THROWS_AS(b.cpu.new_thread("f", 4), std::invalid_argument);
 }
 
+TEST_CASE("a new thread whose turn falls on a busy core starts on the next idle one") {
+  CpuBench b;
+  b.run(b.cpu.new_thread("busy", 1), Work::user, 1ms);
+  CHECK(b.cpu.new_thread("new").core() == 2);
+  CHECK(b.cpu.new_thread("bound", 1).core() == 1);
+  sc_core::sc_start();
+  CHECK(b.node.counted("cpu.migrations") == 0);
+}
+
 TEST_CASE("a thread woken on its idle core pays the switch from idle") {
   CpuBench b;
   sim::Signal signal(b.node.loop);

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/sim/context.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "tests/support/cell_pump.hpp"
 
 namespace faultline::test {
 
@@ -34,70 +34,35 @@ class AxiInitiator : public sc_core::sc_module {
                const sim::Context& context)
       : sc_module(name),
         out("out"),
-        context_(context),
         command_(command),
-        credits_(outstanding),
-        port_(context.loop.new_port()) {
+        pump_(outstanding, context, [this](auto& payload, const Burst&) {
+          payload.set_command(command_);
+          tlm::tlm_phase phase = tlm::BEGIN_REQ;
+          sc_core::sc_time delay;
+          out->nb_transport_fw(payload, phase, delay);
+        }) {
     out.register_nb_transport_bw(this, &AxiInitiator::on_response);
   }
   tlm_utils::simple_initiator_socket<AxiInitiator> out;
   std::vector<AxiResponse> responses;
 
-  void post(const Burst& burst) {
-    for (std::uint32_t begin = 0; begin < burst.ready.size(); begin += context_.cells_per_train) {
-      Burst train = burst;
-      train.ready = burst.ready.slice(begin, std::min(context_.cells_per_train, burst.ready.size() - begin));
-      train.address += std::uint64_t{begin} * burst.cell_bytes;
-      posted_.push_back(train);
-      context_.loop.at<&AxiInitiator::begin_next>(train.ready.front(), port_, *this);
-    }
-  }
+  void post(const Burst& burst) { pump_.post(burst); }
 
  private:
-  void begin_next() {
-    waiting_.push_back(posted_.front());
-    posted_.pop_front();
-    pump();
-  }
-  void pump() {
-    while (!waiting_.empty() && credits_.known() > 0) {
-      Burst& next = waiting_.front();
-      const std::uint32_t cells = std::min(next.ready.size(), credits_.known());
-      tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-      sim::Train& train = sim::train_of(payload);
-      train.times = sim::not_before(sim::later_of(next.ready.prefix(cells), credits_.take(cells)), last_);
-      last_ = train.times.back();
-      train.cell_bytes = next.cell_bytes;
-      payload.set_command(command_);
-      payload.set_address(next.address);
-      payload.set_data_length(train.bytes());
-      next.address += train.bytes();
-      next.ready.drop_front(cells);
-      if (next.ready.empty()) waiting_.pop_front();
-      tlm::tlm_phase phase = tlm::BEGIN_REQ;
-      sc_core::sc_time delay;
-      out->nb_transport_fw(payload, phase, delay);
-    }
-  }
   tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
     const sim::Train& train = sim::train_of(payload);
     for (std::uint32_t i = 0; i < train.cells(); ++i) {
       responses.push_back({payload.get_address() + std::uint64_t{i} * train.cell_bytes, train.responses.at(i),
                            payload.get_response_status()});
     }
-    credits_.give(train.responses);
+    const sim::TimeSequence answered = train.responses;
     payload.release();
-    pump();
+    pump_.slots_come_free(answered);
     return tlm::TLM_ACCEPTED;
   }
 
-  sim::Context context_;
   tlm::tlm_command command_;
-  sim::CreditPool credits_;
-  sim::Port port_;
-  std::deque<Burst> posted_;
-  std::deque<Burst> waiting_;
-  sim::Time last_{0};
+  CellPump<Burst> pump_;
 };
 
 // Answers each cell `latency` after it came; trains into a page of `bad_pages` get an address error.

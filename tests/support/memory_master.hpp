@@ -87,7 +87,8 @@ class MemoryMaster : public sc_core::sc_module {
     return answers_.back();
   }
 
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, [[maybe_unused]] tlm::tlm_phase& phase,
+                                 sc_core::sc_time&) {
     sc_assert(phase == tlm::BEGIN_RESP);
     const auto found = std::find(pending_.begin(), pending_.end(), &payload);
     sc_assert(found != pending_.end());

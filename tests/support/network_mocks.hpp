@@ -13,6 +13,7 @@
 #include "models/interconnect/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/random.hpp"
+#include "tests/support/cell_pump.hpp"
 
 namespace faultline::test {
 
@@ -43,72 +44,45 @@ inline sim::Content content_at(sim::NodeId source, std::uint64_t address, std::u
 class NetworkSource : public sc_core::sc_module {
  public:
   NetworkSource(sc_core::sc_module_name name, std::uint32_t slots, const sim::Context& context)
-      : sc_module(name), out("out"), context_(context), credits_(slots), port_(context.loop.new_port()) {
+      : sc_module(name),
+        out("out"),
+        context_(context),
+        pump_(slots, context, [this](auto& payload, const Shipment& s) { send(payload, s); }) {
     out.register_nb_transport_bw(this, &NetworkSource::on_slots_freed);
   }
   tlm_utils::simple_initiator_socket<NetworkSource> out;
 
   // Shipments must be posted in the order of their first instants.
-  void post(const Shipment& shipment) {
-    for (std::uint32_t begin = 0; begin < shipment.ready.size(); begin += context_.cells_per_train) {
-      Shipment train = shipment;
-      train.ready = shipment.ready.slice(begin, std::min(context_.cells_per_train, shipment.ready.size() - begin));
-      train.address += std::uint64_t{begin} * shipment.cell_bytes;
-      posted_.push_back(train);
-      context_.loop.at<&NetworkSource::begin_next>(train.ready.front(), port_, *this);
-    }
-  }
-  std::size_t unsent() const { return posted_.size() + waiting_.size(); }
+  void post(const Shipment& shipment) { pump_.post(shipment); }
+  std::size_t unsent() const { return pump_.unsent(); }
 
  private:
-  void begin_next() {
-    waiting_.push_back(posted_.front());
-    posted_.pop_front();
-    pump();
-  }
-  void pump() {
-    while (!waiting_.empty() && credits_.known() > 0) {
-      Shipment& next = waiting_.front();
-      const std::uint32_t cells = std::min(next.ready.size(), credits_.known());
-      tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-      sim::Train& train = sim::train_of(payload);
-      train.times = sim::not_before(sim::later_of(next.ready.prefix(cells), credits_.take(cells)), last_);
-      last_ = train.times.back();
-      train.cell_bytes = next.cell_bytes;
-      train.content = content_at(context_.node, next.address, train.bytes());
-      auto& header = sim::extension<interconnect::PacketHeader>(payload);
-      header = {};
-      header.kind = next.kind;
-      header.source = context_.node;
-      header.destination = next.destination;
-      header.address = next.address;
-      payload.set_command(tlm::TLM_WRITE_COMMAND);
-      payload.set_address(next.address);
-      payload.set_data_length(train.bytes());
-      next.address += train.bytes();
-      next.ready.drop_front(cells);
-      if (next.ready.empty()) waiting_.pop_front();
-      tlm::tlm_phase phase = tlm::BEGIN_REQ;
-      sc_core::sc_time delay;
-      out->nb_transport_fw(payload, phase, delay);
-    }
+  void send(tlm::tlm_generic_payload& payload, const Shipment& shipment) {
+    sim::Train& train = sim::train_of(payload);
+    train.content = content_at(context_.node, shipment.address, train.bytes());
+    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    header = {};
+    header.kind = shipment.kind;
+    header.source = context_.node;
+    header.destination = shipment.destination;
+    header.address = shipment.address;
+    payload.set_command(tlm::TLM_WRITE_COMMAND);
+    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    sc_core::sc_time delay;
+    out->nb_transport_fw(payload, phase, delay);
   }
   tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
     auto& header = sim::extension<interconnect::PacketHeader>(payload);
-    credits_.give(train.freed);
-    header.freed_cells += train.freed.size();
+    const sim::TimeSequence freed = train.freed;
+    header.freed_cells += freed.size();
     if (header.freed_cells == train.cells()) payload.release();
-    pump();
+    pump_.slots_come_free(freed);
     return tlm::TLM_ACCEPTED;
   }
 
   sim::Context context_;
-  sim::CreditPool credits_;
-  sim::Port port_;
-  std::deque<Shipment> posted_;
-  std::deque<Shipment> waiting_;
-  sim::Time last_{0};
+  CellPump<Shipment> pump_;
 };
 
 // Takes cells; the slot of the n-th is free again hold(n) after it arrived and its predecessor's was
