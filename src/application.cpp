@@ -82,7 +82,7 @@ int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted) {
   if (interrupted) return kInterrupted;
   if (any([](const PointOutcome& o) { return o.status == PointStatus::bug; })) return kBug;
   if (any([](const PointOutcome& o) { return o.status != PointStatus::complete; })) return kUsage;
-  if (any([](const PointOutcome& o) { return o.result.failed_check; })) return kCheckFailed;
+  if (any([](const PointOutcome& o) { return !o.result.failed_checks.empty(); })) return kCheckFailed;
   return kFine;
 }
 

@@ -7,6 +7,7 @@
 
 #include "src/application.hpp"
 #include "src/diagnostics.hpp"
+#include "src/report.hpp"
 #include "src/results.hpp"
 #include "src/text_table.hpp"
 #include "src/toml_document.hpp"
@@ -16,7 +17,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const std::vector<std::string> kKinds{"platforms", "strategies", "workloads", "experiments", "parameters", "metrics"};
+const std::vector<std::string> kKinds{"platforms",  "strategies", "workloads", "experiments",
+                                      "parameters", "metrics",    "steps"};
 
 // Things of one kind, as objects with the same keys.
 struct Listing {
@@ -88,7 +90,15 @@ Listing listing_of(const std::string& kind, const std::string& pattern, const Co
   }
   if (kind == "metrics") {
     for (const auto& doc : simulator.metric_docs()) {
-      listing.entries.push_back({{"name", doc.name}, {"unit", doc.unit}, {"description", doc.description}});
+      listing.entries.push_back({{"name", doc.name},
+                                 {"unit", doc.unit},
+                                 {"column", column_title(doc.name)},
+                                 {"description", doc.description}});
+    }
+  }
+  if (kind == "steps") {
+    for (const auto& doc : simulator.step_docs()) {
+      listing.entries.push_back({{"name", doc.name}, {"description", doc.description}, {"parameters", doc.parameters}});
     }
   }
   Json kept = Json::array();
@@ -118,8 +128,12 @@ std::string plain_text(const Listing& listing, std::size_t width) {
   for (const Json& entry : listing.entries) names = std::max(names, shown_width(entry.at("name").get<std::string>()));
   std::string text;
   for (const Json& entry : listing.entries) {
-    const std::string unit =
-        entry.contains("unit") && entry.at("unit") != "1" ? " [" + entry.at("unit").get<std::string>() + "]" : "";
+    const auto optional = [&](const char* key) { return entry.contains(key) ? entry.at(key).get<std::string>() : ""; };
+    std::string unit = optional("unit").empty() || optional("unit") == "1" ? "" : " [" + optional("unit") + "]";
+    if (!optional("column").empty() && entry.at("column") != entry.at("name")) {
+      unit += " (column " + optional("column") + ")";
+    }
+    if (!optional("parameters").empty()) unit += " [" + optional("parameters") + "]";
     const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
     text += fmt::format("  {:<{}}  {}\n", entry.at("name").get<std::string>(), names,
                         wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
@@ -155,8 +169,8 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
   }
   std::vector<Listing> listings;
   for (const std::string& each : kKinds) {
-    const bool overview =
-        kind.empty() && (options.format == Format::json || (each != "parameters" && each != "metrics"));
+    const bool overview = kind.empty() && (options.format == Format::json ||
+                                           (each != "parameters" && each != "metrics" && each != "steps"));
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, library, simulator));
   }
   if (!pattern.empty() && listings.front().entries.empty()) {
@@ -173,7 +187,8 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
       if (kind.empty()) console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
       console.out << plain_text(listing, console.width);
     }
-    if (kind.empty()) console.out << "\n'faultline list parameters' and 'faultline list metrics' are longer.\n";
+    if (kind.empty())
+      console.out << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";
   }
   return kFine;
 }

@@ -77,14 +77,15 @@ const Setting* deciding(const Settings& settings, const std::string& key) {
 
 void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
                      const std::string& reason, Diagnostics& diagnostics) {
-  // The first of the parameters that somebody set; all may be defaults.
+  // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
+  // memory when the experiment asks for too much of it. All may be defaults.
   const Setting* setting = nullptr;
   std::string key = keys.empty() ? "" : keys.front();
   for (const std::string& candidate : keys) {
-    setting = deciding(point.settings, candidate);
-    if (setting == nullptr) continue;
+    const Setting* by = deciding(point.settings, candidate);
+    if (by == nullptr || (setting != nullptr && (by < setting || by->origin == setting->origin))) continue;
+    setting = by;
     key = candidate;
-    break;
   }
   std::string others;
   for (const std::string& other : keys) {

@@ -187,7 +187,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.strategies = read_strategies(file, library, diagnostics);
   if (const Node* axes = file.find("axes")) experiment.axes = read_axes(*axes, "axis", diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
-  experiment.reports = read_reports(file, experiment.axes, simulator.metric_docs(), diagnostics);
+  experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
   check_values(experiment, simulator, diagnostics);
   diagnostics.raise();
   apply_overrides(experiment);

@@ -35,6 +35,7 @@ struct ReportSpec {
   std::string metric = "latency_mean";    // matrix
   std::string rows;                       // matrix: an axis; empty for the first
   std::string columns_axis = "strategy";  // matrix: an axis or "strategy"
+  std::string baseline;                   // matrix: show values relative to this strategy's; empty: as they are
 };
 
 struct Experiment {

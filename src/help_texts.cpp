@@ -7,7 +7,7 @@ const std::string_view kGeneralHelp =
     R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
 
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
-  faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, metrics
+  faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
   faultline help COMMAND         more about one of them, with examples
@@ -41,7 +41,8 @@ Ctrl-C keeps the points that are complete.
 
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
 
-KIND is platforms, strategies, workloads, experiments, parameters or metrics; without it, all but the last two.
+KIND is platforms, strategies, workloads, experiments, parameters, metrics or steps (of the fault breakdown);
+without it, all but the last three.
 PATTERN keeps names that contain it; '*' stands for anything.
 
   faultline list                                      an overview

@@ -33,6 +33,7 @@ class ClusterSimulator : public Simulator {
   std::unique_ptr<Machine> machine() const override { return std::make_unique<ClusterMachine>(); }
   std::vector<workloads::WorkloadDoc> workload_docs() const override { return workloads::workload_docs(); }
   std::vector<workloads::MetricDoc> metric_docs() const override { return workloads::metric_docs(); }
+  std::vector<workloads::StepDoc> step_docs() const override { return workloads::step_docs(); }
 };
 
 // Wide enough for a full row on a pipe; a narrow terminal gets fewer columns.

@@ -30,7 +30,7 @@ nlohmann::ordered_json to_json(const workloads::PointResult& result) {
   json["notes"] = result.notes;
   json["events"] = result.events;
   json["simulated_ps"] = result.simulated_ps;
-  json["failed_check"] = result.failed_check;
+  json["failed_checks"] = result.failed_checks;
   json["error"] = result.error;
   json["error_keys"] = result.error_keys;
   return json;
@@ -48,7 +48,7 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.events = json.at("events");
   result.simulated_ps = json.at("simulated_ps");
-  result.failed_check = json.at("failed_check");
+  json.at("failed_checks").get_to(result.failed_checks);
   result.error = json.at("error");
   result.error_keys = json.at("error_keys").get<std::vector<std::string>>();
   return result;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "src/text_table.hpp"
 
@@ -24,7 +25,8 @@ std::vector<NamedText> common_parameters(const Results& results) {
     // A platform's numbers are the platform's; the others were chosen for this run.
     const Setting* setting = deciding(results.points.front().settings, candidate.name);
     const bool from_platform = setting != nullptr && setting->origin.starts_with("platform ");
-    if (everywhere && !is_axis && !from_platform) common.push_back(candidate);
+    const bool overridden = deciding(results.experiment.overrides, candidate.name) != nullptr;
+    if (everywhere && !is_axis && !from_platform && !overridden) common.push_back(candidate);
   }
   return common;
 }
@@ -37,6 +39,18 @@ const workloads::Metric* find_metric(const PointOutcome& outcome, const std::str
   return it == metrics.end() ? nullptr : &*it;
 }
 
+const workloads::Metric* first_of(const Results& results, const std::string& name) {
+  for (const PointOutcome& outcome : results.outcomes) {
+    if (const auto* metric = find_metric(outcome, name)) return metric;
+  }
+  return nullptr;
+}
+
+std::string cell_text(const workloads::Metric& metric) {
+  const bool share = metric.unit == "1" && std::floor(metric.value) != metric.value;
+  return fixed(metric.value, share ? 3 : decimals_of(metric.unit));
+}
+
 std::string report_head(const Results& results, std::uint64_t seed) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
@@ -44,6 +58,8 @@ std::string report_head(const Results& results, std::uint64_t seed) {
       "platform {}, seed {}", results.experiment.platform.empty() ? "(defaults)" : results.experiment.platform, seed);
   for (const NamedText& parameter : common_parameters(results))
     line += fmt::format(", {} = {}", parameter.name, parameter.text);
+  // Over everything, strategies included, and so not told by any name; shown even where it is the default.
+  for (const Setting& setting : results.experiment.overrides) line += ", " + setting.place.file;
   return text + wrap(line, 120, 2) + "\n";
 }
 
@@ -66,7 +82,7 @@ std::string remarks(const Results& results) {
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const PointOutcome& outcome = results.outcomes[i];
     for (const std::string& note : outcome.result.notes) add("note: " + note, results.points[i]);
-    if (outcome.result.failed_check) add("CHECK FAILED: wrong data or a stale access", results.points[i]);
+    for (const std::string& check : outcome.result.failed_checks) add("CHECK FAILED: " + check, results.points[i]);
     if (!outcome.error.empty()) add("ERROR: " + outcome.error, results.points[i]);
   }
   std::string text;

@@ -32,5 +32,11 @@ std::string remarks(const Results& results);
 
 // nullptr when the point has no such metric.
 const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);
+// Of the first point that has it; nullptr when none has.
+const workloads::Metric* first_of(const Results& results, const std::string& name);
+// The value with the decimals that its unit asks for: plain counts have none, shares need them.
+std::string cell_text(const workloads::Metric& metric);
+// Above a metric's column in the points view: "t_avg" for "latency_mean".
+std::string column_title(const std::string& metric);
 
 }  // namespace faultline::app

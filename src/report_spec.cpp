@@ -14,16 +14,18 @@ struct ViewKeys {
   std::string name;
   std::vector<std::string> keys;
 };
-const std::array<ViewKeys, 3> kViews{ViewKeys{View::points, "points", {"view", "columns"}},
-                                     ViewKeys{View::matrix, "matrix", {"view", "metric", "rows", "columns"}},
-                                     ViewKeys{View::breakdown, "breakdown", {"view"}}};
+const std::array<ViewKeys, 3> kViews{
+    ViewKeys{View::points, "points", {"view", "columns"}},
+    ViewKeys{View::matrix, "matrix", {"view", "metric", "rows", "columns", "baseline"}},
+    ViewKeys{View::breakdown, "breakdown", {"view"}}};
 
 class ReportReader {
  public:
-  ReportReader(const std::vector<Axis>& axes, const std::vector<workloads::MetricDoc>& metrics,
-               Diagnostics& diagnostics)
+  ReportReader(const std::vector<Axis>& axes, const std::vector<Strategy>& strategies,
+               const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics)
       : diagnostics_(diagnostics) {
     for (const Axis& axis : axes) axes_.push_back(axis.key);
+    for (const Strategy& strategy : strategies) strategies_.push_back(strategy.name);
     for (const auto& metric : metrics) metrics_.push_back(metric.name);
   }
 
@@ -102,6 +104,10 @@ class ReportReader {
     both.insert(both.begin(), "strategy");
     take("rows", "axis", both, spec.rows);
     take("columns", "axis", both, spec.columns_axis);
+    take("baseline", "strategy", strategies_, spec.baseline);
+    if (!spec.baseline.empty() && spec.columns_axis != "strategy") {
+      diagnostics_.add(node.place, "report.baseline", "is a strategy, so the columns must be the strategies");
+    }
     if (!spec.rows.empty() && spec.rows == spec.columns_axis) {
       diagnostics_.add(node.place, "report", fmt::format("rows and columns are the same axis '{}'", spec.rows));
     }
@@ -109,16 +115,18 @@ class ReportReader {
 
   Diagnostics& diagnostics_;
   std::vector<std::string> axes_;
+  std::vector<std::string> strategies_;
   std::vector<std::string> metrics_;
 };
 
 }  // namespace
 
 std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& axes,
+                                     const std::vector<Strategy>& strategies,
                                      const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics) {
   const Node* report = file.find("report");
   if (report == nullptr) return {ReportSpec{}};
-  ReportReader reader(axes, metrics, diagnostics);
+  ReportReader reader(axes, strategies, metrics, diagnostics);
   if (report->kind != Node::Kind::list) return {reader.read(*report)};
   std::vector<ReportSpec> specs;
   for (const Node& item : report->children) specs.push_back(reader.read(item));
@@ -139,6 +147,7 @@ std::string to_toml(const ReportSpec& spec) {
       text += "view = \"matrix\"\nmetric = " + quote_toml(spec.metric) + "\n";
       if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
       text += "columns = " + quote_toml(spec.columns_axis) + "\n";
+      if (!spec.baseline.empty()) text += "baseline = " + quote_toml(spec.baseline) + "\n";
       break;
     case View::breakdown: text += "view = \"breakdown\"\n"; break;
   }

@@ -11,6 +11,7 @@ namespace faultline::app {
 
 // The points alone when the file has no `report`.
 std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& axes,
+                                     const std::vector<Strategy>& strategies,
                                      const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics);
 
 // As TOML, for the effective configuration.

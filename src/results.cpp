@@ -47,7 +47,7 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   json["events"] = outcome.result.events;
   json["simulated_time"] = {{"value", outcome.result.simulated_ps}, {"unit", "ps"}};
   json["status"] = to_string(outcome.status);
-  json["failed_check"] = outcome.result.failed_check;
+  json["failed_checks"] = outcome.result.failed_checks;
   if (!outcome.error.empty()) json["error"] = outcome.error;
   return json;
 }

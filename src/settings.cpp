@@ -10,7 +10,7 @@
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kStandings{"published", "derived", "assumed", "setting"};
+const std::vector<std::string> kStandings{"published", "derived", "fitted", "assumed", "setting"};
 
 class Reader {
  public:
@@ -31,7 +31,7 @@ class Reader {
         diagnostics_.add(
             child.place, key,
             "does not say where it is from; allowed: { value = ..., standing = \"published\", \"derived\", "
-            "\"assumed\" or \"setting\", source = \"...\" }");
+            "\"fitted\", \"assumed\" or \"setting\", source = \"...\" }");
       }
     }
   }

@@ -28,6 +28,7 @@ class Simulator {
   virtual std::unique_ptr<Machine> machine() const = 0;
   virtual std::vector<workloads::WorkloadDoc> workload_docs() const = 0;
   virtual std::vector<workloads::MetricDoc> metric_docs() const = 0;
+  virtual std::vector<workloads::StepDoc> step_docs() const = 0;
 };
 
 }  // namespace faultline::app

@@ -22,7 +22,7 @@ double measured(const Figure& figure, const PointOutcome& outcome, std::string& 
     trouble = outcome.error.empty() ? "not run" : outcome.error;
     return kNothing;
   }
-  if (outcome.result.failed_check) trouble = "wrong data or a stale access";
+  if (!outcome.result.failed_checks.empty()) trouble = outcome.result.failed_checks.front();
   if (!figure.metric.empty()) {
     const auto* metric = find_metric(outcome, figure.metric);
     if (metric == nullptr) trouble = "the point has no " + figure.metric;

@@ -36,61 +36,52 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
     {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
     {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
-    {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1, "payload of blocks that were sent again"},
-    {"dma.dropped_bytes", "dropped_bytes", "B", 1, "payload that crossed the network and was dropped by the receiver"},
+    {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
+     "payload that left for the network in a block's later attempts"},
+    {"dma.dropped_bytes", "dropped_bytes", "B", 1,
+     "payload that crossed the network in vain: refused by the SMMU, or dropped by the receiver"},
     {"dma.timeouts", "timeouts", "1", 1, "blocks sent again because their timeout expired"},
     {"cpu.time_user", "cpu_time_user", "us", 1e-6, "CPU time in user code, without polling"},
     {"cpu.time_system", "cpu_time_system", "us", 1e-6, "CPU time in system calls, faults and context switches"},
     {"cpu.time_irq", "cpu_time_irq", "us", 1e-6, "CPU time in interrupt handlers"},
     {"cpu.time_softirq", "cpu_time_softirq", "us", 1e-6, "CPU time in tasklets"},
     {"cpu.time_polling", "cpu_time_polling", "us", 1e-6, "CPU time spent polling for completions and messages"},
-    {"memory.stale_accesses", "stale_accesses", "1", 1, "cells moved through a translation that was no longer true"},
     {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
     {"network.cells_out_of_order", "cells_out_of_order", "1", 1,
-     "cells that trains overtook at routers: 0 when every queue was exact"},
-    {"memory.cells_out_of_order", "memory_cells_out_of_order", "1", 1,
-     "cells that trains overtook at memory controllers: 0 when every queue was exact"},
+     "cells that waited at routers for a train committed before they came: 0 when every queue was exact"},
+    {"memory.cells_out_of_order", "memory_cells_out_of_order", "1", 1, "the same at memory controllers"},
+    {"axi.cells_out_of_order", "axi_cells_out_of_order", "1", 1, "the same at the ports' buses"},
 };
 
-std::map<std::string, std::uint64_t> snapshot(platform::Cluster& cluster) {
-  std::map<std::string, std::uint64_t> values;
-  for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
-  for (const CounterMetric& c : kCounterMetrics) values[c.counter] = cluster.total(c.counter);
-  values["cpu.time_user"] -= values["cpu.time_polling"];
-  return values;
+// The counters at an instant.
+struct Snapshot {
+  std::map<std::string, std::uint64_t> totals;
+  std::uint64_t cpu_initiator = 0;  // ps, without polling
+  std::uint64_t cpu_target = 0;
+};
+
+std::uint64_t busy(platform::Node& node) {
+  std::uint64_t sum = 0;
+  for (const char* kind : {"user", "system", "softirq", "irq"}) {
+    sum += node.statistics.value(std::string("cpu.time_") + kind);
+  }
+  return sum - node.statistics.value("cpu.time_polling");
 }
 
-// A message has no blocks to trace: what library and network interface take is known from the
-// configuration, what is left of the measured latency is the way between them.
-std::vector<BreakdownRow> message_breakdown(const Configuration& configuration, platform::Cluster& cluster,
-                                            const Transfers& transfers) {
-  const platform::Machine& machine = configuration.machine;
-  const cpu::Cpu& sender = cluster.node(configuration.workload.initiator).cpu;
-  const auto words = static_cast<std::int64_t>((configuration.workload.size + 7) / 8);
-  const sim::Time pipeline = machine.axi.pl_clock.cycles(machine.dma.message_pipeline);
-  const std::uint64_t samples = transfers.samples().size();
-  std::vector<BreakdownRow> rows;
-  sim::Time known{0};
-  const auto add = [&](const char* step, const char* where, sim::Time time, const char* description) {
-    rows.push_back({step, where, microseconds(time), samples, description});
-    known += time;
-  };
-  sim::Time total{0};
-  for (const Sample& s : transfers.samples()) total += s.latency();
-  add("library send", "source", sender.scaled(machine.library.message_send), "user code of the sender");
-  add("register writes", "source", machine.cpu.mmio_write * (words + 1), "the message's words, then the command");
-  add("packetizer", "source", pipeline, "network interface, sending");
-  add("mailbox", "destination", pipeline, "network interface, receiving");
-  add("library receive", "destination", sender.scaled(machine.library.message_receive), "user code of the receiver");
-  const sim::Time rest = total / static_cast<std::int64_t>(samples) - known;
-  rows.insert(rows.begin() + 3, {"network, memory, polling load", "both", microseconds(rest), samples,
-                                 "links and routers, the write of the mailbox slot, the load that sees it"});
-  return rows;
+Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
+  Snapshot now;
+  for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
+  for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
+  now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
+  now.cpu_initiator = busy(cluster.node(workload.initiator));
+  now.cpu_target = busy(cluster.node(workload.target));
+  return now;
 }
 
 struct Measured {
-  std::map<std::string, std::uint64_t> before;
-  std::map<std::string, std::uint64_t> after;
+  Snapshot before;
+  Snapshot after;
+  std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
 };
 
 void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& samples) {
@@ -134,6 +125,40 @@ std::string description_of(const std::string& name) {
   return "";
 }
 
+void add_counters(std::vector<Metric>& metrics, const Measured& measured) {
+  double cpu_time = 0;
+  for (const CounterMetric& c : kCounterMetrics) {
+    const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
+    metrics.push_back({c.metric, value, c.unit, ""});
+    const std::string name = c.metric;
+    if (name.starts_with("cpu_time_") && name != "cpu_time_polling") cpu_time += value;
+  }
+  const auto spent = [](std::uint64_t before, std::uint64_t after) {
+    return static_cast<double>(after - before) / 1e6;
+  };
+  metrics.push_back({"cpu_time", cpu_time, "us", ""});
+  metrics.push_back(
+      {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
+  metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
+}
+
+// What must never happen.
+std::vector<std::string> failed_checks(const Transfers& transfers, platform::Cluster& cluster) {
+  std::vector<std::string> failed;
+  if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
+  if (cluster.total("memory.stale_accesses") > 0) {
+    failed.emplace_back("the device used translations that were no longer true");
+  }
+  if (transfers.failed() > 0) {
+    failed.push_back(fmt::format("{} of {} transfers ended with an error completion and are in no other figure",
+                                 transfers.failed(), transfers.failed() + transfers.samples().size()));
+  }
+  if (transfers.clean_failed() > 0) {
+    failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
+  }
+  return failed;
+}
+
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Transfers& transfers,
                     const Measured& measured) {
   PointResult result;
@@ -143,29 +168,15 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
   metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
-  double cpu_time = 0;
-  for (const CounterMetric& c : kCounterMetrics) {
-    const double value = static_cast<double>(measured.after.at(c.counter) - measured.before.at(c.counter)) * c.scale;
-    metrics.push_back({c.metric, value, c.unit, ""});
-    const std::string name = c.metric;
-    if (name.starts_with("cpu_time_") && name != "cpu_time_polling") cpu_time += value;
-  }
-  metrics.push_back({"cpu_time", cpu_time, "us", ""});
+  metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
+  add_counters(metrics, measured);
+  metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
-
-  result.breakdown = configuration.workload.kind == Kind::message ? message_breakdown(configuration, cluster, transfers)
-                                                                  : transfers.breakdown().rows();
-  const std::uint64_t stale = measured.after.at("memory.stale_accesses");
-  if (transfers.data_errors() > 0) result.notes.push_back("data at the destination differ from what was sent");
-  if (stale > 0) result.notes.push_back("the device used translations that were no longer true");
-  if (transfers.failed() > 0) {
-    result.notes.push_back(fmt::format("{} of {} transfers ended with an error completion and are in no other figure",
-                                       transfers.failed(), transfers.failed() + transfers.samples().size()));
-  }
-  result.failed_check = transfers.data_errors() > 0 || stale > 0 || transfers.failed() > 0;
+  result.breakdown = transfers.breakdown().rows();
+  result.failed_checks = failed_checks(transfers, cluster);
   return result;
 }
 
@@ -178,10 +189,11 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
     cluster.boot();
     Transfers transfers(configuration, cluster, seed);
     Measured measured;
-    transfers.on_measurement_begins = [&] { measured.before = snapshot(cluster); };
-    transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster); };
+    transfers.on_measurement_begins = [&] { measured.before = snapshot(cluster, configuration.workload); };
+    transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
     transfers.start();
     sc_core::sc_start(sim::to_sc_time(configuration.workload.time_limit));
+    cluster.rethrow_failure();
     if (!transfers.finished()) {
       const bool late = sc_core::sc_pending_activity();
       if (!late) throw std::logic_error("transfers wait for ever: nothing is left to happen");
@@ -204,11 +216,14 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
   return result;
 }
 
+std::vector<StepDoc> step_docs() { return Breakdown::step_docs(); }
+
 std::vector<MetricDoc> metric_docs() {
   std::vector<MetricDoc> docs{
       {"latency_min", "us", "shortest transfer: from the program's first step for it to its last"},
       {"latency_typical", "us", "median transfer"},
-      {"latency_mean", "us", "mean over the measured transfers"},
+      {"latency_mean", "us",
+       "mean over the measured transfers; what the target does after the last step (unpinning) is in goodput only"},
       {"latency_p99", "us", "99th percentile (nearest rank)"},
       {"latency_max", "us", "longest transfer"},
       {"goodput", "MB/s", "bytes of completed transfers over the time from the first begin to the last end"},
@@ -217,7 +232,11 @@ std::vector<MetricDoc> metric_docs() {
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
+      {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
       {"cpu_time", "us", "CPU time of all cores of all nodes while measuring, without polling"},
+      {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
+      {"cpu_time_target", "us", "the same of the target's node alone"},
+      {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
       {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
       {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
       {"data_errors", "1", "transfers whose data arrived wrong"},

@@ -32,7 +32,7 @@ struct Metric {
 // One step of the life of a transfer or a fault. Rows come in the order in which the steps happen.
 struct BreakdownRow {
   std::string step;
-  std::string where;  // which part spends it: "source R5", "destination kernel"
+  std::string where;  // "source" or "destination" of the data
   double mean_us = 0;
   std::uint64_t samples = 0;
   std::string description;
@@ -44,7 +44,8 @@ struct PointResult {
   std::vector<std::string> notes;       // what a reader of the figures must know
   std::uint64_t events = 0;
   std::uint64_t simulated_ps = 0;
-  bool failed_check = false;  // data errors or stale accesses that the strategy must not have
+  // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.
+  std::vector<std::string> failed_checks;
   // Set when the configuration made the run impossible (no memory left on a node): what happened, and
   // the parameters that decide it. A bug of ours is an exception instead.
   std::string error;
@@ -68,5 +69,13 @@ struct MetricDoc {
 };
 // Every metric that run_point can give.
 std::vector<MetricDoc> metric_docs();
+
+struct StepDoc {
+  std::string name;  // of a BreakdownRow, without "(resend)"
+  std::string description;
+  std::string parameters;  // that its time is made of
+};
+// Every step that a breakdown can show.
+std::vector<StepDoc> step_docs();
 
 }  // namespace faultline::workloads

@@ -26,11 +26,13 @@ struct TransferConfig {
   std::uint64_t iterations = 20;
   std::uint64_t warmup = 2;
   unsigned window = 1;
+  bool madvise_hugepage = false;
   Cold cold = Cold::none;
   double cold_share = 1.0;
   std::uint64_t source_offset = 0;
   std::uint64_t destination_offset = 0;
   unsigned clean_window = 0;
+  Kind clean_kind = Kind::write;
   std::uint64_t clean_size = 16384;
   unsigned initiator = 0;
   unsigned target = 1;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/sim/failure.hpp"
 
@@ -15,6 +16,9 @@ using rdma::Message;
 using sim::Task;
 
 namespace {
+
+// Content of the clean transfers; the measured ones count from 1.
+constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
 
 // Requests of the initiator to the target's program, and its one answer.
 enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
@@ -102,6 +106,7 @@ Task<void> Transfers::run_messages() {
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
     while (end == sim::Time{0}) co_await received;
     if (got != message) ++data_errors_;
+    breakdown_.finish_message(i >= config_.warmup);
     if (i >= config_.warmup) samples_.push_back({begin, end});
   }
   measurement_ends();
@@ -122,6 +127,7 @@ Task<void> Transfers::run_transfers() {
   }
   while (!running_.empty()) co_await finish();
   measurement_ends();
+  teardown_time_ = co_await on_both_sides(&Transfers::tear_down_side);
 }
 
 Task<void> Transfers::set_up() {
@@ -134,59 +140,125 @@ Task<void> Transfers::set_up() {
     lane.target_address = target_->map_buffer(config_.size, target_offset);
     lane.initiator_policy = initiator_->prepare(lane.initiator_address, config_.size);
     lane.target_policy = target_->prepare(lane.target_address, config_.size);
-    make_cold(i);
   }
-  // Both programs set their buffers up at the same time; the slower one decides.
+  setup_time_ = co_await on_both_sides(&Transfers::set_up_side);
+}
+
+// Both programs do it at the same time; the slower one decides.
+Task<sim::Time> Transfers::on_both_sides(Side side) {
   const sim::Context& clock = cluster_.node(config_.initiator).context;
   const sim::Time begin = clock.now();
   sim::Signal done(clock.loop);
   bool target_done = false;
-  tasks_.start([](Transfers& self, bool& flag, sim::Signal& signal) -> Task<void> {
-    co_await self.set_up_side(*self.target_, true);
+  tasks_.start([](Transfers& self, Side what, bool& flag, sim::Signal& signal) -> Task<void> {
+    co_await (self.*what)(*self.target_, true);
     flag = true;
     signal.notify_all();
-  }(*this, target_done, done));
-  co_await set_up_side(*initiator_, false);
+  }(*this, side, target_done, done));
+  co_await (this->*side)(*initiator_, false);
   while (!target_done) co_await done;
-  setup_time_ = clock.now() - begin;
+  co_return clock.now() - begin;
 }
 
 Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
   for (Lane& lane : lanes_) {
+    if (config_.madvise_hugepage) {
+      const std::uint64_t address = target ? lane.target_address : lane.initiator_address;
+      const std::uint64_t page = address & ~std::uint64_t{os::kPage - 1};
+      const Error error = co_await endpoint.vm().madvise_hugepage(endpoint.thread(), endpoint.process(), page,
+                                                                  address + config_.size - page);
+      check(error, "advising", endpoint.node());
+    }
+    make_cold(lane, target);
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.set_up(endpoint.thread());
     check(error, "setting up", endpoint.node());
   }
 }
 
+Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
+  for (Lane& lane : lanes_) {
+    rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
+    const Error error = co_await policy.tear_down(endpoint.thread());
+    check(error, "tearing down", endpoint.node());
+  }
+}
+
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
-void Transfers::make_cold(unsigned index) {
-  const Lane& lane = lanes_[index];
-  cool(data_source(), source_address(lane), config_.cold_source());
-  cool(data_destination(), destination_address(lane), config_.cold_destination());
+void Transfers::make_cold(const Lane& lane, bool target) {
+  const bool source = target == reads();
+  cool(target ? *target_ : *initiator_, source ? source_address(lane) : destination_address(lane),
+       source ? config_.cold_source() : config_.cold_destination());
 }
 
 void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
   const std::uint64_t first = address & ~std::uint64_t{os::kPage - 1};
   const std::uint64_t end = (address + config_.size + os::kPage - 1) & ~std::uint64_t{os::kPage - 1};
-  if (!cold || config_.cold_share == 0.0) {
-    check(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
+  const bool all = cold && config_.cold_share == 1.0;
+  if (!all) check(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
+  if (!cold || config_.cold_share == 0.0) return;
+  if (all) {
+    check(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
     return;
   }
-  check(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
-  if (config_.cold_share == 1.0) return;
-  // Compared as integers, so that the choice is the same on every machine.
-  const auto threshold = static_cast<std::uint64_t>(config_.cold_share * 1e9);
+  // A huge page comes and goes as a whole.
+  std::vector<std::uint64_t> begins;
   for (std::uint64_t page = first; page < end; page += os::kPage) {
-    if (cold_pages_.below(1'000'000'000) < threshold) continue;
-    check(endpoint.vm().make_present(endpoint.process(), page, os::kPage), "first use", endpoint.node());
+    const bool goes_on = page % os::kHugePage != 0 && endpoint.process().space().is_huge(page) && !begins.empty() &&
+                         begins.back() / os::kHugePage == page / os::kHugePage;
+    if (!goes_on) begins.push_back(page);
+  }
+  begins.push_back(end);
+  const std::vector<bool> chosen = choose_cold(begins.size() - 1);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i]) continue;
+    check(endpoint.vm().discard(endpoint.process(), begins[i], begins[i + 1] - begins[i]), "discarding",
+          endpoint.node());
+  }
+}
+
+// Exactly cold_share of the pages where that is a whole number, else now one more, now one less, so that the
+// mean is right. Compared as integers, so that the choice is the same on every machine.
+std::vector<bool> Transfers::choose_cold(std::uint64_t pages) {
+  constexpr std::uint64_t kOne = 1'000'000'000;
+  const auto share = static_cast<std::uint64_t>(std::llround(config_.cold_share * static_cast<double>(kOne)));
+  std::uint64_t wanted = share * pages / kOne;
+  if (cold_pages_.below(kOne) < share * pages % kOne) ++wanted;
+  std::vector<bool> chosen(pages);
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    chosen[i] = cold_pages_.below(pages - i) < wanted;
+    if (chosen[i]) --wanted;
+  }
+  return chosen;
+}
+
+// A fault of a block that a timeout has brought again may still be on its way through the kernel: handled
+// later, it would make a page of the next transfer present. A program that measures one transfer would not
+// see that, so the next one waits; not part of any latency.
+Task<void> Transfers::late_faults_end() {
+  const sim::Time patience = 100us;
+  for (const unsigned id : {config_.initiator, config_.target}) {
+    platform::Node& node = cluster_.node(id);
+    const auto count = [&](const char* counter) { return node.statistics.value(counter); };
+    const auto handled = [&] {
+      return count("library.pages_resolved") + count("library.faults_merged") + count("library.faults_refused");
+    };
+    // Records that were lost are never handled.
+    for (std::uint64_t before = UINT64_MAX; before != handled() && handled() < count("dma.fault_records");) {
+      before = handled();
+      co_await node.context.loop.delay(patience);
+    }
   }
 }
 
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
-  if (!keeps_present) make_cold(index);
+  if (!keeps_present) {
+    if (config_.window == 1) co_await late_faults_end();
+    make_cold(lane, false);
+    make_cold(lane, true);
+  }
   Endpoint& source = data_source();
   source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
 
@@ -254,19 +326,31 @@ Task<void> Transfers::serve_target() {
 // A bystander in the same process: its buffers never fault, so whatever slows it down comes from others.
 Task<void> Transfers::run_clean(unsigned index) {
   cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
-  const std::uint64_t from = initiator_->map_buffer(config_.clean_size, 0);
-  const std::uint64_t to = target_->map_buffer(config_.clean_size, 0);
-  check(initiator_->vm().make_present(initiator_->process(), from, config_.clean_size), "first use",
+  const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
+  const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
+  check(initiator_->vm().make_present(initiator_->process(), local, config_.clean_size), "first use",
         initiator_->node());
-  check(target_->vm().make_present(target_->process(), to, config_.clean_size), "first use", target_->node());
-  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), to};
+  check(target_->vm().make_present(target_->process(), far, config_.clean_size), "first use", target_->node());
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
+  const bool read = config_.clean_kind == Kind::read;
+  const auto operation = read ? rdma::Operation::read : rdma::Operation::write;
+  const auto content = [this](Endpoint& endpoint, std::uint64_t address) {
+    return endpoint.vm().read(endpoint.process(), address, static_cast<std::uint32_t>(config_.clean_size));
+  };
   while (!finished_) {
+    Endpoint& source = read ? *target_ : *initiator_;
+    source.vm().fill(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
     const rdma::Posted posted =
-        co_await initiator_->library().post(thread, rdma::Operation::write, from, remote, config_.clean_size);
+        co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->library().wait(thread, posted);
     breakdown_.finish(posted.transfer, false);
-    if (status == rdma::Status::done && measuring_) clean_bytes_ += config_.clean_size;
+    if (status != rdma::Status::done) {
+      ++clean_failed_;
+      continue;
+    }
+    if (!(content(*target_, far) == content(*initiator_, local))) ++data_errors_;
+    if (measuring_) clean_bytes_ += config_.clean_size;
   }
 }
 

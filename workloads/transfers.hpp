@@ -5,6 +5,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -33,12 +34,14 @@ class Transfers {
   bool finished() const { return finished_; }
   const std::vector<Sample>& samples() const { return samples_; }
   sim::Time setup_time() const { return setup_time_; }
+  sim::Time teardown_time() const { return teardown_time_; }
   sim::Time measured_from() const { return measured_from_; }
   sim::Time measured_to() const { return measured_to_; }
   // Measured transfers that ended with an error completion; they are not among the samples.
   std::uint64_t failed() const { return failed_; }
   std::uint64_t data_errors() const { return data_errors_; }
   std::uint64_t clean_bytes() const { return clean_bytes_; }
+  std::uint64_t clean_failed() const { return clean_failed_; }
   const Breakdown& breakdown() const { return breakdown_; }
   // Called when the first measured transfer is about to begin, so that counters can be read.
   std::function<void()> on_measurement_begins;
@@ -64,13 +67,18 @@ class Transfers {
   sim::Task<void> run_messages();
   sim::Task<void> run_transfers();
   sim::Task<void> set_up();
+  using Side = sim::Task<void> (Transfers::*)(rdma::Endpoint& endpoint, bool target);
+  sim::Task<sim::Time> on_both_sides(Side side);
   sim::Task<void> set_up_side(rdma::Endpoint& endpoint, bool target);
+  sim::Task<void> tear_down_side(rdma::Endpoint& endpoint, bool target);
   sim::Task<void> begin(unsigned lane, bool measured);
   sim::Task<void> finish();
   sim::Task<void> serve_target();
   sim::Task<void> run_clean(unsigned index);
-  void make_cold(unsigned lane);
+  void make_cold(const Lane& lane, bool target);
   void cool(rdma::Endpoint& endpoint, std::uint64_t address, bool cold);
+  std::vector<bool> choose_cold(std::uint64_t pages);
+  sim::Task<void> late_faults_end();
   void measurement_begins();
   void measurement_ends();
 
@@ -99,11 +107,14 @@ class Transfers {
   bool measuring_ = false;
   std::vector<Sample> samples_;
   sim::Time setup_time_{0};
+  sim::Time teardown_time_{0};
   sim::Time measured_from_{0};
   sim::Time measured_to_{0};
   std::uint64_t failed_ = 0;
   std::uint64_t data_errors_ = 0;
+  std::uint64_t clean_started_ = 0;
   std::uint64_t clean_bytes_ = 0;
+  std::uint64_t clean_failed_ = 0;
   sim::TaskGroup tasks_;
 };
 

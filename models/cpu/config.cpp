@@ -16,17 +16,21 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                  {"another thread, or the first after idling, gets a core (system time)",
                   "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});
   table.add_time("time_slice", time_slice, {10us, 1s},
-                 {"user time after which a thread gives way to another that is ready", "assumed: one tick at HZ=250",
-                  Standing::assumed});
+                 {"user and system time since it got the core after which a thread, in user mode, gives way to another "
+                  "that is ready; pollers that outnumber the cores wait for each other's slices",
+                  "assumed: one tick at HZ=250", Standing::assumed});
   table.add_count("interrupt_core", interrupt_core, {0, 15},
                   {"core that takes all interrupts; must be below cpu.cores", "Linux's default without irqbalance",
                    Standing::assumed});
-  table.add_time("irq_to_handler", irq_to_handler, {0ns, 100us},
-                 {"from taking an interrupt to the handler's first instruction (irq time)",
-                  "assumed: GIC-400 and Linux's entry path take 1 to 5 us", Standing::assumed});
+  table.add_time(
+      "irq_to_handler", irq_to_handler, {0ns, 100us},
+      {"from taking an interrupt to the handler's first instruction (irq time)",
+       "GIC-400 and Linux's entry path take 1 to 5 us; fitted with the rest of the fault path to 38 us for a "
+       "small transfer with one fault (PART, TPDS 2022)",
+       Standing::fitted});
   table.add_time("tasklet_delay", tasklet_delay, {0ns, 100us},
                  {"from the end of interrupt work to a tasklet's first instruction (softirq time)",
-                  "assumed: 0.5 to 4 us", Standing::assumed});
+                  "0.5 to 4 us; fitted with the rest of the fault path, as cpu.irq_to_handler", Standing::fitted});
   table.add_time("poll_latency", poll_latency, {0ns, 10us},
                  {"from a device's store to the end of the polling load that sees it", "assumed: an A53 load from DDR",
                   Standing::assumed});

@@ -45,10 +45,7 @@ void Core::settle() {
     if (!running_->endless) running_->remaining -= elapsed;
     if (&running_->who == current_) slice_used_ += elapsed;
     charge(running_->who, running_->kind, elapsed);
-    if (running_->polling) {
-      charged_polling_ += elapsed;
-      cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
-    }
+    if (running_->polling) cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
   }
 }
 

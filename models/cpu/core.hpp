@@ -56,7 +56,6 @@ class Core {
   // Charges what runs at present up to now.
   void settle();
   sim::Time charged(Work kind) const { return charged_[static_cast<std::size_t>(kind)]; }
-  sim::Time charged_polling() const { return charged_polling_; }
 
  private:
   // Decides what runs now and when that ends, and arms the event for it.
@@ -93,7 +92,6 @@ class Core {
   bool resuming_thread_ = false;  // and is a thread
 
   std::array<sim::Time, kWorks> charged_{};
-  sim::Time charged_polling_{0};
 };
 
 }  // namespace faultline::cpu

@@ -110,7 +110,6 @@ class Cpu : public sc_core::sc_module {
 
   // Charged to one core so far, up to the last pre-emption or completion.
   sim::Time charged(unsigned core, Work kind) const;
-  sim::Time charged_polling(unsigned core) const;
   // Charges what runs at present up to now: call it before reading counters in mid-run.
   void settle();
 

@@ -9,7 +9,6 @@ namespace faultline::cpu {
 InterruptController::InterruptController(sc_core::sc_module_name name, Cpu& cpu, const sim::Context& context)
     : sc_module(name),
       cpu_(cpu),
-      context_(context),
       taken_(context.statistics.counter("cpu.interrupts", "count", "interrupts handled")),
       spurious_(context.statistics.counter("cpu.spurious_interrupts", "count",
                                            "interrupts whose line was low again before the handler ran")) {
@@ -23,23 +22,11 @@ void InterruptController::connect(unsigned line, Handler handler) {
   take_interrupts();
 }
 
-bool InterruptController::level(unsigned line) const {
-  const auto found = lines_.find(line);
-  return found != lines_.end() && found->second.high;
-}
-
-sim::Time InterruptController::raised_at(unsigned line) const {
-  const auto found = lines_.find(line);
-  return found == lines_.end() ? sim::Time{0} : found->second.raised_at;
-}
-
 void InterruptController::set_level(unsigned line, bool high) {
   Line& wire = lines_[line];
   if (wire.high == high) return;
   wire.high = high;
-  if (!high) return;
-  wire.raised_at = context_.now();
-  take_interrupts();
+  if (high) take_interrupts();
 }
 
 void InterruptController::take_interrupts() {

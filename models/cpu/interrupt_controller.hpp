@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <systemc>
+#include <utility>
 
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_sink.hpp"
@@ -29,14 +30,9 @@ class InterruptController : public sc_core::sc_module, private InterruptSink {
   // One handler a line; a line that is already high is taken at once.
   void connect(unsigned line, Handler handler);
 
-  bool level(unsigned line) const;
-  // When the line last went from low to high.
-  sim::Time raised_at(unsigned line) const;
-
  private:
   struct Line {
     bool high = false;
-    sim::Time raised_at{0};
     Handler handler;
   };
 
@@ -46,7 +42,6 @@ class InterruptController : public sc_core::sc_module, private InterruptSink {
   Line* next_line();
 
   Cpu& cpu_;
-  const sim::Context& context_;
   std::map<unsigned, Line> lines_;
   bool serving_ = false;
   sim::Counter& taken_;

@@ -27,8 +27,6 @@ class R5Core : public sc_core::sc_module {
   // Occupies the core for a cost stated at the reference clock, after everything that asked earlier.
   sim::Task<void> run(sim::Time at_reference_clock);
   sim::Time scaled(sim::Time at_reference_clock) const;
-  // Charged so far, including work that is accepted and not yet done.
-  sim::Time busy() const { return sim::Time{static_cast<std::int64_t>(busy_.value())}; }
 
  private:
   R5Config config_;

@@ -34,7 +34,7 @@ void AxiWriter::submit(WriteRequest request) {
 void AxiWriter::pump() {
   for (;;) {
     if (staged_) {
-      const Time goes = staged_->ready.front();
+      const Time goes = staged_->part.ready.front();
       if (goes > context_.now()) return wakeup_.at(goes);
       send_staged();
     }
@@ -48,7 +48,7 @@ void AxiWriter::pump() {
 // Gives the head's next cells the credits that are known, or drops it. False: it must wait for credits.
 bool AxiWriter::stage() {
   WriteRequest& head = queue_.front();
-  if (!head.client->wants_write(head.tag, head.ready.front())) {
+  if (head.client->wanted(head.tag, head.ready) == 0) {
     WriteClient& client = *head.client;
     const std::uint64_t tag = head.tag;
     const sim::TimeSequence freed = std::move(head.ready);
@@ -60,7 +60,8 @@ bool AxiWriter::stage() {
   const std::uint32_t cells = std::min(head.ready.size(), credits_.known());
   if (cells == 0) return false;
   WriteRequest part = head;
-  part.ready = sim::later_of(head.ready.prefix(cells), credits_.take(cells));
+  sim::TimeSequence credits = credits_.take(cells);
+  part.ready = sim::later_of(head.ready.prefix(cells), credits);
   if (cells == head.ready.size()) {
     queue_.pop_front();
   } else {
@@ -71,17 +72,21 @@ bool AxiWriter::stage() {
     head.ready.drop_front(cells);
   }
   part.client->left_buffer(part.tag, part.ready);
-  staged_ = std::move(part);
+  staged_ = Staged{std::move(part), std::move(credits)};
   return true;
 }
 
 void AxiWriter::send_staged() {
-  WriteRequest part = std::move(*staged_);
+  Staged staged = std::move(*staged_);
   staged_.reset();
-  if (!part.client->wants_write(part.tag, part.ready.front())) {
-    credits_.give(part.ready);
-    part.client->write_dropped(part.tag, part.ready.size());
-    return;
+  WriteRequest& part = staged.part;
+  const std::uint32_t cells = part.client->wanted(part.tag, part.ready);
+  if (cells < part.ready.size()) {
+    credits_.give_back(staged.credits.suffix(cells));
+    part.client->write_dropped(part.tag, part.ready.size() - cells);
+    if (cells == 0) return;
+    part.ready = part.ready.prefix(cells);
+    part.content = part.content.slice(0, cells * part.cell_bytes);
   }
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
   sim::Train& train = sim::train_of(payload);

@@ -16,9 +16,6 @@
 
 namespace faultline::dma {
 
-// UG1085: HPC0 issues master id 0b1000 followed by the AXI ID [5:0] that the PL drives; it drives the PDID.
-inline std::uint32_t master_id_of(std::uint32_t pdid) { return 0b1000u << 6 | (pdid & 0x3f); }
-
 // Sends a payload forward on an AXI or network socket; how the parts reach the engine's sockets.
 class Forward {
  public:
@@ -29,8 +26,9 @@ class Forward {
 class WriteClient {
  public:
   virtual ~WriteClient() = default;
-  // Asked when cells of a request are next, and again when they go out. False drops what is left of the request.
-  virtual bool wants_write(std::uint64_t tag, Time at) = 0;
+  // How many of the request's next cells, which may go at these instants, are to be written; the others are dropped.
+  // Asked when they are next, where only 0 counts and drops what is left of the request, and again when they go out.
+  virtual std::uint32_t wanted(std::uint64_t tag, const sim::TimeSequence& at) = 0;
   virtual void write_dropped(std::uint64_t tag, std::uint32_t cells) = 0;
   // The request's next cells leave the client's buffer at these instants, written or dropped.
   virtual void left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) = 0;
@@ -58,6 +56,11 @@ class AxiWriter {
   void response(tlm::tlm_generic_payload& payload);
 
  private:
+  struct Staged {
+    WriteRequest part;          // ready: the instants at which its cells go out
+    sim::TimeSequence credits;  // that they have
+  };
+
   void pump();
   bool stage();
   void send_staged();
@@ -65,8 +68,8 @@ class AxiWriter {
   Forward& port_;
   const sim::Context& context_;
   sim::CreditPool credits_;
-  std::deque<WriteRequest> queue_;      // by first ready instant
-  std::optional<WriteRequest> staged_;  // ready: the instants at which its cells go out
+  std::deque<WriteRequest> queue_;  // by first ready instant
+  std::optional<Staged> staged_;
   Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
 };
 

@@ -104,10 +104,7 @@ void BlockScheduler::hand_over(Transfer& transfer, std::uint32_t number) {
   command.peer = d.peer;
   command.peer_pdid = d.peer_pdid;
   ++counters_.blocks_sent;
-  if (block.attempt > 0) {
-    ++counters_.retransmitted_blocks;
-    counters_.retransmitted_bytes += command.bytes;
-  }
+  if (block.attempt > 0) ++counters_.retransmitted_blocks;
   context_.report(sim::Step::block_scheduled, command.key);
   hw_.timer.start(*this, kBlockDeadline, command.key);
   hw_.send.enqueue(command);
@@ -126,7 +123,7 @@ bool BlockScheduler::well_formed(const Descriptor& d) {
   const bool known = d.command == reg::kCommandWrite || d.command == reg::kCommandRead;
   const bool fits = d.length >= 1 && d.length <= kMostBytes && d.source <= UINT64_MAX - d.length &&
                     d.destination <= UINT64_MAX - d.length;
-  return known && fits && d.notify % 8 == 0;
+  return known && fits && d.notify % 8 == 0 && d.peer_pdid < reg::kPdids;
 }
 
 std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor) {
@@ -148,7 +145,7 @@ bool BlockScheduler::still_wanted(const sim::BlockKey& key) {
 }
 
 void BlockScheduler::source_fault(const BlockCommand& command, std::uint64_t page) {
-  hw_.faults.push({page, true, command.pdid, context_.node, command.key});
+  hw_.faults.log({page, true, command.pdid, context_.node, command.key});
 }
 
 // Whatever attempt it was of: the receiver has the whole block in memory.

@@ -24,6 +24,7 @@ struct DmaConfig {
   unsigned receive_pipeline = 10;       // cycles, cell received to AXI write, acknowledgement to scoreboard
   unsigned message_pipeline = 12;       // cycles, packetizer or mailbox
   unsigned fault_fifo = 32;             // records
+  unsigned fault_logging = 8;           // cycles, error response to the record in the FIFO
   unsigned completed_transfers = 1024;  // whose finished blocks the receive unit remembers
   unsigned block_contexts = 1;          // blocks in the send unit, from the first read until the last cell has gone out
 
@@ -37,7 +38,8 @@ struct DmaConfig {
   Time retransmit_processing = 3us;
   Time message_processing = 500ns;  // any other message to the R5
   Time block_timeout = 1ms;
-  unsigned retry_limit = 64;  // consecutive timeouts of one block; 0: no limit
+  unsigned retry_limit = 64;    // consecutive timeouts of one block; 0: no limit
+  unsigned refault_limit = 64;  // retransmission requests obeyed for one block
   bool rapf_enabled = true;
   double rapf_loss = 0.0;  // share of remote RAPFs that vanish before the R5 sees them
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/dma/registers.hpp"
+
 namespace faultline::dma {
 
 ControlWriter::ControlWriter(const DmaConfig& config, AxiWriter& writer, Timer& timer, Counters& counters,
@@ -25,7 +27,7 @@ void ControlWriter::submit(std::uint64_t id) {
   const Pending& pending = pending_.at(id);
   WriteRequest request;
   request.address = pending.address;
-  request.master_id = master_id_of(pending.pdid);
+  request.master_id = hpc0_master_id(pending.pdid);
   request.cell_bytes = pending.content.size();
   request.ready = sim::TimeSequence::single(context_.now());
   request.content = pending.content;

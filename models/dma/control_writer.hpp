@@ -29,7 +29,7 @@ class ControlWriter : public WriteClient, public TimerClient {
   void write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
              std::uint64_t tag);
 
-  bool wants_write(std::uint64_t, Time) override { return true; }
+  std::uint32_t wanted(std::uint64_t, const sim::TimeSequence& at) override { return at.size(); }
   void write_dropped(std::uint64_t, std::uint32_t) override {}
   void left_buffer(std::uint64_t, const sim::TimeSequence&) override {}
   void written(std::uint64_t id, std::uint64_t address, const sim::Train& train, bool ok) override;

@@ -9,11 +9,14 @@ namespace faultline::dma {
 struct Counters {
   explicit Counters(sim::Statistics& s)
       : transfers(s.counter("dma.transfers", "count", "transfers posted and accepted")),
-        refused_posts(s.counter("dma.refused_posts", "count", "posts refused: queue full or malformed")),
+        refused_posts(
+            s.counter("dma.refused_posts", "count", "posts refused: queue full, malformed or to no possible PDID")),
         failed_transfers(s.counter("dma.failed_transfers", "count", "transfers that ended with an error")),
+        refault_failures(s.counter("dma.refault_failures", "count", "of these, because of a block that kept faulting")),
         blocks_sent(s.counter("dma.blocks_sent", "count", "blocks handed to the send unit, retransmissions included")),
         retransmitted_blocks(s.counter("dma.retransmitted_blocks", "count", "blocks handed to the send unit again")),
-        retransmitted_bytes(s.counter("dma.retransmitted_bytes", "B", "bytes of the blocks sent again")),
+        retransmitted_bytes(
+            s.counter("dma.retransmitted_bytes", "B", "payload of later attempts that left for the network")),
         timeouts(s.counter("dma.timeouts", "count", "blocks whose acknowledgement did not come in time")),
         read_request_timeouts(s.counter("dma.read_request_timeouts", "count", "read requests sent again")),
         source_faults(s.counter("dma.source_faults", "count", "blocks stopped by a read error")),
@@ -24,7 +27,9 @@ struct Counters {
         duplicate_cells(s.counter("dma.duplicate_cells", "count", "cells of blocks already complete")),
         duplicate_blocks(s.counter("dma.duplicate_blocks", "count", "complete blocks received again")),
         faulted_cells(s.counter("dma.faulted_cells", "count", "cells dropped because their block had a write error")),
-        dropped_bytes(s.counter("dma.dropped_bytes", "B", "received bytes dropped for any of these reasons")),
+        foreign_cells(s.counter("dma.foreign_cells", "count", "data cells of a PDID that no process can have")),
+        dropped_bytes(s.counter("dma.dropped_bytes", "B",
+                                "received bytes that the SMMU refused, or that were dropped for any of these reasons")),
         evicted_records(
             s.counter("dma.evicted_records", "count", "unfinished transfers the receive unit had to forget")),
         acknowledgements_sent(s.counter("dma.acknowledgements_sent", "count", "acknowledgements sent")),
@@ -51,6 +56,7 @@ struct Counters {
   sim::Counter& transfers;
   sim::Counter& refused_posts;
   sim::Counter& failed_transfers;
+  sim::Counter& refault_failures;
   sim::Counter& blocks_sent;
   sim::Counter& retransmitted_blocks;
   sim::Counter& retransmitted_bytes;
@@ -64,6 +70,7 @@ struct Counters {
   sim::Counter& duplicate_cells;
   sim::Counter& duplicate_blocks;
   sim::Counter& faulted_cells;
+  sim::Counter& foreign_cells;
   sim::Counter& dropped_bytes;
   sim::Counter& evicted_records;
   sim::Counter& acknowledgements_sent;

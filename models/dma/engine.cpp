@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/engine.hpp"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "models/dma/axi_writer.hpp"
 #include "models/dma/block_scheduler.hpp"
 #include "models/dma/control_writer.hpp"
 #include "models/dma/counters.hpp"
+#include "models/dma/deferred.hpp"
 #include "models/dma/fault_fifo.hpp"
 #include "models/dma/injector.hpp"
 #include "models/dma/mailbox.hpp"
@@ -56,9 +54,9 @@ struct Engine::Parts {
         network_port(engine.net_out),
         credit_return(engine.net_in),
         r5("r5", engine.config_.r5, context),
-        acknowledgement_port(context.loop.new_port()),
+        acknowledgements(context.loop, *this),
         timer(engine.config_.block_timeout, context),
-        faults(engine.config_.fault_fifo, context, counters),
+        faults(engine.config_, context, counters),
         injector(engine.config_, network_port, context),
         writer(engine.config_.neighbours.outstanding_writes, write_port, context),
         control_writer(engine.config_, writer, timer, counters, context),
@@ -68,11 +66,7 @@ struct Engine::Parts {
         scheduler(engine.config_, r5, {send, mailbox, faults, control_writer, timer}, counters, context),
         registers(engine.config_, scheduler, mailbox, faults) {}
 
-  void acknowledge(std::uint64_t index) {
-    const sim::BlockKey key = acknowledgements.at(index);
-    acknowledgements.erase(index);
-    scheduler.acknowledge(key);
-  }
+  void acknowledge(const sim::BlockKey& key) { scheduler.acknowledge(key); }
 
   sim::Context context;
   Counters counters;
@@ -81,7 +75,7 @@ struct Engine::Parts {
   InitiatorPort network_port;
   CreditReturn credit_return;
   cpu::R5Core r5;
-  sim::Port acknowledgement_port;
+  Deferred<sim::BlockKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
   Timer timer;
   FaultFifo faults;
   Injector injector;
@@ -92,9 +86,6 @@ struct Engine::Parts {
   Mailbox mailbox;
   BlockScheduler scheduler;
   RegisterFile registers;
-  // Announced, not yet at the scoreboard.
-  std::unordered_map<std::uint64_t, sim::BlockKey> acknowledgements;
-  std::uint64_t next_acknowledgement = 0;
 };
 
 Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context)
@@ -140,11 +131,7 @@ tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm:
   sim::Train& train = sim::train_of(payload);
   const Time arrival = train.times.front();
   if (header.kind == interconnect::PacketKind::acknowledge) {
-    const Time at = arrival + config_.clock.cycles(config_.receive_pipeline);
-    sim::EventLoop& loop = parts_->context.loop;
-    const std::uint64_t index = parts_->next_acknowledgement++;
-    parts_->acknowledgements.emplace(index, header.key);
-    loop.at<&Parts::acknowledge>(std::max(at, loop.now()), parts_->acknowledgement_port, *parts_, index);
+    parts_->acknowledgements.at(arrival + config_.clock.cycles(config_.receive_pipeline), header.key);
   } else {
     parts_->mailbox.receive(header, train.cell_bytes, arrival);
   }

@@ -28,8 +28,6 @@ class Engine : public sc_core::sc_module {
   Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context);
   ~Engine() override;
 
-  // The credits that the router's port 0 output starts with.
-  std::uint32_t receive_buffer_cells() const { return config_.receive_buffer; }
   // Bytes of the register window: one page for each channel and the privileged page.
   std::uint64_t register_bytes() const { return reg::kChannelStride * (config_.channels + std::uint64_t{1}); }
 

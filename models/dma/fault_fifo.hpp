@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fault records that wait for the driver. A full FIFO drops the newest record: the block's timeout brings it back.
+// Fault records that wait for the driver. Logging one takes some cycles; a full FIFO drops the newest: the block's
+// timeout brings it back.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 
+#include "models/dma/config.hpp"
 #include "models/dma/counters.hpp"
+#include "models/dma/deferred.hpp"
 #include "models/sim/context.hpp"
 
 namespace faultline::dma {
@@ -20,17 +23,12 @@ struct FaultRecord {
 
 class FaultFifo {
  public:
-  FaultFifo(unsigned depth, const sim::Context& context, Counters& counters)
-      : depth_(depth), context_(context), counters_(counters) {}
+  FaultFifo(const DmaConfig& config, const sim::Context& context, Counters& counters)
+      : config_(config), context_(context), counters_(counters), coming_(context.loop, *this) {}
 
-  void push(const FaultRecord& record) {
-    if (records_.size() >= depth_) {
-      ++counters_.fault_overflows;
-      return;
-    }
-    records_.push_back(record);
-    ++counters_.fault_records;
-    context_.report(sim::Step::fault_logged, record.key);
+  // At the instant of the error response.
+  void log(const FaultRecord& record) {
+    coming_.at(context_.now() + config_.clock.cycles(config_.fault_logging), record);
   }
   void pop() {
     if (!records_.empty()) records_.pop_front();
@@ -40,9 +38,20 @@ class FaultFifo {
   FaultRecord front() const { return records_.empty() ? FaultRecord{} : records_.front(); }
 
  private:
-  unsigned depth_;
+  void push(const FaultRecord& record) {
+    if (records_.size() >= config_.fault_fifo) {
+      ++counters_.fault_overflows;
+      return;
+    }
+    records_.push_back(record);
+    ++counters_.fault_records;
+    context_.report(sim::Step::fault_logged, record.key);
+  }
+
+  const DmaConfig& config_;
   const sim::Context& context_;
   Counters& counters_;
+  Deferred<FaultRecord, FaultFifo, &FaultFifo::push> coming_;
   std::deque<FaultRecord> records_;
 };
 

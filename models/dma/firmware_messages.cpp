@@ -28,7 +28,14 @@ void BlockScheduler::handle_retransmit(const Message& message) {
     return;
   }
   Transfer& transfer = *table_.sender(message.words[1]);
-  transfer.blocks[block].timeouts = 0;
+  Block& again = transfer.blocks[block];
+  // Its pages vanish before each resend, or there never was one.
+  if (again.refaults >= config_.refault_limit) {
+    ++counters_.refault_failures;
+    return finish(transfer, reg::kNotifyError);
+  }
+  ++again.refaults;
+  again.timeouts = 0;
   requeue(transfer, block);
 }
 
@@ -47,7 +54,7 @@ void BlockScheduler::handle_read_request(const Message& message) {
   d.peer_pdid = static_cast<std::uint32_t>(message.words[5] >> 32) & 0xffff;
   d.command = reg::kCommandRead;
   const auto pdid = static_cast<std::uint32_t>(message.words[5] >> 48);
-  if (!well_formed(d) || table_.serve(id, pdid, d) == nullptr) ++counters_.refused_reads;
+  if (!well_formed(d) || pdid >= reg::kPdids || table_.serve(id, pdid, d) == nullptr) ++counters_.refused_reads;
 }
 
 void BlockScheduler::handle_read_done(const Message& message) {

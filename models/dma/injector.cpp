@@ -57,6 +57,9 @@ bool Injector::stage(Lane& lane) {
     head.ready.drop_front(cells);
   }
   if (part.header.kind == interconnect::PacketKind::data) listener_->cells_sent(part);
+  if (part.header.kind == interconnect::PacketKind::message) {
+    context_.trace.report(part.ready.front(), context_.node, sim::Step::message_injected, {});
+  }
   lane.staged = std::move(part);
   return true;
 }

@@ -14,7 +14,7 @@ Mailbox::Mailbox(const DmaConfig& config, Injector& injector, ControlWriter& wri
       writer_(writer),
       counters_(counters),
       context_(context),
-      port_(context.loop.new_port()),
+      coming_(context.loop, *this),
       losses_(context.seed, "dma.rapf_loss", context.node) {}
 
 void Mailbox::send(Message message) {
@@ -24,10 +24,12 @@ void Mailbox::send(Message message) {
     return;
   }
   ++counters_.messages_sent;
+  if (!message.to_firmware) context_.report(sim::Step::message_posted, {});
   const Time packed = context_.now() + config_.clock.cycles(config_.message_pipeline);
   if (message.destination == context_.node) {
     // Packetizer and mailbox of one node are wired together: no network.
-    deliver_at(packed + config_.clock.cycles(config_.message_pipeline), message);
+    if (!message.to_firmware) context_.trace.report(packed, context_.node, sim::Step::message_injected, {});
+    arrive(message, packed);
     return;
   }
   Outgoing cell;
@@ -49,18 +51,15 @@ void Mailbox::receive(const interconnect::PacketHeader& header, std::uint32_t by
   message.to_firmware = header.kind == interconnect::PacketKind::firmware;
   message.count = bytes / 8;
   message.words = header.words;
-  deliver_at(at + config_.clock.cycles(config_.message_pipeline), message);
+  arrive(message, at);
 }
 
-void Mailbox::deliver_at(Time when, const Message& message) {
-  const std::uint64_t index = next_coming_++;
-  coming_.emplace(index, message);
-  context_.loop.at<&Mailbox::deliver>(std::max(when, context_.now()), port_, *this, index);
+void Mailbox::arrive(const Message& message, Time at) {
+  if (!message.to_firmware) context_.trace.report(at, context_.node, sim::Step::message_arrived, {});
+  coming_.at(at + config_.clock.cycles(config_.message_pipeline), message);
 }
 
-void Mailbox::deliver(std::uint64_t index) {
-  const Message message = coming_.at(index);
-  coming_.erase(index);
+void Mailbox::deliver(const Message& message) {
   if (message.to_firmware) {
     deliver_to_firmware(message);
   } else {
@@ -118,6 +117,7 @@ void Mailbox::deliver_to_user(const Message& message) {
   const std::uint64_t slot = ring.address + ring.written % ring.slots * reg::kSlotBytes;
   ++ring.written;
   ++counters_.messages_received;
+  context_.report(sim::Step::message_delivered, {});
   sim::Content content;
   for (unsigned i = 0; i < kHeaderWord; ++i) content.append(sim::Content::literal(message.words[i], 8));
   const std::uint64_t header = (ring.written & UINT32_MAX) | (std::uint64_t{message.source} & 0xffffff) << 32 |

@@ -10,6 +10,7 @@
 #include "models/dma/config.hpp"
 #include "models/dma/control_writer.hpp"
 #include "models/dma/counters.hpp"
+#include "models/dma/deferred.hpp"
 #include "models/dma/injector.hpp"
 #include "models/sim/random.hpp"
 
@@ -61,8 +62,8 @@ class Mailbox : public ControlWriteClient {
     std::uint64_t consumed = 0;
   };
 
-  void deliver_at(Time when, const Message& message);
-  void deliver(std::uint64_t index);
+  void arrive(const Message& message, Time at);
+  void deliver(const Message& message);
   void deliver_to_firmware(const Message& message);
   void deliver_to_user(const Message& message);
   bool lose_rapf();
@@ -72,12 +73,10 @@ class Mailbox : public ControlWriteClient {
   ControlWriter& writer_;
   Counters& counters_;
   const sim::Context& context_;
-  sim::Port port_;
+  Deferred<Message, Mailbox, &Mailbox::deliver> coming_;
   FirmwareInbox* firmware_ = nullptr;
   sim::RandomStream losses_;
   std::unordered_map<std::uint32_t, Ring> rings_;  // by PDID
-  std::unordered_map<std::uint64_t, Message> coming_;
-  std::uint64_t next_coming_ = 0;
   std::deque<Message> inbox_;
 };
 

@@ -68,6 +68,11 @@ Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& 
   return &block->second;
 }
 
+Time Reassembly::faulted_from(sim::NodeId source, const sim::BlockKey& key) {
+  const Block* block = current(source, key);
+  return block == nullptr ? sim::kNever : block->bad_from;
+}
+
 Reassembly::Progress Reassembly::written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes,
                                          std::uint32_t block_bytes, Time at) {
   Block* block = current(source, key);

@@ -8,6 +8,7 @@
 #include <map>
 #include <utility>
 
+#include "models/sim/statistics.hpp"
 #include "models/sim/time.hpp"
 #include "models/sim/trace.hpp"
 
@@ -32,11 +33,15 @@ class Reassembly {
   // completing: all bytes have their responses announced, the last one has not come yet.
   enum class Verdict { write, stale, completing, duplicate, faulted };
 
-  // Remembers this many transfers; beyond that it forgets the one that was silent for longest.
-  explicit Reassembly(std::size_t transfers) : capacity_(transfers) {}
+  // Remembers this many transfers; beyond that it forgets the one that was silent for longest, which is counted if it
+  // had a block under way: its source must send that block again.
+  Reassembly(std::size_t transfers, sim::Counter& evicted_unfinished)
+      : capacity_(transfers), evicted_unfinished_(evicted_unfinished) {}
 
   // What to do with a cell of this block that is handled at this instant. A newer attempt starts the block afresh.
   Verdict judge(sim::NodeId source, const sim::BlockKey& key, Time at);
+  // From when on the verdict on cells of this attempt, the newest one, is `faulted`; kNever as far as is known.
+  Time faulted_from(sim::NodeId source, const sim::BlockKey& key);
 
   struct Progress {
     bool completes = false;    // the block, at `at`; complete() is to be called then
@@ -50,8 +55,6 @@ class Reassembly {
   void complete(sim::NodeId source, const sim::BlockKey& key);
 
   std::size_t transfers() const { return transfers_.size(); }
-  // Transfers forgotten with a block under way: its source must send that block again.
-  std::uint64_t evicted_unfinished() const { return evicted_unfinished_; }
 
  private:
   using Id = std::pair<sim::NodeId, std::uint64_t>;
@@ -72,9 +75,9 @@ class Reassembly {
   Block* current(sim::NodeId source, const sim::BlockKey& key);
 
   std::size_t capacity_;
+  sim::Counter& evicted_unfinished_;
   std::map<Id, Transfer> transfers_;
   std::list<Id> by_age_;  // the most recently seen first
-  std::uint64_t evicted_unfinished_ = 0;
 };
 
 }  // namespace faultline::dma

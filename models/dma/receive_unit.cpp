@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/receive_unit.hpp"
 
-#include <algorithm>
+#include "models/dma/registers.hpp"
 
 namespace faultline::dma {
 
@@ -9,17 +9,6 @@ namespace {
 
 // The acknowledgement's block key.
 constexpr std::uint32_t kAcknowledgeBytes = 16;
-
-template <typename T>
-std::uint64_t take_slot(std::vector<T>& slots, std::vector<std::uint64_t>& idle) {
-  if (idle.empty()) {
-    slots.emplace_back();
-    return slots.size() - 1;
-  }
-  const std::uint64_t index = idle.back();
-  idle.pop_back();
-  return index;
-}
 
 }  // namespace
 
@@ -32,13 +21,19 @@ ReceiveUnit::ReceiveUnit(const DmaConfig& config, Forward& freed, AxiWriter& wri
       faults_(faults),
       counters_(counters),
       context_(context),
-      port_(context.loop.new_port()),
-      reassembly_(config.completed_transfers) {}
+      due_(context.loop, *this),
+      reassembly_(config.completed_transfers, counters.evicted_records) {}
 
 void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   const sim::Train& train = sim::train_of(payload);
   const auto& header = sim::extension<interconnect::PacketHeader>(payload);
-  const std::uint64_t tag = take_slot(arrived_, idle_arrived_);
+  if (header.pdid >= reg::kPdids) return drop_foreign(payload);
+  if (idle_arrived_.empty()) {
+    idle_arrived_.push_back(arrived_.size());
+    arrived_.emplace_back();
+  }
+  const std::uint64_t tag = idle_arrived_.back();
+  idle_arrived_.pop_back();
   Arrived& a = arrived_[tag];
   a = {&payload,           header.source,    header.key,    header.pdid,   header.block_offset,
        header.block_bytes, train.cell_bytes, train.cells(), train.cells(), Reassembly::Verdict::write};
@@ -47,7 +42,7 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   }
   WriteRequest request;
   request.address = header.address;
-  request.master_id = master_id_of(header.pdid);
+  request.master_id = hpc0_master_id(header.pdid);
   request.cell_bytes = train.cell_bytes;
   request.ready = train.times.shifted(config_.clock.cycles(config_.receive_pipeline));
   request.content = train.content;
@@ -56,10 +51,22 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   writer_.submit(std::move(request));
 }
 
-bool ReceiveUnit::wants_write(std::uint64_t tag, Time at) {
+// The AXI ID has no room for the PDID: cut short it would name another process.
+void ReceiveUnit::drop_foreign(tlm::tlm_generic_payload& payload) {
+  sim::Train& train = sim::train_of(payload);
+  counters_.foreign_cells += train.cells();
+  counters_.dropped_bytes += train.bytes();
+  train.freed = train.times;
+  freed_.begin_request(payload);
+}
+
+std::uint32_t ReceiveUnit::wanted(std::uint64_t tag, const sim::TimeSequence& at) {
   Arrived& a = arrived_[tag];
-  a.verdict = reassembly_.judge(a.source, a.key, at);
-  return a.verdict == Reassembly::Verdict::write;
+  a.verdict = reassembly_.judge(a.source, a.key, at.front());
+  if (a.verdict != Reassembly::Verdict::write) return 0;
+  const std::uint32_t cells = at.count_before(reassembly_.faulted_from(a.source, a.key));
+  if (cells < at.size()) a.verdict = Reassembly::Verdict::faulted;  // what is dropped of them
+  return cells;
 }
 
 void ReceiveUnit::write_dropped(std::uint64_t tag, std::uint32_t cells) {
@@ -96,13 +103,14 @@ void ReceiveUnit::written(std::uint64_t tag, std::uint64_t address, const sim::T
   finish_cells(tag, train.cells());
   if (ok) {
     const auto progress = reassembly_.written(a.source, a.key, train.bytes(), a.block_bytes, train.responses.back());
-    if (progress.completes) at(progress.at, Due{a.source, a.key, a.pdid, 0, false});
+    if (progress.completes) due_.at(progress.at, Due{a.source, a.key, a.pdid, 0, false});
     return;
   }
+  counters_.dropped_bytes += train.bytes();
   const auto progress = reassembly_.failed(a.source, a.key, train.responses.front());
   if (!progress.first_fault) return;
   context_.trace.report(progress.at, context_.node, sim::Step::fault_detected, a.key);
-  at(progress.at, Due{a.source, a.key, a.pdid, address / sim::kPageBytes * sim::kPageBytes, true});
+  due_.at(progress.at, Due{a.source, a.key, a.pdid, address / sim::kPageBytes * sim::kPageBytes, true});
 }
 
 void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
@@ -111,21 +119,13 @@ void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
   if (a.unfinished == 0) idle_arrived_.push_back(tag);
 }
 
-void ReceiveUnit::at(Time when, const Due& due) {
-  const std::uint64_t index = take_slot(due_, idle_due_);
-  due_[index] = due;
-  context_.loop.at<&ReceiveUnit::come_due>(std::max(when, context_.now()), port_, *this, index);
-}
-
-void ReceiveUnit::come_due(std::uint64_t index) {
-  const Due due = due_[index];
-  idle_due_.push_back(index);
+void ReceiveUnit::come_due(const Due& due) {
   if (!due.fault) {
     reassembly_.complete(due.source, due.key);
     return acknowledge(due.source, due.key, context_.now());
   }
   ++counters_.destination_faults;
-  faults_.push({due.page, false, due.pdid, due.source, due.key});
+  faults_.log({due.page, false, due.pdid, due.source, due.key});
 }
 
 void ReceiveUnit::acknowledge(sim::NodeId source, const sim::BlockKey& key, Time at) {

@@ -10,6 +10,7 @@
 #include "models/dma/axi_writer.hpp"
 #include "models/dma/config.hpp"
 #include "models/dma/counters.hpp"
+#include "models/dma/deferred.hpp"
 #include "models/dma/fault_fifo.hpp"
 #include "models/dma/injector.hpp"
 #include "models/dma/reassembly.hpp"
@@ -24,7 +25,7 @@ class ReceiveUnit : public WriteClient {
   // Data cells from the router. The payload is the router's until all its slots are freed.
   void receive(tlm::tlm_generic_payload& payload);
 
-  bool wants_write(std::uint64_t tag, Time at) override;
+  std::uint32_t wanted(std::uint64_t tag, const sim::TimeSequence& at) override;
   void write_dropped(std::uint64_t tag, std::uint32_t cells) override;
   void left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) override;
   void written(std::uint64_t tag, std::uint64_t address, const sim::Train& train, bool ok) override;
@@ -53,8 +54,8 @@ class ReceiveUnit : public WriteClient {
   };
 
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
-  void at(Time when, const Due& due);
-  void come_due(std::uint64_t index);
+  void drop_foreign(tlm::tlm_generic_payload& payload);
+  void come_due(const Due& due);
   void acknowledge(sim::NodeId source, const sim::BlockKey& key, Time at);
 
   const DmaConfig& config_;
@@ -64,12 +65,10 @@ class ReceiveUnit : public WriteClient {
   FaultFifo& faults_;
   Counters& counters_;
   const sim::Context& context_;
-  sim::Port port_;
+  Deferred<Due, ReceiveUnit, &ReceiveUnit::come_due> due_;
   Reassembly reassembly_;
   std::vector<Arrived> arrived_;
   std::vector<std::uint64_t> idle_arrived_;
-  std::vector<Due> due_;
-  std::vector<std::uint64_t> idle_due_;
 };
 
 }  // namespace faultline::dma

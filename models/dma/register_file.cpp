@@ -97,7 +97,8 @@ bool RegisterFile::write_privileged(std::uint64_t offset, std::uint64_t value) {
   Channel& channel = channels_[selected_];
   switch (offset) {
     case reg::kChannelPdid:
-      channel.pdid = static_cast<std::uint32_t>(value) & 0xffff;
+      if (value >= reg::kPdids) return false;
+      channel.pdid = static_cast<std::uint32_t>(value);
       channel.mailbox = channel.slots = 0;
       return true;
     case reg::kChannelMailbox: channel.mailbox = value; break;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "models/dma/registers.hpp"
 #include "models/memory/axi.hpp"
 
 namespace faultline::dma {
@@ -30,11 +31,15 @@ SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, C
       buffer_(config.cell_buffer),
       contexts_(config.block_contexts),
       wakeup_(context.loop, *this),
-      fault_port_(context.loop.new_port()) {
+      faults_(context.loop, *this) {
   injector.listen(*this);
 }
 
 void SendUnit::enqueue(const BlockCommand& command) {
+  // An earlier attempt that has not begun is not worth its cells any more.
+  std::erase_if(commands_, [&](const BlockCommand& waiting) {
+    return waiting.key.transfer == command.key.transfer && waiting.key.block == command.key.block;
+  });
   commands_.push_back(command);
   wakeup_.now();
 }
@@ -116,12 +121,13 @@ bool SendUnit::stage() {
     wakeup_.at(block.stop);
     return false;
   }
-  const sim::TimeSequence free = sim::later_of(read_credits_.take(run.cells), buffer_.take(run.cells));
+  Staged staged{run, {}, read_credits_.take(run.cells), buffer_.take(run.cells)};
+  staged.times = sim::not_before(sim::later_of(staged.read_credits, staged.buffer_credits), block.start);
   if (block.issued == 0) {
     context_.trace.report(first, context_.node, sim::Step::read_issued, c.key);
   }
   block.issued += run.bytes();
-  staged_ = Staged{run, sim::not_before(free, block.start)};
+  staged_ = std::move(staged);
   return true;
 }
 
@@ -131,9 +137,8 @@ void SendUnit::issue_staged() {
   staged_.reset();
   const std::uint32_t cells = staged.times.count_before(block.stop);
   if (cells < staged.run.cells) {
-    const sim::TimeSequence unused = staged.times.suffix(cells);
-    read_credits_.give(unused);
-    buffer_.give(unused);
+    read_credits_.give_back(staged.read_credits.suffix(cells));
+    buffer_.give_back(staged.buffer_credits.suffix(cells));
     block.issued -= (staged.run.cells - cells) * staged.run.cell_bytes;
     if (cells == 0) return;
   }
@@ -145,7 +150,7 @@ void SendUnit::issue_staged() {
   train.cell_bytes = staged.run.cell_bytes;
   auto& axi = sim::extension<memory::AxiAttributes>(payload);
   axi = {};
-  axi.master_id = master_id_of(block.command.pdid);
+  axi.master_id = hpc0_master_id(block.command.pdid);
   auto& tag = sim::extension<ReadTag>(payload);
   tag.block = block.id;
   tag.offset = staged.run.offset;
@@ -198,19 +203,18 @@ void SendUnit::stop_for_fault(Block& block, std::uint64_t address, Time at) {
   if (block.fault_reported) return;
   block.fault_reported = true;
   context_.trace.report(at, context_.node, sim::Step::fault_detected, block.command.key);
-  faults_.emplace_back(block.id, Fault{block.command, address / sim::kPageBytes * sim::kPageBytes});
-  context_.loop.at<&SendUnit::report_fault>(std::max(at, context_.now()), fault_port_, *this, block.id);
+  faults_.at(at, Fault{block.command, address / sim::kPageBytes * sim::kPageBytes});
 }
 
-void SendUnit::report_fault(std::uint64_t id) {
-  const auto at = std::find_if(faults_.begin(), faults_.end(), [id](const auto& f) { return f.first == id; });
-  const Fault fault = at->second;
-  faults_.erase(at);
+void SendUnit::report_fault(const Fault& fault) {
   ++counters_.source_faults;
   client_->source_fault(fault.command, fault.page);
 }
 
 void SendUnit::cells_sent(const Outgoing& cells) {
+  if (cells.header.key.attempt > 0) {
+    counters_.retransmitted_bytes += std::uint64_t{cells.ready.size()} * cells.cell_bytes;
+  }
   if (cells.header.block_offset == 0) {
     context_.trace.report(cells.ready.front(), context_.node, sim::Step::cell_sent, cells.header.key);
   }

@@ -9,6 +9,7 @@
 
 #include "models/dma/cells.hpp"
 #include "models/dma/counters.hpp"
+#include "models/dma/deferred.hpp"
 #include "models/dma/injector.hpp"
 #include "models/dma/wakeup.hpp"
 
@@ -64,7 +65,14 @@ class SendUnit : public SendListener {
   };
   struct Staged {
     CellRun run;
-    sim::TimeSequence times;
+    sim::TimeSequence times;  // when its cells are read
+    sim::TimeSequence read_credits;
+    sim::TimeSequence buffer_credits;
+  };
+
+  struct Fault {
+    BlockCommand command;
+    std::uint64_t page;
   };
 
   void pump();
@@ -74,7 +82,7 @@ class SendUnit : public SendListener {
   void issue_staged();
   void retire();
   void stop_for_fault(Block& block, std::uint64_t address, Time at);
-  void report_fault(std::uint64_t id);
+  void report_fault(const Fault& fault);
   Block* find(std::uint64_t id);
 
   const DmaConfig& config_;
@@ -91,13 +99,8 @@ class SendUnit : public SendListener {
   std::optional<Staged> staged_;  // of the last block
   Time last_read_{0};             // when the last read that was handed over is issued
   std::uint64_t next_id_ = 0;
-  struct Fault {
-    BlockCommand command;
-    std::uint64_t page;
-  };
-  std::deque<std::pair<std::uint64_t, Fault>> faults_;  // announced, reported to the client when they come
   Wakeup<SendUnit, &SendUnit::pump> wakeup_;
-  sim::Port fault_port_;
+  Deferred<Fault, SendUnit, &SendUnit::report_fault> faults_;  // reported to the client when their response comes
 };
 
 }  // namespace faultline::dma

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/dma/registers.hpp"
+
 namespace faultline::dma {
 
 TransferTable::TransferTable(const DmaConfig& config, sim::NodeId node)
@@ -12,7 +14,7 @@ Transfer* TransferTable::post(unsigned channel, std::uint32_t pdid, const Descri
   if (channels_[channel].size() >= config_.channel_queue) return nullptr;
   auto made = std::make_unique<Transfer>();
   made->id = ++last_id_;
-  made->role = descriptor.command == 1 ? Role::write : Role::read;
+  made->role = descriptor.command == reg::kCommandWrite ? Role::write : Role::read;
   made->channel = channel;
   made->pdid = pdid;
   made->descriptor = descriptor;

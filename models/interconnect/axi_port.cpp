@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/interconnect/axi_port.hpp"
 
+#include <algorithm>
+
 namespace faultline::interconnect {
 
 using namespace sim;
@@ -38,20 +40,26 @@ AxiPort::AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, cons
       config_(config),
       bytes_read_(context.statistics.counter("axi.bytes_read", "B", "data of read bursts through the PS port")),
       bytes_written_(context.statistics.counter("axi.bytes_written", "B", "data of write bursts through the PS port")),
-      error_responses_(context.statistics.counter("axi.error_responses", "count", "trains answered with an error")) {
+      error_responses_(context.statistics.counter("axi.error_responses", "count", "trains answered with an error")),
+      out_of_order_(context.statistics.counter("axi.cells_out_of_order", "count",
+                                               "cells that waited for some that came later, whose train was "
+                                               "announced before")) {
   reads.register_nb_transport_fw(this, &AxiPort::forward_read);
   writes.register_nb_transport_fw(this, &AxiPort::forward_write);
   out.register_nb_transport_bw(this, &AxiPort::backward);
 }
 
-TimeSequence AxiPort::stream(SerialServer& bus, const TimeSequence& arrivals, const tlm::tlm_generic_payload& payload,
-                             std::uint32_t cell_bytes) const {
+TimeSequence AxiPort::stream(Bus& bus, const TimeSequence& arrivals, const tlm::tlm_generic_payload& payload,
+                             std::uint32_t cell_bytes) {
+  out_of_order_ += arrivals.count_before(bus.last_arrival);
+  bus.last_arrival = std::max(bus.last_arrival, arrivals.back());
   const std::uint64_t address = payload.get_address();
-  if (cell_bytes % config_.width == 0) return bus.serve(arrivals, config_.burst_time(address, cell_bytes));
+  if (cell_bytes % config_.width == 0) return bus.server.serve(arrivals, config_.burst_time(address, cell_bytes));
   // Cells of odd length differ in how many beats they touch.
   TimeSequence done;
   for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
-    done.append(bus.serve(arrivals.at(i), config_.burst_time(address + std::uint64_t{i} * cell_bytes, cell_bytes)));
+    done.append(
+        bus.server.serve(arrivals.at(i), config_.burst_time(address + std::uint64_t{i} * cell_bytes, cell_bytes)));
   }
   return done;
 }

@@ -14,6 +14,8 @@
 
 namespace faultline::interconnect {
 
+using namespace std::chrono_literals;
+
 struct AxiPortConfig {
   sim::Frequency pl_clock{150'000'000};
   std::uint64_t width = 16;  // bytes a beat
@@ -23,10 +25,10 @@ struct AxiPortConfig {
   unsigned outstanding_writes = 8;
   // An idle read that hits the TLB brings its first beat after about 300 ns and a write is answered
   // 250 ns after its last beat, of which the memory takes 100 ns and the TBU 4 ns.
-  sim::Time read_request_latency = sim::Time{100'000};
-  sim::Time read_return_latency = sim::Time{96'000};
-  sim::Time write_request_latency = sim::Time{75'000};
-  sim::Time write_response_latency = sim::Time{71'000};
+  sim::Time read_request_latency = 100ns;
+  sim::Time read_return_latency = 96ns;
+  sim::Time write_request_latency = 75ns;
+  sim::Time write_response_latency = 71ns;
 
   void declare(sim::ParameterTable& table);
   // Time on the data bus of one burst: AXI transfers whole beats of aligned bytes.
@@ -38,7 +40,9 @@ struct AxiPortConfig {
 
 // Payloads pass through: the port replaces train.times (at `out`: when the request, for a write with
 // its last beat, reaches the TBU) and train.responses (at `reads` and `writes`: when the last data beat
-// or the write response is back). Status, content and addresses are left as they are.
+// or the write response is back). Status, content and addresses are left as they are. Each data bus serves trains
+// in the order in which they are announced; cells that so wait for some that came later (data of a missed page,
+// say, behind those of a train that hits) are counted in axi.cells_out_of_order.
 class AxiPort : public sc_core::sc_module {
  public:
   AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const sim::Context& context);
@@ -50,19 +54,25 @@ class AxiPort : public sc_core::sc_module {
   const AxiPortConfig& config() const { return config_; }
 
  private:
+  struct Bus {
+    sim::SerialServer server;
+    sim::Time last_arrival{0};  // the latest of all cells so far
+  };
+
   tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   // Streams the train's beats, whose cells are ready at `arrivals`, over one direction of the data bus.
-  sim::TimeSequence stream(sim::SerialServer& bus, const sim::TimeSequence& arrivals,
-                           const tlm::tlm_generic_payload& payload, std::uint32_t cell_bytes) const;
+  sim::TimeSequence stream(Bus& bus, const sim::TimeSequence& arrivals, const tlm::tlm_generic_payload& payload,
+                           std::uint32_t cell_bytes);
 
   AxiPortConfig config_;
-  sim::SerialServer read_bus_;
-  sim::SerialServer write_bus_;
+  Bus read_bus_;
+  Bus write_bus_;
   sim::Counter& bytes_read_;
   sim::Counter& bytes_written_;
   sim::Counter& error_responses_;
+  sim::Counter& out_of_order_;
 };
 
 }  // namespace faultline::interconnect

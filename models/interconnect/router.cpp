@@ -27,8 +27,9 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       context_(context),
       topology_(topology),
       event_port_(context.loop.new_port()),
-      out_of_order_(context.statistics.counter("network.cells_out_of_order", "count",
-                                               "cells that waited for a train committed before they were known")),
+      out_of_order_(
+          context.statistics.counter("network.cells_out_of_order", "count",
+                                     "cells that waited for a run of another input, committed before they were known")),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
                                                 "cells sent to a node that does not exist, dropped")) {
   for (unsigned port = 0; port < topology.ports(context.node); ++port) add_port(port, topology);
@@ -164,21 +165,20 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   Output& output = outputs_[port];
   Held& train = queue.trains.front();
   CreditPool& pool = output.credits[train.route.virtual_channel];
-  count_late_cells(index, output);
-
   const std::uint32_t possible = std::min({most, train.ready.size(), pool.known()});
-  TimeSequence departures = serve_in_order(later_of(train.ready.prefix(possible), pool.peek(possible)),
-                                           std::max(queue.free, output.free), train.service);
+  const TimeSequence able = later_of(train.ready.prefix(possible), pool.peek(possible));
+  TimeSequence departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
   const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
   departures = departures.prefix(cells);
   pool.take(cells);
+  count_late_cells(index, output, able.prefix(cells), departures);
 
   queue.free = output.free = departures.back();
   queue.cells -= cells;
   output.served = index;
   if (cells > 1) {
-    output.run_queue = index;
-    output.run_last_start = departures.back() - train.service;
+    if (index != output.last_run.queue) output.other_run = output.last_run;
+    output.last_run = {index, departures.back() - train.service};
   }
   const Held sent = train;
   train.ready.drop_front(cells);
@@ -196,12 +196,20 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   if (!queue.trains.empty() && queue.trains.front().route.port != port) schedule(queue.trains.front().route.port);
 }
 
-void Router::count_late_cells(std::size_t index, const Output& output) {
-  if (index == output.run_queue) return;
-  const InputQueue& queue = queues_[index];
-  const unsigned port = queue.trains.front().route.port;
-  if (eligible_at(queue, port) > output.run_last_start) return;
-  out_of_order_ += queue.trains.front().ready.count_before(output.run_last_start + Time{1});
+// The run was committed because nobody else was known to compete until its last cell's start. Cells that could
+// have started by then, one after the other, would have been served in between.
+void Router::count_late_cells(std::size_t index, const Output& output, const TimeSequence& able,
+                              const TimeSequence& departures) {
+  InputQueue& queue = queues_[index];
+  const Time service = queue.trains.front().service;
+  const Time before = queue.unhindered;
+  queue.unhindered = departures.back();
+  const Run& run = index != output.last_run.queue ? output.last_run : output.other_run;
+  if (able.front() > run.last_start) return;
+  const TimeSequence alone = serve_in_order(able, before, service);
+  const std::uint32_t late = alone.count_before(run.last_start + service + Time{1});
+  out_of_order_ += late;
+  if (late == able.size()) queue.unhindered = alone.back();
 }
 
 void Router::send(const Held& held, const TimeSequence& departures, unsigned port) {

@@ -37,6 +37,8 @@
 
 namespace faultline::interconnect {
 
+using namespace std::chrono_literals;
+
 // What of a line's bit rate carries data.
 enum class LineCoding { none, b64_66, b8_10 };
 
@@ -44,9 +46,9 @@ struct RouterConfig {
   sim::BitRate internal_rate{16'000'000'000};
   LineCoding internal_coding = LineCoding::none;
   sim::BitRate external_rate{10'000'000'000};
-  sim::Time link_latency = sim::Time{120'000};
-  sim::Time router_latency = sim::Time{145'000};
-  sim::Time injection_latency = sim::Time{145'000};
+  sim::Time link_latency = 120ns;
+  sim::Time router_latency = 145ns;
+  sim::Time injection_latency = 145ns;
   std::uint64_t overhead = 32;    // bytes of header and footer a cell
   unsigned buffer_cells = 64;     // slots of each link's input queues
   unsigned injection_cells = 64;  // slots of each of port 0's input queues
@@ -75,8 +77,8 @@ class Router : public sc_core::sc_module {
          const Topology& topology);
 
   // By port. Port 0 is the local NI, whose packets need `destination` and `kind` in the PacketHeader. It
-  // has one injection queue of buffer_cells slots for data and one for everything else; an NI that
-  // keeps a single CreditPool of buffer_cells for both never overfills either. Packets of one source,
+  // has one injection queue of injection_cells slots for data and one for everything else; an NI that
+  // keeps a single CreditPool of injection_cells for both never overfills either. Packets of one source,
   // destination and queue arrive in order. A destination that does not exist loses the packet, which
   // is counted in network.undeliverable_cells.
   sc_core::sc_vector<Out> out;
@@ -95,8 +97,14 @@ class Router : public sc_core::sc_module {
     unsigned port;
     std::uint32_t cells = 0;      // held
     sim::Time free{0};            // departure of the last cell that was committed
+    sim::Time unhindered{0};      // the same, had its cells not waited for a run of another queue
     sim::SerialServer injection;  // port 0: the NI's datapath into this queue
     std::deque<Held> trains;
+  };
+  // Several cells that were committed at once.
+  struct Run {
+    std::size_t queue = 0;
+    sim::Time last_start{-1};
   };
   struct Output {
     sim::BitRate rate;
@@ -105,9 +113,8 @@ class Router : public sc_core::sc_module {
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
     std::size_t served = 0;            // queue that was served last
-    // The last run of several cells: who must have known before it, to be in order.
-    std::size_t run_queue = 0;
-    sim::Time run_last_start{-1};
+    Run last_run;
+    Run other_run;  // the last one of a queue other than that one's
     sim::Counter* cells;
     sim::Counter* bytes;
     sim::Counter* busy;
@@ -126,7 +133,9 @@ class Router : public sc_core::sc_module {
   void decide(std::uint64_t output);
   // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
   void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
-  void count_late_cells(std::size_t queue, const Output& from);
+  // Of cells that are committed now and could leave at `able`: those that waited for a run of another queue.
+  void count_late_cells(std::size_t queue, const Output& from, const sim::TimeSequence& able,
+                        const sim::TimeSequence& departures);
   void send(const Held& train, const sim::TimeSequence& departures, unsigned output);
   sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
@@ -141,7 +150,7 @@ class Router : public sc_core::sc_module {
   sim::Counter& undeliverable_;
 };
 
-// Binds both directions of a link, or of each link of a topology.
+// Binds both directions of a link.
 void connect(Router& a, unsigned a_port, Router& b, unsigned b_port);
 
 }  // namespace faultline::interconnect

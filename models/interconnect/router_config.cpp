@@ -24,17 +24,24 @@ void RouterConfig::declare(ParameterTable& table) {
                  {"pipeline of a router that a link leads to", "assumed: rest of a hop of 265 ns", Standing::assumed});
   table.add_time("injection_latency", injection_latency, {0ns, 10us},
                  {"pipeline of the own router that an injected cell crosses",
-                  "assumed: the same pipeline as router_latency; fitted together with the message costs to the 1.3 us "
+                  "the same pipeline as router_latency; fitted together with the message costs to the 1.3 us "
                   "one-way latency (ExaNeSt prototype)",
-                  Standing::assumed});
+                  Standing::fitted});
   table.add_bytes(
       "overhead", overhead, {0, 256},
       {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});
-  table.add_count("buffer_cells", buffer_cells, {1, 4096},
-                  {"slots of an input queue, for each link and virtual channel", "assumed", Standing::assumed});
-  table.add_count("injection_cells", injection_cells, {1, 4096},
-                  {"slots of the router's queue for cells of its own NI, behind the NI's buffer (dma.cell_buffer)",
-                   "assumed", Standing::assumed});
+  table.add_count(
+      "buffer_cells", buffer_cells, {1, 4096},
+      {"slots of an input queue, for each link and virtual channel",
+       "assumed: 18 KiB of block RAM a queue (plausible 8-128 cells); from the 4 cells of a link's round trip "
+       "on it bounds only how much backs up",
+       Standing::assumed});
+  table.add_count(
+      "injection_cells", injection_cells, {1, 4096},
+      {"slots of the router's queue for cells of its own NI, behind the NI's buffer (dma.cell_buffer)",
+       "assumed: as many as a link's queue (plausible 2-64 cells); fewer than 8 bare the send unit's pauses "
+       "between blocks",
+       Standing::assumed});
   table.add_count("virtual_channels", virtual_channels, {1, 2},
                   {"virtual channels of a link; 2 where a ring has 3 or more QFDBs",
                    "dateline routing on tori (Dally and Seitz 1987) needs 2", Standing::derived});

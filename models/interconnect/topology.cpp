@@ -26,7 +26,7 @@ Topology::Topology(const ClusterShape& shape) : shape_(shape) {
       const NodeId node = qfdb * shape.mpsocs_per_qfdb + mpsoc;
       unsigned count = shape.mpsocs_per_qfdb;
       if (mpsoc == 0) count = external_port(kDimensions, true);
-      ports_[node].assign(count, {node, kLocalPort, false});
+      ports_[node].assign(count, {node, false});
     }
   }
   for (unsigned qfdb = 0; qfdb < shape.qfdbs(); ++qfdb) {
@@ -53,8 +53,8 @@ unsigned Topology::external_port(unsigned dimension, bool positive) const {
 
 void Topology::add_link(const Link& link) {
   links_.push_back(link);
-  ports_[link.a][link.a_port] = {link.b, link.b_port, link.external};
-  ports_[link.b][link.b_port] = {link.a, link.a_port, link.external};
+  ports_[link.a][link.a_port] = {link.b, link.external};
+  ports_[link.b][link.b_port] = {link.a, link.external};
 }
 
 void Topology::wire_qfdb(unsigned qfdb) {
@@ -96,21 +96,6 @@ Route Topology::route(NodeId at, NodeId destination) const {
   unsigned dimension = 0;
   while (coordinate(qfdb, dimension) == coordinate(to_qfdb, dimension)) ++dimension;
   return along(dimension, coordinate(qfdb, dimension), coordinate(to_qfdb, dimension));
-}
-
-unsigned Topology::ring_distance(unsigned qfdb_a, unsigned qfdb_b, unsigned dimension) const {
-  const unsigned members = size(dimension);
-  const unsigned ahead = (coordinate(qfdb_b, dimension) + members - coordinate(qfdb_a, dimension)) % members;
-  return std::min(ahead, members - ahead);
-}
-
-unsigned Topology::hops(NodeId from, NodeId to) const {
-  const unsigned qfdb = from / shape_.mpsocs_per_qfdb;
-  const unsigned to_qfdb = to / shape_.mpsocs_per_qfdb;
-  if (qfdb == to_qfdb) return from == to ? 0 : 1;
-  unsigned count = (from % shape_.mpsocs_per_qfdb != 0 ? 1U : 0U) + (to % shape_.mpsocs_per_qfdb != 0 ? 1U : 0U);
-  for (unsigned dimension = 0; dimension < kDimensions; ++dimension) count += ring_distance(qfdb, to_qfdb, dimension);
-  return count;
 }
 
 unsigned Topology::virtual_channels_needed() const { return std::max({shape_.x, shape_.y, shape_.z}) >= 3 ? 2 : 1; }

@@ -64,10 +64,7 @@ class Topology {
   unsigned next_port(NodeId at, NodeId destination) const { return route(at, destination).port; }
   // The router at the other end of a link port.
   NodeId neighbour(NodeId node, unsigned port) const { return ports_[node][port].peer; }
-  unsigned neighbour_port(NodeId node, unsigned port) const { return ports_[node][port].peer_port; }
 
-  // Links that a packet crosses.
-  unsigned hops(NodeId from, NodeId to) const;
   // 2 when a ring has three or more members, which could deadlock with fewer; else 1.
   unsigned virtual_channels_needed() const;
 
@@ -75,7 +72,6 @@ class Topology {
   static constexpr unsigned kDimensions = 3;
   struct PortEnd {
     NodeId peer;
-    unsigned peer_port;
     bool external;
   };
 
@@ -84,7 +80,6 @@ class Topology {
   unsigned coordinate(unsigned qfdb, unsigned dimension) const { return qfdb / stride(dimension) % size(dimension); }
   unsigned internal_port(unsigned mpsoc, unsigned peer) const { return peer < mpsoc ? peer + 1 : peer; }
   unsigned external_port(unsigned dimension, bool positive) const;
-  unsigned ring_distance(unsigned qfdb_a, unsigned qfdb_b, unsigned dimension) const;
   Route along(unsigned dimension, unsigned here, unsigned there) const;
   void wire_qfdb(unsigned qfdb);
   void wire_ring(unsigned qfdb, unsigned dimension);

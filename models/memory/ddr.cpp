@@ -42,7 +42,11 @@ void DdrConfig::declare(sim::ParameterTable& table) {
 }
 
 ByteRate DdrConfig::effective_bandwidth() const {
-  return ByteRate{std::llround(static_cast<double>(peak_bandwidth.bytes_per_second) * efficiency)};
+  // Whole parts per million, because no double may decide when something happens. Rates end at 200 GB/s, so the
+  // product fits.
+  constexpr std::int64_t kMillion = 1'000'000;
+  const std::int64_t share = std::llround(efficiency * kMillion);
+  return ByteRate{peak_bandwidth.bytes_per_second * share / kMillion};
 }
 
 struct DdrController::Inlet {
@@ -68,11 +72,11 @@ DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& conf
       stale_(context.statistics.counter("memory.stale_accesses", "count",
                                         "cells read or written through a translation older than the frame's mapping")),
       address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")),
-      out_of_order_(context.statistics.counter("memory.cells_out_of_order", "count",
-                                               "cells of trains served before a cell that had arrived earlier")) {
+      out_of_order_(
+          context.statistics.counter("memory.cells_out_of_order", "count",
+                                     "cells that waited for some that came later, whose train was committed before")) {
   port.register_nb_transport_fw(this, &DdrController::on_request);
   port.register_b_transport(this, &DdrController::on_blocking);
-  port.register_transport_dbg(this, &DdrController::on_debug);
 }
 
 DdrController::~DdrController() = default;
@@ -197,11 +201,6 @@ void DdrController::access_word(tlm::tlm_generic_payload& payload) {
     }
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
-}
-
-unsigned DdrController::on_debug(int, tlm::tlm_generic_payload& payload) {
-  access_word(payload);
-  return payload.is_response_ok() ? payload.get_data_length() : 0;
 }
 
 }  // namespace faultline::memory

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 struct DdrConfig {
   std::uint64_t size = std::uint64_t{16} << 30;
   sim::ByteRate peak_bandwidth{19'200'000'000};
-  double efficiency = 0.75;
+  double efficiency = 0.75;  // counts in whole parts per million
   sim::Time latency = 100ns;
 
   void declare(sim::ParameterTable& table);
@@ -39,7 +39,6 @@ class DdrController : public sc_core::sc_module {
   //   b_transport   with a Train whose times are not empty: bulk traffic of the CPU, timing only. Responses
   //                 are the instants at which the controller has moved each cell, without the latency,
   //                 which caches and write buffers hide. Else: up to 8 bytes inside a page, without time.
-  //   transport_dbg up to 8 bytes, without time.
   tlm_utils::multi_passthrough_target_socket<DdrController> port{"port"};
 
   DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context);
@@ -48,8 +47,8 @@ class DdrController : public sc_core::sc_module {
   const DdrConfig& config() const { return config_; }
   // For the operating system's model, which is what decides about frames.
   FrameStore& frames() { return frames_; }
-  // Notifies the signal whenever a device has written the frame: what lets a polling program be simulated
-  // without its loads. Both must outlive the simulation.
+  // Notifies the signal whenever the controller has moved the last cell of a device's write to the frame: what
+  // lets a polling program be simulated without its loads. Both must outlive the simulation.
   void watch(Address frame, sim::Signal& written);
   // How long the controller is busy with one cell.
   sim::Time service(std::uint32_t cell_bytes) const { return effective_.time_for(cell_bytes); }
@@ -61,7 +60,6 @@ class DdrController : public sc_core::sc_module {
   tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   void on_blocking(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  unsigned on_debug(int id, tlm::tlm_generic_payload& payload);
   void serve(Inlet& inlet, tlm::tlm_generic_payload& payload);
   void serve_bulk(tlm::tlm_generic_payload& payload);
   // The instants at which the controller has moved the train's cells.

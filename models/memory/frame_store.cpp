@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/memory/frame_store.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <stdexcept>
 
@@ -48,7 +49,6 @@ struct FrameStore::Frame {
   sim::Content content;
   std::unique_ptr<Words> words;
   std::uint64_t changed_at = 0;
-  bool touched = false;
 
   bool empty() const { return !words && content.empty(); }
 };
@@ -92,7 +92,6 @@ void FrameStore::write(Address at, const sim::Content& content) {
   if (content.empty()) return;
   assert(offset_of(at) + content.size() <= kFrameBytes);
   Frame& target = frame(at);
-  target.touched = true;
   if (content.size() == kFrameBytes && content == sim::Content::zeros(kFrameBytes)) {
     target.words.reset();
     target.content = {};
@@ -125,7 +124,6 @@ std::uint64_t FrameStore::read_word(Address at) const {
 void FrameStore::write_word(Address at, std::uint64_t value) {
   assert(at % 8 == 0);
   Frame& target = frame(at);
-  target.touched = true;
   if (!target.content.empty()) {
     target.content.overwrite(offset_of(at), sim::Content::literal(value, 8));
     return;
@@ -139,15 +137,6 @@ void FrameStore::mapping_changed(Address frame_address) { frame(frame_address).c
 std::uint64_t FrameStore::changed_at(Address frame_address) const {
   const Frame* found = find(frame_address);
   return found == nullptr ? 0 : found->changed_at;
-}
-
-std::uint64_t FrameStore::frames_in_use() const {
-  std::uint64_t used = 0;
-  for (const auto& chunk : chunks_) {
-    if (!chunk) continue;
-    for (const Frame& f : chunk->frames) used += f.touched ? 1 : 0;
-  }
-  return used;
 }
 
 }  // namespace faultline::memory

@@ -41,9 +41,6 @@ class FrameStore {
   // True when a translation walked at `translation_epoch` no longer describes this frame.
   bool is_stale(Address frame, std::uint64_t translation_epoch) const { return changed_at(frame) > translation_epoch; }
 
-  // Frames that have been touched, for memory accounting.
-  std::uint64_t frames_in_use() const;
-
  private:
   struct Frame;
   struct Chunk;

@@ -30,7 +30,7 @@ void TrainServer::expand_runs() {
   for (const Run& run : runs_) {
     for (std::uint32_t i = 0; i < run.arrivals.size(); ++i) {
       const Time end = run.departures.at(i);
-      cells_.push_back({{run.arrivals.at(i), run.rank}, end - run.service, end, false});
+      cells_.push_back({{run.arrivals.at(i), run.rank}, end - run.service, end});
     }
   }
   runs_.clear();
@@ -58,13 +58,9 @@ Time TrainServer::place(Order order, Time service) {
     if (begin + service <= next->begin) break;
     begin = std::max(begin, next->end);
   }
-  for (Cell& cell : cells_) {
-    if (cell.begin < begin && cell.order > order && !cell.overtook) {
-      cell.overtook = true;
-      ++out_of_order_;
-    }
-  }
-  cells_.insert(next, {order, begin, begin + service, false});
+  const auto goes_first = [&](const Cell& cell) { return cell.order > order; };
+  if (std::any_of(cells_.begin(), next, goes_first)) ++out_of_order_;
+  cells_.insert(next, {order, begin, begin + service});
   return begin + service;
 }
 

@@ -2,7 +2,7 @@
 // A first-come server for several initiators. A train is served, and its responses are announced, when its
 // first cell arrives. Another initiator's cell that arrives before the train's last one uses the gaps
 // in which the train leaves the server idle; that is what serving cell by cell gives, unless no gap
-// is long enough. Those cases are counted.
+// is long enough. The cells that then wait for some that came later are counted.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class TrainServer {
   // train served first. `now` never decreases from call to call, and arrivals do not precede it.
   sim::TimeSequence serve(sim::Time now, const sim::TimeSequence& arrivals, sim::Time service, std::uint32_t rank);
 
-  // Cells that were served although a cell that arrived before them still waited. While this is 0, every
-  // departure is what serving cell by cell gives.
+  // Cells that were served after one that came later, because that one's train had been committed before.
+  // While this is 0, every departure is what serving cell by cell gives.
   std::uint64_t out_of_order() const { return out_of_order_; }
 
  private:
@@ -35,7 +35,6 @@ class TrainServer {
     Order order;
     sim::Time begin;
     sim::Time end;
-    bool overtook;  // and is counted
   };
 
   void forget_until(sim::Time now);

@@ -24,13 +24,13 @@ const Vma* AddressSpace::find(VirtualAddress va) const {
   return va < vma.end ? &vma : nullptr;
 }
 
-bool AddressSpace::covered(VirtualAddress begin, VirtualAddress end, bool writable) const {
+VirtualAddress AddressSpace::covered_until(VirtualAddress begin, VirtualAddress end, bool writable) const {
   while (begin < end) {
     const Vma* vma = find(begin);
-    if (vma == nullptr || (writable && !vma->writable)) return false;
+    if (vma == nullptr || (writable && !vma->writable)) return begin;
     begin = vma->end;
   }
-  return true;
+  return end;
 }
 
 std::optional<VirtualAddress> AddressSpace::find_gap(std::uint64_t bytes, std::uint64_t alignment) const {
@@ -68,23 +68,14 @@ void AddressSpace::set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvi
   change(begin, end, [advice](Vma& vma) { vma.advice = advice; });
 }
 
-std::uint64_t AddressSpace::mapped_bytes(VirtualAddress begin, VirtualAddress end) const {
-  return sum(begin, end, [](const Vma&) { return true; });
-}
-
 std::uint64_t AddressSpace::locked_bytes(VirtualAddress begin, VirtualAddress end) const {
-  return sum(begin, end, [](const Vma& vma) { return vma.locked; });
-}
-
-template <typename Which>
-std::uint64_t AddressSpace::sum(VirtualAddress begin, VirtualAddress end, Which which) const {
   std::uint64_t bytes = 0;
   auto vma = vmas_.upper_bound(begin);
   if (vma != vmas_.begin()) --vma;
   for (; vma != vmas_.end() && vma->first < end; ++vma) {
     const VirtualAddress from = std::max(begin, vma->second.begin);
     const VirtualAddress to = std::min(end, vma->second.end);
-    if (from < to && which(vma->second)) bytes += to - from;
+    if (from < to && vma->second.locked) bytes += to - from;
   }
   return bytes;
 }

@@ -36,8 +36,7 @@ struct PageState {
   Address frame = 0;
   bool present = false;
   bool writable = false;
-  bool dirty = false;       // written by the CPU, or handed to a device for writing
-  bool referenced = false;  // used since it was mapped (page ageing will clear it)
+  bool dirty = false;  // written by the CPU, or handed to a device for writing
 };
 
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.
@@ -54,15 +53,18 @@ class AddressSpace {
   // VMAs. They never overlap; neighbours that are alike are merged, as Linux does.
   const Vma* find(VirtualAddress va) const;
   // The whole range is covered by VMAs (writable ones, if asked for).
-  bool covered(VirtualAddress begin, VirtualAddress end, bool writable = false) const;
+  bool covered(VirtualAddress begin, VirtualAddress end, bool writable = false) const {
+    return covered_until(begin, end, writable) == end;
+  }
+  // Where, at the latest at `end`, the first page without such a VMA begins.
+  VirtualAddress covered_until(VirtualAddress begin, VirtualAddress end, bool writable) const;
   // Lowest address with room, 1 GiB at least; empty when the address space is full.
   std::optional<VirtualAddress> find_gap(std::uint64_t bytes, std::uint64_t alignment) const;
   void insert(Vma vma);
   void erase(VirtualAddress begin, VirtualAddress end);
   void set_locked(VirtualAddress begin, VirtualAddress end, bool locked);
   void set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvice advice);
-  // Bytes of [begin, end) that lie in VMAs, and in locked VMAs.
-  std::uint64_t mapped_bytes(VirtualAddress begin, VirtualAddress end) const;
+  // Bytes of [begin, end) that lie in locked VMAs.
   std::uint64_t locked_bytes(VirtualAddress begin, VirtualAddress end) const;
   const std::map<VirtualAddress, Vma>& vmas() const { return vmas_; }
 
@@ -92,8 +94,6 @@ class AddressSpace {
   void merge_around(VirtualAddress begin, VirtualAddress end);
   template <typename Change>
   void change(VirtualAddress begin, VirtualAddress end, Change apply);
-  template <typename Which>
-  std::uint64_t sum(VirtualAddress begin, VirtualAddress end, Which which) const;
   const HugeRange* range(VirtualAddress va) const;
 
   unsigned va_bits_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/fault_service.hpp"
 
+#include <algorithm>
+
 #include "models/dma/registers.hpp"
 
 namespace faultline::os {
@@ -17,9 +19,11 @@ sim::Task<std::vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread)
   co_return records;
 }
 
-void FaultSocket::deliver(std::vector<FaultRecord> records) {
+bool FaultSocket::deliver(const std::vector<FaultRecord>& records) {
+  if (waiting_.size() >= config_.netlink_socket_records) return false;
   waiting_.insert(waiting_.end(), records.begin(), records.end());
   arrived_.notify_all();
+  return true;
 }
 
 FaultService::FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,
@@ -33,7 +37,9 @@ FaultService::FaultService(const KernelConfig& config, const sim::Context& conte
       tasklet_(cpu, [this] { return drain(); }),
       records_(context.statistics.counter("driver.fault_records", "count", "fault records handed to processes")),
       messages_(
-          context.statistics.counter("driver.netlink_messages", "count", "netlink messages sent to fault threads")) {
+          context.statistics.counter("driver.netlink_messages", "count", "netlink messages sent to fault threads")),
+      undelivered_(context.statistics.counter("driver.undelivered_records", "count",
+                                              "fault records that no process listened for, or had room for")) {
   interrupts.connect(line, [this] { return handle(); });
 }
 
@@ -49,14 +55,29 @@ sim::Task<void> FaultService::handle() {
   for (const BankFault& fault : faults) {
     if (fault.stalled) stalled_.push_back(fault);
   }
-  handler_entered_ = entered;
-  handler_done_ = context_.now();
+  last_handled_ = {entered, context_.now()};
   tasklet_.schedule();
 }
 
-sim::Task<void> FaultService::read_fifo(std::map<std::uint32_t, std::vector<FaultRecord>>& by_process) {
+sim::Task<void> FaultService::read_fifo(ByProcess& by_process, Handled handler, sim::Time begun) {
   cpu::Execution& context = cpu_.softirq_context();
-  while (co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultCount) != 0) {
+  std::uint64_t known = 0;  // records that were there when `handler` and `begun` were true
+  for (bool first = true;; first = false) {
+    const std::uint64_t count = co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultCount);
+    if (count == 0) break;
+    if (known == 0) {
+      known = count;
+      if (last_handled_.done > handler.done) {
+        // An interrupt has come between, and the tasklet goes on with what it brought.
+        handler = last_handled_;
+        begun = handler.done;
+      } else if (!first) {
+        // They came while the tasklet ran, and it finds them before their interrupt is taken.
+        begun = context_.now();
+        handler = {begun, begun};
+      }
+    }
+    --known;
     const std::uint64_t address = co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultWord0);
     const std::uint64_t ends = co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultWord1);
     const std::uint64_t transfer = co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultWord2);
@@ -67,14 +88,15 @@ sim::Task<void> FaultService::read_fifo(std::map<std::uint32_t, std::vector<Faul
     record.write = (address & reg::kFaultAtSource) == 0;
     record.peer = static_cast<sim::NodeId>(ends >> 32);
     record.key = {transfer, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32)};
-    by_process[static_cast<std::uint32_t>(ends & 0xffff)].push_back(record);
+    by_process[static_cast<std::uint32_t>(ends & 0xffff)].push_back({record, handler, begun});
   }
 }
 
 sim::Task<void> FaultService::drain() {
-  const sim::Time began = context_.now();
-  // By PDID, so that the order of messages does not depend on addresses of the host.
-  std::map<std::uint32_t, std::vector<FaultRecord>> by_process;
+  // Later handlers may run meanwhile.
+  const Handled handler = last_handled_;
+  const sim::Time begun = context_.now();
+  ByProcess by_process;
   std::vector<BankFault> stalled;
   stalled.swap(stalled_);
   for (const BankFault& fault : stalled) {
@@ -83,29 +105,45 @@ sim::Task<void> FaultService::drain() {
     record.write = fault.write;
     record.stalled = true;
     record.bank = fault.bank;
-    by_process[fault.pdid].push_back(record);
+    by_process[fault.pdid].push_back({record, handler, begun});
   }
-  co_await read_fifo(by_process);
+  co_await read_fifo(by_process, handler, begun);
+  for (const auto& [pdid, found] : by_process) co_await send(pdid, found);
+}
 
-  for (auto& [pdid, records] : by_process) {
-    const auto socket = sockets_.find(pdid);
-    if (socket == sockets_.end()) continue;  // nobody listens: the block's timeout ends the transfer
+sim::Task<void> FaultService::send(std::uint32_t pdid, const std::vector<Found>& found) {
+  const auto socket = sockets_.find(pdid);
+  bool delivered = false;
+  if (socket != sockets_.end()) {
     co_await cpu_.run(cpu_.softirq_context(), Work::softirq, config_.netlink_send);
+    std::vector<FaultRecord> records;
+    records.reserve(found.size());
+    for (const Found& f : found) records.push_back(f.record);
     ++messages_;
-    records_ += records.size();
-    for (const FaultRecord& record : records) {
-      if (record.stalled) continue;
-      context_.trace.report(handler_entered_, context_.node, Step::handler_entered, record.key);
-      context_.trace.report(handler_done_, context_.node, Step::handler_done, record.key);
-      context_.trace.report(began, context_.node, Step::tasklet_run, record.key);
-      context_.report(Step::message_sent, record.key);
-    }
-    socket->second->deliver(std::move(records));
+    delivered = socket->second->deliver(records);
   }
+  if (delivered) {
+    records_ += found.size();
+    for (const Found& f : found) {
+      if (f.record.stalled) continue;
+      context_.trace.report(f.handler.entered, context_.node, Step::handler_entered, f.record.key);
+      context_.trace.report(f.handler.done, context_.node, Step::handler_done, f.record.key);
+      context_.trace.report(f.begun, context_.node, Step::tasklet_run, f.record.key);
+      context_.report(Step::message_sent, f.record.key);
+    }
+    co_return;
+  }
+  undelivered_ += found.size();
+  // A terminated access has its block's timeout. A stalled one has nobody who would resume it.
+  const auto stalled = std::find_if(found.begin(), found.end(), [](const Found& f) { return f.record.stalled; });
+  if (stalled == found.end()) co_return;
+  co_await driver_.resume(cpu_.softirq_context(), Work::softirq, stalled->record.bank, /*retry=*/false);
+  tasklet_.schedule();
 }
 
 sim::Task<void> FaultService::resume(cpu::Execution& thread, unsigned bank, bool retry) {
-  co_await driver_.resume(thread, bank, retry);
+  co_await cpu_.run(thread, Work::system, config_.resume_call);
+  co_await driver_.resume(thread, Work::system, bank, retry);
   if (!retry) tasklet_.schedule();
 }
 

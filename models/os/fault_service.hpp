@@ -32,7 +32,9 @@ class FaultSocket {
 
   // recvmsg(): blocks until there are records, then gives all of them.
   sim::Task<std::vector<FaultRecord>> receive(cpu::Execution& thread);
-  void deliver(std::vector<FaultRecord> records);
+  // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before
+  // that is taken whatever its length.
+  bool deliver(const std::vector<FaultRecord>& records);
 
  private:
   const KernelConfig& config_;
@@ -49,14 +51,28 @@ class FaultService {
 
   // The socket on which the process is told about its faults; lives as long as the service.
   FaultSocket& open(std::uint32_t pdid);
-  // System call of the fault thread: lets stalled transactions of the bank go. Terminated ones become
+  // System call of the fault thread: lets all stalled transactions of the bank go. Terminated ones become
   // records of the engine, so the tasklet looks at its FIFO again.
   sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
 
  private:
+  struct Handled {
+    sim::Time entered{0};
+    sim::Time done{0};
+  };
+  // A record on its way through the tasklet: which handler's interrupt brought it, when the tasklet began with it.
+  struct Found {
+    FaultRecord record;
+    Handled handler;
+    sim::Time begun;
+  };
+  // By PDID, so that the order of messages does not depend on addresses of the host.
+  using ByProcess = std::map<std::uint32_t, std::vector<Found>>;
+
   sim::Task<void> handle();
   sim::Task<void> drain();
-  sim::Task<void> read_fifo(std::map<std::uint32_t, std::vector<FaultRecord>>& by_process);
+  sim::Task<void> read_fifo(ByProcess& by_process, Handled handler, sim::Time begun);
+  sim::Task<void> send(std::uint32_t pdid, const std::vector<Found>& found);
 
   const KernelConfig config_;
   sim::Context context_;
@@ -65,11 +81,11 @@ class FaultService {
   std::uint64_t engine_;
   std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
   std::vector<BankFault> stalled_;
-  sim::Time handler_entered_{0};
-  sim::Time handler_done_{0};
+  Handled last_handled_;
   cpu::Tasklet tasklet_;
   sim::Counter& records_;
   sim::Counter& messages_;
+  sim::Counter& undelivered_;
 };
 
 }  // namespace faultline::os

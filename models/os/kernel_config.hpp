@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 // How the SMMU learns that a translation is gone.
 enum class TlbMaintenance {
   dvm,   // broadcast TLBI: sCR0.PTM = 0, ASIDs shared with the CPU
-  mmio,  // a TLBIVA write a page (or one TLBIASID) by the driver, then TLBSYNC
+  mmio,  // a TLBIVA write a descriptor (or one TLBIASID) by the driver, then TLBSYNC
 };
 
 struct KernelConfig {
@@ -20,9 +20,9 @@ struct KernelConfig {
   sim::Time netlink_send = 3us;
   sim::Time netlink_receive = 5500ns;
   sim::Time resume_call = 500ns;
+  unsigned netlink_socket_records = 256;
   bool hupcf = true;
   TlbMaintenance tlb_maintenance = TlbMaintenance::mmio;
-  unsigned tlbi_page_limit = 512;
 
   void declare(sim::ParameterTable& table);
 };

@@ -37,7 +37,6 @@ class MmapLock {
     ++shared_;
     changed_.notify_all();
   }
-  bool free() const { return !exclusive_ && shared_ == 0; }
 
  private:
   sim::Signal changed_;

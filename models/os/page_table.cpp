@@ -116,21 +116,13 @@ std::optional<Mapping> PageTable::unmap(VirtualAddress va) {
   return mapping;
 }
 
-bool PageTable::change_leaf(VirtualAddress va, std::uint64_t clear, std::uint64_t set) {
+bool PageTable::protect(VirtualAddress va, bool writable) {
   const Path path = find(va);
   if (!path.mapped()) return false;
-  store_.write_word(path.entry, (path.value & ~clear) | set);
+  store_.write_word(path.entry, (path.value & ~kReadOnly) | (writable ? 0 : kReadOnly));
   const Mapping mapping = describe(path);
   stamp(mapping.frame, mapping.size);
   return true;
-}
-
-bool PageTable::protect(VirtualAddress va, bool writable) {
-  return change_leaf(va, kReadOnly, writable ? 0 : kReadOnly);
-}
-
-bool PageTable::set_accessed(VirtualAddress va, bool accessed) {
-  return change_leaf(va, kAccessFlag, accessed ? kAccessFlag : 0);
 }
 
 // Takes no time here, so Arm's break-before-make leaves no window; and as every address still leads to
@@ -164,8 +156,7 @@ std::optional<Address> PageTable::translate(VirtualAddress va) const {
 Mapping PageTable::describe(const Path& path) {
   return Mapping{.frame = path.value & kAddressMask,
                  .size = path.level == kLeafLevel ? PageSize::small : PageSize::huge,
-                 .writable = (path.value & kReadOnly) == 0,
-                 .accessed = (path.value & kAccessFlag) != 0};
+                 .writable = (path.value & kReadOnly) == 0};
 }
 
 void PageTable::set_entry(Address table, Address entry, std::uint64_t value) {

@@ -41,7 +41,6 @@ struct Mapping {
   Address frame;  // of the 4 KiB or 2 MiB page
   PageSize size;
   bool writable;
-  bool accessed;  // the access flag
 };
 
 class PageTable {
@@ -65,7 +64,6 @@ class PageTable {
   std::optional<Mapping> unmap(VirtualAddress va);
   // Changes the leaf that covers va; false when there is none.
   bool protect(VirtualAddress va, bool writable);
-  bool set_accessed(VirtualAddress va, bool accessed);
   // Replaces the block that covers va by 512 page descriptors of the same frames. no_memory: unchanged.
   Error split(VirtualAddress va);
 
@@ -87,7 +85,6 @@ class PageTable {
   static Mapping describe(const Path& path);
   void adopt_table(Address frame);
   Path find(VirtualAddress va) const;
-  bool change_leaf(VirtualAddress va, std::uint64_t clear, std::uint64_t set);
   void set_entry(Address table, Address entry, std::uint64_t value);
   void clear_entry(Address table, Address entry);
   void stamp(Address frame, PageSize size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/smmu_driver.hpp"
 
+#include "models/dma/registers.hpp"
 #include "models/smmu/config.hpp"
 #include "models/smmu/registers.hpp"
 
@@ -11,15 +12,12 @@ using cpu::Work;
 
 namespace {
 
-// HPC0's master ids are 1000b followed by AXI ID [5:0] (UG1085); the engine drives its PDID there.
-constexpr std::uint32_t kHpc0 = 0b1000u << 6;
-constexpr std::uint32_t kStreamsPerPort = 64;
 constexpr unsigned kHpcTbu = 0;
 
 }  // namespace
 
 SmmuDriver::SmmuDriver(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu, std::uint64_t base,
-                       unsigned context_banks, VaBits va_bits, smmu::DvmSink* dvm)
+                       unsigned context_banks, VaBits va_bits, smmu::DvmSink* dvm, bool stall_holds_interrupt)
     : config_(config),
       context_(context),
       cpu_(cpu),
@@ -27,6 +25,7 @@ SmmuDriver::SmmuDriver(const KernelConfig& config, const sim::Context& context, 
       context_banks_(context_banks),
       va_bits_(va_bits),
       dvm_(dvm),
+      stall_holds_interrupt_(stall_holds_interrupt),
       interrupts_(context.statistics.counter("driver.fault_interrupts", "count", "context-fault interrupts handled")),
       lost_records_(context.statistics.counter(
           "driver.lost_records", "count", "times the driver found FSR.MULTI: faults whose address the bank lost")) {}
@@ -37,16 +36,14 @@ void SmmuDriver::set_up_register(std::uint64_t offset, std::uint64_t value, unsi
 
 void SmmuDriver::probe() {
   std::uint32_t scr0 = reg::scr0::kGFRE | reg::scr0::kUSFCFG | reg::scr0::kVMIDPNE;
-  if (config_.tlb_maintenance == TlbMaintenance::mmio) scr0 |= reg::scr0::kPTM;
+  if (!hears_broadcasts()) scr0 |= reg::scr0::kPTM;
   set_up_register(reg::kSCR0, scr0, 4);
 }
 
 Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool stall_on_fault) {
-  if (banks_.size() >= context_banks_ || process.id() >= kStreamsPerPort) return Error::again;
+  if (banks_.size() >= context_banks_ || process.id() >= dma::reg::kPdids) return Error::again;
   const auto bank = static_cast<unsigned>(banks_.size());
   const std::uint64_t page = reg::context_bank(bank);
-  banks_.push_back(process.id());
-
   set_up_register(reg::cbar(bank), reg::cbar_field::kTypeStage1, 4);
   set_up_register(reg::cba2r(bank), reg::cba2r_field::kVA64, 4);
   set_up_register(page + reg::cb::kTCR, 64u - static_cast<unsigned>(va_bits_), 4);
@@ -55,8 +52,9 @@ Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool 
   if (stall_on_fault) sctlr |= reg::sctlr::kCFCFG;
   if (config_.hupcf) sctlr |= reg::sctlr::kHUPCF;
   set_up_register(page + reg::cb::kSCTLR, sctlr, 4);
+  banks_.push_back({process.id(), sctlr});
 
-  const std::uint32_t stream = smmu::stream_id(kHpcTbu, kHpc0 | process.id());
+  const std::uint32_t stream = smmu::stream_id(kHpcTbu, dma::hpc0_master_id(process.id()));
   set_up_register(reg::s2cr(bank), reg::s2cr_field::kTypeTranslate | bank, 4);
   set_up_register(reg::smr(bank), reg::smr_field::kValid | stream, 4);
   return Error::none;
@@ -64,7 +62,7 @@ Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool 
 
 std::optional<unsigned> SmmuDriver::bank_of(std::uint32_t pdid) const {
   for (unsigned bank = 0; bank < banks_.size(); ++bank) {
-    if (banks_[bank] == pdid) return bank;
+    if (banks_[bank].pdid == pdid) return bank;
   }
   return std::nullopt;
 }
@@ -77,58 +75,86 @@ sim::Task<std::vector<BankFault>> SmmuDriver::handle_interrupt(cpu::Execution& i
   for (unsigned bank = 0; bank < banks_.size(); ++bank) {
     const std::uint64_t page = base_ + reg::context_bank(bank);
     const std::uint64_t fsr = co_await cpu_.mmio_read(irq, Work::irq, page + reg::cb::kFSR, 4);
+    const bool stalled = (fsr & reg::fsr::kSS) != 0;
+    // Clearing FSR leaves SS, so the interrupt would come again until somebody has resolved the fault. This is
+    // looked at for banks without a new fault, too: a fault between a thread's RESUME and its SCTLR may have been
+    // read already.
+    if (stalled && stall_holds_interrupt_ && !banks_[bank].masked) {
+      co_await set_interrupt(irq, Work::irq, bank, false);
+    }
     if ((fsr & reg::fsr::kFault) == 0) continue;
     const std::uint64_t syndrome = co_await cpu_.mmio_read(irq, Work::irq, page + reg::cb::kFSYNR0, 4);
     const std::uint64_t address = co_await cpu_.mmio_read(irq, Work::irq, page + reg::cb::kFAR, 8);
     co_await cpu_.mmio_read(irq, Work::irq, base_ + reg::cbfrsynra(bank), 4);
     co_await cpu_.mmio_write(irq, Work::irq, page + reg::cb::kFSR, fsr, 4);
     if ((fsr & reg::fsr::kMULTI) != 0) ++lost_records_;
-    faults.push_back({bank, banks_[bank], address, (syndrome & reg::fsynr0::kWNR) != 0, (fsr & reg::fsr::kSS) != 0});
+    faults.push_back({bank, banks_[bank].pdid, address, (syndrome & reg::fsynr0::kWNR) != 0, stalled});
   }
   co_return faults;
 }
 
-sim::Task<void> SmmuDriver::resume(cpu::Execution& thread, unsigned bank, bool retry) {
-  co_await cpu_.run(thread, Work::system, config_.resume_call);
-  co_await cpu_.mmio_write(thread, Work::system, base_ + reg::context_bank(bank) + reg::cb::kRESUME,
+sim::Task<void> SmmuDriver::resume(cpu::Execution& exec, Work kind, unsigned bank, bool retry) {
+  co_await cpu_.mmio_write(exec, kind, base_ + reg::context_bank(bank) + reg::cb::kRESUME,
                            retry ? reg::resume::kRetry : reg::resume::kTerminate, 4);
+  // What faulted meanwhile has waited in FSR, and interrupts now.
+  if (banks_[bank].masked) co_await set_interrupt(exec, kind, bank, true);
 }
 
-sim::Task<void> SmmuDriver::invalidate(cpu::Execution& thread, Process& process, VirtualAddress address,
-                                       std::uint64_t length) {
+sim::Task<void> SmmuDriver::set_interrupt(cpu::Execution& exec, Work kind, unsigned bank, bool on) {
+  const std::uint32_t sctlr = on ? banks_[bank].sctlr : banks_[bank].sctlr & ~reg::sctlr::kCFIE;
+  co_await cpu_.mmio_write(exec, kind, base_ + reg::context_bank(bank) + reg::cb::kSCTLR, sctlr, 4);
+  banks_[bank].masked = !on;
+}
+
+bool SmmuDriver::hears_broadcasts() const { return config_.tlb_maintenance == TlbMaintenance::dvm && dvm_ != nullptr; }
+
+std::uint64_t SmmuDriver::tlbi_operand(const Process& process, VirtualAddress address) {
+  return std::uint64_t{process.id()} << reg::ttbr::kAsidShift | address >> 12;
+}
+
+sim::Task<void> SmmuDriver::invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {
+  if (!hears_broadcasts()) return write_maintenance(exec, process, flush);
+  // The instructions and their cost are the CPU's; the SMMU hears them now, and the DSB.
+  if (flush.whole) {
+    dvm_->tlbi_asid(process.id());
+  } else {
+    for (const VirtualAddress leaf : flush.leaves) dvm_->tlbi_va(process.id(), leaf);
+  }
+  return await_sync(exec, dvm_->start_sync());
+}
+
+// The core stands still in its DSB.
+sim::Task<void> SmmuDriver::await_sync(cpu::Execution& exec, unsigned sync) {
+  for (;;) {
+    const sim::Time end = dvm_->sync_end(sync);
+    if (end <= context_.now()) co_return;
+    co_await cpu_.run_unscaled(exec, Work::system, end - context_.now());
+  }
+}
+
+sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {
   const std::optional<unsigned> bank = bank_of(process.id());
   if (!bank) co_return;
-  const std::uint64_t asid = process.id();
-  const std::uint64_t pages = (length + kPage - 1) / kPage;
-  const bool whole = pages > config_.tlbi_page_limit;
-  if (config_.tlb_maintenance == TlbMaintenance::dvm && dvm_ != nullptr) {
-    // The CPU's own TLBI, charged by the caller, carries the broadcast.
-    if (whole) {
-      dvm_->tlbi_asid(process.id());
-    } else {
-      for (std::uint64_t i = 0; i < pages; ++i) dvm_->tlbi_va(process.id(), address + i * kPage);
-    }
-    co_return;
-  }
   const std::uint64_t page = base_ + reg::context_bank(*bank);
-  if (whole) {
-    co_await cpu_.mmio_write(thread, Work::system, page + reg::cb::kTLBIASID, asid, 4);
+  if (flush.whole) {
+    co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIASID, process.id(), 4);
   } else {
-    for (std::uint64_t i = 0; i < pages; ++i) {
-      const std::uint64_t value = asid << reg::ttbr::kAsidShift | (address + i * kPage) >> 12;
-      co_await cpu_.mmio_write(thread, Work::system, page + reg::cb::kTLBIVA, value, 8);
+    for (const VirtualAddress leaf : flush.leaves) {
+      co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIVA, tlbi_operand(process, leaf), 8);
     }
   }
-  co_await cpu_.mmio_write(thread, Work::system, page + reg::cb::kTLBSYNC, 0, 4);
+  co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBSYNC, 0, 4);
   for (;;) {
-    const std::uint64_t status = co_await cpu_.mmio_read(thread, Work::system, page + reg::cb::kTLBSTATUS, 4);
+    const std::uint64_t status = co_await cpu_.mmio_read(exec, Work::system, page + reg::cb::kTLBSTATUS, 4);
     if ((status & reg::tlbstatus::kSACTIVE) == 0) break;
   }
 }
 
-void SmmuDriver::drop(Process& process, VirtualAddress, std::uint64_t) {
+void SmmuDriver::drop(const Process& process, const std::vector<VirtualAddress>& leaves) {
   const std::optional<unsigned> bank = bank_of(process.id());
-  if (bank) set_up_register(reg::context_bank(*bank) + reg::cb::kTLBIASID, process.id(), 4);
+  if (!bank) return;
+  const std::uint64_t at = reg::context_bank(*bank) + reg::cb::kTLBIVA;
+  for (const VirtualAddress leaf : leaves) set_up_register(at, tlbi_operand(process, leaf), 8);
 }
 
 }  // namespace faultline::os

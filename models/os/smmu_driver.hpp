@@ -28,9 +28,10 @@ struct BankFault {
 
 class SmmuDriver : public TlbInvalidator {
  public:
-  // `base`: bus address of the SMMU's registers. `dvm` may be null when it is not wired.
+  // `base`: bus address of the SMMU's registers. `dvm` may be null when it is not wired. `stall_holds_interrupt` as in
+  // SmmuConfig: such an SMMU's banks are kept from interrupting while they stall.
   SmmuDriver(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu, std::uint64_t base,
-             unsigned context_banks, VaBits va_bits, smmu::DvmSink* dvm);
+             unsigned context_banks, VaBits va_bits, smmu::DvmSink* dvm, bool stall_holds_interrupt);
 
   // Boot: enables translation for client traffic; unmatched streams fault. Takes no simulated time.
   void probe();
@@ -41,14 +42,24 @@ class SmmuDriver : public TlbInvalidator {
 
   // The context-fault handler: scans the banks of attached processes, reads and clears the records.
   sim::Task<std::vector<BankFault>> handle_interrupt(cpu::Execution& irq);
-  // Lets the bank's stalled transactions go: retried, or terminated with an error.
-  sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
+  // Lets all stalled transactions of the bank go: retried, or terminated with an error.
+  sim::Task<void> resume(cpu::Execution& exec, cpu::Work kind, unsigned bank, bool retry);
 
-  sim::Task<void> invalidate(cpu::Execution& thread, Process& process, VirtualAddress address,
-                             std::uint64_t length) override;
-  void drop(Process& process, VirtualAddress address, std::uint64_t length) override;
+  bool hears_broadcasts() const override;
+  sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) override;
+  void drop(const Process& process, const std::vector<VirtualAddress>& leaves) override;
 
  private:
+  struct Bank {
+    std::uint32_t pdid;  // of the process that owns it, and its ASID
+    std::uint32_t sctlr;
+    bool masked = false;  // SCTLR.CFIE is clear, until RESUME
+  };
+
+  sim::Task<void> set_interrupt(cpu::Execution& exec, cpu::Work kind, unsigned bank, bool on);
+  sim::Task<void> write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush);
+  sim::Task<void> await_sync(cpu::Execution& exec, unsigned sync);
+  static std::uint64_t tlbi_operand(const Process& process, VirtualAddress address);
   void set_up_register(std::uint64_t offset, std::uint64_t value, unsigned bytes);
   std::optional<unsigned> bank_of(std::uint32_t pdid) const;
 
@@ -59,7 +70,8 @@ class SmmuDriver : public TlbInvalidator {
   unsigned context_banks_;
   VaBits va_bits_;
   smmu::DvmSink* dvm_;
-  std::vector<std::uint32_t> banks_;  // PDID (and ASID) of the process that owns each bank
+  bool stall_holds_interrupt_;
+  std::vector<Bank> banks_;
   sim::Counter& interrupts_;
   sim::Counter& lost_records_;
 };

@@ -101,7 +101,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
     const Zapped zapped = zap(process, range.value);
-    co_await invalidate(exec, process, range.value, zapped.leaves);
+    co_await invalidate(exec, process, zapped.leaves, /*cpus_walk=*/true);
     release(process, zapped);
   }
   process.lock_.unlock_exclusive();
@@ -161,6 +161,19 @@ sim::Task<Error> Vm::madvise_populate_write(cpu::Execution& exec, Process& proce
   }
   process.lock_.unlock_shared();
   co_return populated.error;
+}
+
+sim::Task<Error> Vm::madvise_hugepage(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
+  co_await run(exec, config_.syscall);
+  const auto range = pages_around(process, va, bytes);
+  if (!range.ok()) co_return range.error;
+  if (va % kPage != 0) co_return Error::invalid;
+  const auto [begin, end] = range.value;
+  co_await process.lock_.lock_exclusive(cpu_, exec);
+  process.space_.set_advice(begin, end, HugeAdvice::huge);
+  const Error error = process.space_.covered(begin, end) ? Error::none : Error::bad_address;
+  process.lock_.unlock_exclusive();
+  co_return error;
 }
 
 void Vm::set_locked(Process& process, Range range, bool locked) {

@@ -29,16 +29,25 @@
 
 namespace faultline::os {
 
-// Whoever caches translations of a process (the SMMU's driver). Ranges are whole pages.
+// The TLB maintenance that a change of a table asks for, the same on the CPUs and on the SMMU.
+struct TlbFlush {
+  std::vector<VirtualAddress> leaves;  // one address of each page or block whose descriptor was cleared
+  bool whole = false;                  // one operation for the process's ASID instead of one a leaf
+  std::uint64_t operations() const { return whole ? 1 : leaves.size(); }
+};
+
+// Whoever else caches translations of a process (the SMMU's driver).
 class TlbInvalidator {
  public:
   virtual ~TlbInvalidator() = default;
-  // Returns once no cached translation of the range, nor of the tables above it, can be used: frames are freed
-  // only then. Called with the process's mmap lock held.
-  virtual sim::Task<void> invalidate(cpu::Execution& exec, Process& process, VirtualAddress va,
-                                     std::uint64_t bytes) = 0;
-  // The same, takes no time (Vm::discard).
-  virtual void drop(Process& process, VirtualAddress va, std::uint64_t bytes) = 0;
+  // Its TLBs obey what the CPUs broadcast, so that tables need broadcasts even when no CPU walks them.
+  virtual bool hears_broadcasts() const = 0;
+  // Called when the CPU that does the flush has come to the last of its operations (or at once, when the CPUs' TLBs
+  // are not concerned). The task is awaited once those are over, and ends when no cached translation of a leaf, nor
+  // of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then.
+  virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
+  // The same, leaf by leaf and in no time (Vm::discard).
+  virtual void drop(const Process& process, const std::vector<VirtualAddress>& leaves) = 0;
 };
 
 struct MmapOptions {
@@ -75,7 +84,6 @@ class Vm {
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
   Process* create_process(std::string name);
-  const std::deque<std::unique_ptr<Process>>& processes() const { return processes_; }
 
   // System calls. Lengths are rounded up to whole pages; empty or (where Linux asks for it) misaligned
   // ranges are `invalid`.
@@ -90,6 +98,9 @@ class Vm {
   sim::Task<Error> munlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
   sim::Task<Error> madvise_populate_write(cpu::Execution& exec, Process& process, VirtualAddress va,
                                           std::uint64_t bytes);
+  // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB. bad_address: a part of the range has no
+  // VMA; the rest is advised all the same.
+  sim::Task<Error> madvise_hugepage(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
 
   // Pins. RLIMIT_MEMLOCK bounds a process's pinned bytes, apart from its locked bytes (as the kernel's
   // pinned_vm). All or nothing.
@@ -98,8 +109,9 @@ class Vm {
   sim::Task<Error> unpin(cpu::Execution& exec, PinId pin);
   const Pin* find_pin(PinId pin) const;
 
-  // get_user_pages without keeping the pages: makes the whole range present in one system call. The value
-  // is the number of pages present from va on, also when an error stopped it (none: all of them).
+  // get_user_pages without keeping the pages: makes the range present in one system call. As there, it ends before
+  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. The value
+  // is the number of pages present from va on, also when an error stopped it.
   sim::Task<Result<std::uint64_t>> fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                   std::uint64_t bytes, bool write);
 
@@ -157,7 +169,7 @@ class Vm {
   struct Zapped {
     std::vector<Address> frames;  // 4 KiB each
     std::vector<Address> tables;
-    unsigned leaves = 0;  // descriptors cleared
+    std::vector<VirtualAddress> leaves;  // where descriptors were cleared
   };
 
   // With the mmap lock held. `owed` is charged together with the fault's own cost.
@@ -166,7 +178,9 @@ class Vm {
   // number of pages passed.
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, bool write,
                                             WalkCost cost, Pin* pin);
-  sim::Task<void> invalidate(cpu::Execution& exec, Process& process, Range range, unsigned leaves);
+  // For a table that the CPUs walk, too, or only devices.
+  sim::Task<void> invalidate(cpu::Execution& exec, Process& process, std::vector<VirtualAddress> leaves,
+                             bool cpus_walk);
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost);
 
   // Without time.
@@ -182,7 +196,7 @@ class Vm {
   void put_frame(Address frame);
   void drop_frames(const Pin& pin);
   Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write);
-  void unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
+  static std::vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
   unsigned locked_leaves(const Process& process, Range range) const;
   bool exceeds_limit(std::uint64_t bytes) const { return bytes > config_.rlimit_memlock; }

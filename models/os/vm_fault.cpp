@@ -88,7 +88,6 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
 void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     PageState& page = *process.space_.page(va);
-    page.referenced = true;
     page.dirty = page.dirty || write;
     if (pin == nullptr) continue;
     ++frame_table_.at(page.frame).pins;
@@ -102,7 +101,10 @@ sim::Task<Result<std::uint64_t>> Vm::fault_in_pages(cpu::Execution& exec, Proces
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
   co_await process.lock_.lock_shared(cpu_, exec);
-  const auto result = co_await populate(exec, process, range.value, write, gup_cost(), nullptr);
+  Range allowed = range.value;
+  allowed.end = process.space_.covered_until(allowed.begin, allowed.end, write);
+  if (allowed.end == allowed.begin) allowed.end += kPage;  // whose fault is refused
+  const auto result = co_await populate(exec, process, allowed, write, gup_cost(), nullptr);
   process.lock_.unlock_shared();
   co_return result;
 }
@@ -197,7 +199,7 @@ Vm::Zapped Vm::zap(Process& process, Range range) {
   while (const auto next = process.space_.next_present(va, range.end)) {
     const auto mapping = process.table_->unmap(*next);
     process.space_.page_unmapped(*next);
-    ++zapped.leaves;
+    zapped.leaves.push_back(*next);
     const std::uint64_t bytes = bytes_of(mapping->size);
     for (std::uint64_t offset = 0; offset < bytes; offset += kPage) zapped.frames.push_back(mapping->frame + offset);
     va = *next + bytes;
@@ -206,14 +208,22 @@ Vm::Zapped Vm::zap(Process& process, Range range) {
   return zapped;
 }
 
-sim::Task<void> Vm::invalidate(cpu::Execution& exec, Process& process, Range range, unsigned leaves) {
-  if (leaves == 0) co_return;  // TLBs hold only what was mapped
+sim::Task<void> Vm::invalidate(cpu::Execution& exec, Process& process, std::vector<VirtualAddress> leaves,
+                               bool cpus_walk) {
+  if (leaves.empty()) co_return;  // TLBs hold only what was mapped
   ++counters_->tlb_invalidations;
-  const unsigned operations = leaves < config_.tlbi_page_limit ? leaves : 1;
-  co_await run(exec, config_.cpu_tlbi_page * std::int64_t{operations});
-  for (TlbInvalidator* invalidator : invalidators_) {
-    co_await invalidator->invalidate(exec, process, range.begin, range.end - range.begin);
-  }
+  TlbFlush flush{.leaves = std::move(leaves)};
+  flush.whole = flush.leaves.size() >= config_.tlbi_page_limit;
+  const bool heard = std::any_of(invalidators_.begin(), invalidators_.end(),
+                                 [](const TlbInvalidator* invalidator) { return invalidator->hears_broadcasts(); });
+  const bool tlbi = cpus_walk || heard;
+  const auto before_last = static_cast<std::int64_t>(flush.operations() - 1);
+  if (tlbi && before_last > 0) co_await run(exec, config_.cpu_tlbi_page * before_last);
+  std::vector<sim::Task<void>> others;
+  for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->invalidate(exec, process, flush));
+  // The DSB after the last operation waits for the other CPUs and for the devices at the same time.
+  if (tlbi) co_await run(exec, config_.cpu_tlbi_page);
+  for (sim::Task<void>& other : others) co_await other;
 }
 
 void Vm::release(Process& process, const Zapped& zapped) {

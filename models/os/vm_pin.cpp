@@ -112,26 +112,26 @@ Error Vm::map_private(PrivateTable& table, VirtualAddress va, Address frame, boo
 sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, PinId id) {
   const Pin* pin = find_pin(id);
   if (pin == nullptr || table.pins_.erase(id) == 0) co_return Error::invalid;
-  const VirtualAddress begin = pin->begin;
-  const std::uint64_t bytes = pin->bytes();
-  unmap_private(table, *pin, pin->frames.size());
+  const sim::Time cost = config_.private_map_per_page * static_cast<std::int64_t>(pin->frames.size());
+  std::vector<VirtualAddress> leaves = unmap_private(table, *pin, pin->frames.size());
   const std::vector<Address> retired = table.table_->take_retired();
-  co_await run(exec, config_.private_map_per_page * static_cast<std::int64_t>(bytes / kPage));
-  ++counters_->tlb_invalidations;
-  for (TlbInvalidator* invalidator : invalidators_) {
-    co_await invalidator->invalidate(exec, table.process_, begin, bytes);
-  }
+  co_await run(exec, cost);
+  co_await invalidate(exec, table.process_, std::move(leaves), /*cpus_walk=*/false);
   table.table_->free_tables(retired);
   co_return Error::none;
 }
 
-void Vm::unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages) {
+// Where that cleared a descriptor: other pins may need those that remain.
+std::vector<VirtualAddress> Vm::unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages) {
+  std::vector<VirtualAddress> leaves;
   for (std::size_t i = 0; i < pages; ++i) {
     const auto users = table.users_.find(pin.begin + i * kPage);
     if (--users->second > 0) continue;
+    leaves.push_back(users->first);
     table.table_->unmap(users->first);
     table.users_.erase(users);
   }
+  return leaves;
 }
 
 }  // namespace faultline::os

@@ -36,11 +36,7 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   if (whole.begin >= whole.end) return Error::none;
   if (split_edges(process, whole) != Error::none) return Error::no_memory;
   const Zapped zapped = zap(process, whole);
-  if (zapped.leaves > 0) {
-    for (TlbInvalidator* invalidator : invalidators_) {
-      invalidator->drop(process, whole.begin, whole.end - whole.begin);
-    }
-  }
+  for (TlbInvalidator* invalidator : invalidators_) invalidator->drop(process, zapped.leaves);
   release(process, zapped);
   return Error::none;
 }

@@ -27,6 +27,10 @@ std::uint64_t Cluster::total(std::string_view counter) const {
   return sum;
 }
 
+void Cluster::rethrow_failure() const {
+  for (const auto& node : nodes_) node->loop.rethrow_failure();
+}
+
 std::uint64_t Cluster::events_run() const {
   std::uint64_t sum = 0;
   for (const auto& node : nodes_) sum += node->loop.events_run();

@@ -16,7 +16,6 @@ class Cluster : public sc_core::sc_module {
 
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }
-  const interconnect::Topology& topology() const { return topology_; }
   sim::Trace& trace() { return trace_; }
 
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
@@ -24,6 +23,8 @@ class Cluster : public sc_core::sc_module {
   // Sum over all nodes of the counters of this name.
   std::uint64_t total(std::string_view counter) const;
   std::uint64_t events_run() const;
+  // Throws the sim::RunFailure that ended the simulation, if one did.
+  void rethrow_failure() const;
 
  private:
   interconnect::Topology topology_;

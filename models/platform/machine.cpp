@@ -35,6 +35,13 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
         fmt::format("the kernel's {} leave nothing of the node's {} of memory",
                     sim::format_bytes(machine.os.kernel_reserved), sim::format_bytes(machine.ddr.size)));
   }
+  const auto need_whole_pages = [&](const char* key, std::uint64_t bytes) {
+    if (bytes % sim::kPageBytes != 0) {
+      add({key}, fmt::format("{} are no whole number of pages of 4 KiB", sim::format_bytes(bytes)));
+    }
+  };
+  need_whole_pages("ddr.size", machine.ddr.size);
+  need_whole_pages("os.kernel_reserved", machine.os.kernel_reserved);
   if (machine.cpu.interrupt_core >= machine.cpu.cores) {
     add({"cpu.interrupt_core", "cpu.cores"}, fmt::format("interrupts go to core {}, and there are cores 0 to {}",
                                                          machine.cpu.interrupt_core, machine.cpu.cores - 1));

@@ -39,7 +39,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
       interrupts("interrupts", cpu, context),
       vm(machine.os, context, ddr.frames(), cpu),
       smmu_driver(machine.kernel, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
-                  &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->())),
+                  &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->()), machine.smmu.stall_holds_interrupt),
       faults(machine.kernel, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver,
              kEngineBase + dma::reg::kChannelStride * machine.dma.channels) {
   engine.reads.bind(hpc.reads);

@@ -39,8 +39,11 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
     table_root = private_table_->root();
   }
   if (host_.smmu_driver.attach(process_, table_root, on_fault == OnFault::stall) != Error::none) {
-    throw RunFailure(fmt::format("node {} has no context bank left for process '{}'", host_.context.node, name),
-                     {"smmu.context_banks"});
+    throw RunFailure(
+        fmt::format("node {} has no context bank left for process '{}': fewer processes on a node, or more "
+                    "banks",
+                    host_.context.node, name),
+        {"smmu.context_banks"});
   }
   if (channel >= host_.channels) {
     throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", host_.context.node, name),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/fault_thread.hpp"
 
-#include <algorithm>
 #include <map>
+#include <utility>
 
 namespace faultline::rdma {
 
@@ -41,18 +41,18 @@ sim::Task<void> FaultThread::serve() {
 
 sim::Task<void> FaultThread::handle(std::vector<FaultRecord> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
-  // Faults of many blocks of one page resolve once.
-  std::map<std::uint64_t, Error> resolved;
+  // Faults of many blocks of one page resolve once; a page that may be read need not be writable.
+  std::map<std::pair<std::uint64_t, bool>, Error> resolved;
   for (const FaultRecord& record : records) {
     if (!record.stalled) context_.report(Step::resolve_begin, record.key);
-    const auto known = resolved.find(record.page);
+    const auto known = resolved.find({record.page, record.write});
     Error error = Error::none;
     if (known != resolved.end()) {
       error = known->second;
       ++merged_;
     } else {
       error = co_await resolve(record.page, record.write);
-      resolved.emplace(record.page, error);
+      resolved.emplace(std::pair(record.page, record.write), error);
       ++(error == Error::none ? resolved_ : refused_);
     }
     if (!record.stalled) context_.report(Step::resolve_end, record.key);
@@ -61,13 +61,12 @@ sim::Task<void> FaultThread::handle(std::vector<FaultRecord> records) {
 }
 
 sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
+  // The device's own table holds what was pinned beforehand; presence in the process's would not help.
+  if (strategy_.translate == Translate::pinned) co_return Error::bad_address;
   os::Process& process = library_.process();
   if (strategy_.resolve == Resolve::touch_a_page) co_return co_await vm_.touch(thread_, process, page, write);
-  // Not beyond the mapping: the call would fail for pages that nobody asked for.
-  const os::Vma* vma = process.space().find(page);
-  const std::uint64_t mapped = vma == nullptr ? os::kPage : vma->end - page;
-  const std::uint64_t length = std::min<std::uint64_t>(mapped, strategy_.touch_ahead_pages * os::kPage);
-  const os::Result<std::uint64_t> present = co_await vm_.fault_in_pages(thread_, process, page, length, write);
+  const os::Result<std::uint64_t> present =
+      co_await vm_.fault_in_pages(thread_, process, page, strategy_.touch_ahead_pages * os::kPage, write);
   // The faulting page is what counts; a later one that found no memory will fault again.
   co_return present.value > 0 ? Error::none : present.error;
 }

@@ -69,11 +69,17 @@ class Pinned : public PreparePolicy {
     if (!pinned.ok()) co_return pinned.error;
     pin_ = pinned.value;
     if (buffer_.device_table == nullptr) co_return Error::none;
-    co_return co_await buffer_.vm.map_pinned(thread, *buffer_.device_table, pin_);
+    const Error mapped = co_await buffer_.vm.map_pinned(thread, *buffer_.device_table, pin_);
+    if (mapped != Error::none) co_await buffer_.vm.unpin(thread, pin_);
+    co_return mapped;
   }
   Task<Error> unpin(cpu::Execution& thread) {
-    if (buffer_.device_table != nullptr) co_await buffer_.vm.unmap_pinned(thread, *buffer_.device_table, pin_);
-    co_return co_await buffer_.vm.unpin(thread, pin_);
+    Error unmapped = Error::none;
+    if (buffer_.device_table != nullptr) {
+      unmapped = co_await buffer_.vm.unmap_pinned(thread, *buffer_.device_table, pin_);
+    }
+    const Error unpinned = co_await buffer_.vm.unpin(thread, pin_);
+    co_return unmapped != Error::none ? unmapped : unpinned;
   }
 
  private:

@@ -13,9 +13,9 @@ namespace faultline::rdma {
 // What the owner of a buffer does so that its pages are there.
 enum class Prepare {
   nothing,           // the first access of the device finds out
-  ideal,             // pages are present at no cost: the bound that nobody can beat
+  ideal,             // pages are present at no cost: the bound for a transfer by itself
   touch,             // the owner touches each page before each transfer
-  populate,          // MAP_POPULATE when the buffer is mapped
+  populate,          // MADV_POPULATE_WRITE when the buffer is mapped (MAP_POPULATE that tells errors)
   mlock,             // mlock() when the buffer is mapped
   pin_per_transfer,  // get_user_pages pin before, unpin after each transfer
   pin_once,          // get_user_pages pin when the buffer is registered

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "models/sim/time_sequence.hpp"
 
@@ -37,6 +38,13 @@ class CreditPool {
     if (freed.empty()) return;
     known_.append(known_.empty() ? freed : not_before(freed, known_.back()));
     assert(known_.size() <= capacity_);
+  }
+
+  // Takes back what take() gave last and nobody used: as if it had never been taken, whatever came free meanwhile.
+  void give_back(const TimeSequence& unused) {
+    if (unused.empty()) return;
+    const TimeSequence later = std::exchange(known_, unused);
+    give(later);
   }
 
  private:

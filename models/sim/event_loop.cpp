@@ -35,6 +35,10 @@ void EventLoop::wake_for(Time when) {
   wake_.notify(to_sc_time(when - now()));
 }
 
+void EventLoop::rethrow_failure() const {
+  if (failure_) throw *failure_;
+}
+
 void EventLoop::drain() {
   draining_ = true;
   wake_at_ = kNever;
@@ -44,7 +48,12 @@ void EventLoop::drain() {
     const Event event = heap_.back();
     heap_.pop_back();
     ++events_run_;
-    event.callback(event.object, event.argument);
+    try {
+      event.callback(event.object, event.argument);
+    } catch (const RunFailure& failure) {
+      if (!failure_) failure_ = failure;
+      sc_core::sc_stop();
+    }
   }
   draining_ = false;
   if (!heap_.empty()) wake_for(heap_.front().when);

@@ -6,9 +6,11 @@
 
 #include <coroutine>
 #include <cstdint>
+#include <optional>
 #include <systemc>
 #include <vector>
 
+#include "models/sim/failure.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::sim {
@@ -54,6 +56,10 @@ class EventLoop : public sc_core::sc_module {
 
   std::uint64_t events_run() const { return events_run_; }
 
+  // Throws the RunFailure that ended the simulation, if one did. It leaves the models here, because
+  // SystemC would replace an exception that reaches its kernel by a report of its own.
+  void rethrow_failure() const;
+
  private:
   static constexpr Port kSoftwarePort = UINT32_MAX;
 
@@ -92,6 +98,7 @@ class EventLoop : public sc_core::sc_module {
   Port next_port_ = 0;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
+  std::optional<RunFailure> failure_;
 };
 
 }  // namespace faultline::sim

@@ -108,6 +108,7 @@ std::string_view to_string(Standing s) {
   switch (s) {
     case Standing::published: return "published";
     case Standing::derived: return "derived";
+    case Standing::fitted: return "fitted";
     case Standing::assumed: return "assumed";
     case Standing::setting: return "setting";
   }

@@ -25,8 +25,9 @@
 
 namespace faultline::sim {
 
-// How much a default may be trusted. `setting` marks a choice of the user, not a claim about a machine.
-enum class Standing { published, derived, assumed, setting };
+// How much a default may be trusted. `fitted`: chosen, within what is plausible, so that a published
+// figure comes out; the source names the figure. `setting`: a choice of the user, no claim about a machine.
+enum class Standing { published, derived, fitted, assumed, setting };
 std::string_view to_string(Standing s);
 
 enum class ParameterKind { flag, count, fraction, time, bytes, bit_rate, byte_rate, frequency, choice, text };
@@ -132,7 +133,7 @@ struct Conflict {
 };
 
 // The candidate with the smallest edit distance to `name`, if that is small enough to be a slip of
-// the finger (a third of the length); empty otherwise. Used for every kind of name a person types.
+// the finger (a third of the length, plus one); empty otherwise. Used for every kind of name a person types.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace faultline::sim

@@ -72,7 +72,6 @@ class PayloadPool : public tlm::tlm_mm_interface {
   tlm::tlm_generic_payload& acquire();
   void free(tlm::tlm_generic_payload* payload) override;
 
-  std::size_t made() const { return all_.size(); }
   std::size_t in_use() const { return all_.size() - idle_.size(); }
 
  private:

@@ -216,7 +216,6 @@ class Semaphore {
     loop_.resume_at(loop_.now(), waiters_.front());
     waiters_.pop_front();
   }
-  unsigned available() const { return available_; }
 
  private:
   EventLoop& loop_;

@@ -4,6 +4,7 @@
 // page of 16 cells crosses a server in O(1) with every cell's time exact to the picosecond.
 #pragma once
 
+#include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 
@@ -71,7 +72,6 @@ TimeSequence not_before(const TimeSequence& a, Time t);
 // A first-come server that remembers until when it is busy.
 class SerialServer {
  public:
-  Time free_from() const { return free_; }
   TimeSequence serve(const TimeSequence& arrivals, Time service) {
     TimeSequence departures = serve_in_order(arrivals, free_, service);
     if (!departures.empty()) free_ = departures.back();

@@ -28,6 +28,15 @@ std::string_view to_string(Step step) {
     case Step::notified: return "notified";
     case Step::completed: return "completed";
     case Step::timed_out: return "timed_out";
+    case Step::message_begin: return "message_begin";
+    case Step::message_composed: return "message_composed";
+    case Step::message_posted: return "message_posted";
+    case Step::message_injected: return "message_injected";
+    case Step::message_arrived: return "message_arrived";
+    case Step::message_delivered: return "message_delivered";
+    case Step::message_seen: return "message_seen";
+    case Step::message_received: return "message_received";
+    case Step::message_returned: return "message_returned";
   }
   return "?";
 }

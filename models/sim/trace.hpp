@@ -47,6 +47,17 @@ enum class Step : std::uint8_t {
   notified,            // completion notification written
   completed,           // polling library saw it
   timed_out,           // source: timeout of the block
+
+  // Of a small message between programs, which has no block: its key is empty.
+  message_begin,      // library entered by the sender
+  message_composed,   // library's code done, register writes begin
+  message_posted,     // send command written to the packetizer
+  message_injected,   // packetizer hands the cell to the network
+  message_arrived,    // mailbox has the whole cell
+  message_delivered,  // mailbox issues the write of the slot
+  message_seen,       // the receiver's polling load has it
+  message_received,   // the receiver's library has copied it
+  message_returned,   // slot given back; the library returns
 };
 std::string_view to_string(Step step);
 

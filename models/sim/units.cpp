@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
@@ -35,30 +36,42 @@ std::string names(std::span<const Unit> units) {
   return all;
 }
 
+// Holds all decimals that an exact quantity can have.
+__extension__ using Wide = unsigned __int128;
+// 1 B is 2^-30 GiB, which has as many decimals.
+constexpr std::size_t kMostDecimals = 30;
+
 // digits[.digits] times scale, exactly; doubles would round 0.1 us.
 std::int64_t scaled(std::string_view number, std::int64_t scale, std::string_view text) {
   const auto bad = [&](std::string_view why) { return BadQuantity(fmt::format("'{}' {}", text, why)); };
   const auto dot = number.find('.');
   const std::string_view whole = number.substr(0, dot);
-  std::string_view part = dot == std::string_view::npos ? std::string_view{} : number.substr(dot + 1);
+  std::string_view decimals = dot == std::string_view::npos ? std::string_view{} : number.substr(dot + 1);
+  if (whole.empty() && decimals.empty()) throw bad("is not a number with a unit");
+  if (decimals.find('.') != std::string_view::npos) throw bad("is not a number with a unit");
   std::int64_t value = 0;
   if (!whole.empty()) {
     const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), value);
     if (error == std::errc::result_out_of_range) throw bad("is too large");
-    if (error != std::errc{} || end != whole.data() + whole.size()) throw bad("is not a number with a unit");
   }
   if (__builtin_mul_overflow(value, scale, &value)) throw bad("is too large");
-  for (std::int64_t place = scale; !part.empty(); part.remove_prefix(1)) {
-    if (part[0] < '0' || part[0] > '9') throw bad("is not a number with a unit");
-    const std::int64_t digit = part[0] - '0';
-    if (digit == 0) {
-      place = place % 10 == 0 ? place / 10 : 0;
-      continue;
+
+  while (decimals.ends_with('0')) decimals.remove_suffix(1);
+  if (decimals.size() > kMostDecimals) throw bad("is finer than the smallest unit");
+  // fraction / 10^decimals times scale: the tens are cancelled a prime at a time, so that nothing overflows.
+  Wide fraction = 0;
+  for (const char digit : decimals) fraction = fraction * 10 + static_cast<unsigned>(digit - '0');
+  auto factor = static_cast<Wide>(scale);
+  for (std::size_t i = 0; i < decimals.size(); ++i) {
+    for (const unsigned prime : {2U, 5U}) {
+      Wide& multiple = factor % prime == 0 ? factor : fraction;
+      if (multiple % prime != 0) throw bad("is finer than the smallest unit");
+      multiple /= prime;
     }
-    if (place == 0 || (digit * place) % 10 != 0) throw bad("is finer than the smallest unit");
-    if (__builtin_add_overflow(value, digit * place / 10, &value)) throw bad("is too large");
-    place = place % 10 == 0 ? place / 10 : 0;
   }
+  // Less than the scale.
+  const auto part = static_cast<std::int64_t>(fraction * factor);
+  if (__builtin_add_overflow(value, part, &value)) throw bad("is too large");
   return value;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLBSYNC: which translated bursts were already on their way, and when the last of them is answered.
+// TLBSYNC and DVM Sync: which translated bursts were already on their way, and when the last of them is answered.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,13 @@ namespace faultline::smmu {
 
 class Drain {
  public:
-  // One sync can be under way for each of `users` (context banks and the global one).
+  // One sync can be under way for each of `users` (context banks and the global one), and for each that is added.
   explicit Drain(unsigned users) : syncs_(users) {}
+
+  unsigned add_user() {
+    syncs_.emplace_back();
+    return static_cast<unsigned>(syncs_.size() - 1);
+  }
 
   // A train leaves with a translation; the number goes back with close().
   std::uint64_t open() {
@@ -34,6 +39,8 @@ class Drain {
   // Lasts until `least` and until all that are open now have been answered.
   void start(unsigned user, sim::Time least) { syncs_[user] = {next_, open_, std::max(least, last_response_)}; }
   bool active(unsigned user, sim::Time now) const { return syncs_[user].waiting > 0 || now < syncs_[user].until; }
+  // When the sync ends, kNever while that is not known.
+  sim::Time end(unsigned user) const { return syncs_[user].waiting > 0 ? sim::kNever : syncs_[user].until; }
 
  private:
   struct Sync {

@@ -31,7 +31,7 @@ class RegisterFile {
   bool write(reg::Offset at, unsigned bytes, std::uint64_t value);
 
  private:
-  // Words of registers that are not there read as zero, ignore writes and are counted.
+  // Words of registers that are not there, or not in this direction, read as zero, ignore writes and are counted.
   std::uint32_t read_word(reg::Offset at);
   std::uint32_t read_global(reg::Offset at);
   std::uint32_t read_bank(unsigned index, reg::Offset at);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programmer's view of the MMU-500 (an SMMUv2, Arm IHI 0062 and DDI 0517) as ZynqMP integrates it:
-// register offsets within its 128 KiB window, bit fields, identification values. Every constant in
-// here has a row in README.md's compliance table, which says what stands behind it.
+// register offsets within its 128 KiB window, bit fields, identification values. Every offset has a row
+// in README.md's compliance table, which says what stands behind it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ using Offset = std::uint64_t;
 inline constexpr Offset kWindowBytes = 0x20000;
 inline constexpr Offset kContextBankBase = 0x10000;
 inline constexpr Offset kContextBankStride = 0x1000;
+inline constexpr unsigned kMaxContextBanks = (kWindowBytes - kContextBankBase) / kContextBankStride;
 constexpr Offset context_bank(unsigned bank) { return kContextBankBase + kContextBankStride * bank; }
 
 // --- Global register space 0 -------------------------------------------------------------------
@@ -38,16 +39,16 @@ inline constexpr Offset kSTLBGSYNC = 0x070;
 inline constexpr Offset kSTLBGSTATUS = 0x074;
 inline constexpr Offset kSMR0 = 0x800;
 inline constexpr Offset kS2CR0 = 0xc00;
-constexpr Offset smr(unsigned n) { return kSMR0 + 4 * n; }
-constexpr Offset s2cr(unsigned n) { return kS2CR0 + 4 * n; }
+constexpr Offset smr(unsigned n) { return kSMR0 + Offset{4} * n; }
+constexpr Offset s2cr(unsigned n) { return kS2CR0 + Offset{4} * n; }
 
 // --- Global register space 1: one word a context bank ------------------------------------------
 inline constexpr Offset kCBAR0 = 0x1000;
 inline constexpr Offset kCBFRSYNRA0 = 0x1400;
 inline constexpr Offset kCBA2R0 = 0x1800;
-constexpr Offset cbar(unsigned bank) { return kCBAR0 + 4 * bank; }
-constexpr Offset cbfrsynra(unsigned bank) { return kCBFRSYNRA0 + 4 * bank; }
-constexpr Offset cba2r(unsigned bank) { return kCBA2R0 + 4 * bank; }
+constexpr Offset cbar(unsigned bank) { return kCBAR0 + Offset{4} * bank; }
+constexpr Offset cbfrsynra(unsigned bank) { return kCBFRSYNRA0 + Offset{4} * bank; }
+constexpr Offset cba2r(unsigned bank) { return kCBA2R0 + Offset{4} * bank; }
 
 // --- Context bank: offsets from context_bank(n) ------------------------------------------------
 namespace cb {
@@ -84,9 +85,7 @@ namespace scr0 {
 inline constexpr std::uint32_t kCLIENTPD = 1u << 0;  // all client traffic bypasses; set at reset
 inline constexpr std::uint32_t kGFRE = 1u << 1;      // global faults answer with an error, else RAZ/WI
 inline constexpr std::uint32_t kGFIE = 1u << 2;      // global faults interrupt
-inline constexpr std::uint32_t kGCFGFRE = 1u << 4;
-inline constexpr std::uint32_t kGCFGFIE = 1u << 5;
-inline constexpr std::uint32_t kUSFCFG = 1u << 10;  // unmatched streams fault, else bypass
+inline constexpr std::uint32_t kUSFCFG = 1u << 10;   // unmatched streams fault, else bypass
 inline constexpr std::uint32_t kVMIDPNE = 1u << 11;
 inline constexpr std::uint32_t kPTM = 1u << 12;      // ignore broadcast (DVM) TLB maintenance
 inline constexpr std::uint32_t kSMCFCFG = 1u << 21;  // stream match conflicts fault; reads as one
@@ -135,7 +134,6 @@ inline constexpr std::uint32_t kCFRE = 1u << 5;   // terminated accesses answer 
 inline constexpr std::uint32_t kCFIE = 1u << 6;   // context faults interrupt
 inline constexpr std::uint32_t kCFCFG = 1u << 7;  // 1 stall, 0 terminate
 inline constexpr std::uint32_t kHUPCF = 1u << 8;  // hit under previous context fault
-inline constexpr std::uint32_t kASIDPNE = 1u << 12;
 inline constexpr std::uint32_t kReset = kHUPCF;
 }  // namespace sctlr
 namespace actlr {

@@ -35,6 +35,18 @@ void send_on(auto& socket, tlm::tlm_generic_payload& payload) {
 
 // The parts and what connects them.
 struct Smmu::Parts final : Ports, Maintenance {
+  struct DvmSync {
+    unsigned user;  // of the drain; successive
+    bool busy = false;
+    bool arrived = false;
+    Time arrives{0};
+  };
+  // A DVM message on its way: an operation, or a Sync that follows those before it.
+  struct Broadcast {
+    Invalidation what;
+    DvmSync* sync;
+  };
+
   Parts(Smmu& owner, const SmmuConfig& config, const sim::Context& context, const memory::FrameStore& truth)
       : module(owner),
         state(config, context, *this),
@@ -74,15 +86,45 @@ struct Smmu::Parts final : Ports, Maintenance {
     state.update_interrupt();
   }
 
+  bool hears_broadcasts() const { return (state.scr0 & reg::scr0::kPTM) == 0; }
   void broadcast(const Invalidation& what) {
-    if ((state.scr0 & reg::scr0::kPTM) != 0) return;
-    broadcasts.push_back(what);
+    if (hears_broadcasts()) send({what, nullptr});
+  }
+  void send(const Broadcast& broadcast) {
+    broadcasts.push_back(broadcast);
     state.context.loop.at<&Parts::broadcast_arrived>(state.context.now() + state.config.dvm_invalidate_latency,
                                                      dvm_port, *this);
   }
   void broadcast_arrived() {
-    invalidate(broadcasts.front());
+    const Broadcast broadcast = broadcasts.front();
     broadcasts.pop_front();
+    if (broadcast.sync == nullptr) {
+      invalidate(broadcast.what);
+    } else {
+      broadcast.sync->arrived = true;
+      drain.start(broadcast.sync->user, state.context.now());
+    }
+  }
+
+  unsigned start_sync() {
+    const auto idle = std::find_if(dvm_syncs.begin(), dvm_syncs.end(), [](const DvmSync& s) { return !s.busy; });
+    DvmSync& sync = idle != dvm_syncs.end() ? *idle : dvm_syncs.emplace_back(DvmSync{.user = drain.add_user()});
+    sync.busy = true;
+    sync.arrived = !hears_broadcasts();
+    sync.arrives = state.context.now() + state.config.dvm_invalidate_latency;
+    if (!sync.arrived) send({{}, &sync});
+    return sync.user - dvm_syncs.front().user;
+  }
+  Time sync_end(unsigned number) {
+    DvmSync& sync = dvm_syncs[number];
+    const Time now = state.context.now();
+    // The TCU looks once a cycle.
+    const Time again = now + state.config.clock.cycles(1);
+    if (!sync.arrived) return sync.arrives > now ? sync.arrives : again;
+    const Time end = drain.end(sync.user);
+    if (end == sim::kNever) return again;
+    if (end <= now) sync.busy = false;
+    return end;
   }
 
   Smmu& module;
@@ -92,7 +134,8 @@ struct Smmu::Parts final : Ports, Maintenance {
   RegisterFile register_file;
   std::vector<std::unique_ptr<Tbu>> tbus;
   const sim::Port dvm_port;
-  std::deque<Invalidation> broadcasts;  // on their way; all take equally long
+  std::deque<Broadcast> broadcasts;  // on their way; all take equally long
+  std::deque<DvmSync> dvm_syncs;
 };
 
 Smmu::Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Context& context,
@@ -167,5 +210,7 @@ void Smmu::tlbi_va(std::uint16_t asid, std::uint64_t va) {
 }
 void Smmu::tlbi_asid(std::uint16_t asid) { parts_->broadcast({Invalidation::Scope::asid, {asid, 0}, 0, false}); }
 void Smmu::tlbi_all() { parts_->broadcast({Invalidation::Scope::vmid, {0, 0}, 0, false}); }
+unsigned Smmu::start_sync() { return parts_->start_sync(); }
+Time Smmu::sync_end(unsigned sync) { return parts_->sync_end(sync); }
 
 }  // namespace faultline::smmu

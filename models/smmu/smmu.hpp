@@ -10,7 +10,8 @@
 // * The window is reg::kWindowBytes long; accesses of 4 and 8 bytes, aligned. TLBIVA, TLBIVAA, TLBIVAL
 //   and TLBIVAAL take 8 bytes.
 // * Clear FSR, then write RESUME. RESUME acts on every transaction of the bank that is stalled by a
-//   fault of its own; those merely held because HUPCF = 0 go on once FSR reads zero.
+//   fault of its own, and with HUPCF = 1 on what has come for its page since; those merely held because
+//   HUPCF = 0 go on once FSR reads zero.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -71,6 +72,8 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   void tlbi_va(std::uint16_t asid, std::uint64_t va) override;
   void tlbi_asid(std::uint16_t asid) override;
   void tlbi_all() override;
+  unsigned start_sync() override;
+  sim::Time sync_end(unsigned sync) override;
 
   std::unique_ptr<Parts> parts_;
 };

@@ -29,7 +29,8 @@ Counters::Counters(sim::Statistics& s)
       resumes(s.counter("smmu.resumes", "count", "stalled misses retried or terminated by RESUME")),
       tlb_invalidations(s.counter("smmu.tlb_invalidations", "count", "TLB maintenance operations")),
       tlb_syncs(s.counter("smmu.tlb_syncs", "count", "TLBSYNC operations")),
-      register_errors(s.counter("smmu.register_errors", "count", "accesses to registers that are not there")) {}
+      register_errors(s.counter("smmu.register_errors", "count",
+                                "accesses to registers that are not there, or cannot be read or written")) {}
 
 sim::Counter& Counters::of(FaultKind kind) {
   switch (kind) {

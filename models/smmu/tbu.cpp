@@ -28,8 +28,6 @@ tlm::tlm_response_status status_of(FaultKind fault) {
   }
 }
 
-bool same_page(std::uint64_t a, std::uint64_t b) { return a / sim::kPageBytes == b / sim::kPageBytes; }
-
 }  // namespace
 
 Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
@@ -97,7 +95,11 @@ void Tbu::admit_waiting() {
 bool Tbu::admit(Payload& payload) {
   const Transit& transit = transit_of(payload);
   // Writes pass a missed write only while the buffer holds all the missed beats.
-  if (transit.write && held_beats_ > state_.config.write_buffer_beats) return continues_missed_write(payload);
+  if (transit.write && held_beats_ > state_.config.write_buffer_beats) {
+    if (!continues_missed_write(transit)) return false;
+    join(misses_[youngest_write_], payload);
+    return true;
+  }
   if ((state_.scr0 & reg::scr0::kCLIENTPD) != 0) {
     bypass(payload);
     return true;
@@ -120,17 +122,15 @@ bool Tbu::admit(Payload& payload) {
 }
 
 // What goes on where the youngest missed write ended shares its miss, though it must wait outside of the
-// buffer: it would ask the same question, and must get the same answer.
-bool Tbu::continues_missed_write(Payload& payload) {
-  const Transit& transit = transit_of(payload);
-  Miss& miss = misses_[youngest_write_];
-  const bool same =
-      miss.phase != Miss::Phase::idle && miss.write && miss.stream == transit.stream && same_page(miss.va, transit.va);
-  if (same) {
-    miss.bursts.push_back(&payload);
-    held_beats_ += transit.beats;
-  }
-  return same;
+// buffer, when a lookup now would ask the same question. All others stand until the buffer holds the rest.
+bool Tbu::continues_missed_write(const Transit& transit) const {
+  const Miss& miss = misses_[youngest_write_];
+  if (miss.phase == Miss::Phase::idle || (state_.scr0 & reg::scr0::kCLIENTPD) != 0) return false;
+  const StreamMapping::Match match = state_.streams.match(transit.stream);
+  const ContextBank& bank = state_.banks[miss.bank];
+  if (match.kind != StreamMapping::Kind::translate || !bank.translates() || !bank.supported()) return false;
+  if (!miss.is_for(true, match.bank, bank.tag(), transit.va)) return false;
+  return !bank.holds_off() || (bank.stalls_faults() && miss.waits_for_fsr());
 }
 
 bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_index) {
@@ -161,8 +161,7 @@ bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_inde
   Miss* miss = join_or_begin(payload, transit, bank_index, [](const Miss&) { return true; });
   if (miss == nullptr) return false;
   if (miss->phase == Miss::Phase::idle) {
-    miss->phase = Miss::Phase::requested;
-    tcu_.request(*miss, std::max(sim::train_of(payload).times.front() + state_.latency.hit, state_.context.now()));
+    ask(*miss, std::max(sim::train_of(payload).times.front() + state_.latency.hit, state_.context.now()));
   }
   return true;
 }
@@ -171,19 +170,18 @@ bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_inde
 bool Tbu::hold_off(Payload& payload, const Transit& transit, unsigned bank_index) {
   const ContextBank& bank = state_.banks[bank_index];
   if (bank.stalls_faults()) {
-    // Walks that were under way when the fault came go on; what comes now must not slip through with them.
-    Miss* miss = join_or_begin(payload, transit, bank_index, [](const Miss& m) {
-      return m.phase == Miss::Phase::stalled || m.phase == Miss::Phase::held;
-    });
+    // Walks that were under way when the fault came go on, and what is stalled goes with RESUME. What comes
+    // now is not looked up, so it meets neither, even on their pages.
+    Miss* miss = join_or_begin(payload, transit, bank_index, [](const Miss& m) { return m.waits_for_fsr(); });
     if (miss == nullptr) return false;
     if (miss->phase == Miss::Phase::idle) {
       miss->phase = Miss::Phase::held;
       miss->own_fault = false;
     }
   } else {
+    state_.counters.held_off += sim::train_of(payload).cells();
     terminate(payload, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
   }
-  state_.counters.held_off += sim::train_of(payload).cells();
   return true;
 }
 
@@ -203,8 +201,7 @@ Miss* Tbu::join_or_begin(Payload& payload, const Transit& transit, unsigned bank
   for (Miss& miss : misses_) {
     if (miss.phase == Miss::Phase::idle) {
       if (idle == nullptr) idle = &miss;
-    } else if (miss.write == transit.write && miss.bank == bank_index && miss.tag == tag &&
-               same_page(miss.va, transit.va) && joinable(miss)) {
+    } else if (miss.is_for(transit.write, bank_index, tag, transit.va) && joinable(miss)) {
       found = &miss;
       break;
     }
@@ -219,13 +216,28 @@ Miss* Tbu::join_or_begin(Payload& payload, const Transit& transit, unsigned bank
     found->va = transit.va;
     found->stream = transit.stream;
     found->fault = FaultKind::none;
+    found->asked = false;
   }
-  found->bursts.push_back(&payload);
+  join(*found, payload);
+  return found;
+}
+
+void Tbu::join(Miss& miss, Payload& payload) {
+  const Transit& transit = transit_of(payload);
+  miss.bursts.push_back(&payload);
   if (transit.write) {
     held_beats_ += transit.beats;
-    youngest_write_ = found->slot;
+    youngest_write_ = miss.slot;
   }
-  return found;
+  if (state_.banks[miss.bank].holds_off()) state_.counters.held_off += sim::train_of(payload).cells();
+}
+
+void Tbu::ask(Miss& miss, Time when) {
+  miss.phase = Miss::Phase::requested;
+  // What asks again, after RESUME or maintenance, is the same miss.
+  if (!miss.asked) ++state_.counters.micro_tlb_misses;
+  miss.asked = true;
+  tcu_.request(miss, when);
 }
 
 void Tbu::translated(Miss& miss, const Leaf& leaf) {
@@ -248,9 +260,8 @@ void Tbu::answered(std::uint64_t slot) {
   } else if (miss.invalidated) {
     // The translation went while it was on its way: it must not be used, nor kept.
     miss.invalidated = false;
-    miss.phase = Miss::Phase::requested;
     ++state_.counters.walk_restarts;
-    tcu_.request(miss, state_.context.now());
+    ask(miss, state_.context.now());
   } else {
     micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
     finish(miss, Leaf{miss.leaf}, state_.context.now());
@@ -310,28 +321,25 @@ void Tbu::retry(Miss& miss) {
   miss.tag = state_.banks[miss.bank].tag();
   miss.fault = FaultKind::none;
   const Leaf* leaf = micro_tlb_.find(miss.tag, miss.va);
-  if (leaf != nullptr && leaf->allows(miss.write)) {
-    finish(miss, Leaf{*leaf}, looked_up);
-  } else {
-    miss.phase = Miss::Phase::requested;
-    tcu_.request(miss, looked_up);
-  }
+  if (leaf == nullptr || !leaf->allows(miss.write)) return ask(miss, looked_up);
+  finish(miss, Leaf{*leaf}, looked_up);
 }
 
 void Tbu::finish(Miss& miss, const Leaf& leaf, Time not_before) {
+  count_bursts(miss);
   for (Payload* payload : release(miss)) pass(*payload, leaf, not_before);
   admit_waiting();
 }
 
 void Tbu::finish(Miss& miss, FaultKind fault) {
   const bool report = state_.banks[miss.bank].reports_errors();
+  if (miss.asked) count_bursts(miss);
   for (Payload* payload : release(miss)) terminate(*payload, status_of(fault), report);
   admit_waiting();
 }
 
 std::vector<Payload*> Tbu::release(Miss& miss) {
   std::vector<Payload*> bursts = std::exchange(miss.bursts, {});
-  count_miss(bursts);
   if (miss.write) {
     for (Payload* payload : bursts) held_beats_ -= transit_of(*payload).beats;
   }
@@ -339,16 +347,16 @@ std::vector<Payload*> Tbu::release(Miss& miss) {
   return bursts;
 }
 
-// Cells that arrive from now on would hit if they came one by one, and are counted so.
-void Tbu::count_miss(const std::vector<Payload*>& bursts) {
+// All but the one that asked the TCU. Cells that arrive from now on would hit if they came one by one, and are counted
+// so; and so are all if the TCU was not asked.
+void Tbu::count_bursts(const Miss& miss) {
   std::uint64_t merged = 0;
-  for (Payload* payload : bursts) {
+  for (Payload* payload : miss.bursts) {
     const Train& train = sim::train_of(*payload);
-    const std::uint32_t waited = train.times.count_before(state_.context.now());
+    const std::uint32_t waited = miss.asked ? train.times.count_before(state_.context.now()) : 0;
     merged += waited;
     state_.counters.micro_tlb_hits += train.cells() - waited;
   }
-  ++state_.counters.micro_tlb_misses;
   if (merged > 0) state_.counters.merged_misses += merged - 1;
 }
 

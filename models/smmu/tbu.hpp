@@ -36,6 +36,7 @@ struct Miss {
   bool invalidated = false;  // by TLB maintenance, since the TCU answered
   bool terminate = false;    // what RESUME said
   bool own_fault = false;    // resuming after a fault of its own, not a held one
+  bool asked = false;        // the TCU, at least once
   unsigned bank = 0;
   Tag tag;
   std::uint64_t va = 0;  // of the first burst
@@ -44,6 +45,11 @@ struct Miss {
   Leaf leaf;
   std::vector<tlm::tlm_generic_payload*> bursts;
 
+  bool is_for(bool by_write, unsigned in_bank, const Tag& owner, std::uint64_t at) const {
+    return write == by_write && bank == in_bank && tag == owner && same_page(va, at);
+  }
+  // Held off by an earlier fault, also while it does not know yet that this was cleared.
+  bool waits_for_fsr() const { return phase == Phase::held || (phase == Phase::resuming && !own_fault); }
   FaultReport report(FaultKind kind, unsigned level) const { return {kind, level, va, write, stream}; }
 };
 
@@ -92,19 +98,21 @@ class Tbu {
 
   void admit_waiting();
   bool admit(tlm::tlm_generic_payload& payload);
-  bool continues_missed_write(tlm::tlm_generic_payload& payload);
+  bool continues_missed_write(const Transit& transit) const;
   bool translate(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
   bool hold_off(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
   void global_fault(tlm::tlm_generic_payload& payload, const Transit& transit, std::uint32_t kind);
   template <typename Joinable>
   Miss* join_or_begin(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index,
                       Joinable joinable);
+  void join(Miss& miss, tlm::tlm_generic_payload& payload);
+  void ask(Miss& miss, sim::Time when);
   void retry(Miss& miss);
 
   void finish(Miss& miss, const Leaf& leaf, sim::Time not_before);
   void finish(Miss& miss, FaultKind fault);
   std::vector<tlm::tlm_generic_payload*> release(Miss& miss);
-  void count_miss(const std::vector<tlm::tlm_generic_payload*>& bursts);
+  void count_bursts(const Miss& miss);
   void pass(tlm::tlm_generic_payload& payload, const Leaf& leaf, sim::Time not_before);
   void bypass(tlm::tlm_generic_payload& payload);
   void terminate(tlm::tlm_generic_payload& payload, tlm::tlm_response_status status, bool report);

@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::uint32_t kDescriptorBytes = 8;
 
-bool same_page(std::uint64_t a, std::uint64_t b) { return a / sim::kPageBytes == b / sim::kPageBytes; }
-
 Leaf leaf_of(std::uint64_t descriptor, unsigned level, std::uint64_t epoch) {
   Leaf leaf;
   leaf.output = descriptor & descriptor::kAddressMask & ~(level_bytes(level) - 1);
@@ -93,12 +91,12 @@ void Tcu::begin(std::size_t slot, Miss& miss) {
 }
 
 void Tcu::begin_again(std::size_t slot) {
-  walks_[slot].restart = false;
   state_.context.loop.at<&Tcu::start_reading>(state_.context.now() + state_.latency.walk_cache, port_, *this, slot);
 }
 
 void Tcu::start_reading(std::uint64_t slot) {
   Walk& walk = walks_[slot];
+  walk.restart = false;  // it holds no pointer yet
   const ContextBank& bank = state_.banks[walk.bank];
   const unsigned bits = bank.va_bits();
   if (bits == 0 || walk.va >> bits != 0) {
@@ -107,6 +105,7 @@ void Tcu::start_reading(std::uint64_t slot) {
   }
   const WalkCache::Start start = walk_cache_.find(walk.tag, walk.va, {start_level(bits), bank.table()});
   walk.level = start.level;
+  walk.pointer_level = start.level == start_level(bits) ? start.level : start.level - 1;
   walk.table = start.table;
   read_descriptor(walk);
 }
@@ -160,7 +159,7 @@ void Tcu::descriptor_read(std::uint64_t slot) {
   } else if (walk.level < 3 && table_or_page) {
     walk.table = walk.descriptor & descriptor::kAddressMask;
     walk_cache_.insert(walk.tag, walk.va, walk.level, walk.table);
-    ++walk.level;
+    walk.pointer_level = walk.level++;
     read_descriptor(walk);
   } else if (walk.leaf_stale[walk.level]) {
     ++state_.counters.walk_restarts;
@@ -220,8 +219,9 @@ void Tcu::invalidate(const Invalidation& what) {
     for (unsigned level = 1; level <= 3; ++level) {
       if (what.matches(walk.tag, walk.va, level)) walk.leaf_stale[level] = true;
     }
-    // Tables shared with the address may be freed: begin again rather than read from a table that has gone.
-    if (!what.last_level_only && what.matches(walk.tag, walk.va, 1)) walk.restart = true;
+    // The table that it reads may be freed when the descriptor that points there is concerned: begin again
+    // rather than go on from what has gone. All that this descriptor covers shares the table.
+    if (!what.last_level_only && what.matches(walk.tag, walk.va, walk.pointer_level)) walk.restart = true;
   }
 }
 

@@ -33,12 +33,13 @@ class Tcu {
   // One walk. Several misses (of other TBUs, or of the other channel) may wait for it.
   struct Walk {
     bool busy = false;
-    bool restart = false;              // a table it has read may have gone
+    bool restart = false;              // the table that it reads may have gone
     std::array<bool, 4> leaf_stale{};  // by level: what the present read returns may have gone
     unsigned bank = 0;
     Tag tag;
     std::uint64_t va = 0;
     unsigned level = 0;
+    unsigned pointer_level = 0;  // of the descriptor that points to `table`; at the root, of the table itself
     std::uint64_t table = 0;
     std::uint64_t descriptor = 0;
     std::uint64_t epoch = 0;

@@ -51,8 +51,15 @@ class SetAssociative {
   }
 
   void invalidate(const Invalidation& what) {
-    for (Entry& e : entries_) {
-      if (e.valid && what.matches(e.tag, e.page << level_shift(e.level), e.level)) e = {};
+    if (uses_ == 0) return;  // it never held anything
+    if (!what.by_address() || sets_ == 1) {
+      invalidate(what, 0, entries_.size());
+      return;
+    }
+    // An entry that translates the address is, whatever its level, in the set of that level's page.
+    for (unsigned level = 0; level <= 3; ++level) {
+      const std::size_t first = set_of(what.va >> level_shift(level));
+      invalidate(what, first, first + ways_);
     }
   }
 
@@ -68,6 +75,12 @@ class SetAssociative {
   };
 
   std::size_t set_of(std::uint64_t page) const { return static_cast<std::size_t>(page % sets_) * ways_; }
+  void invalidate(const Invalidation& what, std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) {
+      Entry& e = entries_[i];
+      if (e.valid && what.matches(e.tag, e.page << level_shift(e.level), e.level)) e = {};
+    }
+  }
   const Value& touch(std::size_t i) {
     last_ = i;
     entries_[i].last_use = ++uses_;

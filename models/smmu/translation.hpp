@@ -8,6 +8,8 @@
 
 namespace faultline::smmu {
 
+constexpr bool same_page(std::uint64_t a, std::uint64_t b) { return a >> level_shift(3) == b >> level_shift(3); }
+
 enum class FaultKind : std::uint8_t { none, translation, access_flag, permission, external };
 
 // TLB entries of different owners never match each other.

@@ -204,7 +204,7 @@ parameters.workload.size = 1
   }
   CHECK(told ==
         "p.toml:2:25: network.internal_rate: does not say where it is from; allowed: { value = ..., standing = "
-        "\"published\", \"derived\", \"assumed\" or \"setting\", source = \"...\" }\n"
+        "\"published\", \"derived\", \"fitted\", \"assumed\" or \"setting\", source = \"...\" }\n"
         "p.toml:3:34: network.link_latency: '2 us' is out of range; allowed: 1 ns to 1 us\n"
         "--set nonsense: is not an assignment; allowed: --set KEY=VALUE\n"
         "mine.toml:3:19: cpu.cores: 9 is out of range; allowed: 1 to 8\n"
@@ -227,7 +227,8 @@ TEST_CASE("a platform's number needs a standing and, unless it is a setting, a s
   CHECK(told("{ value = 2, standing = \"derived\" }") ==
         "p.toml:2:13: cpu.cores: has no source; allowed: source = \"...\", or standing = \"setting\"");
   CHECK(told("{ value = 2, standing = \"publishd\", source = \"x\" }") ==
-        "p.toml:2:13: cpu.cores: standing 'publishd'; allowed: published, derived, assumed, setting; did you mean "
+        "p.toml:2:13: cpu.cores: standing 'publishd'; allowed: published, derived, fitted, assumed, setting; did you "
+        "mean "
         "'published'?");
   CHECK(told("{ value = 2, standing = \"setting\", sorce = \"x\" }") ==
         "p.toml:2:48: cpu.cores.sorce: no such key; allowed: value, standing, source; did you mean 'source'?");

@@ -112,7 +112,7 @@ class FakeMachine : public app::Machine {
     if (c.size > 32768) result.notes = {"larger than a block"};
     result.events = 1000 + seed;
     result.simulated_ps = 1'000'000;
-    result.failed_check = c.label == "wrong data";
+    if (c.label == "wrong data") result.failed_checks.push_back("data at the destination differ");
     return result;
   }
 
@@ -132,6 +132,9 @@ class FakeSimulator : public app::Simulator {
             {"latency_mean", "us", "mean"},          {"latency_p99", "us", "99th percentile"},
             {"goodput", "MB/s", "payload per time"}, {"faults", "1", "faults"},
             {"pinned_bytes_peak", "B", "pinned"}};
+  }
+  std::vector<workloads::StepDoc> step_docs() const override {
+    return {{"post", "the user posts", "cpu.cores"}, {"wire", "cells move", "network.link_latency"}};
   }
 };
 

@@ -124,3 +124,35 @@ TEST_CASE("an interrupt in the middle of zeroing delays its end by its own time"
   sc_core::sc_start();
   CHECK(done == kSwitch + 2 * rate.time_for(4096) + 5us);
 }
+
+TEST_CASE("a page pre-empted in the middle keeps its instants at DDR, the next one begins when the core does") {
+  CpuBench b({}, round_ddr());
+  b.elaborate();
+  Time done{0};
+  const ByteRate rate{8'000'000'000};  // a cell each 32 ns, of which DDR takes 16
+  b.tasks.start(move(b, b.cpu.new_thread("zero", 0), 0, 2 * 4096, rate, done));
+  b.run(b.cpu.irq_context(), Work::irq, 5us, kSwitch + 100ns);
+  const auto& first_page = b.master.read(0x10000, TimeSequence::single(kSwitch + 193ns), 256);
+  const auto& between = b.master.read(0x10000, TimeSequence::single(kSwitch + 2us), 256);
+  const auto& next_page = b.master.read(0x10000, TimeSequence::single(kSwitch + 512ns + 5us + 1ns), 256);
+  sc_core::sc_start();
+  const Time latency = b.ddr_config.latency;
+  CHECK(first_page.responses.front() == kSwitch + 192ns + 2 * 16ns + latency);
+  CHECK(between.responses.front() == kSwitch + 2us + 16ns + latency);
+  CHECK(next_page.responses.front() == kSwitch + 512ns + 5us + 2 * 16ns + latency);
+  CHECK(done == kSwitch + 2 * 512ns + 5us);
+  CHECK(b.node.counted("memory.cells_out_of_order") == 0);
+}
+
+TEST_CASE("a DMA burst of the instant at which the core begins a page goes first") {
+  CpuBench b({}, round_ddr());
+  b.elaborate();
+  Time done{0};
+  const ByteRate rate{16'000'000'000};  // DDR's own, so that one cell of another delays the page
+  b.tasks.start(move(b, b.cpu.new_thread("zero"), 0, 2 * 4096, rate, done));
+  const auto& tied = b.master.read(0x10000, TimeSequence::single(kSwitch + 256ns), 256);
+  sc_core::sc_start();
+  CHECK(tied.responses.front() == kSwitch + 256ns + 16ns + b.ddr_config.latency);
+  CHECK(done == kSwitch + 2 * 256ns + 16ns);
+  CHECK(b.node.counted("memory.cells_out_of_order") == 0);
+}

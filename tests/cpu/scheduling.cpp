@@ -2,6 +2,10 @@
 // Who has the core, and until when.
 #include <catch2/catch.hpp>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tests/cpu/bench.hpp"
 
 using namespace faultline;
@@ -209,6 +213,57 @@ TEST_CASE("an interrupt on top of the idle loop does not make the core busy for 
   sc_core::sc_start();
   CHECK(thread.core() == 0);
   CHECK(woken == 53us + kSwitch);
+}
+
+TEST_CASE("of one instant first hardware's events come, then the ends of work by core, then what waited elsewhere") {
+  CpuBench b;
+  const Time end = kSwitch + 10us;
+  std::vector<std::string> order;
+  const auto note = [](CpuBench& bench, std::vector<std::string>& out, std::optional<unsigned> core,
+                       Time until) -> Task<void> {
+    if (core) {
+      Execution& thread = bench.cpu.new_thread("thread", *core);
+      co_await bench.cpu.run(thread, Work::user, until - kSwitch);
+    } else {
+      co_await bench.node.loop.until(until);
+    }
+    out.push_back(core ? "core " + std::to_string(*core) : "elsewhere");
+  };
+  b.tasks.start(note(b, order, std::nullopt, end));
+  b.tasks.start(note(b, order, 3, end));
+  b.tasks.start(note(b, order, 1, end));
+  // A device that is made, and asks for its port, after the cores.
+  b.node.loop.at(
+      end, b.node.loop.new_port(),
+      [](void* out, std::uint64_t) { static_cast<std::vector<std::string>*>(out)->push_back("device"); }, &order);
+  sc_core::sc_start();
+  CHECK(order == std::vector<std::string>{"device", "core 1", "core 3", "elsewhere"});
+}
+
+TEST_CASE("a zero-time wait elsewhere gives the core's other work its chance at that instant") {
+  CpuBench b(one_core());
+  sim::Semaphore turn(b.node.loop, 0);
+  Time done{0};
+  b.tasks.start([](CpuBench& bench, sim::Semaphore& free, Time& end) -> Task<void> {
+    Execution& thread = bench.cpu.new_thread("waits");
+    co_await bench.cpu.run(thread, Work::system, 5us);
+    free.release();
+    co_await bench.node.loop.delay(0ns);  // does not suspend
+    co_await bench.cpu.run(thread, Work::system, 5us);
+    co_await free.acquire();
+    co_await bench.cpu.run(thread, Work::system, 5us);
+    end = bench.node.now();
+  }(b, turn, done));
+  b.tasks.start([](CpuBench& bench, sim::Semaphore& free) -> Task<void> {
+    co_await free.acquire();
+    co_await bench.node.loop.until(kSwitch + 10us);
+    free.release();
+  }(b, turn));
+  b.run(b.cpu.new_thread("other"), Work::system, 1us, 1us);
+  sc_core::sc_start();
+  // The unit comes back at the instant at which it is asked for; the other thread has the core by then.
+  CHECK(b.done[0] == 2 * kSwitch + 11us);
+  CHECK(done == 3 * kSwitch + 16us);
 }
 
 TEST_CASE("a thread that runs twice at once is a bug of ours") {

@@ -23,6 +23,8 @@ Time request_travel(const DmaBench& bench) {
          bench.fabric->latency;
 }
 
+Time logging(const DmaBench& bench) { return bench.config.clock.cycles(bench.config.fault_logging); }
+
 }  // namespace
 
 TEST_CASE("a write fault stops its block at the first error response, logs one record and sends no acknowledgement") {
@@ -36,14 +38,15 @@ TEST_CASE("a write fault stops its block at the first error response, logs one r
 
   const Time error = clean.cells[32].written;
   CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == error);
-  CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == error);
+  CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == error + logging(bench));
   // Cells that were written before the error response have gone out, the others of the block are dropped.
   const auto gone =
       std::count_if(clean.cells.begin(), clean.cells.end(), [&](const auto& c) { return c.write < error; });
   CHECK(gone > 33);
   CHECK(bench.memory[1]->accesses.size() == static_cast<std::size_t>(gone));
   CHECK(bench.counted(1, "dma.faulted_cells") == static_cast<std::uint64_t>(64 - gone));
-  CHECK(bench.counted(1, "dma.dropped_bytes") == static_cast<std::uint64_t>(64 - gone) * 256);
+  // Refused or dropped, from the missing page on nothing has arrived.
+  CHECK(bench.counted(1, "dma.dropped_bytes") == std::uint64_t{64 - 32} * 256);
 
   REQUIRE(bench.privileged_read(1, dma::reg::kFaultCount) == 1);
   CHECK(bench.privileged_read(1, dma::reg::kFaultWord0) == kDestination + 0x2000);
@@ -97,7 +100,8 @@ TEST_CASE("one fault's recovery takes the sum of its steps") {
     CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == detected);
     const Time travel =
         at_source ? 2 * bench.config.clock.cycles(bench.config.message_pipeline) : request_travel(bench);
-    const Time received = detected + 20us + travel;
+    CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == detected + logging(bench));
+    const Time received = detected + logging(bench) + 20us + travel;
     CHECK(bench.at(Step::retry_received, {id, 0, 0}) == received);
     CHECK(bench.at(Step::block_requeued, {id, 0, 1}) == received + bench.config.retransmit_processing);
     const Time again = received + bench.config.retransmit_processing + bench.config.block_scheduling;
@@ -106,6 +110,71 @@ TEST_CASE("one fault's recovery takes the sum of its steps") {
     CHECK(bench.at(Step::notified, {id, 0, 0}) == again + (clean.notified - clean.blocks[0].scheduled));
     CHECK(arrived_whole(bench, 4096));
   }
+}
+
+TEST_CASE("a fault's record is in the FIFO so many cycles after the error response, at either end") {
+  dma::DmaConfig config;
+  config.fault_logging = 333;
+  DmaBench destination(config, 16, "destination"), source(config, 16, "source");
+  for (DmaBench* bench : {&destination, &source}) {
+    const bool at_source = bench == &source;
+    const sim::NodeId node = at_source ? 0 : 1;
+    bench->set_up();
+    bench->memory[node]->missing = {at_source ? kSource / sim::kPageBytes : kPageAt};
+    const Prediction clean = predict(*bench, {kSource, kDestination, 64}, bench->now());
+    const auto id = bench->post(0, {kSource, kDestination, 64});
+    const Time logged =
+        (at_source ? clean.cells[0].back : clean.cells[0].written) + sim::Frequency{150'000'000}.cycles(333);
+    bench->run(logged - bench->now() - Time{1});
+    CHECK(bench->privileged_read(node, dma::reg::kFaultCount) == 0);
+    bench->run(Time{2});
+    CHECK(bench->privileged_read(node, dma::reg::kFaultCount) == 1);
+    CHECK(bench->at(Step::fault_logged, {id, 0, 0}) == logged);
+  }
+}
+
+TEST_CASE("a block that faults again and again ends its transfer after so many retransmissions") {
+  dma::DmaConfig config;
+  config.refault_limit = 3;
+  DmaBench destination(config, 16, "destination"), source(config, 16, "source");
+  for (DmaBench* bench : {&destination, &source}) {
+    const bool at_source = bench == &source;
+    bench->set_up();
+    bench->resolve_after = 20us;
+    bench->pages_appear = false;
+    bench->memory[at_source ? 0 : 1]->missing = {at_source ? kSource / sim::kPageBytes : kPageAt};
+    const auto id = bench->post(0, {kSource, kDestination, 64, 1, 8});
+    REQUIRE(bench->run_to_notification(0));
+    CHECK(bench->memory[0]->word(DmaBench::kNotify) == (8 << 8 | dma::reg::kNotifyError));
+    for (std::uint32_t attempt = 0; attempt < 3; ++attempt) {
+      CHECK(bench->at(Step::block_requeued, {id, 0, attempt + 1}) ==
+            bench->at(Step::retry_received, {id, 0, attempt}) + config.retransmit_processing);
+    }
+    // The fourth request ends it instead.
+    CHECK(bench->at(Step::block_requeued, {id, 0, 4}) == sim::kNever);
+    CHECK(bench->at(Step::notified, {id, 0, 0}) == bench->at(Step::retry_received, {id, 0, 3}) +
+                                                       config.retransmit_processing + bench->memory[0]->service +
+                                                       bench->memory[0]->write_latency);
+    CHECK(bench->counted(0, "dma.blocks_sent") == 4);
+    CHECK(bench->counted(0, "dma.failed_transfers") == 1);
+    CHECK(bench->counted(0, "dma.refault_failures") == 1);
+    CHECK(bench->counted(0, "dma.timeouts") == 0);
+  }
+}
+
+TEST_CASE("as many faults of one block as may be requested again, and another block's, end no transfer") {
+  dma::DmaConfig config;
+  config.refault_limit = 3;
+  DmaBench bench(config);
+  bench.set_up();
+  bench.resolve_after = 20us;
+  bench.memory[0]->fill(kSource, 32768, 1);
+  for (std::uint64_t page = 0; page < 3; ++page) bench.memory[1]->missing.insert({kPageAt + page, kPageAt + 4 + page});
+  bench.post(0, {kSource, kDestination, 32768});
+  REQUIRE(bench.run_to_notification(0));
+  CHECK(arrived_whole(bench, 32768));
+  CHECK(bench.counted(0, "dma.retransmitted_blocks") == 6);
+  CHECK(bench.counted(0, "dma.failed_transfers") == 0);
 }
 
 TEST_CASE("a read fault ends the block's reads and its record says so") {

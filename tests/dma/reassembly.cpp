@@ -31,7 +31,8 @@ TEST_CASE("a block set holds what was put in, in as few intervals as there are r
 }
 
 TEST_CASE("cells of an attempt older than the newest seen are stale, and their late responses do not count") {
-  Reassembly r(4);
+  sim::Counter evicted("evicted", "count", "");
+  Reassembly r(4, evicted);
   CHECK(r.judge(1, {5, 0, 0}, 1us) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 1}, 2us) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 0}, 3us) == Verdict::stale);
@@ -44,7 +45,8 @@ TEST_CASE("cells of an attempt older than the newest seen are stale, and their l
 }
 
 TEST_CASE("a block completes at its last response and its copies are duplicates from then on") {
-  Reassembly r(4);
+  sim::Counter evicted("evicted", "count", "");
+  Reassembly r(4, evicted);
   r.judge(1, {5, 2, 0}, 1us);
   CHECK_FALSE(r.written(1, {5, 2, 0}, 256, 512, 9us).completes);
   const auto done = r.written(1, {5, 2, 0}, 256, 512, 8us);
@@ -58,7 +60,8 @@ TEST_CASE("a block completes at its last response and its copies are duplicates 
 
 TEST_CASE(
     "an attempt has one first fault, its cells are dropped from that instant on, the next attempt starts afresh") {
-  Reassembly r(4);
+  sim::Counter evicted("evicted", "count", "");
+  Reassembly r(4, evicted);
   r.judge(1, {5, 0, 0}, 1us);
   CHECK(r.failed(1, {5, 0, 0}, 5us).first_fault);
   CHECK_FALSE(r.failed(1, {5, 0, 0}, 6us).first_fault);
@@ -69,13 +72,14 @@ TEST_CASE(
 }
 
 TEST_CASE("what is remembered is bounded and the transfer that was silent for longest goes first") {
-  Reassembly r(2);
+  sim::Counter evicted("evicted", "count", "");
+  Reassembly r(2, evicted);
   r.judge(1, {5, 0, 0}, 1us);
   r.judge(1, {6, 0, 0}, 1us);
   r.judge(1, {5, 0, 0}, 2us);
   r.judge(1, {7, 0, 0}, 3us);
   CHECK(r.transfers() == 2);
-  CHECK(r.evicted_unfinished() == 1);
+  CHECK(evicted.value() == 1);
   CHECK(r.judge(1, {5, 0, 1}, 4us) == Verdict::write);
   CHECK(r.judge(1, {5, 0, 0}, 4us) == Verdict::stale);  // 5 was kept
 }

@@ -79,6 +79,29 @@ TEST_CASE("a full fault FIFO drops records and loses no block") {
   CHECK(bench.counted(0, "dma.timeouts") == 3 + 2 + 1);
 }
 
+TEST_CASE("the receive unit counts the unfinished transfers that it forgets, and they recover") {
+  dma::DmaConfig config;
+  config.completed_transfers = 1;
+  DmaBench bench(config);
+  bench.set_up();
+  bench.memory[0]->fill(kSource, 4096, 1);
+  bench.memory[1]->missing = {kDestination / sim::kPageBytes};
+  const auto id = bench.post(0, {kSource, kDestination, 4096});
+  bench.run(20us);
+  CHECK(bench.counted(1, "dma.evicted_records") == 0);
+  // The first of these drives out a transfer with a block under way, the second one that is complete.
+  for (int i = 0; i < 2; ++i) {
+    bench.post(0, {kSource, kDestination + 0x10000, 64, 1, 1, dma::reg::kCommandWrite, 1});
+    REQUIRE(bench.run_to_notification(0));
+    CHECK(bench.counted(1, "dma.evicted_records") == 1);
+  }
+  bench.memory[1]->missing.clear();
+  bench.send(1, 0, dma::reg::kMessageToFirmware, {dma::reg::kRetransmit, id, 0});
+  REQUIRE(bench.run_to_notification(0));
+  CHECK(arrived_whole(bench, 4096));
+  CHECK(bench.counted(1, "dma.evicted_records") == 1);
+}
+
 TEST_CASE("a lost acknowledgement costs a timeout and the copy is recognised, dropped and acknowledged again") {
   DmaBench bench;
   bench.set_up();

@@ -45,6 +45,66 @@ TEST_CASE("malformed descriptors and channels without an owner are refused") {
   CHECK(bench.post(0, good) == 1);
 }
 
+TEST_CASE("a PDID that does not fit an AXI ID is refused wherever software can say one") {
+  DmaBench bench;
+  bench.set_up();
+  constexpr std::uint32_t kAlias = 64 + DmaBench::pdid_of(1);  // of node 1's process, were it cut to six bits
+  DmaPost post{0x100000, 0x400000, 64};
+  post.peer_pdid = kAlias;
+  CHECK(bench.post(0, post) == 0);
+  post.peer_pdid = 64;
+  CHECK(bench.post(0, post) == 0);
+  CHECK(bench.counted(0, "dma.refused_posts") == 2);
+  post.peer_pdid = 63;
+  CHECK(bench.post(0, post) == 1);
+
+  const auto read_request = [&](std::uint64_t initiator_pdid, std::uint64_t data_pdid) {
+    bench.send(0, 1, dma::reg::kMessageToFirmware,
+               {dma::reg::kReadRequest, 1000, 0x100000, 0x400000, 64, initiator_pdid << 32 | data_pdid << 48});
+    bench.run(50us);
+  };
+  read_request(kAlias, DmaBench::pdid_of(1));
+  read_request(DmaBench::pdid_of(0), kAlias);
+  CHECK(bench.counted(1, "dma.refused_reads") == 2);
+  CHECK(bench.counted(1, "dma.blocks_sent") == 0);
+
+  bench.mmio[0]->write(dma::reg::kMessageSend, std::uint64_t{1} | std::uint64_t{kAlias} << 32 | std::uint64_t{1} << 48);
+  bench.run(50us);
+  CHECK(bench.counted(1, "dma.messages_dropped") == 1);
+  CHECK(bench.counted(1, "dma.messages_received") == 0);
+
+  // The channel keeps its owner.
+  CHECK_FALSE(bench.mmio[0]->write(bench.privileged() + dma::reg::kChannelPdid, kAlias));
+  post.peer_pdid = DmaBench::pdid_of(1);
+  CHECK(bench.post(0, post) == 2);
+  bench.run(50us);
+  for (const auto& a : bench.memory[0]->accesses) CHECK(a.master_id == dma::hpc0_master_id(DmaBench::pdid_of(0)));
+  REQUIRE(bench.memory[1]->accesses.size() == 2);
+  CHECK(bench.memory[1]->accesses[0].master_id == 0b1000'111111);
+  CHECK(bench.memory[1]->accesses[1].master_id == 0b1000'001011);
+}
+
+TEST_CASE("data cells of a PDID that does not fit an AXI ID are dropped and counted, and leave the buffer") {
+  dma::DmaConfig config;
+  config.receive_buffer = 16;
+  DmaBench bench(config);
+  bench.set_up();
+  bench.memory[0]->fill(0x100000, 4096, 1);
+  bench.fabric->alters = [](interconnect::PacketHeader& h) { h.pdid += 64; };
+  bench.post(0, {0x100000, 0x400000, 4096});
+  bench.run(500us);
+  CHECK(bench.memory[1]->accesses.empty());
+  CHECK(bench.counted(1, "dma.foreign_cells") == 16);
+  CHECK(bench.counted(1, "dma.dropped_bytes") == 4096);
+  CHECK(bench.counted(1, "dma.acknowledgements_sent") == 0);
+  // The copy needs every slot of the buffer.
+  bench.fabric->alters = [](auto&) {};
+  REQUIRE(bench.run_to_notification(0));
+  CHECK(bench.counted(0, "dma.timeouts") == 1);
+  CHECK(bench.memory[1]->read(0x400000, 4096) == bench.memory[0]->read(0x100000, 4096));
+  CHECK(bench.payloads.in_use() == 0);
+}
+
 TEST_CASE("accesses that meet no register get an error response") {
   DmaBench bench;
   bench.set_up();

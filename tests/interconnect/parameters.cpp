@@ -6,6 +6,7 @@
 #include "models/interconnect/axi_port.hpp"
 #include "models/interconnect/router.hpp"
 #include "models/interconnect/topology.hpp"
+#include "tests/support/parameter_source.hpp"
 
 using namespace faultline;
 
@@ -27,6 +28,7 @@ TEST_CASE("the defaults of the interconnect are legal, and each says where it co
     CHECK(parameter.get() == parameter.initial);
     CHECK_FALSE(parameter.doc.meaning.empty());
     CHECK(parameter.doc.source.empty() == (parameter.doc.standing == sim::Standing::setting));
+    CHECK(test::says_where_it_is_from(parameter));
   }
 }
 

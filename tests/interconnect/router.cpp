@@ -10,7 +10,7 @@ using namespace faultline::sim;
 using interconnect::ClusterShape;
 using interconnect::PacketKind;
 using interconnect::RouterConfig;
-using test::Delivery;
+using test::instants;
 using test::NetworkRig;
 using test::Shipment;
 
@@ -24,12 +24,6 @@ const ClusterShape kTwoQfdbs{2, 1, 1, 4};
 
 Shipment cells(NodeId to, Time at, std::uint32_t count, Time gap = Time{0}, std::uint32_t bytes = kCellBytes) {
   return {to, 0x1000, bytes, TimeSequence::regular(at, gap, count)};
-}
-
-std::vector<Time> instants(const std::vector<Delivery>& deliveries) {
-  std::vector<Time> all;
-  for (const Delivery& d : deliveries) all.push_back(d.at);
-  return all;
 }
 
 std::vector<Time> regular(Time first, Time gap, int count) {
@@ -238,6 +232,30 @@ TEST_CASE("a cell that becomes known after a run was committed waits for it and 
   // Cells start each 230.4 ns from 1.41 us; at 2.3316 the fifth does, at 2.562 it is the others' turn.
   for (std::size_t i = 0; i < 20; ++i) CHECK(exact[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
   CHECK(single.total("network.cells_out_of_order") == 0);
+}
+
+TEST_CASE("all cells that wait for a run are counted, whatever trains they come in, and no others") {
+  NetworkRig rig("n", kTwoQfdbs, {}, 16);
+  rig.source(1).post(cells(4, 1us, 16));
+  // The run's last cell starts at 1.41 us + 15 x 230.4 ns = 4.866 us on the external link; these are there from
+  // 3.41 us on, so that seven of them could start by then, back to back, in turn with seven of the run.
+  for (const std::uint32_t count : {2U, 3U, 4U, 1U}) rig.source(2).post(cells(4, 3us, count));
+  sc_core::sc_start();
+  const auto& d = rig.delivered(4);
+  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 26));
+  for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i < 16 ? 1U : 2U));
+  CHECK(rig.total("network.cells_out_of_order") == 7);
+}
+
+TEST_CASE("a cell that becomes ready one picosecond after a run's last start has not waited for the run") {
+  NetworkRig tied("tied", kTwoQfdbs, {}, 16), late("late", kTwoQfdbs, {}, 16);
+  for (NetworkRig* rig : {&tied, &late}) rig->source(1).post(cells(4, 1us, 16));
+  const Time last_start = 1us + 15 * Time{230'400};  // less the way to the external link, which is the same for both
+  tied.source(2).post(cells(4, last_start, 1));
+  late.source(2).post(cells(4, last_start + Time{1}, 1));
+  sc_core::sc_start();
+  CHECK(tied.total("network.cells_out_of_order") == 1);
+  CHECK(late.total("network.cells_out_of_order") == 0);
 }
 
 TEST_CASE("a run is cut where a competitor is known to come") {

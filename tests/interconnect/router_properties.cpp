@@ -16,6 +16,7 @@ using interconnect::ClusterShape;
 using interconnect::PacketKind;
 using interconnect::RouterConfig;
 using test::Delivery;
+using test::instants;
 using test::NetworkRig;
 using test::Shipment;
 
@@ -23,12 +24,6 @@ namespace {
 
 const ClusterShape kQfdb{1, 1, 1, 4};
 const ClusterShape kTwoQfdbs{2, 1, 1, 4};
-
-std::vector<Time> instants(const std::vector<Delivery>& deliveries) {
-  std::vector<Time> all;
-  for (const Delivery& d : deliveries) all.push_back(d.at);
-  return all;
-}
 
 Time now() { return from_sc_time(sc_core::sc_time_stamp()); }
 

@@ -88,14 +88,29 @@ TEST_CASE("train server: a gap one picosecond too short is not used, and this is
   }
 }
 
-TEST_CASE("train server: of equal arrivals the lower rank goes first") {
+TEST_CASE("train server: of equal arrivals the higher rank goes behind, which is in order") {
   TrainServer server;
-  server.serve(0ns, TimeSequence::regular(0ns, 5ns, 3), kService, 1);
-  // Arrives with the second cell, which has been given its turn: it overtakes in name only.
-  CHECK(server.serve(5ns, TimeSequence::single(5ns), kService, 2) == TimeSequence::single(40ns));
+  server.serve(0ns, TimeSequence::regular(0ns, 40ns, 3), kService, 1);
+  CHECK(server.serve(40ns, TimeSequence::single(40ns), kService, 1) == TimeSequence::single(60ns));
+  CHECK(server.serve(40ns, TimeSequence::single(40ns), kService, 2) == TimeSequence::single(70ns));
+  CHECK(server.out_of_order() == 0);
+}
+
+TEST_CASE("train server: a lower rank that comes when an equal arrival has been served waits and is counted") {
+  TrainServer server;
+  server.serve(0ns, TimeSequence::regular(0ns, 40ns, 3), kService, 1);
+  CHECK(server.serve(40ns, TimeSequence::single(40ns), kService, 0) == TimeSequence::single(60ns));
   CHECK(server.out_of_order() == 1);
-  CHECK(server.serve(5ns, TimeSequence::single(5ns), kService, 0) == TimeSequence::single(50ns));
-  CHECK(server.out_of_order() == 3);
+}
+
+TEST_CASE("train server: each cell that waits for a later one is counted once, whoever it waits for") {
+  TrainServer server;
+  server.serve(0ns, TimeSequence::regular(0ns, 11ns, 9), kService, 0);  // gaps of 1 ns, until 98 ns
+  // The first two wait for cells that arrive after 30 ns, the third only for its own train.
+  TimeSequence late = TimeSequence::regular(30ns, 10ns, 2);
+  late.append(TimeSequence::single(88ns));
+  CHECK(server.serve(30ns, late, kService, 1) == TimeSequence::regular(108ns, 10ns, 3));
+  CHECK(server.out_of_order() == 2);
 }
 
 TEST_CASE("train server: single cells are served exactly in order of arrival") {

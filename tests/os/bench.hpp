@@ -59,6 +59,15 @@ struct Timed {
   Time took{-1};
 };
 
+// Runs an operation of a thread to its end, from the moment when the thread has a core.
+template <typename T>
+Task<void> measure(Node& node, cpu::Cpu& cpu, cpu::Execution& thread, Task<T> operation, Timed<T>& result) {
+  co_await cpu.run(thread, cpu::Work::system, Time{0});
+  const Time begin = node.now();
+  result.value = co_await operation;
+  result.took = node.now() - begin;
+}
+
 // The bus behind the cores' register accesses, of which the kernel's memory manager makes none.
 class NoDevices : public sc_core::sc_module {
  public:
@@ -82,21 +91,13 @@ struct OsBench {
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates
   }
 
-  // Runs an operation to its end, from the moment when the thread has a core.
   template <typename T>
   Timed<T> run(Task<T> operation) {
     Timed<T> result;
-    tasks.start(measure(*this, std::move(operation), result));
+    tasks.start(measure(node, cpu, thread, std::move(operation), result));
     sc_core::sc_start();
     REQUIRE(result.took >= 0ns);
     return result;
-  }
-  template <typename T>
-  static Task<void> measure(OsBench& b, Task<T> operation, Timed<T>& result) {
-    co_await b.cpu.run(b.thread, cpu::Work::system, Time{0});
-    const Time begin = b.node.now();
-    result.value = co_await operation;
-    result.took = b.node.now() - begin;
   }
 
   // Memory of a process, set up without looking at the time.
@@ -145,19 +146,25 @@ struct OsBench {
 // Notes what it was told, and how many frames were in use when it was about to answer.
 struct Listener : os::TlbInvalidator {
   Listener(OsBench& bench, Time takes) : b(bench), duration(takes) { b.vm.add_invalidator(*this); }
-  Task<void> invalidate(cpu::Execution&, Process&, VirtualAddress va, std::uint64_t bytes) override {
-    ranges.emplace_back(va, bytes);
-    present_at_start = b.present(va);
+  bool hears_broadcasts() const override { return hears; }
+  Task<void> invalidate(cpu::Execution&, const Process&, const os::TlbFlush& flush) override {
+    flushes.push_back(flush);
+    told_at = b.node.now();
+    present_at_start = b.present(flush.leaves.front());
+    return finish();
+  }
+  Task<void> finish() {
     co_await b.node.loop.delay(duration);
     used_at_end = b.used();
   }
-  void drop(Process&, VirtualAddress va, std::uint64_t bytes) override { dropped.emplace_back(va, bytes); }
+  void drop(const Process&, const std::vector<VirtualAddress>& leaves) override { dropped = leaves; }
 
   OsBench& b;
   Time duration;
-  using Ranges = std::vector<std::pair<VirtualAddress, std::uint64_t>>;
-  Ranges ranges;
-  Ranges dropped;
+  bool hears = false;
+  std::vector<os::TlbFlush> flushes;
+  std::vector<VirtualAddress> dropped;
+  Time told_at{0};
   bool present_at_start = false;
   std::uint64_t used_at_end = 0;
 };

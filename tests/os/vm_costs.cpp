@@ -71,6 +71,27 @@ TEST_CASE("huge pages by advice") {
   CHECK(leaf_level(b, os::HugeAdvice::huge) == 2);
 }
 
+TEST_CASE("madvise asks for huge pages, where there is a VMA") {
+  OsBench b(with_thp(os::ThpMode::madvise));
+  const VirtualAddress va = b.map(3 * kHugePage, {.alignment = kHugePage});
+  const auto advised = b.run(b.vm.madvise_hugepage(b.thread, *b.process, va + kHugePage, kHugePage));
+  CHECK(advised.value == Error::none);
+  CHECK(advised.took == b.config.syscall);
+  for (unsigned n = 0; n < 3; ++n) {
+    CHECK(b.run(b.vm.touch(b.thread, *b.process, va + n * kHugePage, true)).value == Error::none);
+    CHECK(b.walk(va + n * kHugePage)->level == (n == 1 ? 2 : 3));
+  }
+  CHECK(b.run(b.vm.madvise_hugepage(b.thread, *b.process, va + 1, kHugePage)).value == Error::invalid);
+  // As Linux: a hole is an error, and what lies around it is advised.
+  const VirtualAddress other = b.map(3 * kHugePage, {.alignment = kHugePage});
+  REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, other + kHugePage, kHugePage)).value == Error::none);
+  CHECK(b.run(b.vm.madvise_hugepage(b.thread, *b.process, other, 3 * kHugePage)).value == Error::bad_address);
+  for (const VirtualAddress at : {other, other + 2 * kHugePage}) {
+    REQUIRE(b.vm.make_present(*b.process, at, kPage) == Error::none);
+    CHECK(b.walk(at)->level == 2);
+  }
+}
+
 TEST_CASE("huge pages never") {
   OsBench b(with_thp(os::ThpMode::never));
   CHECK(leaf_level(b, os::HugeAdvice::huge) == 3);
@@ -135,6 +156,27 @@ TEST_CASE("madvise populate, mlock, munlock, get_user_pages: fixed, present and 
   CHECK(b.process->space().resident_bytes() == 3 * 8 * kPage);
 }
 
+TEST_CASE("get_user_pages ends at the last page that it may have") {
+  OsBench b;
+  const VirtualAddress va = b.map(4 * kPage);
+  REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, va + 3 * kPage, kPage)).value == Error::none);
+  const auto got = b.run(b.vm.fault_in_pages(b.thread, *b.process, va + kPage, 8 * kPage, true));
+  CHECK(got.value.error == Error::none);
+  CHECK(got.value.value == 2);
+  CHECK(got.took == b.config.syscall + 2 * (b.cold_page() + b.config.gup_per_page));
+  CHECK(b.counted("os.pgfault") == 2);
+  const auto nothing = b.run(b.vm.fault_in_pages(b.thread, *b.process, va + 3 * kPage, 8 * kPage, true));
+  CHECK(nothing.value.error == Error::bad_address);
+  CHECK(nothing.value.value == 0);
+  CHECK(nothing.took == b.config.syscall + b.config.fault_no_alloc);
+  // Reading goes on where writing may not, into the VMA behind.
+  const VirtualAddress writable = b.map(2 * kPage);
+  const VirtualAddress read_only = b.map(2 * kPage, {.writable = false});
+  REQUIRE(read_only == writable + 2 * kPage);
+  CHECK(b.run(b.vm.fault_in_pages(b.thread, *b.process, writable + kPage, 2 * kPage, true)).value.value == 1);
+  CHECK(b.run(b.vm.fault_in_pages(b.thread, *b.process, writable + kPage, 2 * kPage, false)).value.value == 2);
+}
+
 TEST_CASE("pin and unpin: fixed, present and absent parts") {
   OsBench b;
   const VirtualAddress va = b.map(8 * kPage);
@@ -197,11 +239,55 @@ TEST_CASE("munmap waits for every TLB before it frees frames and tables") {
   Listener second(b, 5us);
   const auto done = b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kPage));
   CHECK(done.took == b.config.munmap_fixed + 3 * b.config.cpu_tlbi_page + 12us);
-  CHECK(first.ranges == Listener::Ranges{{va, 3 * kPage}});
+  REQUIRE(first.flushes.size() == 1);
+  CHECK(first.flushes[0].leaves == std::vector{va, va + kPage, va + 2 * kPage});
+  CHECK_FALSE(first.flushes[0].whole);
   CHECK_FALSE(first.present_at_start);
   CHECK(first.used_at_end == mapped);
   CHECK(second.used_at_end == mapped);
   CHECK(b.used() == used);
+}
+
+TEST_CASE("who hears broadcasts is told when the last operation goes out, and the CPU waits with it") {
+  OsConfig config;
+  config.tlbi_page_limit = 4;
+  OsBench b(config);
+  Listener listener(b, 0ns);
+  listener.hears = true;
+  for (const unsigned pages : {1u, 3u, 4u, 5u}) {
+    INFO(pages);
+    const unsigned operations = pages < 4 ? pages : 1;
+    const VirtualAddress va = b.map_present(pages * kPage);
+    const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, pages * kPage, true)).value.value;
+    os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
+    REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
+    Time begin = b.node.now();
+    const auto removed = b.run(b.vm.unmap_pinned(b.thread, table, pin));
+    CHECK(removed.took == pages * b.config.private_map_per_page + operations * b.config.cpu_tlbi_page);
+    CHECK(listener.told_at == begin + removed.took - b.config.cpu_tlbi_page);
+    CHECK(listener.flushes.back().operations() == operations);
+    begin = b.node.now();
+    const auto unmapped = b.run(b.vm.munmap(b.thread, *b.process, va, pages * kPage));
+    CHECK(unmapped.took == b.config.munmap_fixed + operations * b.config.cpu_tlbi_page);
+    CHECK(listener.told_at == begin + unmapped.took - b.config.cpu_tlbi_page);
+    CHECK(listener.flushes.back().whole == (pages >= 4));
+  }
+}
+
+TEST_CASE("what another pin still maps in a private table is not invalidated") {
+  OsBench b;
+  Listener listener(b, 1us);
+  const VirtualAddress va = b.map_present(3 * kPage);
+  const auto one = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 2 * kPage, true)).value.value;
+  const auto two = b.run(b.vm.pin_user_pages(b.thread, *b.process, va + kPage, kPage, true)).value.value;
+  os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
+  REQUIRE(b.run(b.vm.map_pinned(b.thread, table, one)).value == Error::none);
+  REQUIRE(b.run(b.vm.map_pinned(b.thread, table, two)).value == Error::none);
+  CHECK(b.run(b.vm.unmap_pinned(b.thread, table, two)).took == b.config.private_map_per_page);
+  CHECK(listener.flushes.empty());
+  CHECK(b.run(b.vm.unmap_pinned(b.thread, table, one)).took == 2 * b.config.private_map_per_page + 1us);
+  REQUIRE(listener.flushes.size() == 1);
+  CHECK(listener.flushes[0].leaves == std::vector{va, va + kPage});
 }
 
 TEST_CASE("a private table costs a descriptor a page, and its removal reaches the TLBs") {
@@ -226,7 +312,8 @@ TEST_CASE("a private table costs a descriptor a page, and its removal reaches th
   Listener listener(b, 3us);
   const auto unmapped = b.run(b.vm.unmap_pinned(b.thread, *table.value, pin));
   CHECK(unmapped.took == 4 * b.config.private_map_per_page + 3us);
-  CHECK(listener.ranges == Listener::Ranges{{va, 4 * kPage}});
+  REQUIRE(listener.flushes.size() == 1);
+  CHECK(listener.flushes[0].leaves == std::vector{va, va + kPage, va + 2 * kPage, va + 3 * kPage});
   CHECK_FALSE(walk(b.store, table.value->root(), 39, va));
   REQUIRE(b.run(b.vm.unpin(b.thread, pin)).value == Error::none);
   CHECK_FALSE(b.vm.frames().is_allocated(walked->physical));

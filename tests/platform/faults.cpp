@@ -213,3 +213,34 @@ TEST_CASE("other transfers go on while one waits for its page") {
     CHECK(f.at("resolved") < f.at("faulting"));
   }
 }
+
+TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the transfer with an error") {
+  for (const auto on_fault : {rdma::OnFault::terminate, rdma::OnFault::stall}) {
+    const Facts f = facts_from_child([=] {
+      rdma::Strategy strategy = tolerant(rdma::Resolve::touch_a_page, on_fault);
+      strategy.prepare = rdma::Prepare::pin_once;
+      strategy.translate = rdma::Translate::pinned;
+      platform::Machine machine;
+      machine.dma.refault_limit = 5;
+      TwoProcesses p(strategy, machine);
+      Facts facts;
+      facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
+        co_await q.here->open();
+        co_await q.there->open();
+        const std::uint64_t local = q.buffer(*q.here, 4096);
+        const std::uint64_t remote = q.buffer(*q.there, 4096);
+        const auto pinned = q.here->prepare(local, 4096);
+        facts["pinned"] = co_await pinned->set_up(q.here->thread()) == os::Error::none;
+        const Status status = co_await transfer(q, Operation::write, local, remote, 4096);
+        facts["error"] = status == Status::error;
+      });
+      facts["stale"] = p.total("memory.stale_accesses");
+      return facts;
+    });
+    INFO("stall " << (on_fault == rdma::OnFault::stall));
+    CHECK(f.at("finished") == 1);
+    CHECK(f.at("pinned") == 1);
+    CHECK(f.at("error") == 1);
+    CHECK(f.at("stale") == 0);
+  }
+}

@@ -35,6 +35,24 @@ TEST_CASE("events of one instant run in the order of their ports, then of their 
   CHECK(loop.now() == 5ns);
 }
 
+TEST_CASE("software resumes after the hardware's events of the instant, whatever their ports") {
+  EventLoop loop("loop");
+  TaskGroup tasks;
+  Log log;
+  const auto wait = [](EventLoop& l, Log& out, std::uint64_t mark) -> Task<void> {
+    co_await l.until(5ns);
+    out.note(mark);
+    // What software asks of hardware at once comes before other software.
+    l.at<&Log::note>(l.now(), 3, out, mark + 1);
+  };
+  tasks.start(wait(loop, log, 10));
+  tasks.start(wait(loop, log, 20));
+  loop.at<&Log::note>(5ns, UINT32_MAX - 1, log, 2);
+  loop.at<&Log::note>(5ns, 0, log, 1);
+  sc_core::sc_start();
+  CHECK(log.order == std::vector<std::uint64_t>{1, 2, 10, 11, 20, 21});
+}
+
 TEST_CASE("an event in the past is refused") {
   EventLoop loop("loop");
   Log log;

@@ -45,10 +45,37 @@ TEST_CASE("quantities are read exactly and written back") {
   }
   CHECK(format_bytes(16384) == "16 KiB");
   CHECK(parse_bytes(format_bytes(12345)) == 12345);
-  for (const char* text : {"38", "us", "", "38 parsecs", "0.0001 ps", "1e3 us", "-1 us", "99999999999 s", "1..2 us"}) {
+  for (const char* text : {"38", "us", "", "38 parsecs", "0.0001 ps", "1e3 us", "-1 us", "99999999999 s", "1..2 us",
+                           "1.2.3 us", ". us", "9223372036854775808 ps"}) {
     INFO(text);
     CHECK_THROWS_AS(parse_time(text), BadQuantity);
   }
+}
+
+TEST_CASE("a quantity with decimals is read if and only if it is a whole number of the smallest unit") {
+  CHECK(parse_bytes("0.25 KiB") == 256);
+  CHECK(parse_bytes("2.25 KiB") == 2304);
+  CHECK(parse_bytes("1.25 MiB") == 1'310'720);
+  CHECK(parse_bytes("0.0009765625 KiB") == 1);
+  CHECK(parse_bytes("1.000000000931322574615478515625 GiB") == (1u << 30) + 1);
+  CHECK(parse_bytes("5. kB") == 5000);
+  CHECK(parse_bytes(".5 kB") == 500);
+  CHECK(parse_bytes("0.50000000000000000000000000000000000 KiB") == 512);
+  CHECK(parse_time("9223372.036854775807 s") == Time{INT64_MAX});
+  for (const char* text : {"0.3 KiB", "0.0009765624 KiB", "1.000000000931322574615478515626 GiB", "0.5 B",
+                           "0.00000000000000000000000000000000000001 GiB"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(parse_bytes(text), Catch::Contains("finer than the smallest unit"));
+  }
+  CHECK_THROWS_AS(parse_time("9223372.036854775808 s"), BadQuantity);
+}
+
+TEST_CASE("quantities are written in the largest unit in which they are short") {
+  CHECK(format_time(1500ns) == "1.5 us");
+  CHECK(format_time(Time{1'000'100}) == "1000.1 ns");
+  CHECK(format_bytes(std::uint64_t{3} << 29) == "1536 MiB");
+  CHECK(format_bytes(1'500'000'000) == "1.5 GB");
+  CHECK(format_bytes(1025) == "1.025 kB");
 }
 
 TEST_CASE("rates give whole picoseconds, rounded up") {

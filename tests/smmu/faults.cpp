@@ -179,51 +179,6 @@ TEST_CASE("one line stays high until the last bank is cleared") {
   CHECK(b.line.edges.size() == 2);
 }
 
-TEST_CASE("HUPCF = 1: the rest of the context goes on beside a standing fault", "[CB.SCTLR]") {
-  SmmuBench b;
-  b.set_up_bank(0, 0, kRoot);
-  b.map(kRoot, kVa, kPa);
-  b.read_cell(0, kVa, 1us);
-  b.read_cell(0, kVa + kPage, 3us);
-  const Answer& same_tbu = b.read_cell(0, kVa, 5us);
-  const Answer& other_tbu = b.read_cell(3, kVa, 5us);
-  b.run_until(7us);
-  CHECK(same_tbu.at[0] == 5us + b.hit() + b.ddr.latency);
-  CHECK(other_tbu.at[0] == b.macro_done(5us) + b.ddr.latency);
-  CHECK(b.count("held_off") == 0);
-}
-
-TEST_CASE("HUPCF = 0, terminate: the whole context is terminated on all TBUs until FSR is cleared", "[CB.SCTLR]") {
-  SmmuBench b;
-  b.set_up_bank(0, 0, kRoot, 39, kHupcfOff);
-  b.set_up_bank(1, 1, kRoot, 39, kHupcfOff, 2);
-  b.map(kRoot, kVa, kPa);
-  b.map(kRoot, kVa + kPage, kPa + kPage);
-  b.read_cell(0, kVa, 1us, 0);
-  b.read_cell(0, kVa, 1us, 1);
-  const Answer& faults = b.read_cell(0, kVa + 2 * kPage, 3us);
-  // Under way when the fault is recorded: goes on.
-  const Answer& under_way = b.read_cell(3, kVa + kPage, 3us + 20ns);
-  const Answer& same_tbu = b.read_cell(0, kVa, 4us);
-  const Answer& other_tbu = b.write_cell(3, kVa, 4us);
-  const Answer& other_context = b.read_cell(0, kVa, 4us, 1);
-  b.run_until(6us);
-  CHECK(faults.status == tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  CHECK(under_way.at[0] == b.walk_done(3us + 20ns, 1) + b.ddr.latency);
-  for (const Answer* answer : {&same_tbu, &other_tbu}) {
-    CHECK(answer->at[0] == 4us + b.hit() + b.termination());
-    CHECK(answer->status == tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  }
-  CHECK(other_context.at[0] == 4us + b.hit() + b.ddr.latency);
-  // They are not faults of their own.
-  CHECK(record_of(b, 0) == Record{kTF, kVa + 2 * kPage, 3, smmu::stream_id(0, 0)});
-  CHECK(b.count("held_off") == 2);
-  clear(b, 0);
-  const Answer& after = b.read_cell(0, kVa, 6us);
-  b.run_until(8us);
-  CHECK(after.at[0] == 6us + b.hit() + b.ddr.latency);
-}
-
 TEST_CASE("a stalled fault waits for RESUME and retries", "[CB.RESUME][CB.FSR]") {
   SmmuBench b;
   b.set_up_bank(0, 0, kRoot, 39, SmmuBench::kStall);
@@ -310,50 +265,6 @@ TEST_CASE("stalled misses keep their slots") {
   resume(b, 0, reg::resume::kTerminate);
   b.run_until(8us);
   CHECK(no_slot.at[0] == b.walk_done(5us + b.to_tbu() - b.hit(), 1) + b.ddr.latency);
-}
-
-TEST_CASE("HUPCF = 0, stall: the context is held on all TBUs until FSR reads zero", "[CB.SCTLR][CB.RESUME]") {
-  SmmuBench b;
-  b.set_up_bank(0, 0, kRoot, 39, kStallHupcfOff);
-  b.map(kRoot, kVa, kPa);
-  b.read_cell(0, kVa, 1us);
-  b.read_cell(3, kVa, 1us);
-  const Answer& faults = b.read_cell(0, kVa + kPage, 3us);
-  const Answer& held = b.read_cell(0, kVa, 5us);
-  const Answer& held_elsewhere = b.read_cell(3, kVa + 0x100, 5us);
-  b.run_until(7us);
-  CHECK(held.at[0] == sim::kNever);
-  CHECK(held_elsewhere.at[0] == sim::kNever);
-  CHECK(b.count("held_off") == 2);
-  CHECK(b.count("stalls") == 1);
-  // Clearing alone leaves SS, so they are held on.
-  clear(b, 0);
-  b.run_until(9us);
-  CHECK(held.at[0] == sim::kNever);
-  b.map(kRoot, kVa + kPage, kPa + kPage);
-  resume(b, 0, reg::resume::kRetry);
-  b.run_until(11us);
-  CHECK(faults.at[0] == b.walk_done(9us + b.to_tbu(), 1) + b.ddr.latency);
-  CHECK(held.at[0] == 9us + b.to_tbu() + b.hit() + b.ddr.latency);
-  CHECK(held_elsewhere.at[0] == 9us + b.to_tbu() + b.hit() + b.ddr.latency);
-}
-
-TEST_CASE("HUPCF = 0, stall, RESUME first: the held ones wait for the clearing", "[CB.FSR]") {
-  SmmuBench b;
-  b.set_up_bank(0, 0, kRoot, 39, kStallHupcfOff);
-  b.map(kRoot, kVa, kPa);
-  b.read_cell(0, kVa, 1us);
-  const Answer& faults = b.read_cell(0, kVa + kPage, 3us);
-  const Answer& held = b.read_cell(0, kVa, 5us);
-  b.run_until(7us);
-  b.map(kRoot, kVa + kPage, kPa + kPage);
-  resume(b, 0, reg::resume::kRetry);
-  b.run_until(9us);
-  CHECK(faults.at[0] == b.walk_done(7us + b.to_tbu(), 1) + b.ddr.latency);
-  CHECK(held.at[0] == sim::kNever);
-  clear(b, 0);
-  b.run_until(11us);
-  CHECK(held.at[0] == 9us + b.to_tbu() + b.hit() + b.ddr.latency);
 }
 
 TEST_CASE("a platform may let the stall itself hold the line", "[CB.FSR]") {

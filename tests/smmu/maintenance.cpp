@@ -136,6 +136,66 @@ TEST_CASE("a page that changes during the walk is walked again", "[CB.TLBIVA][CB
   CHECK(second.at[0] == b.walk_done(b.macro_done(5us) - b.hit(), 1) + b.ddr.latency);
 }
 
+// A walk of 48 bits has read its level-0 descriptor, or that and the one of level 1, when the table of level 1 moves to
+// another frame. The maintenance names another GiB below the same level-0 descriptor.
+void move_table_under_walk(SmmuBench& b, unsigned descriptors_read) {
+  b.set_up_bank(0, 0, kRoot, 48);
+  const std::uint64_t va = 0x1234'5678'9000;
+  const std::uint64_t neighbour = va ^ smmu::level_bytes(1);
+  b.map(kRoot, va, kPa);
+  b.map(kRoot, neighbour, kPa + kPage);
+  const Answer& answer = b.read_cell(0, va, 1us);
+  const Time present_read = b.walk_end(1us, descriptors_read);
+  b.run_until(present_read - Time{1});
+  const std::uint64_t pointer_at = b.descriptor_at(kRoot, va, 0);
+  const std::uint64_t old_table = b.frames.read_word(pointer_at) & smmu::descriptor::kAddressMask;
+  b.frames.write_word(pointer_at, 0);
+  b.map(kRoot, va, kPa + 2 * kPage);
+  b.map(kRoot, neighbour, kPa + 3 * kPage);
+  for (std::uint64_t at = 0; at < kPage; at += 8) b.frames.write_word(old_table + at, 0);
+  b.write(b.cb(0, reg::cb::kTLBIVA), std::uint64_t{1} << 48 | neighbour >> 12, 8);
+  b.run_until(5us);
+  // What it was reading is thrown away; then from the root once more.
+  CHECK(answer.at[0] == present_read + b.cycles(4) + 4 * b.tables.latency + b.to_tbu() + b.ddr.latency);
+  CHECK(b.ddr.seen.at(0).address == kPa + 2 * kPage);
+  CHECK(b.count("walk_restarts") == 1);
+  CHECK(b.count("translation_faults") == 0);
+  // Nor was the old pointer kept.
+  const Answer& later = b.read_cell(0, va ^ kPage, 5us);
+  const Answer& beside = b.read_cell(3, neighbour, 5us);
+  b.run_until(8us);
+  CHECK(later.at[0] == b.walk_done(5us, 1) + b.termination());
+  CHECK(beside.status == tlm::TLM_OK_RESPONSE);
+}
+
+TEST_CASE("a walk does not read from a table that is freed while it reads the pointer", "[CB.TLBIVA]") {
+  SmmuBench b;
+  move_table_under_walk(b, 1);
+}
+TEST_CASE("a walk does not go on from a table that is freed while it reads it", "[CB.TLBIVA]") {
+  SmmuBench b;
+  move_table_under_walk(b, 2);
+}
+
+TEST_CASE("maintenance before a walk has read anything, or beside its tables, does not disturb it", "[CB.TLBIVA]") {
+  SmmuBench b;
+  b.set_up_bank(0, 0, kRoot, 48);
+  const std::uint64_t va = 0x1234'5678'9000;
+  b.map(kRoot, va, kPa);
+  const auto invalidate = [&](std::uint64_t at) {
+    b.write(b.cb(0, reg::cb::kTLBIVA), std::uint64_t{1} << 48 | at >> 12, 8);
+  };
+  const Answer& answer = b.read_cell(0, va, 1us);
+  b.run_until(b.walk_end(1us, 0) - Time{1});
+  invalidate(va);
+  // It reads from its level-3 table; the neighbour's tables below level 1 are others.
+  b.run_until(b.walk_end(1us, 3) + Time{1});
+  invalidate(va ^ smmu::level_bytes(1));
+  b.run_until(5us);
+  CHECK(answer.at[0] == b.walk_done(1us, 4) + b.ddr.latency);
+  CHECK(b.count("walk_restarts") == 0);
+}
+
 TEST_CASE("a translation carries the epoch of its walk, however long it is used", "[maintenance]") {
   WarmBench b;
   const std::uint64_t walked = b.frames.epoch();

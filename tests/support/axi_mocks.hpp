@@ -6,6 +6,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <deque>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -65,7 +66,8 @@ class AxiInitiator : public sc_core::sc_module {
   CellPump<Burst> pump_;
 };
 
-// Answers each cell `latency` after it came; trains into a page of `bad_pages` get an address error.
+// Answers each cell `latency` after it came, later in pages of `slow_pages`; trains into a page of `bad_pages`
+// get an address error.
 // `late`: the answer is announced only when the first cell's has come.
 class LatencyMemory : public sc_core::sc_module {
  public:
@@ -76,13 +78,16 @@ class LatencyMemory : public sc_core::sc_module {
   tlm_utils::simple_target_socket<LatencyMemory> in;
   std::vector<sim::TimeSequence> requests;
   std::set<std::uint64_t> bad_pages;
+  std::map<std::uint64_t, sim::Time> slow_pages;  // and how much later
 
  private:
   tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
     requests.push_back(train.times);
-    train.responses = train.times.shifted(latency_);
-    const bool bad = bad_pages.contains(payload.get_address() / sim::kPageBytes);
+    const std::uint64_t page = payload.get_address() / sim::kPageBytes;
+    const auto slow = slow_pages.find(page);
+    train.responses = train.times.shifted(latency_ + (slow == slow_pages.end() ? sim::Time{0} : slow->second));
+    const bool bad = bad_pages.contains(page);
     payload.set_response_status(bad ? tlm::TLM_ADDRESS_ERROR_RESPONSE : tlm::TLM_OK_RESPONSE);
     answers_.push_back(&payload);
     if (late_) {

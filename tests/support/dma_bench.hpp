@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 class PagedMemory : public sc_core::sc_module {
  public:
   struct Access {
-    Time first;
+    sim::TimeSequence times;  // of its cells
     std::uint64_t address;
     std::uint32_t cells;
     std::uint32_t master_id;
@@ -96,7 +96,7 @@ class PagedMemory : public sc_core::sc_module {
     sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
     const auto& axi = sim::extension<memory::AxiAttributes>(payload);
-    accesses.push_back({train.times.front(), payload.get_address(), train.cells(), axi.master_id, write, ok});
+    accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, write, ok});
     train.responses = bus.serve(train.times, service).shifted(latency);
     payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return ok;
@@ -134,6 +134,8 @@ class Fabric : public sc_core::sc_module {
   Time latency = 385ns;
   // Cells that the network loses; asked once for each train.
   std::function<bool(const interconnect::PacketHeader&)> loses = [](const auto&) { return false; };
+  // What it does to the headers of those that it delivers.
+  std::function<void(interconnect::PacketHeader&)> alters = [](auto&) {};
 
   Time cell_time(std::uint32_t bytes) const { return rate.time_for(bytes + 32); }
 
@@ -175,6 +177,7 @@ class Fabric : public sc_core::sc_module {
       auto& sent_header = sim::extension<interconnect::PacketHeader>(copy);
       sent_header = header;
       sent_header.freed_cells = 0;
+      alters(sent_header);
       copy.set_address(payload.get_address());
       const unsigned to = header.destination;
       free(header.source, payload, departures);
@@ -236,6 +239,7 @@ struct DmaPost {
   std::uint64_t cookie = 1;
   std::uint64_t command = dma::reg::kCommandWrite;
   unsigned channel = 0;
+  std::optional<std::uint32_t> peer_pdid = std::nullopt;  // else that of the peer's process
 };
 
 class DmaBench : public sim::StepListener {
@@ -287,7 +291,7 @@ class DmaBench : public sim::StepListener {
     m.write(base + dma::reg::kSource, p.source);
     m.write(base + dma::reg::kDestination, p.destination);
     m.write(base + dma::reg::kLength, p.length);
-    m.write(base + dma::reg::kPeer, std::uint64_t{p.peer} | std::uint64_t{pdid_of(p.peer)} << 32);
+    m.write(base + dma::reg::kPeer, std::uint64_t{p.peer} | std::uint64_t{p.peer_pdid.value_or(pdid_of(p.peer))} << 32);
     m.write(base + dma::reg::kNotify, kNotify);
     m.write(base + dma::reg::kCookie, p.cookie);
     m.write(base + dma::reg::kCommand, p.command);
@@ -345,7 +349,7 @@ class DmaBench : public sim::StepListener {
 
   // The driver and the library in one: each record's page becomes present, its block is requested again.
   std::optional<Time> resolve_after;
-  bool request_retransmission = true;
+  bool pages_appear = true;  // else the page stays missing, and its block is requested again all the same
 
   dma::DmaConfig config;
   sim::PayloadPool payloads;
@@ -368,8 +372,7 @@ class DmaBench : public sim::StepListener {
       const std::uint64_t transfer = privileged_read(node, dma::reg::kFaultWord2);
       const std::uint64_t block = privileged_read(node, dma::reg::kFaultWord3);
       privileged_write(node, dma::reg::kFaultPop, 0);
-      memory[node]->missing.erase(page / sim::kPageBytes);
-      if (!request_retransmission) continue;
+      if (pages_appear) memory[node]->missing.erase(page / sim::kPageBytes);
       send(node, static_cast<sim::NodeId>(who >> 32), dma::reg::kMessageToFirmware,
            {dma::reg::kRetransmit, transfer, block});
     }

@@ -36,6 +36,12 @@ struct Delivery {
   bool operator==(const Delivery&) const = default;
 };
 
+inline std::vector<sim::Time> instants(const std::vector<Delivery>& deliveries) {
+  std::vector<sim::Time> all;
+  for (const Delivery& d : deliveries) all.push_back(d.at);
+  return all;
+}
+
 inline sim::Content content_at(sim::NodeId source, std::uint64_t address, std::uint32_t bytes) {
   return sim::Content::pattern(source + 1, address, bytes);
 }

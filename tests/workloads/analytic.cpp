@@ -51,7 +51,7 @@ void check_software(const Settings& settings, const std::string& where, int page
   CHECK(p.row("user post") == software(m.library.post) + 7 * write);
   CHECK(p.row("R5 start") == firmware(m.dma.transfer_startup));
   CHECK(p.row("R5 block scheduling") == firmware(m.dma.block_scheduling));
-  CHECK(p.row("fault record") == 0);
+  CHECK(p.row("fault record") == m.axi.pl_clock.cycles(m.dma.fault_logging).count());
   // FSR, FSYNR0, FAR, CBFRSYNRA; FSR is cleared.
   CHECK(p.row("handler", where) == software(m.kernel.handler_body) + 4 * read + write);
   CHECK(p.row("tasklet dispatch", where) == software(m.cpu.tasklet_delay));

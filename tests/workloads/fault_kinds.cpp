@@ -252,3 +252,20 @@ TEST_CASE("from one QFDB to another, and around a ring of three") {
     }
   }
 }
+
+TEST_CASE("an interrupt line that a stalled access holds high does not keep the node from serving it") {
+  const Settings settings = preset("fault/stall") + Settings{{"workload.cold", "both"}, {"workload.size", "20000 B"}};
+  const Point without = run_well(settings);
+  const Point with = run_well(settings + Settings{{"smmu.stall_holds_interrupt", true}});
+  CHECK(with.count("faults") == without.count("faults"));
+  CHECK(with.latency() > without.latency());  // the driver masks the bank and unmasks it
+}
+
+TEST_CASE("os.thp = madvise gives huge pages to buffers that are advised, and to no others") {
+  const Settings settings =
+      kTouch + Settings{{"workload.cold", "destination"}, {"workload.size", "4 MiB"}, {"os.thp", "madvise"}};
+  CHECK(run_well(settings).count("thp_faults") == 0);
+  const Point advised = run_well(settings + Settings{{"workload.madvise_hugepage", true}});
+  CHECK(advised.count("thp_faults") == 2);
+  CHECK(advised.count("minor_faults") == 2);
+}

@@ -20,7 +20,9 @@ constexpr Place kPlaces[] = {
     {"16 KiB", "0 B", "0 B"}, {"16 KiB", "100 B", "3000 B"}, {"20000 B", "7 B", "0 B"}, {"20000 B", "256 B", "1333 B"},
     {"64 KiB", "0 B", "0 B"}, {"64 KiB", "2048 B", "4080 B"}};
 
-bool exact(const Point& p) { return p.count("cells_out_of_order") == 0 && p.count("memory_cells_out_of_order") == 0; }
+bool exact(const Point& p) {
+  return p.count("cells_out_of_order") + p.count("memory_cells_out_of_order") + p.count("axi_cells_out_of_order") == 0;
+}
 
 // False: flows met, and the times are only close.
 bool same_with_both_trains(const Settings& settings) {
@@ -56,6 +58,7 @@ void every_place(const std::string& strategy) {
                                                   {"workload.size", place.size},
                                                   {"workload.source_offset", place.source_offset},
                                                   {"workload.destination_offset", place.destination_offset}});
+      if (std::string(cold) == "none") CHECK(same);
       met += same ? 0 : 1;
     }
   }
@@ -79,15 +82,23 @@ TEST_CASE("trains keep times: stall") { every_place("fault/stall"); }
 TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 9); }
 
 TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
+  const std::vector<Settings> variants = {{{"workload.kind", "read"}},
+                                          {{"dma.block_contexts", 1}},
+                                          {{"dma.block_contexts", 2}},
+                                          {{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}},
+                                          {{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}},
+                                          {{"network.internal_rate", "2 Gb/s"}},
+                                          {{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
-    const Settings settings =
-        preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}};
-    same_with_both_trains(settings + Settings{{"workload.kind", "read"}});
-    same_with_both_trains(settings + Settings{{"dma.block_contexts", 1}});
-    same_with_both_trains(settings + Settings{{"dma.block_contexts", 2}});
-    same_with_both_trains(settings + Settings{{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}});
-    same_with_both_trains(settings + Settings{{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}});
-    same_with_both_trains(settings + Settings{{"network.internal_rate", "2 Gb/s"}});
-    same_with_both_trains(settings + Settings{{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}});
+    int met = 0;
+    for (const Settings& variant : variants) {
+      const bool same = same_with_both_trains(
+          preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}} + variant);
+      INFO(cold << ' ' << to_string(variant));
+      if (std::string(cold) == "none") CHECK(same);
+      met += same ? 0 : 1;
+    }
+    INFO(cold);
+    CHECK(met <= 5);
   }
 }

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the published figures say was fitted to them is what the declarations and the platform call fitted.
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <set>
+
+#include "src/config_library.hpp"
+#include "src/diagnostics.hpp"
+#include "src/expansion.hpp"
+#include "src/toml_document.hpp"
+#include "workloads/configuration.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+
+TEST_CASE("the parameters that figures name as fitted are those that are declared so, and no others") {
+  const std::filesystem::path configs = std::filesystem::path(__FILE__).parent_path() / "../../configs";
+  Diagnostics diagnostics;
+
+  std::set<std::string> named;
+  const Node figures = read_toml(configs / "validation/published.toml");
+  REQUIRE(figures.find("figure") != nullptr);
+  for (const Node& figure : figures.find("figure")->children) {
+    for (const Node* key : optional_texts(figure, "fitted", diagnostics)) named.insert(key->text());
+  }
+
+  workloads::Configuration configuration;
+  sim::ParameterTable table;
+  configuration.declare(table);
+  const Preset platform =
+      read_preset(ConfigKind::platform, configs / "platforms/exanest-qfdb.toml", "exanest-qfdb", diagnostics);
+  std::set<std::string> declared;
+  for (const sim::Parameter& parameter : table.all()) {
+    const Setting* by_platform = deciding(platform.settings, parameter.name);
+    const std::string standing =
+        by_platform != nullptr ? by_platform->standing : std::string(sim::to_string(parameter.doc.standing));
+    if (standing == "fitted") declared.insert(parameter.name);
+  }
+  CHECK(diagnostics.text() == "");
+  CHECK(named == declared);
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policies that make up a strategy: what may be written in a file, what fits together, and that what
+// ships does.
+#include "models/rdma/strategy.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+
+using namespace faultline;
+using rdma::OnFault;
+using rdma::Prepare;
+using rdma::Resolve;
+using rdma::Strategy;
+using rdma::Translate;
+
+namespace {
+
+using Settings = std::map<std::string, std::string>;
+
+// The parameters of a preset; they are all text in quotes.
+Settings read_preset(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  REQUIRE(file);
+  Settings settings;
+  std::string line;
+  while (std::getline(file, line)) {
+    const auto equals = line.find(" = \"");
+    if (line.starts_with("strategy.") && equals != std::string::npos) {
+      settings[line.substr(0, equals)] = line.substr(equals + 4, line.size() - equals - 5);
+    }
+  }
+  return settings;
+}
+
+constexpr Prepare kEachPrepare[] = {Prepare::nothing,  Prepare::ideal, Prepare::touch,
+                                    Prepare::populate, Prepare::mlock, Prepare::pin_per_transfer,
+                                    Prepare::pin_once};
+
+}  // namespace
+
+TEST_CASE("each choice of a strategy has its name, and no other") {
+  Strategy strategy;
+  sim::ParameterTable table;
+  strategy.declare(table);
+  const auto refuses = [&table](const char* name, const sim::ParameterValue& value) {
+    const sim::Parameter& parameter = *table.find(name);
+    const std::string before = parameter.get();
+    std::string allowed = "accepted";
+    try {
+      parameter.set(value);
+    } catch (const sim::BadParameterValue& error) {
+      allowed = error.allowed();
+    }
+    CHECK(parameter.get() == before);
+    return allowed;
+  };
+  const auto set = [&table](const char* name, const char* value) { table.find(name)->set(std::string(value)); };
+
+  const char* prepares[] = {"nothing", "ideal", "touch", "populate", "mlock", "pin-per-transfer", "pin-once"};
+  for (std::size_t i = 0; i < std::size(prepares); ++i) {
+    set("strategy.prepare", prepares[i]);
+    CHECK(strategy.prepare == kEachPrepare[i]);
+  }
+  set("strategy.translate", "pinned");
+  CHECK(strategy.translate == Translate::pinned);
+  set("strategy.on_source_fault", "stall");
+  CHECK(strategy.on_source_fault == OnFault::stall);
+  CHECK(strategy.on_destination_fault == OnFault::terminate);
+  set("strategy.on_destination_fault", "stall");
+  CHECK(strategy.on_destination_fault == OnFault::stall);
+  set("strategy.resolve", "touch-a-page");
+  CHECK(strategy.resolve == Resolve::touch_a_page);
+  table.find("strategy.touch_ahead_pages")->set(std::int64_t{512});
+  CHECK(strategy.touch_ahead_pages == 512);
+
+  CHECK(refuses("strategy.prepare", std::string("pin")) ==
+        "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once");
+  CHECK(refuses("strategy.translate", std::string("private")) == "shared, pinned");
+  CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
+  CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
+  CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
+  CHECK(table.all().size() == 6);
+}
+
+TEST_CASE("a table of pinned pages goes with the policies that pin, and with no other") {
+  for (const Prepare prepare : kEachPrepare) {
+    Strategy strategy;
+    strategy.prepare = prepare;
+    const bool pins = prepare == Prepare::pin_once || prepare == Prepare::pin_per_transfer;
+    CHECK(strategy.pins() == pins);
+    CHECK(conflicts(strategy).empty());
+    strategy.translate = Translate::pinned;
+    const auto found = conflicts(strategy);
+    REQUIRE(found.size() == (pins ? 0 : 1));
+    if (pins) continue;
+    CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.prepare"});
+    CHECK(found[0].reason.find("pin-once or pin-per-transfer") != std::string::npos);
+  }
+}
+
+TEST_CASE("every combination of the other policies is possible") {
+  for (const OnFault source : {OnFault::terminate, OnFault::stall}) {
+    for (const OnFault destination : {OnFault::terminate, OnFault::stall}) {
+      for (const Resolve resolve : {Resolve::touch_a_page, Resolve::touch_ahead}) {
+        for (const Prepare prepare : kEachPrepare) {
+          const Strategy strategy{prepare, Translate::shared, source, destination, resolve, 4};
+          CHECK(conflicts(strategy).empty());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the target is asked to prepare each transfer where that is work for it") {
+  for (const Prepare prepare : kEachPrepare) {
+    Strategy strategy;
+    strategy.prepare = prepare;
+    CHECK(strategy.prepares_per_transfer() == (prepare == Prepare::touch || prepare == Prepare::pin_per_transfer));
+  }
+}
+
+TEST_CASE("each strategy that ships is legal and has no conflict") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(__FILE__).parent_path() / ".." / ".." / "configs" / "strategies";
+  std::map<Prepare, unsigned> used;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".toml") continue;
+    INFO(entry.path().string());
+    Strategy strategy;
+    sim::ParameterTable table;
+    strategy.declare(table);
+    const Settings settings = read_preset(entry.path());
+    CHECK(settings.contains("strategy.prepare"));
+    for (const auto& [name, value] : settings) {
+      INFO(name << " = " << value);
+      REQUIRE(table.find(name) != nullptr);
+      CHECK_NOTHROW(table.find(name)->set(value));
+      CHECK(table.find(name)->get() == value);
+    }
+    CHECK(conflicts(strategy).empty());
+    ++used[strategy.prepare];
+  }
+  // One for each policy, three for the one that leaves the pages to the device's faults.
+  for (const Prepare prepare : kEachPrepare) CHECK(used[prepare] == (prepare == Prepare::nothing ? 3 : 1));
+}

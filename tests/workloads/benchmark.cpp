@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmark itself: what it makes cold, what it checks, what it tells of a run, what it refuses.
+#include <catch2/catch.hpp>
+
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+const Settings kTouch = {{"strategy.resolve", "touch-a-page"}};
+
+Settings cold(const char* end, const char* size) { return {{"workload.cold", end}, {"workload.size", size}}; }
+
+std::vector<std::string> names(const Point& p) {
+  std::vector<std::string> all;
+  for (const Row& row : p.breakdown) all.push_back(row.step + ", " + row.where);
+  return all;
+}
+
+std::size_t position(const Point& p, const std::string& name) {
+  const auto all = names(p);
+  return static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin());
+}
+
+std::string first_conflict(const Settings& settings, std::vector<std::string>& keys) {
+  const auto found = workloads::conflicts(configuration(settings));
+  if (found.empty()) return "none";
+  keys = found.front().keys;
+  return found.front().reason;
+}
+
+}  // namespace
+
+TEST_CASE("a share of cold pages is that share, whatever the seed") {
+  const Settings settings =
+      kTouch + cold("destination", "64 KiB") + Settings{{"workload.cold_share", 0.0625}, {"workload.iterations", 3}};
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) CHECK(run_well(settings, seed).count("faults") == 3);
+  // One page has no quarter: a quarter of the transfers is cold.
+  const Settings one =
+      kTouch + cold("destination", "4 KiB") + Settings{{"workload.cold_share", 0.25}, {"workload.iterations", 200}};
+  const std::int64_t faults = run_well(one).count("faults");
+  CHECK(faults > 30);
+  CHECK(faults < 70);
+}
+
+TEST_CASE("a huge page is cold as a whole") {
+  const Settings settings = kTouch + cold("destination", "8 MiB") +
+                            Settings{{"os.thp", "always"}, {"workload.cold_share", 0.5}, {"workload.iterations", 2}};
+  const Point p = run_well(settings);
+  CHECK(p.count("thp_faults") == 2 * 2);
+  CHECK(p.count("minor_faults") == 2 * 2);
+}
+
+TEST_CASE("a fault that is handled late does not make the next transfer's page present") {
+  const Settings settings =
+      kTouch + cold("destination", "64 B") + Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", "10 us"}};
+  const Point one = run_well(settings);
+  const Point many = run_well(settings + Settings{{"workload.iterations", 5}});
+  // The page is there when handler, tasklet, netlink and the fault itself are over.
+  CHECK(one.latency() > 28'000'000);
+  CHECK(many.ps("latency_min") > 28'000'000);
+}
+
+TEST_CASE("the rows add up to the latency however many blocks a transfer has") {
+  for (const char* end : {"none", "source", "destination", "both"}) {
+    for (const char* size : {"16385 B", "64 KiB", "300001 B"}) {
+      for (const char* strategy : {"fault/touch-a-page", "fault/touch-ahead", "fault/stall", "resident"}) {
+        const Settings settings = preset(strategy) + cold(end, size);
+        INFO(to_string(settings));
+        const Point p = run_well(settings);
+        CHECK(p.rows() == p.latency());
+      }
+    }
+  }
+}
+
+TEST_CASE("a block that is sent three times has rows for each of them, in order") {
+  const Point p = run_well(kTouch + cold("both", "64 B") + Settings{{"workload.iterations", 2}});
+  const std::vector<std::string> in_order = {"user post, source",
+                                             "walk and fault, source",
+                                             "interrupt to handler, source",
+                                             "resolve, source",
+                                             "R5 retry processing (resend), source",
+                                             "network (resend), destination",
+                                             "walk and fault (resend), destination",
+                                             "resolve (resend), destination",
+                                             "request transport (resend), source",
+                                             "R5 retry processing (resend 2), source",
+                                             "data and acknowledgement (resend 2), source",
+                                             "poll, source"};
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    INFO(in_order[i]);
+    CHECK(position(p, in_order[i]) < p.breakdown.size());
+    if (i > 0) CHECK(position(p, in_order[i - 1]) < position(p, in_order[i]));
+  }
+  for (const Row& row : p.breakdown) CHECK(row.samples == 2);
+}
+
+TEST_CASE("a message's way is measured step by step") {
+  const Settings settings = {{"workload.kind", "message"}, {"workload.size", "17 B"}, {"workload.warmup", 1}};
+  const Point p = run_well(settings);
+  const platform::Machine m = configuration(settings).machine;
+  const std::int64_t pipeline = m.axi.pl_clock.cycles(m.dma.message_pipeline).count();
+  CHECK(p.row("library send") == m.library.message_send.count());
+  CHECK(p.row("register writes") == (3 + 1) * m.cpu.mmio_write.count());
+  CHECK(p.row("packetizer") == pipeline);
+  CHECK(p.row("mailbox") == pipeline);
+  CHECK(p.row("library receive") == m.library.message_receive.count());
+  CHECK(p.row("slot release") == m.cpu.mmio_write.count());
+  CHECK(p.row("message network") > 0);
+  CHECK(p.row("slot write and poll") > m.cpu.poll_latency.count());
+  CHECK(p.rows() == p.latency());
+}
+
+TEST_CASE("what was set up once is torn down once") {
+  for (const auto& [name, strategy] : presets()) {
+    INFO(name);
+    const Point p = run_well(strategy + cold("destination", "64 KiB"));
+    CHECK((p.ps("teardown_time") > 0) == (name == "mlock" || name == "pin-once"));
+  }
+}
+
+TEST_CASE("no memory in the middle of a run is the configuration's fault and names what decides it") {
+  // The buffers' pages fit, the page tables do not; mlock() finds out after its first steps.
+  const Settings settings = preset("mlock") + cold("destination", "36 KiB") + Settings{{"os.user_memory", "40 KiB"}};
+  const Point p = run(settings);
+  CHECK(p.error.find("no memory") != std::string::npos);
+  CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "os.user_memory") != p.error_keys.end());
+}
+
+TEST_CASE("what cannot be, or would be without effect, is refused with the parameters that decide it") {
+  struct Case {
+    Settings settings;
+    std::string reason;
+    std::vector<std::string> keys;
+  };
+  const std::vector<Case> cases = {
+      {{{"axi.width", "5 B"}}, "a bus of 5 B: the width is a power of two", {"axi.width"}},
+      {{{"smmu.beat_bytes", 5}}, "a bus of 5 B: the width is a power of two", {"smmu.beat_bytes"}},
+      {{{"smmu.macro_tlb_ways", 3}},
+       "512 entries are no whole number of sets of 3 ways",
+       {"smmu.macro_tlb_ways", "smmu.macro_tlb_entries"}},
+      {{{"ddr.size", "2147483649 B"}}, "2147483.649 kB are no whole number of pages of 4 KiB", {"ddr.size"}},
+      {{{"os.kernel_reserved", "2 GiB"}, {"ddr.size", "1 GiB"}},
+       "the kernel's 2 GiB leave nothing of the node's 1 GiB of memory",
+       {"os.kernel_reserved", "ddr.size"}},
+      {{{"cpu.cores", 2}, {"cpu.interrupt_core", 3}},
+       "interrupts go to core 3, and there are cores 0 to 1",
+       {"cpu.interrupt_core", "cpu.cores"}},
+      {{{"cluster.x", 3}, {"network.virtual_channels", 1}},
+       "rings of three and more QFDBs need 2 virtual channels, or they can deadlock",
+       {"network.virtual_channels", "cluster.x"}},
+      {{{"workload.target", 4}}, "there are nodes 0 to 3", {"workload.target"}},
+      {{{"workload.target", 0}},
+       "a node does not send to itself over the network",
+       {"workload.target", "workload.initiator"}},
+      {{{"workload.kind", "message"}, {"workload.size", "57 B"}},
+       "a message holds at most 56 B (seven words), not 57 B",
+       {"workload.size", "workload.kind"}},
+      {{{"workload.kind", "message"}, {"workload.size", "8 B"}, {"workload.cold", "both"}},
+       "messages have no buffers that could be cold",
+       {"workload.cold", "workload.kind"}},
+      {{{"workload.cold_share", 0.5}},
+       "a share of the pages of no end: say which end is cold",
+       {"workload.cold_share", "workload.cold"}},
+      {preset("pin-once") + Settings{{"workload.source_offset", "100 B"}, {"os.rlimit_memlock", "4 KiB"}},
+       "buffers of 8 KiB would be pinned, and RLIMIT_MEMLOCK is 4 KiB",
+       {"workload.size", "workload.window", "os.rlimit_memlock"}},
+      {{{"workload.size", "4 MiB"}, {"workload.window", 2}, {"os.user_memory", "4 MiB"}},
+       "buffers of 8 MiB do not fit in a node's 4 MiB of user memory",
+       {"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"}},
+      {{{"workload.window", 64}, {"dma.channel_queue", 16}},
+       "64 transfers under way do not fit in a channel's queue of 16",
+       {"workload.window", "workload.clean_window", "dma.channel_queue"}}};
+  for (const Case& c : cases) {
+    INFO(to_string(c.settings));
+    std::vector<std::string> keys;
+    CHECK(first_conflict(c.settings, keys) == c.reason);
+    CHECK(keys == c.keys);
+  }
+  std::vector<std::string> keys;
+  CHECK(first_conflict({}, keys) == "none");
+}
