@@ -109,6 +109,14 @@ Listing listing_of(const std::string& kind, const std::string& pattern, const Co
   return listing;
 }
 
+// "assumed: 1 to 3 us" says its standing again.
+std::string standing_and_source(const std::string& standing, std::string source) {
+  for (const char* end : {": ", "; "}) {
+    if (source.starts_with(standing + end)) source.erase(0, standing.size() + 2);
+  }
+  return source.empty() || source == standing ? standing : standing + ": " + source;
+}
+
 // Too much for one line each: the name and the value, and what it means beneath.
 std::string parameters_text(const Json& entries) {
   std::string text;
@@ -116,8 +124,8 @@ std::string parameters_text(const Json& entries) {
     const auto get = [&](const char* key) { return p.at(key).get<std::string>(); };
     const std::string value = get("default").empty() ? "\"\"" : get("default");
     text += fmt::format("{} = {}   ({}; {})\n", get("name"), value, get("kind"), get("allowed"));
-    const std::string source = get("source").empty() ? "" : ": " + get("source");
-    text += "    " + wrap(get("meaning") + " [" + get("standing") + source + "]", 116, 4) + "\n";
+    text +=
+        "    " + wrap(get("meaning") + " [" + standing_and_source(get("standing"), get("source")) + "]", 116, 4) + "\n";
   }
   return text;
 }

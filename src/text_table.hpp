@@ -35,7 +35,7 @@ class TextTable {
 // Characters that a terminal shows, for UTF-8 text of one column a code point.
 std::size_t shown_width(const std::string& text);
 
-// Whole numbers without decimals, others with `decimals`; "-" for NaN.
+// With `decimals` decimals; "-" for NaN.
 std::string fixed(double value, int decimals);
 
 // A column's decimals by its unit: times and rates have two, counts and bytes none.

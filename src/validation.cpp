@@ -58,8 +58,9 @@ void compare_value(const Figure& figure, double value, Check& check) {
   const double error = value - figure.value;
   check.value = value;
   check.simulated = with_unit(value, figure.unit);
-  check.error = figure.tolerance.relative && figure.value != 0 ? fmt::format("{:+.1f} %", 100 * error / figure.value)
-                                                               : fmt::format("{:+.3g} {}", error, figure.unit);
+  check.error = figure.tolerance.relative && figure.value != 0
+                    ? fmt::format("{:+.1f} %", 100 * error / figure.value)
+                    : fmt::format("{:+.2f} {}", error, figure.unit == "%" ? "points" : figure.unit);
   const double allowed = figure.tolerance.amount * (figure.tolerance.relative ? std::abs(figure.value) / 100 : 1);
   check.passed = std::abs(error) <= allowed;
 }

@@ -31,6 +31,10 @@ os::Process& Endpoint::new_process(Host& host, const std::string& name) {
 Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name,
                    unsigned channel, OnFault on_fault)
     : strategy_(strategy), host_(host), process_(new_process(host_, name)), thread_(host.cpu.new_thread(name)) {
+  if (channel >= host_.channels) {
+    throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", host_.context.node, name),
+                     {"dma.channels"});
+  }
   std::uint64_t table_root = process_.page_table().root();
   if (strategy_.translate == Translate::pinned) {
     const os::Result<os::PrivateTable*> table = host_.vm.create_private_table(process_);
@@ -44,10 +48,6 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
                     "banks",
                     host_.context.node, name),
         {"smmu.context_banks"});
-  }
-  if (channel >= host_.channels) {
-    throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", host_.context.node, name),
-                     {"dma.channels"});
   }
   library_ = std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process_, host_.ddr,
                                        host_.engine_base, channel);

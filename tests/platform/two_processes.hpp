@@ -15,11 +15,21 @@ namespace faultline::test {
 class TwoProcesses : public sim::StepListener {
  public:
   explicit TwoProcesses(const rdma::Strategy& strategy, const platform::Machine& machine = {})
-      : cluster("cluster", machine, 1), channels_(machine.dma.channels) {
+      : cluster("cluster", machine, 1), strategy_(strategy), machine_(machine) {
     cluster.boot();
-    here = open(strategy, machine, 0, strategy.on_source_fault);
-    there = open(strategy, machine, 1, strategy.on_destination_fault);
+    here = open(0, 0, strategy.on_source_fault);
+    there = open(1, 0, strategy.on_destination_fault);
     cluster.trace().listen(*this);
+  }
+
+  // A further process with a DMA channel of its own.
+  std::unique_ptr<rdma::Endpoint> open(sim::NodeId id, unsigned channel, rdma::OnFault on_fault) {
+    platform::Node& node = cluster.node(id);
+    return std::make_unique<rdma::Endpoint>(
+        strategy_, machine_.library,
+        rdma::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
+                             platform::kEngineBase, machine_.dma.channels},
+        "process", channel, on_fault);
   }
 
   // Runs the program to its end. False: it waits for ever, or for longer than ten seconds.
@@ -71,22 +81,14 @@ class TwoProcesses : public sim::StepListener {
   std::function<void(const sim::StepRecord&)> on_each_step;
 
  private:
-  std::unique_ptr<rdma::Endpoint> open(const rdma::Strategy& strategy, const platform::Machine& machine, sim::NodeId id,
-                                       rdma::OnFault on_fault) {
-    platform::Node& node = cluster.node(id);
-    return std::make_unique<rdma::Endpoint>(
-        strategy, machine.library,
-        rdma::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
-                             platform::kEngineBase, channels_},
-        "process", 0u, on_fault);
-  }
   static sim::Task<void> main(TwoProcesses& self, std::function<sim::Task<void>(TwoProcesses&)> program) {
     co_await program(self);
     self.finished_ = true;
     sc_core::sc_stop();
   }
 
-  unsigned channels_;
+  const rdma::Strategy strategy_;
+  const platform::Machine machine_;
   bool finished_ = false;
   sim::TaskGroup tasks_;
 };

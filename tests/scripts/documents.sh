@@ -1,27 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Every faultline command that README.md and docs/ show runs, as they show it. (scripts/test is what runs
-# this; scripts/quickstart is run by the nightly test beside this one.)
+# README.md and docs/ tell the truth: every faultline command that they show runs, every experiment that they
+# show runs, and every line of output that they show is printed. (scripts/test is what runs this;
+# scripts/quickstart is run by the nightly test beside this one.)
 source "$(dirname "$0")/common.sh"
 cd "$scratch"
 mkdir -p build/release
 ln -s "$FAULTLINE_BUILD/faultline" build/release/faultline
 export PATH="$FAULTLINE_BUILD:$PATH" FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+pages=("$FAULTLINE_SOURCE/README.md" "$FAULTLINE_SOURCE"/docs/*.md)
+printed="$scratch/printed"
 
-# The README's own experiment is the file that its commands name.
-awk '/^```toml/ {inside = 1; next} /^```/ {inside = 0} inside' "$FAULTLINE_SOURCE/README.md" >mine.toml
-grep -q strategies mine.toml
+# The experiments in a page, as PAGE-1.toml, PAGE-2.toml ... The README's is the one that its commands name.
+for page in "${pages[@]}"; do
+  awk -v name="$(basename "$page" .md)" '
+    /^```toml$/ {file = name "-" ++n ".toml"; next} /^```/ {file = ""} file != "" {print > file}' "$page"
+done
+cp README-1.toml mine.toml
+for experiment in README-*.toml experiments-*.toml; do
+  echo "$experiment"
+  run 0 faultline run "$experiment" --quiet --set workload.iterations=2 --out "of $experiment"
+done
+
+# What scripts/quickstart runs; a mean over ten equal transfers is that over two.
+run 0 faultline run pinning-vs-faults --quiet --set workload.iterations=2
+echo "$output" >>"$printed"
 
 count=0
-for page in "$FAULTLINE_SOURCE/README.md" "$FAULTLINE_SOURCE"/docs/*.md; do
+for page in "${pages[@]}"; do
   while IFS= read -r command; do
     read -ra words <<<"${command%%#*}"
     echo "$(basename "$page"): ${words[*]}"
     run 0 "${words[@]}"
+    echo "$output" >>"$printed"
     count=$((count + 1))
   done < <(grep -E '^    (build/release/)?faultline ' "$page")
 done
 ((count >= 5)) || {
   echo "found only $count commands: has the layout of the documents changed?"
+  exit 1
+}
+
+# Indented by four and no command: a line that a command printed.
+lines=0
+for page in "${pages[@]}"; do
+  while IFS= read -r line; do
+    grep -qF -- "${line#    }" "$printed" || {
+      echo "$(basename "$page") shows what is not printed: $line"
+      exit 1
+    }
+    lines=$((lines + 1))
+  done < <(awk '/^```/ {fenced = !fenced} !fenced && /^    /' "$page" |
+    grep -vE '^    ((build/release/)?faultline|scripts/)')
+done
+((lines >= 40)) || {
+  echo "found only $lines lines of output in the documents"
   exit 1
 }

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# Sourced: an experiment that takes every path of the machine, random streams included, in a few seconds.
+# Sourced: an experiment that takes the machine's paths of transfers and faults, random streams included, in a few seconds.
 every_kind() {
   cat <<'TOML'
 question = "Are the results the same bytes?"
 platform = "exanest-qfdb"
-strategies = ["pin-per-transfer", "pre-touch", "fault/touch-a-page", "fault/touch-ahead", "fault/stall"]
+strategies = ["pin-once", "private", "mixed", "pre-touch", "fault/touch-a-page", "fault/touch-ahead", "fault/stall"]
 
 [parameters]
 workload.iterations = 3
@@ -17,6 +17,14 @@ dma.rapf_loss = 0.2
 cluster.x = 2
 workload.initiator = 1
 workload.target = 6
+
+[strategy.private]
+strategy.prepare = "pin-per-transfer"
+strategy.translate = "pinned"
+
+[strategy.mixed]
+strategy.on_source_fault = "stall"
+strategy.on_destination_fault = "terminate"
 
 [axes]
 workload.kind = ["write", "read"]
