@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every file that docs/experiments.md shows is read as the program would read it.
+// Every platform, strategy and file of figures that docs/experiments.md shows is read as the program would read it.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -37,8 +37,7 @@ TEST_CASE("the examples of docs/experiments.md are read without a complaint") {
     } else if (kind == " validation") {
       CHECK(read_figures(path, {}, library, simulator).size() == 2);
     } else {
-      CHECK(kind == "");
-      CHECK(expand(read_experiment(path, {}, library, simulator), simulator).size() >= 4);
+      CHECK(kind == "");  // an experiment: tests/scripts/documents.sh runs it
     }
   }
   CHECK(seen == std::map<std::string, int>{{"", 3}, {" platform", 1}, {" strategy", 1}, {" validation", 1}});
