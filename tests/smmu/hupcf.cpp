@@ -1,35 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Hit under previous context fault: what a standing fault does to everybody else of its context.
-#include "tests/support/smmu_bench.hpp"
+#include "tests/smmu/fault_records.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-
-namespace {
-
-constexpr std::uint64_t kRoot = 0x10000;
-constexpr std::uint64_t kVa = 0x12'3456'7000;
-constexpr std::uint64_t kPa = 0x4000'0000;
-constexpr std::uint64_t kPage = sim::kPageBytes;
-constexpr std::uint32_t kTF = reg::fsr::kFormatAArch64 | reg::fsr::kTF;
-constexpr std::uint32_t kHupcfOff = SmmuBench::kTerminate & ~reg::sctlr::kHUPCF;
-constexpr std::uint32_t kStallHupcfOff = SmmuBench::kStall & ~reg::sctlr::kHUPCF;
-
-struct Record {
-  std::uint64_t fsr, far, fsynr0, cbfrsynra;
-  bool operator==(const Record&) const = default;
-};
-std::ostream& operator<<(std::ostream& out, const Record& r) {
-  return out << std::hex << r.fsr << ' ' << r.far << ' ' << r.fsynr0 << ' ' << r.cbfrsynra;
-}
-Record record_of(SmmuBench& b, unsigned bank) {
-  return {b.read(b.cb(bank, reg::cb::kFSR)), b.read(b.cb(bank, reg::cb::kFAR), 8), b.read(b.cb(bank, reg::cb::kFSYNR0)),
-          b.read(reg::cbfrsynra(bank))};
-}
-void clear(SmmuBench& b, unsigned bank) { b.write(b.cb(bank, reg::cb::kFSR), b.read(b.cb(bank, reg::cb::kFSR))); }
-void resume(SmmuBench& b, unsigned bank, std::uint32_t how) { b.write(b.cb(bank, reg::cb::kRESUME), how); }
-
-}  // namespace
 
 TEST_CASE("HUPCF = 1: the rest of the context goes on beside a standing fault", "[CB.SCTLR]") {
   SmmuBench b;
