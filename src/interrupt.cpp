@@ -35,11 +35,15 @@ InterruptGuard::InterruptGuard() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, &old_interrupt_);
   sigaction(SIGTERM, &action, &old_terminate_);
+  sigaction(SIGHUP, &action, &old_hang_up_);
+  // Under nohup the run is meant to outlive the terminal.
+  if (old_hang_up_.sa_handler == SIG_IGN) sigaction(SIGHUP, &old_hang_up_, nullptr);
 }
 
 InterruptGuard::~InterruptGuard() {
   sigaction(SIGINT, &old_interrupt_, nullptr);
   sigaction(SIGTERM, &old_terminate_, nullptr);
+  sigaction(SIGHUP, &old_hang_up_, nullptr);
   wake_descriptor = -1;
   close(pipe_[0]);
   close(pipe_[1]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ctrl-C and SIGTERM as something that a loop with poll() can wait for.
+// Ctrl-C, SIGTERM and a hang-up as something that a loop with poll() can wait for.
 #pragma once
 
 #include <csignal>
@@ -22,6 +22,7 @@ class InterruptGuard {
   int pipe_[2];
   struct sigaction old_interrupt_ {};
   struct sigaction old_terminate_ {};
+  struct sigaction old_hang_up_ {};
 };
 
 }  // namespace faultline::app

@@ -51,9 +51,8 @@ std::string simulate(std::size_t index, const PointFunction& point) {
 }
 
 [[noreturn]] void be_child(std::size_t index, const PointFunction& point, int result, int output, pid_t parent) {
-  // Ctrl-C reaches the whole group; the parent decides when a child ends.
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
+  // Ctrl-C, a batch system's SIGTERM and a hang-up reach the whole group; the parent decides when a child ends.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   // Standard output is the parent's table or JSON.

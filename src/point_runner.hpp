@@ -33,7 +33,7 @@ using PointFunction = std::function<workloads::PointResult(std::size_t)>;
 // Called in this process whenever a point has ended, and twice a second between.
 using ProgressFunction = std::function<void(std::size_t done)>;
 
-// Outcomes in the order of points, whatever the order in which they ended. SIGINT and SIGTERM stop the
+// Outcomes in the order of points, whatever the order in which they ended. SIGINT, SIGTERM and SIGHUP stop the
 // points that still run; what has ended is kept.
 std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& point, unsigned jobs,
                                      const ProgressFunction& progress);

@@ -56,8 +56,10 @@ namespace {
 using Add = std::function<void(std::vector<std::string> keys, std::string reason)>;
 
 void check_places(const TransferConfig& w, unsigned nodes, const Add& add) {
-  if (w.initiator >= nodes) add({"workload.initiator"}, fmt::format("there are nodes 0 to {}", nodes - 1));
-  if (w.target >= nodes) add({"workload.target"}, fmt::format("there are nodes 0 to {}", nodes - 1));
+  for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
+    if (node < nodes) continue;
+    add({key, "cluster.mpsocs_per_qfdb", "cluster.x", "cluster.y"}, fmt::format("there are nodes 0 to {}", nodes - 1));
+  }
   if (w.initiator == w.target) {
     add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
   }

@@ -177,6 +177,11 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
   result.failed_checks = failed_checks(transfers, cluster);
+  if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
+    result.notes.push_back(
+        fmt::format("{} threads poll on {} cores: who has none waits for the others' time slices (cpu.time_slice)",
+                    configuration.workload.clean_window + 1, configuration.machine.cpu.cores));
+  }
   return result;
 }
 
@@ -203,8 +208,9 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
                             {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
     }
     if (transfers.samples().empty()) {
-      throw sim::RunFailure("every transfer ended with an error completion: no memory for its pages, or no retry left",
-                            {"ddr.size", "os.user_memory", "dma.retry_limit", "dma.block_timeout"});
+      throw sim::RunFailure(
+          "every transfer ended with an error completion: no retry left, or no memory for its pages",
+          {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size"});
     }
     result = collect(configuration, cluster, transfers, measured);
     result.events = cluster.events_run();

@@ -125,7 +125,7 @@ TEST_CASE("a result crosses the pipe to the last bit") {
 }
 
 TEST_CASE("Ctrl-C ends the points that run and keeps those that are complete") {
-  const int signal = GENERATE(SIGINT, SIGTERM);
+  const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
   const auto start = std::chrono::steady_clock::now();
   const auto outcomes = run_points(
       4,

@@ -92,8 +92,8 @@ TEST_CASE("with the process's own table there is nothing to open") {
 TEST_CASE("what a node has not left is named by the parameters that decide it") {
   RdmaBench b;
   using Keys = std::vector<std::string>;
-  CHECK(refused(b, with(Prepare::nothing), kChannels) == Keys{"dma.channels"});  // it has taken a bank
-  for (int i = 0; i < 3; ++i) open(b, with(Prepare::nothing));
+  CHECK(refused(b, with(Prepare::nothing), kChannels) == Keys{"dma.channels"});
+  for (int i = 0; i < 4; ++i) open(b, with(Prepare::nothing));
   CHECK(refused(b, with(Prepare::nothing)) == Keys{"smmu.context_banks"});
   const auto no_memory = Keys{"ddr.size", "os.user_memory", "workload.size"};
   b.leave_free(0);
