@@ -179,6 +179,7 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
 
 std::vector<std::string> command_names() {
   std::vector<std::string> names;
+  names.reserve(kCommands.size());
   for (const CommandOptions& entry : kCommands) names.emplace_back(entry.command);
   return names;
 }

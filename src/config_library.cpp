@@ -73,7 +73,7 @@ fs::path ConfigLibrary::path(ConfigKind kind, const std::string& name) const {
 fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, const Place& place,
                                 const std::string& key, Diagnostics& diagnostics) const {
   if (ends_with_toml(reference)) {
-    const fs::path file = (fs::path(place.file).parent_path() / reference).lexically_normal();
+    fs::path file = (fs::path(place.file).parent_path() / reference).lexically_normal();
     if (fs::is_regular_file(file)) return file;
     diagnostics.add(place, key, fmt::format("no such file: {}", file.string()));
     return {};

@@ -35,9 +35,10 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
   add(experiment.parameters);
   add(strategy.settings);
   Settings chosen;
-  for (auto axis = experiment.axes.rbegin(); axis != experiment.axes.rend(); ++axis) {
-    chosen.insert(chosen.begin(), axis->values[combination % axis->values.size()]);
-    combination /= axis->values.size();
+  for (std::size_t i = experiment.axes.size(); i-- > 0;) {
+    const std::vector<Setting>& values = experiment.axes[i].values;
+    chosen.insert(chosen.begin(), values[combination % values.size()]);
+    combination /= values.size();
   }
   add(chosen);
   add(experiment.overrides);

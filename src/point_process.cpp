@@ -19,7 +19,7 @@
 #include "src/point_result_json.hpp"
 
 // _exit() skips gcov's own exit handler, and what a child covers would be lost. Null without coverage.
-extern "C" void __gcov_dump() __attribute__((weak));
+extern "C" void __gcov_dump() __attribute__((weak));  // NOLINT: the name is gcov's
 
 namespace faultline::app {
 namespace {

@@ -81,7 +81,7 @@ class Reader {
 
 // The parameter that a person may have meant: misspelt, or with its group forgotten.
 std::string nearest_parameter(const std::string& key, const sim::ParameterTable& table) {
-  const std::string nearest = table.nearest(key);
+  std::string nearest = table.nearest(key);
   if (!nearest.empty()) return nearest;
   for (const sim::Parameter& p : table.all()) {
     const auto dot = p.name.rfind('.');
@@ -161,7 +161,7 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
 }
 
 std::string toml_value(const sim::Parameter& parameter) {
-  const std::string text = parameter.get();
+  std::string text = parameter.get();
   switch (parameter.kind) {
     case sim::ParameterKind::flag:
     case sim::ParameterKind::fraction: return text;

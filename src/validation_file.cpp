@@ -66,7 +66,7 @@ class FigureReader {
       if (otherwise.empty()) missing(node, key, fmt::format("{}", fmt::join(allowed, ", ")));
       return otherwise;
     }
-    const std::string text = optional_text(node, key, diagnostics_);
+    std::string text = optional_text(node, key, diagnostics_);
     if (value->is_text() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
       diagnostics_.add(value->place, key,
                        fmt::format("'{}' is not one of the choices; allowed: {}{}", text, fmt::join(allowed, ", "),

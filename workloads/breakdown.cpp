@@ -147,12 +147,14 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
+  rows.reserve(timed.size());
   for (auto& [began, row] : timed) rows.push_back(std::move(row));
   return rows;
 }
 
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
+  docs.reserve(kTexts.size());
   for (const Text& text : kTexts) docs.push_back({text.name, text.description, text.parameters});
   return docs;
 }

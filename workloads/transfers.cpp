@@ -56,7 +56,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
   target_ = std::make_unique<Endpoint>(
       strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
       initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
-  cluster.trace().listen(breakdown_);
+  cluster.steps().listen(breakdown_);
 }
 
 void Transfers::start() { tasks_.start(run()); }
@@ -156,7 +156,7 @@ Task<sim::Time> Transfers::on_both_sides(Side side) {
     signal.notify_all();
   }(*this, side, target_done, done));
   co_await (this->*side)(*initiator_, false);
-  while (!target_done) co_await done;
+  while (!target_done) co_await done;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
   co_return clock.now() - begin;
 }
 

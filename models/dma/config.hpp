@@ -29,7 +29,7 @@ struct DmaConfig {
   unsigned block_contexts = 1;          // blocks in the send unit, from the first read until the last cell has gone out
 
   // Firmware.
-  std::uint64_t block_bytes = 16 * 1024;
+  std::uint64_t block_bytes = 16384;
   unsigned outstanding_blocks = 4;  // unacknowledged, of one transfer
   unsigned firmware_mailbox = 64;   // messages
   unsigned remote_reads = 16;       // RDMA reads served at a time

@@ -16,7 +16,7 @@ class Cluster : public sc_core::sc_module {
 
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }
-  sim::Trace& trace() { return trace_; }
+  sim::Trace& steps() { return trace_; }
 
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();

@@ -8,9 +8,16 @@
 
 namespace faultline::rdma {
 
-static_assert(Library::kNotifySlots * 8 <= os::kPage);
+static_assert(Library::kNotifySlots * std::uint64_t{8} <= os::kPage);
 
 namespace reg = dma::reg;
+
+namespace {
+
+constexpr std::uint64_t message_word(unsigned index) { return reg::kMessageWord0 + std::uint64_t{8} * index; }
+
+}  // namespace
+
 using cpu::Work;
 
 void LibraryConfig::declare(sim::ParameterTable& table) {
@@ -109,7 +116,7 @@ sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uin
   co_await cpu_.run(thread, Work::user, config_.message_send);
   co_await message_lock_.acquire();
   context_.report(sim::Step::message_composed, {});
-  for (unsigned i = 0; i < words; ++i) co_await write_register(thread, reg::kMessageWord0 + 8 * i, message[i]);
+  for (unsigned i = 0; i < words; ++i) co_await write_register(thread, message_word(i), message[i]);
   co_await write_register(thread, reg::kMessageSend,
                           node | std::uint64_t{pdid} << 32 | std::uint64_t{words} << 48 | reg::kMessageToUser << 56);
   message_lock_.release();
@@ -138,7 +145,7 @@ sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId no
                                           unsigned count) {
   co_await cpu_.run(thread, Work::user, config_.post_retry);
   co_await message_lock_.acquire();
-  for (unsigned i = 0; i < count; ++i) co_await write_register(thread, reg::kMessageWord0 + 8 * i, words[i]);
+  for (unsigned i = 0; i < count; ++i) co_await write_register(thread, message_word(i), words[i]);
   co_await write_register(thread, reg::kMessageSend, node | std::uint64_t{count} << 48 | reg::kMessageToFirmware << 56);
   message_lock_.release();
 }

@@ -19,7 +19,7 @@ class TwoProcesses : public sim::StepListener {
     cluster.boot();
     here = open(0, 0, strategy.on_source_fault);
     there = open(1, 0, strategy.on_destination_fault);
-    cluster.trace().listen(*this);
+    cluster.steps().listen(*this);
   }
 
   // A further process with a DMA channel of its own.
