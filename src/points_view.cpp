@@ -111,14 +111,25 @@ TextTable points_table(const Results& results, const std::vector<MetricColumn>& 
   return table;
 }
 
-bool everywhere(const Results& results, const MetricColumn& column, const std::string& text_of_metric) {
-  const MetricColumn other{text_of_metric, "", 0, false};
+// True of every point that has the column.
+template <typename Test>
+bool everywhere(const Results& results, const MetricColumn& column, Test test) {
   return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const PointOutcome& outcome) {
     const auto value = shown(outcome, column);
-    if (!value) return true;
-    if (text_of_metric.empty()) return value->value == 0;
-    const auto twin = shown(outcome, other);
-    return twin && cell_text(*twin) == cell_text(*value);
+    return !value || test(outcome, *value);
+  });
+}
+
+bool always_zero(const Results& results, const MetricColumn& column) {
+  return everywhere(results, column, [](const PointOutcome&, const auto& value) { return value.value == 0; });
+}
+
+// A latency that reads as the mean does.
+bool says_the_mean(const Results& results, const MetricColumn& column) {
+  if (!column.metric.starts_with("latency_") || column.metric == "latency_mean") return false;
+  return everywhere(results, column, [](const PointOutcome& outcome, const auto& value) {
+    const auto* mean = find_metric(outcome, "latency_mean");
+    return mean != nullptr && cell_text(*mean) == cell_text(value);
   });
 }
 
@@ -126,29 +137,19 @@ bool everywhere(const Results& results, const MetricColumn& column, const std::s
 std::string narrow(const Results& results, std::size_t width, std::vector<MetricColumn>& chosen) {
   std::vector<std::string> same, zero, cut;
   const auto too_wide = [&] { return points_table(results, chosen).width() > width; };
-  if (too_wide()) {
-    std::erase_if(chosen, [&](const MetricColumn& column) {
-      const bool latency = column.metric.starts_with("latency_") && column.metric != "latency_mean";
-      if (!latency || !everywhere(results, column, "latency_mean")) return false;
-      same.push_back(column.title);
-      return true;
-    });
-  }
-  if (too_wide()) {
-    std::erase_if(chosen, [&](const MetricColumn& column) {
-      if (column.rank == 0 || !everywhere(results, column, "")) return false;
-      zero.push_back(column.title);
-      return true;
-    });
-  }
+  const auto take_out = [&](auto which, std::vector<std::string>& titles) {
+    for (const MetricColumn& column : chosen) {
+      if (which(column)) titles.push_back(column.title);
+    }
+    std::erase_if(chosen, which);
+  };
+  if (too_wide()) take_out([&](const MetricColumn& c) { return says_the_mean(results, c); }, same);
+  if (too_wide()) take_out([&](const MetricColumn& c) { return c.rank > 0 && always_zero(results, c); }, zero);
   while (too_wide()) {
     const auto rank = [](const MetricColumn& a, const MetricColumn& b) { return a.rank < b.rank; };
     const int most = std::max_element(chosen.begin(), chosen.end(), rank)->rank;
     if (most == 0) break;
-    for (const MetricColumn& column : chosen) {
-      if (column.rank == most) cut.push_back(column.title);
-    }
-    std::erase_if(chosen, [&](const MetricColumn& column) { return column.rank == most; });
+    take_out([&](const MetricColumn& column) { return column.rank == most; }, cut);
   }
   std::string text;
   const auto say = [&](const char* why, const std::vector<std::string>& titles) {

@@ -113,16 +113,15 @@ void Breakdown::finish(std::uint64_t transfer, bool measured) {
     const bool of_last = last != nullptr && record.key.block == last->key.block;
     if (of_last || of_the_whole_transfer(record.step)) chain.push_back(record);
   }
-  add(chain);
+  add(std::move(chain));
 }
 
 void Breakdown::finish_message(bool measured) {
-  if (measured) add(message_);
+  if (measured) add(std::move(message_));
   message_.clear();
 }
 
-void Breakdown::add(const std::vector<StepRecord>& records) {
-  std::vector<StepRecord> chain = records;
+void Breakdown::add(std::vector<StepRecord> chain) {
   std::stable_sort(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   ++transfers_;
   for (std::size_t i = 1; i < chain.size(); ++i) {

@@ -46,7 +46,7 @@ class Breakdown : public sim::StepListener {
     std::uint64_t samples = 0;
   };
 
-  void add(const std::vector<sim::StepRecord>& chain);
+  void add(std::vector<sim::StepRecord> chain);
 
   sim::NodeId data_source_;
   std::map<std::uint64_t, std::vector<sim::StepRecord>> open_;

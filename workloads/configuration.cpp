@@ -80,17 +80,15 @@ void check_message(const TransferConfig& w, const Add& add) {
   }
 }
 
-std::uint64_t whole_pages(std::uint64_t bytes) { return (bytes + os::kPage - 1) / os::kPage * os::kPage; }
-
 // Bytes of the pages that a lane's buffer touches, at the end where they are more.
 std::uint64_t lane_bytes(const TransferConfig& w) {
-  return whole_pages(std::max(w.source_offset, w.destination_offset) + w.size);
+  return sim::page_end(std::max(w.source_offset, w.destination_offset) + w.size);
 }
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
                   const Add& add) {
   const std::uint64_t lanes = w.window * lane_bytes(w);
-  const std::uint64_t buffers = lanes + w.clean_window * whole_pages(w.clean_size);
+  const std::uint64_t buffers = lanes + w.clean_window * sim::page_end(w.clean_size);
   const std::uint64_t memory =
       std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
   if (buffers > memory) {

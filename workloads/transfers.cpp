@@ -164,7 +164,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
   for (Lane& lane : lanes_) {
     if (config_.madvise_hugepage) {
       const std::uint64_t address = target ? lane.target_address : lane.initiator_address;
-      const std::uint64_t page = address & ~std::uint64_t{os::kPage - 1};
+      const std::uint64_t page = sim::page_begin(address);
       const Error error = co_await endpoint.vm().madvise_hugepage(endpoint.thread(), endpoint.process(), page,
                                                                   address + config_.size - page);
       check(error, "advising", endpoint.node());
@@ -192,8 +192,8 @@ void Transfers::make_cold(const Lane& lane, bool target) {
 }
 
 void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
-  const std::uint64_t first = address & ~std::uint64_t{os::kPage - 1};
-  const std::uint64_t end = (address + config_.size + os::kPage - 1) & ~std::uint64_t{os::kPage - 1};
+  const std::uint64_t first = sim::page_begin(address);
+  const std::uint64_t end = sim::page_end(address + config_.size);
   const bool all = cold && config_.cold_share == 1.0;
   if (!all) check(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
   if (!cold || config_.cold_share == 0.0) return;
@@ -255,7 +255,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
   if (!keeps_present) {
-    if (config_.window == 1) co_await late_faults_end();
+    if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
     make_cold(lane, false);
     make_cold(lane, true);
   }

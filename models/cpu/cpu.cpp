@@ -2,7 +2,6 @@
 #include "models/cpu/cpu.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 #include "models/cpu/clock_scaling.hpp"
@@ -13,14 +12,6 @@ namespace faultline::cpu {
 
 using sim::Task;
 using sim::Time;
-
-namespace {
-
-// The cores' events come behind all hardware, whose ports count up from 0, and before what EventLoop::resume_at()
-// resumes: so software goes on after the hardware's events of the instant, whether it waited for its core or elsewhere.
-sim::Port core_port(unsigned cores, unsigned core) { return std::numeric_limits<sim::Port>::max() - cores + core; }
-
-}  // namespace
 
 Cpu::Counters::Counters(sim::Statistics& statistics)
     : time{&statistics.counter("cpu.time_user", "ps", "core time in user mode, polling included"),
@@ -45,7 +36,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
   // The two ranges cannot say this; the configuration's check refuses it before a platform is built.
   if (config.interrupt_core >= config.cores) throw std::invalid_argument("cpu.interrupt_core must be below cpu.cores");
   for (unsigned i = 0; i < config.cores; ++i) {
-    cores_.push_back(std::make_unique<Core>(*this, core_port(config.cores, i)));
+    cores_.push_back(std::make_unique<Core>(*this, context.loop.new_core_port()));
   }
   const auto interrupt_context = [this](const char* label) {
     executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));

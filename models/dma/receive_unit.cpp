@@ -110,7 +110,7 @@ void ReceiveUnit::written(std::uint64_t tag, std::uint64_t address, const sim::T
   const auto progress = reassembly_.failed(a.source, a.key, train.responses.front());
   if (!progress.first_fault) return;
   context_.trace.report(progress.at, context_.node, sim::Step::fault_detected, a.key);
-  due_.at(progress.at, Due{a.source, a.key, a.pdid, address / sim::kPageBytes * sim::kPageBytes, true});
+  due_.at(progress.at, Due{a.source, a.key, a.pdid, sim::page_begin(address), true});
 }
 
 void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {

@@ -203,7 +203,7 @@ void SendUnit::stop_for_fault(Block& block, std::uint64_t address, Time at) {
   if (block.fault_reported) return;
   block.fault_reported = true;
   context_.trace.report(at, context_.node, sim::Step::fault_detected, block.command.key);
-  faults_.at(at, Fault{block.command, address / sim::kPageBytes * sim::kPageBytes});
+  faults_.at(at, Fault{block.command, sim::page_begin(address)});
 }
 
 void SendUnit::report_fault(const Fault& fault) {

@@ -84,7 +84,7 @@ sim::Task<void> FaultService::read_fifo(ByProcess& by_process, Handled handler, 
     const std::uint64_t block = co_await cpu_.mmio_read(context, Work::softirq, engine_ + reg::kFaultWord3);
     co_await cpu_.mmio_write(context, Work::softirq, engine_ + reg::kFaultPop, 1);
     FaultRecord record;
-    record.page = address & ~std::uint64_t{kPage - 1};
+    record.page = sim::page_begin(address);
     record.write = (address & reg::kFaultAtSource) == 0;
     record.peer = static_cast<sim::NodeId>(ends >> 32);
     record.key = {transfer, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32)};
@@ -101,7 +101,7 @@ sim::Task<void> FaultService::drain() {
   stalled.swap(stalled_);
   for (const BankFault& fault : stalled) {
     FaultRecord record;
-    record.page = fault.address & ~std::uint64_t{kPage - 1};
+    record.page = sim::page_begin(fault.address);
     record.write = fault.write;
     record.stalled = true;
     record.bank = fault.bank;

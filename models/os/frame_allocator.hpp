@@ -10,12 +10,13 @@
 #include <unordered_map>
 
 #include "models/memory/frame_store.hpp"
+#include "models/sim/payload.hpp"
 
 namespace faultline::os {
 
 using memory::Address;
 
-inline constexpr std::uint64_t kPage = 4096;
+inline constexpr std::uint64_t kPage = sim::kPageBytes;
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 inline constexpr unsigned kPagesPerHuge = kHugePage / kPage;
 

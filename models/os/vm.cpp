@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kAsids = 65535;  // 16 bits, 0 is the kernel's
 
 FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store) {
-  const std::uint64_t base = std::min(config.kernel_reserved / kPage * kPage, store.bytes());
-  return FrameAllocator(base, std::min(config.user_memory / kPage * kPage, store.bytes() - base));
+  const std::uint64_t base = std::min(sim::page_begin(config.kernel_reserved), store.bytes());
+  return FrameAllocator(base, std::min(sim::page_begin(config.user_memory), store.bytes() - base));
 }
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<Vm::Range> Vm::pages_around(const Process& process, VirtualAddress va, st
   const VirtualAddress top = VirtualAddress{1} << process.page_table().va_bits();
   if (bytes == 0) return {.error = Error::invalid};
   if (va >= top || bytes > top - va) return {.error = Error::bad_address};
-  return {.value = {va / kPage * kPage, (va + bytes + kPage - 1) / kPage * kPage}};
+  return {.value = {sim::page_begin(va), sim::page_end(va + bytes)}};
 }
 
 sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
@@ -64,7 +64,7 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
   if (bytes == 0 || options.alignment < kPage || !std::has_single_bit(options.alignment)) {
     co_return Result<VirtualAddress>{.error = Error::invalid};
   }
-  const std::uint64_t length = (bytes + kPage - 1) / kPage * kPage;
+  const std::uint64_t length = sim::page_end(bytes);
   AddressSpace& space = process.space_;
   co_await process.lock_.lock_exclusive(cpu_, exec);
   Result<VirtualAddress> result;

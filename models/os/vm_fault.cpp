@@ -54,7 +54,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
       co_return error;
     }
   }
-  use_pages(process, {va / kPage * kPage, va / kPage * kPage + kPage}, write, nullptr);
+  use_pages(process, {sim::page_begin(va), sim::page_begin(va) + kPage}, write, nullptr);
   co_return Error::none;
 }
 

@@ -8,7 +8,7 @@
 namespace faultline::os {
 
 Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint64_t alignment) {
-  const std::uint64_t length = (bytes + kPage - 1) / kPage * kPage;
+  const std::uint64_t length = sim::page_end(bytes);
   const auto gap = length == 0 ? std::nullopt : process.space_.find_gap(length, alignment);
   if (!gap) return {.error = Error::no_memory};
   process.space_.insert(Vma{.begin = *gap, .end = *gap + length});
@@ -32,7 +32,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) return range.error;
-  const Range whole{(va + kPage - 1) / kPage * kPage, (va + bytes) / kPage * kPage};
+  const Range whole{sim::page_end(va), sim::page_begin(va + bytes)};
   if (whole.begin >= whole.end) return Error::none;
   if (split_edges(process, whole) != Error::none) return Error::no_memory;
   const Zapped zapped = zap(process, whole);

@@ -86,7 +86,7 @@ std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
 
 std::unique_ptr<PreparePolicy> Endpoint::prepare(std::uint64_t address, std::uint64_t length) {
   // System calls take whole pages.
-  const std::uint64_t begin = address & ~std::uint64_t{os::kPage - 1};
+  const std::uint64_t begin = sim::page_begin(address);
   return make_prepare_policy(strategy_, {host_.vm, process_, begin, address + length - begin, private_table_});
 }
 

@@ -27,6 +27,9 @@ class EventLoop : public sc_core::sc_module {
 
   Time now() const { return from_sc_time(sc_core::sc_time_stamp()); }
   Port new_port() { return next_port_++; }
+  // Of a processor core: its events come after all hardware of the instant and before what resume_at() resumes, so
+  // that software goes on after the hardware, whether it waited for its core or elsewhere.
+  Port new_core_port() { return next_core_port_++; }
 
   // Calls callback(object, argument) at `when`, which must not lie in the past.
   void at(Time when, Port port, Callback callback, void* object, std::uint64_t argument = 0);
@@ -61,6 +64,7 @@ class EventLoop : public sc_core::sc_module {
   void rethrow_failure() const;
 
  private:
+  static constexpr Port kFirstCorePort = Port{1} << 31;
   static constexpr Port kSoftwarePort = UINT32_MAX;
 
   struct Sleep {
@@ -96,6 +100,7 @@ class EventLoop : public sc_core::sc_module {
   Time wake_at_ = kNever;
   bool draining_ = false;
   Port next_port_ = 0;
+  Port next_core_port_ = kFirstCorePort;
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   std::optional<RunFailure> failure_;

@@ -33,6 +33,9 @@ TLM_DECLARE_EXTENDED_PHASE(SLOTS_FREED);
 // The unit of timing truth: one AXI burst, one network payload (UG1085: 16 beats of 128 bits).
 inline constexpr std::uint32_t kCellBytes = 256;
 inline constexpr std::uint32_t kPageBytes = 4096;
+// Where the page that holds the address begins; where the page that holds the byte before the address ends.
+constexpr std::uint64_t page_begin(std::uint64_t address) { return address / kPageBytes * kPageBytes; }
+constexpr std::uint64_t page_end(std::uint64_t address) { return page_begin(address + kPageBytes - 1); }
 
 struct Train : tlm::tlm_extension<Train> {
   TimeSequence times;

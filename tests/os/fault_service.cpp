@@ -37,6 +37,30 @@ struct FaultBench : DriverBench {
   }
 };
 
+// A fault, and another that is recorded this long after the tasklet of the first has begun. Checks that each has its own
+// handler and the first its tasklet.
+struct TwoFaults {
+  TwoFaults(FaultBench& b, Time later) {
+    const Time raised = b.node.now() + 10us;
+    const Time entered = raised + b.cpu_config.irq_to_handler;
+    begun = entered + b.handler() + b.cpu_config.tasklet_delay;
+    const Time again = begun + later;
+    b.fault_at(raised);
+    b.fault_at(again);
+    b.tasks.start(FaultBench::push_at(b, raised + 1us, 5));
+    b.tasks.start(FaultBench::push_at(b, again + 50ns, 6));
+    b.run_until(raised + 200us);
+    second = again + b.cpu_config.irq_to_handler;
+    CHECK(b.at(Step::handler_entered, 5) == entered);
+    CHECK(b.at(Step::handler_done, 5) == entered + b.handler());
+    CHECK(b.at(Step::tasklet_run, 5) == begun);
+    CHECK(b.at(Step::handler_entered, 6) == second);
+    CHECK(b.at(Step::handler_done, 6) == second + b.handler());
+  }
+  Time begun;   // the tasklet
+  Time second;  // the second fault's handler
+};
+
 }  // namespace
 
 TEST_CASE("handler and tasklet of one fault, to the picosecond") {
@@ -56,46 +80,19 @@ TEST_CASE("handler and tasklet of one fault, to the picosecond") {
 
 TEST_CASE("a fault while the tasklet reads the FIFO has its own handler and leaves the first fault's alone") {
   FaultBench b;
-  const Time raised = b.node.now() + 10us;
-  const Time entered = raised + b.cpu_config.irq_to_handler;
-  const Time begun = entered + b.handler() + b.cpu_config.tasklet_delay;
-  b.fault_at(raised);
-  b.tasks.start(FaultBench::push_at(b, raised + 1us, 5));
   // After the tasklet's first look at the FIFO, while it reads the record.
-  const Time again = begun + 2 * b.cpu_config.mmio_read + 1ns;
-  b.fault_at(again);
-  b.tasks.start(FaultBench::push_at(b, again + 50ns, 6));
-  b.run_until(raised + 200us);
-  const Time second = again + b.cpu_config.irq_to_handler;
-  CHECK(b.at(Step::handler_entered, 5) == entered);
-  CHECK(b.at(Step::handler_done, 5) == entered + b.handler());
-  CHECK(b.at(Step::tasklet_run, 5) == begun);
-  CHECK(b.at(Step::handler_entered, 6) == second);
-  CHECK(b.at(Step::handler_done, 6) == second + b.handler());
-  CHECK(b.at(Step::tasklet_run, 6) == second + b.handler());  // it goes on with it at once
+  const TwoFaults faults(b, 2 * b.cpu_config.mmio_read + 1ns);
+  CHECK(b.at(Step::tasklet_run, 6) == faults.second + b.handler());  // it goes on with it at once
   CHECK(b.at(Step::message_sent, 5) == b.at(Step::message_sent, 6));
-  CHECK(b.at(Step::message_sent, 5) == begun + b.cpu_config.irq_to_handler + b.handler() + 11 * b.cpu_config.mmio_read +
-                                           2 * b.cpu_config.mmio_write + b.config.kernel.netlink_send);
+  CHECK(b.at(Step::message_sent, 5) == faults.begun + b.cpu_config.irq_to_handler + b.handler() +
+                                           11 * b.cpu_config.mmio_read + 2 * b.cpu_config.mmio_write +
+                                           b.config.kernel.netlink_send);
   CHECK(b.counted("driver.netlink_messages") == 1);
 }
 
 TEST_CASE("a fault while the tasklet sends its message comes with the tasklet's next run") {
   FaultBench b;
-  const Time raised = b.node.now() + 10us;
-  const Time entered = raised + b.cpu_config.irq_to_handler;
-  const Time begun = entered + b.handler() + b.cpu_config.tasklet_delay;
-  b.fault_at(raised);
-  b.tasks.start(FaultBench::push_at(b, raised + 1us, 5));
-  const Time again = begun + 2us;
-  b.fault_at(again);
-  b.tasks.start(FaultBench::push_at(b, again + 50ns, 6));
-  b.run_until(raised + 200us);
-  const Time second = again + b.cpu_config.irq_to_handler;
-  CHECK(b.at(Step::handler_entered, 5) == entered);
-  CHECK(b.at(Step::handler_done, 5) == entered + b.handler());
-  CHECK(b.at(Step::tasklet_run, 5) == begun);
-  CHECK(b.at(Step::handler_entered, 6) == second);
-  CHECK(b.at(Step::handler_done, 6) == second + b.handler());
+  const TwoFaults faults(b, 2us);
   CHECK(b.at(Step::tasklet_run, 6) == b.at(Step::message_sent, 5) + b.cpu_config.tasklet_delay);
   CHECK(b.counted("driver.netlink_messages") == 2);
 }

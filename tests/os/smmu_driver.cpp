@@ -59,6 +59,19 @@ void check_drained(DriverBench& b, VirtualAddress va, Time begin, Time gone, Tim
 // Operations on a range of so many pages.
 unsigned operations(unsigned pages) { return pages < kLimit ? pages : 1; }
 
+// Pages that are pinned into a private table.
+struct Pinned {
+  Pinned(DriverBench& b, unsigned pages)
+      : va(b.map_present(pages)),
+        pin(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, pages * kPage, true)).value.value),
+        table(*b.vm.create_private_table(*b.process).value) {
+    REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
+  }
+  VirtualAddress va;
+  os::PinId pin;
+  os::PrivateTable& table;
+};
+
 // The CPU's operations, and a DSB as long as the SMMU needs.
 void check_broadcasts(Time latency) {
   DriverConfig config = with(os::TlbMaintenance::dvm);
@@ -70,13 +83,11 @@ void check_broadcasts(Time latency) {
   for (const unsigned pages : {1u, kLimit - 1, kLimit, kLimit + 1}) {
     INFO(pages);
     const Time broadcasts = (operations(pages) - 1) * os.cpu_tlbi_page + std::max(os.cpu_tlbi_page, latency);
-    const VirtualAddress va = b.map_present(pages);
-    const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, pages * kPage, true)).value.value;
-    os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
-    REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
-    CHECK(b.run(b.vm.unmap_pinned(b.thread, table, pin)).took == pages * os.private_map_per_page + broadcasts);
+    const Pinned pinned(b, pages);
+    CHECK(b.run(b.vm.unmap_pinned(b.thread, pinned.table, pinned.pin)).took ==
+          pages * os.private_map_per_page + broadcasts);
     CHECK(b.counted("smmu.tlb_invalidations") == (done += operations(pages)));
-    CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, pages * kPage)).took == os.munmap_fixed + broadcasts);
+    CHECK(b.run(b.vm.munmap(b.thread, *b.process, pinned.va, pages * kPage)).took == os.munmap_fixed + broadcasts);
     CHECK(b.counted("smmu.tlb_invalidations") == (done += operations(pages)));
   }
   CHECK(b.counted("smmu.tlb_syncs") == 0);
@@ -92,14 +103,12 @@ TEST_CASE("unmapping by registers: a write a page, or one from the limit on, the
   for (const unsigned pages : {1u, kLimit - 1, kLimit, kLimit + 1}) {
     INFO(pages);
     const Time by_registers = (operations(pages) + 1) * b.cpu_config.mmio_write + polled(b, b.config.smmu.tlb_sync);
-    const VirtualAddress va = b.map_present(pages);
-    const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, pages * kPage, true)).value.value;
-    os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
-    REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
+    const Pinned pinned(b, pages);
     // No core walks the private table, so that the CPU's own TLB is not concerned.
-    CHECK(b.run(b.vm.unmap_pinned(b.thread, table, pin)).took == pages * os.private_map_per_page + by_registers);
+    CHECK(b.run(b.vm.unmap_pinned(b.thread, pinned.table, pinned.pin)).took ==
+          pages * os.private_map_per_page + by_registers);
     CHECK(b.counted("smmu.tlb_invalidations") == (done += operations(pages)));
-    CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, pages * kPage)).took ==
+    CHECK(b.run(b.vm.munmap(b.thread, *b.process, pinned.va, pages * kPage)).took ==
           os.munmap_fixed + operations(pages) * os.cpu_tlbi_page + by_registers);
     CHECK(b.counted("smmu.tlb_invalidations") == (done += operations(pages)));
     CHECK(b.counted("smmu.tlb_syncs") == (syncs += 2));

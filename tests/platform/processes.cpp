@@ -86,8 +86,7 @@ TEST_CASE("two processes of a node fault at once, and each is told of its own pa
       for (std::size_t i = 0; i < pairs.size(); ++i) {
         const Status status = co_await pairs[i].from.library().wait(pairs[i].from.thread(), posted[i]);
         facts["done"] += status == Status::done;
-        const auto content = [](Endpoint& e, std::uint64_t at) { return e.vm().read(e.process(), at, 8192); };
-        facts["right"] += content(pairs[i].from, pairs[i].local) == content(pairs[i].to, pairs[i].remote);
+        facts["right"] += q.same(pairs[i].from, pairs[i].local, pairs[i].to, pairs[i].remote, 8192);
       }
     });
     facts["pgfault"] = p.total("os.pgfault");
@@ -95,12 +94,7 @@ TEST_CASE("two processes of a node fault at once, and each is told of its own pa
     facts["timeouts"] = p.total("dma.timeouts");
     return facts;
   });
-  CHECK(f.at("finished") == 1);
-  CHECK(f.at("done") == 2);
-  CHECK(f.at("right") == 2);
-  CHECK(f.at("pgfault") == 4);
-  CHECK(f.at("records") == 4);
-  CHECK(f.at("timeouts") == 0);
+  CHECK(f == Facts{{"finished", 1}, {"done", 2}, {"right", 2}, {"pgfault", 4}, {"records", 4}, {"timeouts", 0}});
 }
 
 TEST_CASE("a node runs out of context banks and of channels with a message that names the parameter") {

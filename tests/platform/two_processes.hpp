@@ -48,8 +48,11 @@ class TwoProcesses : public sim::StepListener {
     return address;
   }
   rdma::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
+  static bool same(rdma::Endpoint& a, std::uint64_t at_a, rdma::Endpoint& b, std::uint64_t at_b, std::uint32_t bytes) {
+    return a.vm().read(a.process(), at_a, bytes) == b.vm().read(b.process(), at_b, bytes);
+  }
   bool same(std::uint64_t at_here, std::uint64_t at_there, std::uint32_t bytes) const {
-    return here->vm().read(here->process(), at_here, bytes) == there->vm().read(there->process(), at_there, bytes);
+    return same(*here, at_here, *there, at_there, bytes);
   }
 
   void on_step(const sim::StepRecord& record) override {

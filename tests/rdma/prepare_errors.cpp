@@ -46,6 +46,14 @@ void check_nothing_held(const RdmaBench& b) {
   CHECK(b.vm.locked_bytes() == 0);
 }
 
+// Three pages more came, at their cost and `besides`.
+void check_stopped(LowMemory& b, const auto& refused, Time besides) {
+  CHECK(refused.value == Error::no_memory);
+  CHECK(refused.took() == besides + b.three_and_one_refused());
+  CHECK(b.pages() == "dddd----");
+  check_nothing_held(b);
+}
+
 }  // namespace
 
 TEST_CASE("without memory ideal fails, too") {
@@ -60,19 +68,13 @@ TEST_CASE("without memory ideal fails, too") {
 TEST_CASE("touch stops at the first page without memory") {
   LowMemory b(Prepare::touch);
   const auto refused = b.run(b.policy->before(b.thread, true));
-  CHECK(refused.value == Error::no_memory);
-  CHECK(refused.took() == b.config.os.resident_touch + b.three_and_one_refused());
-  CHECK(b.pages() == "dddd----");
-  check_nothing_held(b);
+  check_stopped(b, refused, b.config.os.resident_touch);
 }
 
 TEST_CASE("populate stops at the first page without memory") {
   LowMemory b(Prepare::populate);
   const auto refused = b.run(b.policy->set_up(b.thread));
-  CHECK(refused.value == Error::no_memory);
-  CHECK(refused.took() == b.config.os.syscall + 4 * b.config.os.gup_per_page + b.three_and_one_refused());
-  CHECK(b.pages() == "dddd----");
-  check_nothing_held(b);
+  check_stopped(b, refused, b.config.os.syscall + 4 * b.config.os.gup_per_page);
 }
 
 TEST_CASE("mlock without memory leaves its range locked, as Linux does, until it is torn down") {
