@@ -197,11 +197,10 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
     transfers.on_measurement_begins = [&] { measured.before = snapshot(cluster, configuration.workload); };
     transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
     transfers.start();
-    sc_core::sc_start(sim::to_sc_time(configuration.workload.time_limit));
-    cluster.rethrow_failure();
+    cluster.loop.run(configuration.workload.time_limit);
+    cluster.loop.rethrow_failure();
     if (!transfers.finished()) {
-      const bool late = sc_core::sc_pending_activity();
-      if (!late) throw std::logic_error("transfers wait for ever: nothing is left to happen");
+      if (!cluster.loop.pending()) throw std::logic_error("transfers wait for ever: nothing is left to happen");
       throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
                                         sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
                                         configuration.workload.iterations),
@@ -213,8 +212,8 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
           {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size"});
     }
     result = collect(configuration, cluster, transfers, measured);
-    result.events = cluster.events_run();
-    result.simulated_ps = static_cast<std::uint64_t>(sim::from_sc_time(sc_core::sc_time_stamp()).count());
+    result.events = cluster.loop.events_run();
+    result.simulated_ps = static_cast<std::uint64_t>(cluster.loop.now().count());
   } catch (const sim::RunFailure& failure) {
     result.error = failure.what();
     result.error_keys = failure.keys();

@@ -70,7 +70,7 @@ Task<void> Transfers::run() {
     co_await run_transfers();
   }
   finished_ = true;
-  sc_core::sc_stop();
+  cluster_.loop.stop();
 }
 
 void Transfers::measurement_begins() {

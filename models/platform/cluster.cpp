@@ -6,10 +6,10 @@
 namespace faultline::platform {
 
 Cluster::Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint64_t seed)
-    : sc_module(name), topology_(machine.shape) {
+    : sc_module(name), loop("loop"), topology_(machine.shape) {
   for (sim::NodeId id = 0; id < topology_.nodes(); ++id) {
     const std::string node_name = fmt::format("node{}", id);
-    nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, topology_, id, payloads_, trace_, seed));
+    nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, topology_, id, loop, payloads_, trace_, seed));
   }
   for (const interconnect::Link& link : topology_.links()) {
     interconnect::connect(node(link.a).router, link.a_port, node(link.b).router, link.b_port);
@@ -24,16 +24,6 @@ void Cluster::boot() {
 std::uint64_t Cluster::total(std::string_view counter) const {
   std::uint64_t sum = 0;
   for (const auto& node : nodes_) sum += node->statistics.value(counter);
-  return sum;
-}
-
-void Cluster::rethrow_failure() const {
-  for (const auto& node : nodes_) node->loop.rethrow_failure();
-}
-
-std::uint64_t Cluster::events_run() const {
-  std::uint64_t sum = 0;
-  for (const auto& node : nodes_) sum += node->loop.events_run();
   return sum;
 }
 

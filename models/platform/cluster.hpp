@@ -22,9 +22,8 @@ class Cluster : public sc_core::sc_module {
   void boot();
   // Sum over all nodes of the counters of this name.
   std::uint64_t total(std::string_view counter) const;
-  std::uint64_t events_run() const;
-  // Throws the sim::RunFailure that ended the simulation, if one did.
-  void rethrow_failure() const;
+
+  sim::EventLoop loop;
 
  private:
   interconnect::Topology topology_;

@@ -31,12 +31,11 @@ inline constexpr std::uint64_t kEngineBase = 0xa000'0000;
 class Node : public sc_core::sc_module {
  public:
   Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
-       sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed);
+       sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed);
 
   sim::NodeId id() const { return context.node; }
 
   sim::Statistics statistics;
-  sim::EventLoop loop;
   sim::Context context;
 
   memory::DdrController ddr;

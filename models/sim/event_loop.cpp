@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/sim/event_loop.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 namespace faultline::sim {
@@ -18,8 +17,7 @@ EventLoop::EventLoop(sc_core::sc_module_name name) : sc_module(name), wake_("wak
 
 void EventLoop::at(Time when, Port port, Callback callback, void* object, std::uint64_t argument) {
   if (when < now()) throw std::logic_error("event scheduled in the past");
-  heap_.push_back({when, port, next_sequence_++, callback, object, argument});
-  std::push_heap(heap_.begin(), heap_.end(), RunsLater{});
+  events_.push({when, port, next_sequence_++, callback, object, argument});
   if (!draining_) wake_for(when);
 }
 
@@ -32,31 +30,52 @@ void EventLoop::resume_at(Time when, std::coroutine_handle<> handle) {
 void EventLoop::wake_for(Time when) {
   if (when >= wake_at_) return;
   wake_at_ = when;
-  wake_.notify(to_sc_time(when - now()));
+  wake_.notify(to_sc_time(when) - sc_core::sc_time_stamp());
+}
+
+void EventLoop::run(Time limit) {
+  limit_ = limit;
+  sc_core::sc_start(to_sc_time(limit) - sc_core::sc_time_stamp());
+  limit_ = Time{-1};
+}
+
+void EventLoop::stop() {
+  stopped_ = true;
+  sc_core::sc_stop();
 }
 
 void EventLoop::rethrow_failure() const {
   if (failure_) throw *failure_;
 }
 
+// SystemC's clock stays behind meanwhile: that is seen by nobody while nothing else is pending there.
+bool EventLoop::may_go_on_to(Time when) const {
+  if (when >= limit_) return false;
+  if (!sc_core::sc_pending_activity()) return true;
+  return to_sc_time(when) < sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity();
+}
+
 void EventLoop::drain() {
   draining_ = true;
   wake_at_ = kNever;
-  const Time instant = now();
-  while (!heap_.empty() && heap_.front().when <= instant) {
-    std::pop_heap(heap_.begin(), heap_.end(), RunsLater{});
-    const Event event = heap_.back();
-    heap_.pop_back();
+  instant_ = from_sc_time(sc_core::sc_time_stamp());
+  while (!events_.empty() && !stopped_) {
+    const Event event = events_.top();
+    if (event.when > instant_) {
+      if (!may_go_on_to(event.when)) break;
+      instant_ = event.when;
+    }
+    events_.pop();
     ++events_run_;
     try {
       event.callback(event.object, event.argument);
     } catch (const RunFailure& failure) {
       if (!failure_) failure_ = failure;
-      sc_core::sc_stop();
+      stop();
     }
   }
   draining_ = false;
-  if (!heap_.empty()) wake_for(heap_.front().when);
+  if (!events_.empty() && !stopped_) wake_for(events_.top().when);
 }
 
 }  // namespace faultline::sim

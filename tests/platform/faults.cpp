@@ -45,7 +45,7 @@ Facts unmapped(const rdma::Strategy& strategy, Operation operation, bool local_i
       const Status first =
           co_await transfer(q, operation, local_is_bad ? bad : local, local_is_bad ? remote : bad, length);
       facts["first is an error"] = first == Status::error;
-      facts["ended at"] = q.cluster.node(0).loop.now().count();
+      facts["ended at"] = q.cluster.loop.now().count();
       const Status second = co_await transfer(q, operation, local, remote, length);
       facts["second is done"] = second == Status::done;
       facts["second is right"] = q.same(local, remote, static_cast<std::uint32_t>(length));

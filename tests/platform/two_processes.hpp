@@ -35,7 +35,7 @@ class TwoProcesses : public sim::StepListener {
   // Runs the program to its end. False: it waits for ever, or for longer than ten seconds.
   bool run(std::function<sim::Task<void>(TwoProcesses&)> program) {
     tasks_.start(main(*this, program));
-    sc_core::sc_start(10, sc_core::SC_SEC);
+    cluster.loop.run(std::chrono::seconds(10));
     return finished_;
   }
   void start(sim::Task<void> task) { tasks_.start(std::move(task)); }
@@ -87,7 +87,7 @@ class TwoProcesses : public sim::StepListener {
   static sim::Task<void> main(TwoProcesses& self, std::function<sim::Task<void>(TwoProcesses&)> program) {
     co_await program(self);
     self.finished_ = true;
-    sc_core::sc_stop();
+    self.cluster.loop.stop();
   }
 
   const rdma::Strategy strategy_;

@@ -126,3 +126,73 @@ TEST_CASE("an exception in a task reaches the caller of the simulation") {
   }(loop));
   CHECK_THROWS(sc_core::sc_start());
 }
+
+TEST_CASE("run goes on from instant to instant while SystemC has nothing else to do") {
+  EventLoop loop("loop");
+  Log log;
+  std::vector<Time> seen;
+  struct Chain {
+    EventLoop& loop;
+    std::vector<Time>& seen;
+    void step(std::uint64_t left) {
+      seen.push_back(loop.now());
+      CHECK(sc_core::sc_time_stamp() == sc_core::sc_time(1, sc_core::SC_NS));  // of the only wake-up
+      if (left > 0) loop.at<&Chain::step>(loop.now() + 2ns, 0, *this, left - 1);
+    }
+  } chain{loop, seen};
+  loop.at<&Chain::step>(1ns, 0, chain, 3);
+  loop.at<&Log::note>(100ns, 0, log, 1);
+  loop.run(50ns);
+  CHECK(seen == std::vector<Time>{1ns, 3ns, 5ns, 7ns});
+  CHECK(log.order.empty());
+  CHECK(loop.pending());
+  CHECK(loop.now() == 50ns);
+  loop.run(100ns);
+  CHECK(log.order.empty());
+  loop.run(Time{100'001});
+  CHECK(log.order.size() == 1);
+  CHECK_FALSE(loop.pending());
+}
+
+TEST_CASE("run does not pass what another SystemC process is about to do") {
+  struct Foreign : sc_core::sc_module {
+    EventLoop& loop;
+    std::vector<Time> woke;
+    sc_core::sc_event wake{"wake"};
+    Foreign(sc_core::sc_module_name name, EventLoop& l) : sc_module(name), loop(l) {
+      SC_HAS_PROCESS(Foreign);
+      SC_METHOD(tick);
+      sensitive << wake;
+      dont_initialize();
+    }
+    void tick() {
+      woke.push_back(loop.now());
+      if (woke.size() < 3) wake.notify(sc_core::sc_time(10, sc_core::SC_NS));
+    }
+    void start() { wake.notify(sc_core::sc_time(3, sc_core::SC_NS)); }
+  };
+  EventLoop loop("loop");
+  Foreign foreign("foreign", loop);
+  std::vector<std::size_t> woke_before;  // how often it had woken, at each of our events
+  struct Ours {
+    Foreign& foreign;
+    std::vector<std::size_t>& woke_before;
+    void event() { woke_before.push_back(foreign.woke.size()); }
+  } ours{foreign, woke_before};
+  foreign.start();
+  for (const Time at : {1ns, 2ns, 4ns, 12ns, 14ns, 22ns, 24ns}) loop.at<&Ours::event>(at, 0, ours);
+  loop.run(1us);
+  CHECK(foreign.woke == std::vector<Time>{3ns, 13ns, 23ns});
+  CHECK(woke_before == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3});
+}
+
+TEST_CASE("stop ends run behind the present event") {
+  EventLoop loop("loop");
+  Log log;
+  loop.at<&EventLoop::stop>(5ns, 1, loop);
+  loop.at<&Log::note>(5ns, 0, log, 1);
+  loop.at<&Log::note>(5ns, 2, log, 2);
+  loop.run(1us);
+  CHECK(log.order == std::vector<std::uint64_t>{1});
+  CHECK(loop.now() == 5ns);
+}
