@@ -112,8 +112,8 @@ class EventLoop : public sc_core::sc_module {
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<RunsLater>> events_;
   sc_core::sc_event wake_;
   Time wake_at_ = kNever;
-  Time instant_{0};   // of the events that run
-  Time limit_{-1};    // of run(); outside of it SystemC's clock decides
+  Time instant_{0};  // of the events that run
+  Time limit_{-1};   // of run(); outside of it SystemC's clock decides
   bool draining_ = false;
   bool stopped_ = false;
   Port next_port_ = 0;

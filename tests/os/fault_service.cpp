@@ -37,8 +37,8 @@ struct FaultBench : DriverBench {
   }
 };
 
-// A fault, and another that is recorded this long after the tasklet of the first has begun. Checks that each has its own
-// handler and the first its tasklet.
+// A fault, and another that is recorded this long after the tasklet of the first has begun. Checks that each has its
+// own handler and the first its tasklet.
 struct TwoFaults {
   TwoFaults(FaultBench& b, Time later) {
     const Time raised = b.node.now() + 10us;
