@@ -6,6 +6,7 @@
 
 #include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/core.hpp"
+#include "models/memory/axi.hpp"
 #include "models/sim/payload.hpp"
 
 namespace faultline::cpu {
@@ -42,6 +43,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
     executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));
     return executions_.back().get();
   };
+  memory.register_nb_transport_bw(this, &Cpu::bulk_answer);
   irq_context_ = interrupt_context("irq");
   softirq_context_ = interrupt_context("softirq");
 }
@@ -156,31 +158,39 @@ Task<void> Cpu::memory_bulk(Execution& execution, Work kind, std::uint64_t physi
     const std::uint64_t chunk = std::min(bytes, page_left);
     const auto cells = static_cast<std::uint32_t>(std::max<std::uint64_t>(chunk / sim::kCellBytes, 1));
     const auto cell_bytes = static_cast<std::uint32_t>(std::min<std::uint64_t>(chunk, sim::kCellBytes));
-    const Time moved = moved_by(command, physical_address, cells, cell_bytes, rate);
-    co_await run_unscaled(execution, kind, moved - context_.now());
+    tlm::tlm_generic_payload& payload = begin_bulk(command, physical_address, cells, cell_bytes, rate);
+    co_await run_unscaled(execution, kind, rate.time_for(cells * cell_bytes));
+    // All its cells have arrived there by now, so nothing will put the last one off.
+    const Time moved = sim::train_of(payload).responses.back();
+    payload.release();
+    if (moved > context_.now()) co_await run_unscaled(execution, kind, moved - context_.now());
     physical_address += std::uint64_t{cells} * cell_bytes;
     bytes -= std::uint64_t{cells} * cell_bytes;
   }
 }
 
-// When the core, left alone, has moved the cells that it starts on now.
-Time Cpu::moved_by(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells, std::uint32_t cell_bytes,
-                   sim::ByteRate rate) {
-  const Time now = context_.now();
+tlm::tlm_generic_payload& Cpu::begin_bulk(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells,
+                                          std::uint32_t cell_bytes, sim::ByteRate rate) {
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
   sim::Train& train = sim::train_of(payload);
-  train.times = sim::TimeSequence::regular(now, rate.time_for(cell_bytes), cells);
+  train.times = sim::TimeSequence::regular(context_.now(), rate.time_for(cell_bytes), cells);
   train.cell_bytes = cell_bytes;
+  auto& axi = sim::extension<memory::AxiAttributes>(payload);
+  axi = {};
+  axi.bulk = true;
   payload.set_command(command);
   payload.set_address(address);
   payload.set_data_length(train.bytes());
   payload.set_streaming_width(train.bytes());
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  memory->b_transport(payload, delay);
-  const Time own = now + rate.time_for(train.bytes());
-  const Time moved = train.responses.empty() ? own : std::max(own, train.responses.back());
-  payload.release();
-  return moved;
+  memory->nb_transport_fw(payload, phase, delay);
+  return payload;
+}
+
+// The train holds the answer; the core looks at it when it has done its part.
+tlm::tlm_sync_enum Cpu::bulk_answer(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) {
+  return tlm::TLM_ACCEPTED;
 }
 
 void Cpu::count_tasklet() { ++counters_->tasklets; }

@@ -64,7 +64,7 @@ class Cpu : public sc_core::sc_module {
   static constexpr sim::Frequency kReferenceClock{1'200'000'000};
 
   tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};      // b_transport, 8 bytes, to devices
-  tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // b_transport of bulk trains, to the DDR controller
+  tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // bulk trains, to the DDR controller
 
   Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context);
   ~Cpu() override;
@@ -125,8 +125,10 @@ class Cpu : public sc_core::sc_module {
   void count_tasklet();
   sim::Task<void> watch(sim::Signal& changed, const std::function<bool()>& predicate, Request& spin);
   void access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value, unsigned bytes);
-  sim::Time moved_by(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells, std::uint32_t cell_bytes,
-                     sim::ByteRate rate);
+  // The core, left alone, moves these cells from now on. The payload is the caller's to release.
+  tlm::tlm_generic_payload& begin_bulk(tlm::tlm_command command, std::uint64_t address, std::uint32_t cells,
+                                       std::uint32_t cell_bytes, sim::ByteRate rate);
+  tlm::tlm_sync_enum bulk_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
 
   CpuConfig config_;
   const sim::Context& context_;

@@ -2,6 +2,7 @@
 #include "models/dma/axi_writer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/memory/axi.hpp"
 
@@ -9,110 +10,200 @@ namespace faultline::dma {
 
 namespace {
 
-// Whose write a payload is.
+// Which of the announced runs a payload is.
 struct WriteTag : tlm::tlm_extension<WriteTag> {
-  WriteClient* client = nullptr;
-  std::uint64_t tag = 0;
+  std::uint64_t id = 0;
   tlm::tlm_extension_base* clone() const override { return new WriteTag(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const WriteTag&>(other); }
 };
 
 }  // namespace
 
+WriteRequest WriteRequest::split(std::uint32_t first) {
+  WriteRequest rest = *this;
+  const std::uint32_t bytes = first * cell_bytes;
+  rest.address += bytes;
+  rest.ready = ready.suffix(first);
+  ready.drop_back(ready.size() - first);
+  if (!content.empty()) {
+    rest.content = content.slice(bytes, content.size() - bytes);
+    content = content.slice(0, bytes);
+  }
+  return rest;
+}
+
+std::uint32_t AxiWriter::Fate::answered() const {
+  return replies.empty() ? 0 : replies.back().first + replies.back().responses.size();
+}
+
 AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& context)
-    : port_(port), context_(context), credits_(outstanding), wakeup_(context.loop, *this) {}
+    : port_(port),
+      context_(context),
+      queue_(outstanding, *this),
+      wakeup_(context.loop, *this),
+      settle_port_(context.loop.new_port()) {}
 
 void AxiWriter::submit(WriteRequest request) {
-  // Received trains are announced ahead of their arrival, so a control write made later may be ready earlier.
-  const auto after =
-      std::upper_bound(queue_.begin(), queue_.end(), request,
-                       [](const WriteRequest& a, const WriteRequest& b) { return a.ready.front() < b.ready.front(); });
-  queue_.insert(after, std::move(request));
-  wakeup_.at(queue_.front().ready.front());
+  queue_.submit(std::move(request), context_.now());
+  wakeup_.at(queue_.turn());
 }
 
 void AxiWriter::pump() {
-  for (;;) {
-    if (staged_) {
-      const Time goes = staged_->part.ready.front();
-      if (goes > context_.now()) return wakeup_.at(goes);
-      send_staged();
+  while (!queue_.empty()) {
+    if (queue_.turn() > context_.now()) return wakeup_.at(queue_.turn());
+    const WriteRequest& head = queue_.head();
+    if (!head.client->wanted(head.tag)) {
+      drop();
+      continue;
     }
-    if (queue_.empty()) return;
-    const Time ready = queue_.front().ready.front();
-    if (ready > context_.now()) return wakeup_.at(ready);
-    if (!stage()) return;
+    const Time slot = queue_.next_slot();
+    if (slot == sim::kNever) return;
+    if (slot > context_.now()) return wakeup_.at(slot);
+    send();
   }
 }
 
-// Gives the head's next cells the credits that are known, or drops it. False: it must wait for credits.
-bool AxiWriter::stage() {
-  WriteRequest& head = queue_.front();
-  if (head.client->wanted(head.tag, head.ready) == 0) {
-    WriteClient& client = *head.client;
-    const std::uint64_t tag = head.tag;
-    const sim::TimeSequence freed = std::move(head.ready);
-    queue_.pop_front();
-    client.left_buffer(tag, freed);
-    client.write_dropped(tag, freed.size());
-    return true;
-  }
-  const std::uint32_t cells = std::min(head.ready.size(), credits_.known());
-  if (cells == 0) return false;
-  WriteRequest part = head;
-  sim::TimeSequence credits = credits_.take(cells);
-  part.ready = sim::later_of(head.ready.prefix(cells), credits);
-  if (cells == head.ready.size()) {
-    queue_.pop_front();
-  } else {
-    const std::uint32_t bytes = cells * head.cell_bytes;
-    part.content = head.content.slice(0, bytes);
-    head.content = head.content.slice(bytes, head.content.size() - bytes);
-    head.address += bytes;
-    head.ready.drop_front(cells);
-  }
-  part.client->left_buffer(part.tag, part.ready);
-  staged_ = Staged{std::move(part), std::move(credits)};
-  return true;
+void AxiWriter::remember(Queue::Run& run) {
+  run.details.id = next_id_++;
+  run.item.client->left_buffer(run.item.tag, run.issued);
 }
 
-void AxiWriter::send_staged() {
-  Staged staged = std::move(*staged_);
-  staged_.reset();
-  WriteRequest& part = staged.part;
-  const std::uint32_t cells = part.client->wanted(part.tag, part.ready);
-  if (cells < part.ready.size()) {
-    credits_.give_back(staged.credits.suffix(cells));
-    part.client->write_dropped(part.tag, part.ready.size() - cells);
-    if (cells == 0) return;
-    part.ready = part.ready.prefix(cells);
-    part.content = part.content.slice(0, cells * part.cell_bytes);
-  }
+void AxiWriter::drop() {
+  Queue::Run& run = queue_.drop(context_.now());
+  remember(run);
+  settle_at(run.issued.back(), run.details.id);
+}
+
+void AxiWriter::send() {
+  Queue::Run& run = queue_.issue(context_.now());
+  remember(run);
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+  run.details.payload = &payload;
   sim::Train& train = sim::train_of(payload);
-  train.times = std::move(part.ready);
-  train.cell_bytes = part.cell_bytes;
-  train.content = std::move(part.content);
+  train.times = run.issued;
+  train.cell_bytes = run.item.cell_bytes;
+  train.content = run.item.content;
   auto& axi = sim::extension<memory::AxiAttributes>(payload);
   axi = {};
-  axi.master_id = part.master_id;
-  auto& tag = sim::extension<WriteTag>(payload);
-  tag.client = part.client;
-  tag.tag = part.tag;
+  axi.master_id = run.item.master_id;
+  sim::extension<WriteTag>(payload).id = run.details.id;
   payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(part.address);
+  payload.set_address(run.item.address);
   payload.set_data_length(train.bytes());
   payload.set_streaming_width(train.bytes());
   port_.begin_request(payload);
 }
 
-void AxiWriter::response(tlm::tlm_generic_payload& payload) {
-  const sim::Train& train = sim::train_of(payload);
-  const auto& tag = sim::extension<WriteTag>(payload);
-  credits_.give(train.responses);
-  tag.client->written(tag.tag, payload.get_address(), train, payload.is_response_ok());
-  payload.release();
+void AxiWriter::recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells) {
+  queue_.recall(cells, context_.now(),
+                [&](const WriteRequest& request) { return request.client == &client && request.tag == tag; });
   wakeup_.now();
+}
+
+void AxiWriter::verdicts_changed() {
+  queue_.take_back_from(context_.now(), context_.now());
+  wakeup_.now();
+}
+
+void AxiWriter::taken_back(Queue::Run& run, const WriteRequest& rest, const sim::TimeSequence&) {
+  const std::uint32_t kept = run.issued.size();
+  run.item.client->back_in_buffer(run.item.tag, rest.ready.size());
+  Fate& fate = run.details;
+  if (fate.payload == nullptr) {
+    settle_at(run.issued.back(), fate.id);
+    return;
+  }
+  while (fate.answered() > kept) {
+    Reply& reply = fate.replies.back();
+    const std::uint32_t standing = kept > reply.first ? kept - reply.first : 0;
+    queue_.withdraw(reply.responses.suffix(standing), context_.now());
+    reply.responses.drop_back(reply.responses.size() - standing);
+    if (standing == 0) fate.replies.pop_back();
+  }
+  if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
+  sim::Train& train = sim::train_of(*fate.payload);
+  train.times.drop_back(rest.ready.size());
+  train.content = run.item.content;
+  port_.recall(*fate.payload);
+}
+
+AxiWriter::Queue::Run* AxiWriter::find(std::uint64_t id) {
+  auto& runs = queue_.runs();
+  const auto at = std::lower_bound(runs.begin(), runs.end(), id,
+                                   [](const Queue::Run& run, std::uint64_t wanted) { return run.details.id < wanted; });
+  return at == runs.end() || at->details.id != id ? nullptr : &*at;
+}
+
+void AxiWriter::response(tlm::tlm_generic_payload& payload) {
+  const sim::TimeSequence& responses = sim::train_of(payload).responses;
+  Fate& fate = find(sim::extension<WriteTag>(payload).id)->details;
+  const bool ok = payload.is_response_ok();
+  fate.replies.push_back({fate.answered(), ok, responses});
+  if (!ok) settle_at(responses.front(), fate.id);
+  settle_at(responses.back(), fate.id);
+  queue_.give(responses, context_.now());
+  wakeup_.now();
+}
+
+void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
+  Fate& fate = find(sim::extension<WriteTag>(payload).id)->details;
+  for (std::uint32_t left = sim::train_of(payload).recalled; left > 0;) {
+    Reply& reply = fate.replies.back();
+    const std::uint32_t gone = std::min(left, reply.responses.size());
+    left -= gone;
+    const sim::TimeSequence recalled = reply.responses.suffix(reply.responses.size() - gone);
+    reply.responses.drop_back(gone);
+    if (reply.responses.empty()) fate.replies.pop_back();
+    queue_.withdraw(recalled, context_.now());
+  }
+  if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
+  wakeup_.now();
+}
+
+void AxiWriter::settle_at(Time when, std::uint64_t id) {
+  context_.loop.at<&AxiWriter::settle>(std::max(when, context_.now()), settle_port_, *this, id);
+}
+
+// Tells the client what has happened by now. What was put off meanwhile has another event for it.
+void AxiWriter::settle(std::uint64_t id) {
+  Queue::Run* run = find(id);
+  if (run == nullptr) return;
+  const Time now = context_.now();
+  Fate& fate = run->details;
+  WriteClient& client = *run->item.client;
+  const std::uint64_t tag = run->item.tag;
+  if (fate.payload == nullptr && !fate.drop_told && run->issued.back() <= now) {
+    fate.drop_told = true;
+    client.dropped(tag, run->issued.size());
+  }
+  // The client may take back cells of this run's end, and their replies with them.
+  for (std::size_t i = 0; i < fate.replies.size(); ++i) {
+    Reply& reply = fate.replies[i];
+    if (!reply.ok && !reply.error_told && reply.responses.front() <= now) {
+      reply.error_told = true;
+      client.write_error(tag, run->item.address + std::uint64_t{reply.first} * run->item.cell_bytes);
+    }
+    if (reply.told || reply.responses.back() > now) continue;
+    reply.told = true;
+    const std::uint32_t cells = reply.responses.size();
+    reply.ok ? client.written(tag, cells) : client.refused(tag, cells);
+  }
+  forget();
+}
+
+bool AxiWriter::is_over(const Queue::Run& run) {
+  const Fate& fate = run.details;
+  if (fate.payload == nullptr) return fate.drop_told;
+  return fate.answered() == run.issued.size() &&
+         std::all_of(fate.replies.begin(), fate.replies.end(), [](const Reply& r) { return r.told; });
+}
+
+void AxiWriter::forget() {
+  auto& runs = queue_.runs();
+  while (!runs.empty() && is_over(runs.front())) {
+    if (runs.front().details.payload != nullptr) runs.front().details.payload->release();
+    runs.pop_front();
+  }
 }
 
 }  // namespace faultline::dma

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The engine's AXI write path: one queue for received cells and control writes (notifications, mailbox slots), in the
 // order in which they are ready, under the port's bound on outstanding bursts.
+//
+// A cell goes out when the queue says so (sim::IssueQueue) if its client still wants it then; else it is dropped, for
+// which it needs no slot.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <tlm>
 
-#include "models/dma/wakeup.hpp"
+#include "models/sim/wakeup.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/issue_queue.hpp"
 #include "models/sim/payload.hpp"
 
 namespace faultline::dma {
@@ -21,19 +23,26 @@ class Forward {
  public:
   virtual ~Forward() = default;
   virtual void begin_request(tlm::tlm_generic_payload& payload) = 0;
+  // CELLS_RECALLED. The payload's train holds what still comes.
+  virtual void recall(tlm::tlm_generic_payload& payload) = 0;
 };
 
 class WriteClient {
  public:
   virtual ~WriteClient() = default;
-  // How many of the request's next cells, which may go at these instants, are to be written; the others are dropped.
-  // Asked when they are next, where only 0 counts and drops what is left of the request, and again when they go out.
-  virtual std::uint32_t wanted(std::uint64_t tag, const sim::TimeSequence& at) = 0;
-  virtual void write_dropped(std::uint64_t tag, std::uint32_t cells) = 0;
+  // Whether the request's next cell, whose turn it is now, is to be written; else it is dropped with those behind it.
+  virtual bool wanted(std::uint64_t tag) = 0;
   // The request's next cells leave the client's buffer at these instants, written or dropped.
   virtual void left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) = 0;
-  // Cells from `address` on have their responses; may be announced before they come.
-  virtual void written(std::uint64_t tag, std::uint64_t address, const sim::Train& train, bool ok) = 0;
+  // The last of them do not leave it then.
+  virtual void back_in_buffer(std::uint64_t tag, std::uint32_t cells) = 0;
+
+  // What happens to cells, each at the instant of the last of them.
+  virtual void dropped(std::uint64_t tag, std::uint32_t cells) = 0;
+  virtual void written(std::uint64_t tag, std::uint32_t cells) = 0;
+  virtual void refused(std::uint64_t tag, std::uint32_t cells) = 0;
+  // At the instant of the first error response of cells that lie from `address` on.
+  virtual void write_error(std::uint64_t tag, std::uint64_t address) = 0;
 };
 
 // Cells of one page.
@@ -45,6 +54,9 @@ struct WriteRequest {
   sim::Content content;
   WriteClient* client = nullptr;
   std::uint64_t tag = 0;
+  std::uint64_t number = 0;  // the queue's
+
+  WriteRequest split(std::uint32_t first);
 };
 
 class AxiWriter {
@@ -52,25 +64,52 @@ class AxiWriter {
   AxiWriter(unsigned outstanding, Forward& port, const sim::Context& context);
 
   void submit(WriteRequest request);
-  // BEGIN_RESP of one of our payloads.
+  // The last cells of the client's request do not come.
+  void recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells);
+  // Clients may want less of what has not gone out by now.
+  void verdicts_changed();
+  // BEGIN_RESP and RESPONSES_RECALLED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
+  void responses_recalled(tlm::tlm_generic_payload& payload);
 
  private:
-  struct Staged {
-    WriteRequest part;          // ready: the instants at which its cells go out
-    sim::TimeSequence credits;  // that they have
+  // Responses that were announced together.
+  struct Reply {
+    std::uint32_t first;  // cell
+    bool ok;
+    sim::TimeSequence responses;
+    bool error_told = false;
+    bool told = false;
   };
+  // Of a run of cells: what became of them.
+  struct Fate {
+    std::uint64_t id = 0;
+    tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
+    boost::container::small_vector<Reply, 1> replies;
+    bool drop_told = false;
+
+    std::uint32_t answered() const;
+  };
+  using Queue = sim::IssueQueue<WriteRequest, Fate, AxiWriter>;
+  friend Queue;
 
   void pump();
-  bool stage();
-  void send_staged();
+  void send();
+  void drop();
+  void remember(Queue::Run& run);
+  void taken_back(Queue::Run& run, const WriteRequest& rest, const sim::TimeSequence& instants);
+  Queue::Run* find(std::uint64_t id);
+  void settle(std::uint64_t id);
+  void settle_at(Time when, std::uint64_t id);
+  static bool is_over(const Queue::Run& run);
+  void forget();
 
   Forward& port_;
   const sim::Context& context_;
-  sim::CreditPool credits_;
-  std::deque<WriteRequest> queue_;  // by first ready instant
-  std::optional<Staged> staged_;
-  Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
+  Queue queue_;
+  std::uint64_t next_id_ = 0;
+  sim::Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
+  sim::Port settle_port_;  // after the wake-up's: what goes out at the instant of an error response has gone out
 };
 
 }  // namespace faultline::dma

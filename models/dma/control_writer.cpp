@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/control_writer.hpp"
 
-#include <algorithm>
-
 #include "models/dma/registers.hpp"
 
 namespace faultline::dma {
@@ -13,8 +11,7 @@ ControlWriter::ControlWriter(const DmaConfig& config, AxiWriter& writer, Timer& 
       writer_(writer),
       timer_(timer),
       counters_(counters),
-      context_(context),
-      port_(context.loop.new_port()) {}
+      context_(context) {}
 
 void ControlWriter::write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
                           std::uint64_t tag) {
@@ -36,22 +33,13 @@ void ControlWriter::submit(std::uint64_t id) {
   writer_.submit(std::move(request));
 }
 
-void ControlWriter::written(std::uint64_t id, std::uint64_t, const sim::Train& train, bool ok) {
-  const Time at = std::max(train.responses.back(), context_.now());
-  if (ok) {
-    context_.loop.at<&ControlWriter::succeed>(at, port_, *this, id);
-  } else {
-    context_.loop.at<&ControlWriter::fail>(at, port_, *this, id);
-  }
-}
-
-void ControlWriter::succeed(std::uint64_t id) {
+void ControlWriter::written(std::uint64_t id, std::uint32_t) {
   const Pending done = std::move(pending_.at(id));
   pending_.erase(id);
   done.client->control_written(done.tag, true);
 }
 
-void ControlWriter::fail(std::uint64_t id) {
+void ControlWriter::refused(std::uint64_t id, std::uint32_t) {
   ++counters_.control_write_faults;
   Pending& pending = pending_.at(id);
   if (config_.retry_limit == 0 || pending.failures++ < config_.retry_limit) {

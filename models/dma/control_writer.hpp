@@ -29,10 +29,13 @@ class ControlWriter : public WriteClient, public TimerClient {
   void write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
              std::uint64_t tag);
 
-  std::uint32_t wanted(std::uint64_t, const sim::TimeSequence& at) override { return at.size(); }
-  void write_dropped(std::uint64_t, std::uint32_t) override {}
+  bool wanted(std::uint64_t) override { return true; }
   void left_buffer(std::uint64_t, const sim::TimeSequence&) override {}
-  void written(std::uint64_t id, std::uint64_t address, const sim::Train& train, bool ok) override;
+  void back_in_buffer(std::uint64_t, std::uint32_t) override {}
+  void dropped(std::uint64_t, std::uint32_t) override {}
+  void written(std::uint64_t id, std::uint32_t) override;
+  void refused(std::uint64_t id, std::uint32_t) override;
+  void write_error(std::uint64_t, std::uint64_t) override {}
   bool deadline_matters(std::uint64_t, const sim::BlockKey&) override { return true; }
   void deadline_passed(std::uint64_t id, const sim::BlockKey&) override { submit(id); }
 
@@ -46,15 +49,12 @@ class ControlWriter : public WriteClient, public TimerClient {
     unsigned failures = 0;
   };
   void submit(std::uint64_t id);
-  void succeed(std::uint64_t id);
-  void fail(std::uint64_t id);
 
   const DmaConfig& config_;
   AxiWriter& writer_;
   Timer& timer_;
   Counters& counters_;
   const sim::Context& context_;
-  sim::Port port_;
   std::unordered_map<std::uint64_t, Pending> pending_;
   std::uint64_t next_id_ = 0;
 };

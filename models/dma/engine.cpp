@@ -18,29 +18,33 @@ namespace faultline::dma {
 
 namespace {
 
-void call_forward(tlm_utils::simple_initiator_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
-  tlm::tlm_phase phase = tlm::BEGIN_REQ;
-  sc_core::sc_time delay;
-  socket->nb_transport_fw(payload, phase, delay);
-}
-
-void free_slots(tlm_utils::simple_target_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
-  tlm::tlm_phase phase = sim::SLOTS_FREED;
-  sc_core::sc_time delay;
-  socket->nb_transport_bw(payload, phase, delay);
-}
-
-template <typename Socket, void (*Call)(Socket&, tlm::tlm_generic_payload&)>
-class SocketPort : public Forward {
+class InitiatorPort : public Forward {
  public:
-  explicit SocketPort(Socket& socket) : socket_(socket) {}
-  void begin_request(tlm::tlm_generic_payload& payload) override { Call(socket_, payload); }
+  explicit InitiatorPort(tlm_utils::simple_initiator_socket<Engine>& socket) : socket_(socket) {}
+  void begin_request(tlm::tlm_generic_payload& payload) override { call(payload, tlm::BEGIN_REQ); }
+  void recall(tlm::tlm_generic_payload& payload) override { call(payload, sim::CELLS_RECALLED); }
 
  private:
-  Socket& socket_;
+  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+    sc_core::sc_time delay;
+    socket_->nb_transport_fw(payload, phase, delay);
+  }
+  tlm_utils::simple_initiator_socket<Engine>& socket_;
 };
-using InitiatorPort = SocketPort<tlm_utils::simple_initiator_socket<Engine>, call_forward>;
-using CreditReturn = SocketPort<tlm_utils::simple_target_socket<Engine>, free_slots>;
+
+class TargetPort : public SlotReturn {
+ public:
+  explicit TargetPort(tlm_utils::simple_target_socket<Engine>& socket) : socket_(socket) {}
+  void freed(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_FREED); }
+  void recalled(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_RECALLED); }
+
+ private:
+  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+    sc_core::sc_time delay;
+    socket_->nb_transport_bw(payload, phase, delay);
+  }
+  tlm_utils::simple_target_socket<Engine>& socket_;
+};
 
 }  // namespace
 
@@ -52,7 +56,7 @@ struct Engine::Parts {
         read_port(engine.reads),
         write_port(engine.writes),
         network_port(engine.net_out),
-        credit_return(engine.net_in),
+        slot_return(engine.net_in),
         r5("r5", engine.config_.r5, context),
         acknowledgements(context.loop, *this),
         timer(engine.config_.block_timeout, context),
@@ -61,7 +65,7 @@ struct Engine::Parts {
         writer(engine.config_.neighbours.outstanding_writes, write_port, context),
         control_writer(engine.config_, writer, timer, counters, context),
         send(engine.config_, read_port, injector, counters, context),
-        receive(engine.config_, credit_return, writer, injector, faults, counters, context),
+        receive(engine.config_, slot_return, writer, injector, faults, counters, context),
         mailbox(engine.config_, injector, control_writer, counters, context),
         scheduler(engine.config_, r5, {send, mailbox, faults, control_writer, timer}, counters, context),
         registers(engine.config_, scheduler, mailbox, faults) {}
@@ -73,7 +77,7 @@ struct Engine::Parts {
   InitiatorPort read_port;
   InitiatorPort write_port;
   InitiatorPort network_port;
-  CreditReturn credit_return;
+  TargetPort slot_return;
   cpu::R5Core r5;
   Deferred<sim::BlockKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
   Timer timer;
@@ -106,25 +110,26 @@ Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim:
 
 Engine::~Engine() = default;
 
-tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-  parts_->send.response(payload);
+tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  phase == tlm::BEGIN_RESP ? parts_->send.response(payload) : parts_->send.responses_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-  parts_->writer.response(payload);
+tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                          sc_core::sc_time&) {
+  phase == tlm::BEGIN_RESP ? parts_->writer.response(payload) : parts_->writer.responses_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-  parts_->injector.slots_freed(payload);
+tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  phase == sim::SLOTS_FREED ? parts_->injector.slots_freed(payload) : parts_->injector.slots_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
   const auto& header = sim::extension<interconnect::PacketHeader>(payload);
   if (header.kind == interconnect::PacketKind::data) {
-    parts_->receive.receive(payload);
+    phase == tlm::BEGIN_REQ ? parts_->receive.receive(payload) : parts_->receive.recall(payload);
     return tlm::TLM_ACCEPTED;
   }
   // Control cells leave the receive buffer at once, for the scoreboard or the mailbox.
@@ -136,7 +141,7 @@ tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm:
     parts_->mailbox.receive(header, train.cell_bytes, arrival);
   }
   train.freed = train.times;
-  parts_->credit_return.begin_request(payload);
+  parts_->slot_return.freed(payload);
   return tlm::TLM_ACCEPTED;
 }
 

@@ -5,17 +5,38 @@
 
 namespace faultline::dma {
 
+using interconnect::PacketHeader;
+using interconnect::PacketKind;
+
+Outgoing Outgoing::split(std::uint32_t first) {
+  Outgoing rest = *this;
+  const std::uint32_t bytes = first * cell_bytes;
+  rest.ready = ready.suffix(first);
+  ready.drop_back(rest.ready.size());
+  rest.header.address += bytes;
+  rest.header.block_offset += bytes;
+  if (!content.empty()) {
+    rest.content = content.slice(bytes, content.size() - bytes);
+    content = content.slice(0, bytes);
+  }
+  return rest;
+}
+
 Injector::Injector(const DmaConfig& config, Forward& port, const sim::Context& context)
     : port_(port),
       context_(context),
-      control_(config.neighbours.router_cells),
-      data_(config.neighbours.router_cells),
+      control_(config.neighbours.router_cells, *this),
+      data_(config.neighbours.router_cells, *this),
       wakeup_(context.loop, *this) {}
 
-void Injector::submit(Lane& lane, Outgoing cells) {
-  const Time ready = cells.ready.front();
-  lane.queue.push_back(std::move(cells));
-  wakeup_.at(ready);
+void Injector::submit(Queue& lane, Outgoing cells) {
+  lane.submit(std::move(cells), context_.now());
+  wakeup_.at(lane.turn());
+}
+
+void Injector::recall_data(std::uint64_t tag, std::uint32_t cells) {
+  data_.recall(cells, context_.now(), [tag](const Outgoing& o) { return o.tag == tag; });
+  wakeup_.now();
 }
 
 void Injector::pump() {
@@ -23,72 +44,84 @@ void Injector::pump() {
   advance(data_);
 }
 
-void Injector::advance(Lane& lane) {
-  for (;;) {
-    if (lane.staged) {
-      const Time goes = lane.staged->ready.front();
-      if (goes > context_.now()) return wakeup_.at(goes);
-      send_staged(lane);
-    }
-    if (lane.queue.empty()) return;
-    const Time ready = lane.queue.front().ready.front();
-    if (ready > context_.now()) return wakeup_.at(ready);
-    if (!stage(lane)) return;
+void Injector::advance(Queue& lane) {
+  forget(lane);
+  while (!lane.empty()) {
+    if (lane.next_slot() == sim::kNever) return;
+    const Time goes = std::max(lane.turn(), lane.next_slot());
+    if (goes > context_.now()) return wakeup_.at(goes);
+    send(lane);
   }
 }
 
-// Gives the head's next cells the credits that are known. False: it must wait for them.
-bool Injector::stage(Lane& lane) {
-  Outgoing& head = lane.queue.front();
-  const std::uint32_t cells = std::min(head.ready.size(), lane.credits.known());
-  if (cells == 0) return false;
-  Outgoing part = head;
-  part.ready = sim::later_of(head.ready.prefix(cells), lane.credits.take(cells));
-  if (cells == head.ready.size()) {
-    lane.queue.pop_front();
-  } else {
-    const std::uint32_t bytes = cells * head.cell_bytes;
-    if (!head.content.empty()) {
-      part.content = head.content.slice(0, bytes);
-      head.content = head.content.slice(bytes, head.content.size() - bytes);
-    }
-    head.header.address += bytes;
-    head.header.block_offset += bytes;
-    head.ready.drop_front(cells);
-  }
-  if (part.header.kind == interconnect::PacketKind::data) listener_->cells_sent(part);
-  if (part.header.kind == interconnect::PacketKind::message) {
-    context_.trace.report(part.ready.front(), context_.node, sim::Step::message_injected, {});
-  }
-  lane.staged = std::move(part);
-  return true;
-}
-
-void Injector::send_staged(Lane& lane) {
+void Injector::send(Queue& lane) {
+  Queue::Run& run = lane.issue(context_.now());
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+  run.details.payload = &payload;
   sim::Train& train = sim::train_of(payload);
-  train.times = std::move(lane.staged->ready);
-  train.cell_bytes = lane.staged->cell_bytes;
-  train.content = std::move(lane.staged->content);
-  auto& header = sim::extension<interconnect::PacketHeader>(payload);
-  header = lane.staged->header;
-  header.freed_cells = 0;
+  train.times = run.issued;
+  train.cell_bytes = run.item.cell_bytes;
+  train.content = run.item.content;
+  auto& header = sim::extension<PacketHeader>(payload);
+  header = run.item.header;
   payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(lane.staged->header.address);
+  payload.set_address(header.address);
   payload.set_data_length(train.bytes());
   payload.set_streaming_width(train.bytes());
-  lane.staged.reset();
+  if (header.kind == PacketKind::data) listener_->cells_leave(run.item.tag, run.issued);
+  if (header.kind == PacketKind::message) context_.report(sim::Step::message_injected, {});
   port_.begin_request(payload);
 }
 
+void Injector::taken_back(Queue::Run& run, const Outgoing& rest, const sim::TimeSequence& instants) {
+  Injected& injected = run.details;
+  const std::uint32_t kept = run.issued.size();
+  sim::Train& train = sim::train_of(*injected.payload);
+  train.times.drop_back(rest.ready.size());
+  train.content = run.item.content;
+  if (injected.freed.size() > kept) {
+    const sim::TimeSequence gone = injected.freed.suffix(kept);
+    injected.freed.drop_back(gone.size());
+    (rest.header.kind == PacketKind::data ? data_ : control_).withdraw(gone, context_.now());
+  }
+  port_.recall(*injected.payload);
+  if (rest.header.kind == PacketKind::data) listener_->cells_stay(rest.tag, instants);
+}
+
+Injector::Queue& Injector::lane_of(const tlm::tlm_generic_payload& payload) {
+  return payload.get_extension<PacketHeader>()->kind == PacketKind::data ? data_ : control_;
+}
+
+Injector::Injected& Injector::injected(Queue& lane, const tlm::tlm_generic_payload& payload) {
+  auto& runs = lane.runs();
+  return std::find_if(runs.begin(), runs.end(), [&](const Queue::Run& r) { return r.details.payload == &payload; })
+      ->details;
+}
+
 void Injector::slots_freed(tlm::tlm_generic_payload& payload) {
-  const sim::Train& train = sim::train_of(payload);
-  auto& header = sim::extension<interconnect::PacketHeader>(payload);
-  Lane& lane = header.kind == interconnect::PacketKind::data ? data_ : control_;
-  lane.credits.give(train.freed);
-  header.freed_cells += train.freed.size();
-  if (header.freed_cells == train.cells()) payload.release();
+  Queue& lane = lane_of(payload);
+  const sim::TimeSequence& freed = sim::train_of(payload).freed;
+  injected(lane, payload).freed.append(freed);
+  lane.give(freed, context_.now());
   wakeup_.now();
+}
+
+void Injector::slots_recalled(tlm::tlm_generic_payload& payload) {
+  Queue& lane = lane_of(payload);
+  sim::TimeSequence& freed = injected(lane, payload).freed;
+  const sim::TimeSequence gone = freed.suffix(freed.size() - sim::train_of(payload).recalled);
+  freed.drop_back(gone.size());
+  lane.withdraw(gone, context_.now());
+  wakeup_.now();
+}
+
+void Injector::forget(Queue& lane) {
+  auto& runs = lane.runs();
+  while (!runs.empty() && runs.front().details.freed.size() == runs.front().issued.size() &&
+         runs.front().details.freed.back() <= context_.now()) {
+    runs.front().details.payload->release();
+    runs.pop_front();
+  }
 }
 
 }  // namespace faultline::dma

@@ -4,16 +4,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <tlm>
 
 #include "models/dma/axi_writer.hpp"
 #include "models/dma/config.hpp"
-#include "models/dma/wakeup.hpp"
+#include "models/sim/wakeup.hpp"
 #include "models/interconnect/packet.hpp"
 #include "models/sim/context.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/issue_queue.hpp"
 
 namespace faultline::dma {
 
@@ -23,14 +21,20 @@ struct Outgoing {
   std::uint32_t cell_bytes = 0;
   sim::TimeSequence ready;
   sim::Content content;
-  std::uint64_t tag = 0;  // the listener's
+  std::uint64_t tag = 0;     // the listener's
+  std::uint64_t number = 0;  // the queue's
+
+  // Keeps the cells before `first` and returns the others.
+  Outgoing split(std::uint32_t first);
 };
 
 class SendListener {
  public:
   virtual ~SendListener() = default;
-  // These data cells leave the engine for the router when they are `ready`.
-  virtual void cells_sent(const Outgoing& cells) = 0;
+  // The next cells of this tag leave the engine for the router at these instants.
+  virtual void cells_leave(std::uint64_t tag, const sim::TimeSequence& instants) = 0;
+  // The last of them, which were to leave at these instants, do not.
+  virtual void cells_stay(std::uint64_t tag, const sim::TimeSequence& instants) = 0;
 };
 
 class Injector {
@@ -40,28 +44,35 @@ class Injector {
   void listen(SendListener& listener) { listener_ = &listener; }
   void send_data(Outgoing cells) { submit(data_, std::move(cells)); }
   void send_control(Outgoing cell) { submit(control_, std::move(cell)); }
-  // SLOTS_FREED of one of our payloads.
+  // The last data cells of this tag are not to be sent. Requires that they have not left.
+  void recall_data(std::uint64_t tag, std::uint32_t cells);
+  // SLOTS_FREED and SLOTS_RECALLED of one of our payloads.
   void slots_freed(tlm::tlm_generic_payload& payload);
+  void slots_recalled(tlm::tlm_generic_payload& payload);
 
  private:
-  struct Lane {
-    explicit Lane(unsigned slots) : credits(slots) {}
-    sim::CreditPool credits;
-    std::deque<Outgoing> queue;
-    std::optional<Outgoing> staged;  // ready: the departures
+  struct Injected {
+    tlm::tlm_generic_payload* payload = nullptr;
+    sim::TimeSequence freed;
   };
-  void submit(Lane& lane, Outgoing cells);
+  using Queue = sim::IssueQueue<Outgoing, Injected, Injector>;
+  friend Queue;
+
+  void submit(Queue& lane, Outgoing cells);
   void pump();
-  void advance(Lane& lane);
-  bool stage(Lane& lane);
-  void send_staged(Lane& lane);
+  void advance(Queue& lane);
+  void send(Queue& lane);
+  void taken_back(Queue::Run& run, const Outgoing& rest, const sim::TimeSequence& instants);
+  Queue& lane_of(const tlm::tlm_generic_payload& payload);
+  Injected& injected(Queue& lane, const tlm::tlm_generic_payload& payload);
+  void forget(Queue& lane);
 
   Forward& port_;
   const sim::Context& context_;
   SendListener* listener_ = nullptr;
-  Lane control_;
-  Lane data_;
-  Wakeup<Injector, &Injector::pump> wakeup_;
+  Queue control_;
+  Queue data_;
+  sim::Wakeup<Injector, &Injector::pump> wakeup_;
 };
 
 }  // namespace faultline::dma

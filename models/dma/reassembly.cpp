@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/reassembly.hpp"
 
-#include <algorithm>
+#include <utility>
 
 namespace faultline::dma {
 
@@ -45,19 +45,18 @@ void Reassembly::evict_oldest() {
   by_age_.pop_back();
 }
 
-Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& key, Time at) {
+Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& key) {
   Transfer& transfer = touch({source, key.transfer});
   if (transfer.complete.contains(key.block)) return Verdict::duplicate;
   const auto [found, is_new] = transfer.under_way.try_emplace(key.block);
   Block& block = found->second;
-  if (block.completing) return Verdict::completing;
   if (is_new) block.attempt = key.attempt;
   if (key.attempt < block.attempt) return Verdict::stale;
   if (key.attempt > block.attempt) {
     block = Block{};
     block.attempt = key.attempt;
   }
-  return at >= block.bad_from ? Verdict::faulted : Verdict::write;
+  return block.faulted ? Verdict::faulted : Verdict::write;
 }
 
 Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& key) {
@@ -68,34 +67,21 @@ Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& 
   return &block->second;
 }
 
-Time Reassembly::faulted_from(sim::NodeId source, const sim::BlockKey& key) {
-  const Block* block = current(source, key);
-  return block == nullptr ? sim::kNever : block->bad_from;
-}
-
-Reassembly::Progress Reassembly::written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes,
-                                         std::uint32_t block_bytes, Time at) {
+bool Reassembly::written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes) {
   Block* block = current(source, key);
-  if (block == nullptr) return {};
+  if (block == nullptr) return false;
   block->bytes += bytes;
-  block->latest = std::max(block->latest, at);
-  if (block->bytes < block_bytes) return {};
-  block->completing = true;
-  return {true, false, block->latest};
-}
-
-void Reassembly::complete(sim::NodeId source, const sim::BlockKey& key) {
+  if (block->bytes < block_bytes) return false;
   Transfer& transfer = touch({source, key.transfer});
   transfer.under_way.erase(key.block);
-  if (!transfer.complete.contains(key.block)) transfer.complete.insert(key.block);
+  transfer.complete.insert(key.block);
+  return true;
 }
 
-Reassembly::Progress Reassembly::failed(sim::NodeId source, const sim::BlockKey& key, Time at) {
+bool Reassembly::failed(sim::NodeId source, const sim::BlockKey& key) {
   Block* block = current(source, key);
-  if (block == nullptr) return {};
-  const bool first = block->bad_from == sim::kNever;
-  block->bad_from = std::min(block->bad_from, at);
-  return {false, first, at};
+  if (block == nullptr) return false;
+  return !std::exchange(block->faulted, true);
 }
 
 }  // namespace faultline::dma

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the receive unit knows of the blocks that it has seen: which attempt is the newest, how many of its bytes are in
-// memory, which blocks are complete. Takes no time.
+// memory, which blocks are complete. Everything happens now, and takes no time.
 #pragma once
 
 #include <cstdint>
@@ -30,29 +30,20 @@ class BlockSet {
 
 class Reassembly {
  public:
-  // completing: all bytes have their responses announced, the last one has not come yet.
-  enum class Verdict { write, stale, completing, duplicate, faulted };
+  enum class Verdict { write, stale, duplicate, faulted };
 
   // Remembers this many transfers; beyond that it forgets the one that was silent for longest, which is counted if it
   // had a block under way: its source must send that block again.
   Reassembly(std::size_t transfers, sim::Counter& evicted_unfinished)
       : capacity_(transfers), evicted_unfinished_(evicted_unfinished) {}
 
-  // What to do with a cell of this block that is handled at this instant. A newer attempt starts the block afresh.
-  Verdict judge(sim::NodeId source, const sim::BlockKey& key, Time at);
-  // From when on the verdict on cells of this attempt, the newest one, is `faulted`; kNever as far as is known.
-  Time faulted_from(sim::NodeId source, const sim::BlockKey& key);
+  // What to do with a cell of this block that is handled now. A newer attempt starts the block afresh.
+  Verdict judge(sim::NodeId source, const sim::BlockKey& key);
 
-  struct Progress {
-    bool completes = false;    // the block, at `at`; complete() is to be called then
-    bool first_fault = false;  // of this attempt
-    Time at{0};
-  };
-  // Write responses of cells of this attempt, the last one at `at`. Old attempts' do not count.
-  Progress written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes,
-                   Time at);
-  Progress failed(sim::NodeId source, const sim::BlockKey& key, Time at);
-  void complete(sim::NodeId source, const sim::BlockKey& key);
+  // Cells of this attempt are in memory. True when they complete the block. Old attempts' do not count.
+  bool written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes);
+  // A write of this attempt failed. True the first time; false for old attempts, too.
+  bool failed(sim::NodeId source, const sim::BlockKey& key);
 
   std::size_t transfers() const { return transfers_.size(); }
 
@@ -61,9 +52,7 @@ class Reassembly {
   struct Block {
     std::uint32_t attempt = 0;
     std::uint32_t bytes = 0;  // in memory
-    Time latest{0};           // response
-    Time bad_from = sim::kNever;
-    bool completing = false;
+    bool faulted = false;
   };
   struct Transfer {
     BlockSet complete;

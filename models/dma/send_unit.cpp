@@ -2,6 +2,7 @@
 #include "models/dma/send_unit.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/dma/registers.hpp"
 #include "models/memory/axi.hpp"
@@ -10,15 +11,17 @@ namespace faultline::dma {
 
 namespace {
 
-// Which block a read belongs to, and where in it.
 struct ReadTag : tlm::tlm_extension<ReadTag> {
-  std::uint64_t block = 0;
-  std::uint32_t offset = 0;
+  std::uint64_t id = 0;
   tlm::tlm_extension_base* clone() const override { return new ReadTag(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const ReadTag&>(other); }
 };
 
 }  // namespace
+
+std::uint32_t SendUnit::Read::answered() const {
+  return replies.empty() ? 0 : replies.back().first + replies.back().responses.size();
+}
 
 SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, Counters& counters,
                    const sim::Context& context)
@@ -29,9 +32,8 @@ SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, C
       context_(context),
       read_credits_(config.neighbours.outstanding_reads),
       buffer_(config.cell_buffer),
-      contexts_(config.block_contexts),
       wakeup_(context.loop, *this),
-      faults_(context.loop, *this) {
+      error_port_(context.loop.new_port()) {
   injector.listen(*this);
 }
 
@@ -45,27 +47,13 @@ void SendUnit::enqueue(const BlockCommand& command) {
 }
 
 void SendUnit::cancel(std::uint64_t transfer) {
-  if (blocks_.empty() || blocks_.back().command.key.transfer != transfer) return;
-  blocks_.back().stop = std::min(blocks_.back().stop, context_.now());
-  wakeup_.now();
-}
-
-bool SendUnit::issuing() const {
-  if (blocks_.empty()) return false;
-  const Block& block = blocks_.back();
-  return block.issued < block.command.bytes && context_.now() < block.stop;
+  if (!blocks_.empty() && blocks_.back().command.key.transfer == transfer) stop(blocks_.back());
 }
 
 void SendUnit::pump() {
   for (;;) {
-    if (staged_) {
-      const Time goes = staged_->times.front();
-      if (goes > context_.now() && goes < blocks_.back().stop) return wakeup_.at(goes);
-      issue_staged();
-      continue;
-    }
     if (issuing()) {
-      if (!stage()) return;
+      if (!issue()) return;
       continue;
     }
     retire();
@@ -73,23 +61,45 @@ void SendUnit::pump() {
   }
 }
 
-// Lets go of the contexts of blocks whose last departure is known, in order: that may be before it comes.
+// Lets go of the contexts of blocks that are done, in order.
 void SendUnit::retire() {
-  while (!blocks_.empty()) {
-    const Block& oldest = blocks_.front();
-    if (oldest.pending > 0 || oldest.unsent > 0 || (blocks_.size() == 1 && issuing())) return;
-    contexts_.give(sim::TimeSequence::single(oldest.done));
+  while (!blocks_.empty() && !issuing()) {
+    const Time at = done(first_block_);
+    if (at > context_.now()) {
+      if (at != sim::kNever && !commands_.empty()) wakeup_.at(at);
+      return;
+    }
+    while (!reads_.empty() && reads_.front().block == first_block_) {
+      reads_.front().payload->release();
+      reads_.pop_front();
+    }
     blocks_.pop_front();
+    ++first_block_;
   }
+}
+
+Time SendUnit::done(std::uint64_t block) const {
+  Time last = blocks_[static_cast<std::size_t>(block - first_block_)].start;
+  for (const Read& read : reads_) {
+    if (read.block != block) continue;
+    if (read.answered() < read.issued.size()) return sim::kNever;
+    std::uint32_t passed_on = 0;
+    for (const Reply& reply : read.replies) {
+      passed_on += reply.passed_on;
+      last = std::max(last, reply.responses.back());
+    }
+    if (read.left.size() < passed_on) return sim::kNever;
+    if (passed_on > 0) last = std::max(last, read.left.back());
+  }
+  return last;
 }
 
 // Loads the next command that is still wanted, once the last block's reads are issued. False when there is none, or no
 // context for it yet.
 bool SendUnit::start_next() {
-  if (commands_.empty() || contexts_.known() == 0) return false;
-  const Time free = std::max(contexts_.peek(1).front(), last_read_);
-  if (context_.now() < free) {
-    wakeup_.at(free);
+  if (commands_.empty() || blocks_.size() == config_.block_contexts) return false;
+  if (!reads_.empty() && reads_.back().issued.back() > context_.now()) {
+    wakeup_.at(reads_.back().issued.back());
     return false;
   }
   while (!commands_.empty()) {
@@ -97,132 +107,203 @@ bool SendUnit::start_next() {
     commands_.pop_front();
     client_->command_taken();
     if (!client_->still_wanted(command.key)) continue;
-    Block block;
-    block.id = next_id_++;
-    block.command = command;
-    block.start = context_.now();
-    block.done = block.start;
-    contexts_.take(1);
-    blocks_.push_back(block);
+    blocks_.push_back({command, context_.now()});
     return true;
   }
   return false;
 }
 
-// Reserves credits for the block's next reads. False: none is known to come free, or not before the block stops.
-bool SendUnit::stage() {
+// Announces the block's next reads if the first of them goes now. False: it must wait.
+bool SendUnit::issue() {
   Block& block = blocks_.back();
   const BlockCommand& c = block.command;
   CellRun run = next_run(c.source, c.destination, block.issued, c.bytes, context_.cells_per_train);
   run.cells = std::min({run.cells, read_credits_.known(), buffer_.known()});
   if (run.cells == 0) return false;
-  const Time first = std::max({read_credits_.peek(1).front(), buffer_.peek(1).front(), block.start});
-  if (first >= block.stop) {
-    wakeup_.at(block.stop);
+  const Time before = reads_.empty() ? Time{0} : reads_.back().issued.back();
+  const Time first = std::max({read_credits_.next(), buffer_.next(), before});
+  if (first > context_.now()) {
+    wakeup_.at(first);
     return false;
   }
-  Staged staged{run, {}, read_credits_.take(run.cells), buffer_.take(run.cells)};
-  staged.times = sim::not_before(sim::later_of(staged.read_credits, staged.buffer_credits), block.start);
-  if (block.issued == 0) {
-    context_.trace.report(first, context_.node, sim::Step::read_issued, c.key);
-  }
+  Read read{next_read_++, first_block_ + blocks_.size() - 1, run, {}, read_credits_.take(run.cells),
+            buffer_.take(run.cells), &context_.payloads.acquire(), {}, {}, {}};
+  read.issued = sim::not_before(sim::later_of(read.read_credits, read.buffer_credits), context_.now());
+  if (block.issued == 0) context_.report(sim::Step::read_issued, c.key);
   block.issued += run.bytes();
-  staged_ = std::move(staged);
+
+  tlm::tlm_generic_payload& payload = *read.payload;
+  sim::Train& train = sim::train_of(payload);
+  train.times = read.issued;
+  train.cell_bytes = run.cell_bytes;
+  auto& axi = sim::extension<memory::AxiAttributes>(payload);
+  axi = {};
+  axi.master_id = hpc0_master_id(c.pdid);
+  sim::extension<ReadTag>(payload).id = read.id;
+  payload.set_command(tlm::TLM_READ_COMMAND);
+  payload.set_address(c.source + run.offset);
+  payload.set_data_length(train.bytes());
+  payload.set_streaming_width(train.bytes());
+  reads_.push_back(std::move(read));
+  port_.begin_request(payload);
   return true;
 }
 
-void SendUnit::issue_staged() {
-  Block& block = blocks_.back();
-  Staged staged = std::move(*staged_);
-  staged_.reset();
-  const std::uint32_t cells = staged.times.count_before(block.stop);
-  if (cells < staged.run.cells) {
-    read_credits_.give_back(staged.read_credits.suffix(cells));
-    buffer_.give_back(staged.buffer_credits.suffix(cells));
-    block.issued -= (staged.run.cells - cells) * staged.run.cell_bytes;
-    if (cells == 0) return;
-  }
-  block.pending += cells;
-  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  sim::Train& train = sim::train_of(payload);
-  train.times = staged.times.prefix(cells);
-  last_read_ = train.times.back();
-  train.cell_bytes = staged.run.cell_bytes;
-  auto& axi = sim::extension<memory::AxiAttributes>(payload);
-  axi = {};
-  axi.master_id = hpc0_master_id(block.command.pdid);
-  auto& tag = sim::extension<ReadTag>(payload);
-  tag.block = block.id;
-  tag.offset = staged.run.offset;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  payload.set_address(block.command.source + staged.run.offset);
-  payload.set_data_length(train.bytes());
-  payload.set_streaming_width(train.bytes());
-  port_.begin_request(payload);
-}
-
-SendUnit::Block* SendUnit::find(std::uint64_t id) {
-  const auto at = std::find_if(blocks_.begin(), blocks_.end(), [id](const Block& b) { return b.id == id; });
-  return at == blocks_.end() ? nullptr : &*at;
+SendUnit::Read* SendUnit::find(std::uint64_t id) {
+  const auto at = std::lower_bound(reads_.begin(), reads_.end(), id,
+                                   [](const Read& read, std::uint64_t wanted) { return read.id < wanted; });
+  return at == reads_.end() || at->id != id ? nullptr : &*at;
 }
 
 void SendUnit::response(tlm::tlm_generic_payload& payload) {
   sim::Train& train = sim::train_of(payload);
-  const auto& tag = sim::extension<ReadTag>(payload);
-  Block& block = *find(tag.block);
-  block.pending -= train.cells();
-  block.done = std::max(block.done, train.responses.back());
-  read_credits_.give(train.responses);
-  const Time first = train.responses.front();
-  if (!payload.is_response_ok()) stop_for_fault(block, payload.get_address(), first);
-  if (first >= block.stop) {
-    buffer_.give(train.responses);
+  Read& read = *find(sim::extension<ReadTag>(payload).id);
+  const bool ok = payload.is_response_ok();
+  const std::uint32_t first = read.answered();
+  read.replies.push_back({first, ok, train.responses, 0});
+  // Data whose response was recalled and comes at another instant is the same.
+  if (ok && read.content.size() <= first * train.cell_bytes) read.content.append(train.content);
+  if (ok && !block_of(read).stopped) {
+    pass_on(read, read.replies.back());
   } else {
-    Outgoing out;
-    out.header.kind = interconnect::PacketKind::data;
-    out.header.source = context_.node;
-    out.header.destination = block.command.peer;
-    out.header.pdid = block.command.peer_pdid;
-    out.header.key = block.command.key;
-    out.header.address = block.command.destination + tag.offset;
-    out.header.block_offset = tag.offset;
-    out.header.block_bytes = block.command.bytes;
-    out.cell_bytes = train.cell_bytes;
-    out.ready = train.responses.shifted(config_.clock.cycles(config_.send_pipeline));
-    out.content = std::move(train.content);
-    out.tag = block.id;
-    block.unsent += train.cells();
-    injector_.send_data(std::move(out));
+    give(buffer_, &Read::buffer_credits, train.responses);
   }
-  payload.release();
+  if (!ok) {
+    const Time error = std::max(train.responses.front(), context_.now());
+    context_.loop.at<&SendUnit::read_error>(error, error_port_, *this, read.id);
+  }
+  give(read_credits_, &Read::read_credits, train.responses);
   wakeup_.now();
 }
 
-void SendUnit::stop_for_fault(Block& block, std::uint64_t address, Time at) {
-  block.stop = std::min(block.stop, at);
-  if (block.fault_reported) return;
-  block.fault_reported = true;
-  context_.trace.report(at, context_.node, sim::Step::fault_detected, block.command.key);
-  faults_.at(at, Fault{block.command, sim::page_begin(address)});
+void SendUnit::pass_on(const Read& read, Reply& reply) {
+  const BlockCommand& c = block_of(read).command;
+  const std::uint32_t offset = read.run.offset + reply.first * read.run.cell_bytes;
+  Outgoing out;
+  out.header.kind = interconnect::PacketKind::data;
+  out.header.source = context_.node;
+  out.header.destination = c.peer;
+  out.header.pdid = c.peer_pdid;
+  out.header.key = c.key;
+  out.header.address = c.destination + offset;
+  out.header.block_offset = offset;
+  out.header.block_bytes = c.bytes;
+  out.cell_bytes = read.run.cell_bytes;
+  out.ready = reply.responses.shifted(config_.clock.cycles(config_.send_pipeline));
+  reply.passed_on = reply.responses.size();
+  out.content = read.content.slice(reply.first * read.run.cell_bytes, reply.passed_on * read.run.cell_bytes);
+  out.tag = read.id;
+  injector_.send_data(std::move(out));
 }
 
-void SendUnit::report_fault(const Fault& fault) {
+void SendUnit::responses_recalled(tlm::tlm_generic_payload& payload) {
+  void_replies(*find(sim::extension<ReadTag>(payload).id), sim::train_of(payload).recalled);
+  wakeup_.now();
+}
+
+// The last announced responses do not come when they were said to.
+void SendUnit::void_replies(Read& read, std::uint32_t cells) {
+  while (cells > 0) {
+    Reply& reply = read.replies.back();
+    const std::uint32_t kept = reply.responses.size() - std::min(cells, reply.responses.size());
+    const sim::TimeSequence gone = reply.responses.suffix(kept);
+    const std::uint32_t passed_on = reply.passed_on > kept ? reply.passed_on - kept : 0;
+    cells -= gone.size();
+    // Forgotten first: reads that were to go with these slots may be of this train, too.
+    reply.passed_on -= passed_on;
+    reply.responses.drop_back(gone.size());
+    if (kept == 0) read.replies.pop_back();
+    if (passed_on > 0) injector_.recall_data(read.id, passed_on);
+    withdraw(buffer_, gone.suffix(passed_on));
+    withdraw(read_credits_, gone);
+  }
+}
+
+void SendUnit::hold_back(const Read& read, Reply& reply, std::uint32_t kept) {
+  if (reply.passed_on <= kept) return;
+  injector_.recall_data(read.id, reply.passed_on - kept);
+  give(buffer_, &Read::buffer_credits, reply.responses.slice(kept, reply.passed_on - kept));
+  reply.passed_on = kept;
+}
+
+void SendUnit::stop(Block& block) {
+  if (std::exchange(block.stopped, true)) return;
+  take_back_from(context_.now());
+  const std::uint64_t id = first_block_ + static_cast<std::uint64_t>(&block - &blocks_.front());
+  for (Read& read : reads_) {
+    if (read.block != id) continue;
+    for (auto reply = read.replies.rbegin(); reply != read.replies.rend(); ++reply) {
+      hold_back(read, *reply, reply->responses.count_before(context_.now() + Time{1}));
+    }
+  }
+  wakeup_.now();
+}
+
+void SendUnit::take_back_from(Time from) {
+  from = std::max(from, context_.now() + Time{1});
+  while (!reads_.empty() && reads_.back().issued.back() >= from) {
+    Read& read = reads_.back();
+    const std::uint32_t kept = read.issued.count_before(from);
+    const std::uint32_t gone = read.issued.size() - kept;
+    read_credits_.give_back(read.read_credits.suffix(kept));
+    buffer_.give_back(read.buffer_credits.suffix(kept));
+    read.issued.drop_back(gone);
+    read.read_credits.drop_back(gone);
+    read.buffer_credits.drop_back(gone);
+    read.run.cells = kept;
+    block_of(read).issued -= gone * read.run.cell_bytes;
+    if (read.answered() > kept) void_replies(read, read.answered() - kept);
+    sim::train_of(*read.payload).times.drop_back(gone);
+    port_.recall(*read.payload);
+  }
+  wakeup_.now();
+}
+
+// A slot that comes free before those that reads wait for is theirs.
+void SendUnit::give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed) {
+  if (!reads_.empty() && freed.front() < (reads_.back().*taken).back()) take_back_from(freed.front());
+  pool.give(freed);
+}
+
+void SendUnit::withdraw(sim::CreditPool& pool, const sim::TimeSequence& freed) {
+  if (freed.empty()) return;
+  if (!pool.has(freed)) take_back_from(freed.front());
+  pool.withdraw(freed);
+}
+
+void SendUnit::read_error(std::uint64_t id) {
+  Read* read = find(id);
+  if (read == nullptr) return;
+  const auto bad = std::find_if(read->replies.begin(), read->replies.end(), [](const Reply& r) { return !r.ok; });
+  if (bad == read->replies.end() || bad->responses.front() > context_.now()) return;
+  Block& block = block_of(*read);
+  if (std::exchange(block.fault_reported, true)) return;
+  const std::uint64_t address =
+      block.command.source + read->run.offset + std::uint64_t{bad->first} * read->run.cell_bytes;
+  stop(block);
+  context_.report(sim::Step::fault_detected, block.command.key);
   ++counters_.source_faults;
-  client_->source_fault(fault.command, fault.page);
+  const BlockCommand command = block.command;
+  client_->source_fault(command, sim::page_begin(address));
 }
 
-void SendUnit::cells_sent(const Outgoing& cells) {
-  if (cells.header.key.attempt > 0) {
-    counters_.retransmitted_bytes += std::uint64_t{cells.ready.size()} * cells.cell_bytes;
-  }
-  if (cells.header.block_offset == 0) {
-    context_.trace.report(cells.ready.front(), context_.node, sim::Step::cell_sent, cells.header.key);
-  }
-  Block& block = *find(cells.tag);
-  block.unsent -= cells.ready.size();
-  block.done = std::max(block.done, cells.ready.back());
-  buffer_.give(cells.ready);
+void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) {
+  Read& read = *find(id);
+  const BlockCommand& c = block_of(read).command;
+  if (c.key.attempt > 0) counters_.retransmitted_bytes += std::uint64_t{instants.size()} * read.run.cell_bytes;
+  if (read.run.offset == 0 && read.left.empty()) context_.report(sim::Step::cell_sent, c.key);
+  read.left.append(instants);
+  give(buffer_, &Read::buffer_credits, instants);
   wakeup_.now();
+}
+
+void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {
+  Read& read = *find(id);
+  if (block_of(read).command.key.attempt > 0) {
+    counters_.retransmitted_bytes -= std::uint64_t{instants.size()} * read.run.cell_bytes;
+  }
+  read.left.drop_back(instants.size());
+  withdraw(buffer_, instants);
 }
 
 }  // namespace faultline::dma

@@ -2,16 +2,16 @@
 // The send unit: takes block commands in order, reads each block's cells over AXI and passes them to the network.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <tlm>
 
 #include "models/dma/cells.hpp"
 #include "models/dma/counters.hpp"
-#include "models/dma/deferred.hpp"
 #include "models/dma/injector.hpp"
-#include "models/dma/wakeup.hpp"
+#include "models/sim/wakeup.hpp"
+#include "models/sim/credit_pool.hpp"
 
 namespace faultline::dma {
 
@@ -45,45 +45,67 @@ class SendUnit : public SendListener {
   void enqueue(const BlockCommand& command);
   // Stops the reads of this transfer's block, if it is the one being read.
   void cancel(std::uint64_t transfer);
-  // BEGIN_RESP of one of our payloads.
+  // BEGIN_RESP and RESPONSES_RECALLED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
+  void responses_recalled(tlm::tlm_generic_payload& payload);
 
-  void cells_sent(const Outgoing& cells) override;
+  void cells_leave(std::uint64_t read, const sim::TimeSequence& instants) override;
+  void cells_stay(std::uint64_t read, const sim::TimeSequence& instants) override;
 
  private:
   // A block that holds a context: its reads are being issued or are not all back, or cells of it have not gone out.
   struct Block {
-    std::uint64_t id = 0;
     BlockCommand command;
     Time start{0};
-    Time stop = sim::kNever;    // no read is issued from then on, no data that came back then is sent
-    Time done{0};               // when the last of what is known so far was back and out
-    std::uint32_t issued = 0;   // bytes
-    std::uint32_t pending = 0;  // cells being read
-    std::uint32_t unsent = 0;   // cells at the injector
+    std::uint32_t issued = 0;  // bytes
+    bool stopped = false;      // no read is issued any more, no data that comes back is sent
     bool fault_reported = false;
   };
-  struct Staged {
+  // Responses that were announced together. The data of the first `passed_on` cells are the injector's.
+  struct Reply {
+    std::uint32_t first;  // cell
+    bool ok;
+    sim::TimeSequence responses;
+    std::uint32_t passed_on;
+  };
+  // Cells whose reads were announced together.
+  struct Read {
+    std::uint64_t id;
+    std::uint64_t block;
     CellRun run;
-    sim::TimeSequence times;  // when its cells are read
+    sim::TimeSequence issued;
     sim::TimeSequence read_credits;
     sim::TimeSequence buffer_credits;
-  };
+    tlm::tlm_generic_payload* payload;
+    boost::container::small_vector<Reply, 1> replies;
+    sim::Content content;    // of the cells that have been answered, be it that their responses were recalled
+    sim::TimeSequence left;  // departures of cells that are passed on, as far as they are known
 
-  struct Fault {
-    BlockCommand command;
-    std::uint64_t page;
+    std::uint32_t answered() const;
   };
 
   void pump();
-  bool start_next();
-  bool issuing() const;
-  bool stage();
-  void issue_staged();
   void retire();
-  void stop_for_fault(Block& block, std::uint64_t address, Time at);
-  void report_fault(const Fault& fault);
-  Block* find(std::uint64_t id);
+  bool start_next();
+  bool issuing() const { return !blocks_.empty() && !blocks_.back().stopped && !all_issued(blocks_.back()); }
+  static bool all_issued(const Block& block) { return block.issued == block.command.bytes; }
+  bool issue();
+  // When the block's last cell is back and out; kNever while that is not known.
+  Time done(std::uint64_t block) const;
+
+  void pass_on(const Read& read, Reply& reply);
+  void stop(Block& block);
+  // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response.
+  void hold_back(const Read& read, Reply& reply, std::uint32_t kept);
+  void void_replies(Read& read, std::uint32_t cells);
+  // Takes back the reads of later instants than now that go at `from` or later.
+  void take_back_from(Time from);
+  void give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed);
+  void withdraw(sim::CreditPool& pool, const sim::TimeSequence& freed);
+  void read_error(std::uint64_t read);
+
+  Read* find(std::uint64_t id);
+  Block& block_of(const Read& read) { return blocks_[static_cast<std::size_t>(read.block - first_block_)]; }
 
   const DmaConfig& config_;
   Forward& port_;
@@ -93,14 +115,13 @@ class SendUnit : public SendListener {
   SendClient* client_ = nullptr;
   sim::CreditPool read_credits_;
   sim::CreditPool buffer_;
-  sim::CreditPool contexts_;
   std::deque<BlockCommand> commands_;
-  std::deque<Block> blocks_;      // the last one issues; at most one for each context
-  std::optional<Staged> staged_;  // of the last block
-  Time last_read_{0};             // when the last read that was handed over is issued
-  std::uint64_t next_id_ = 0;
-  Wakeup<SendUnit, &SendUnit::pump> wakeup_;
-  Deferred<Fault, SendUnit, &SendUnit::report_fault> faults_;  // reported to the client when their response comes
+  std::deque<Block> blocks_;  // the last one issues; at most one for each context
+  std::uint64_t first_block_ = 0;
+  std::deque<Read> reads_;  // of these blocks, in order of issue
+  std::uint64_t next_read_ = 0;
+  sim::Wakeup<SendUnit, &SendUnit::pump> wakeup_;
+  sim::Port error_port_;
 };
 
 }  // namespace faultline::dma

@@ -2,10 +2,39 @@
 #include "models/interconnect/axi_port.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace faultline::interconnect {
 
 using namespace sim;
+
+namespace {
+
+// What the port remembers of a train that passes through.
+struct Passage : tlm::tlm_extension<Passage> {
+  std::uint32_t cells = 0;
+  std::uint32_t answered = 0;
+
+  tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }
+};
+
+void remember(tlm::tlm_generic_payload& payload) {
+  Passage& passage = extension<Passage>(payload);
+  passage.cells = train_of(payload).cells();
+  passage.answered = 0;
+}
+
+// Bytes that do not come after all.
+std::uint64_t cut(tlm::tlm_generic_payload& payload) {
+  Passage& passage = extension<Passage>(payload);
+  const Train& train = train_of(payload);
+  const std::uint32_t gone = passage.cells - train.cells();
+  passage.cells = train.cells();
+  return std::uint64_t{gone} * train.cell_bytes;
+}
+
+}  // namespace
 
 void AxiPortConfig::declare(ParameterTable& table) {
   const auto group = table.group("axi");
@@ -38,59 +67,100 @@ AxiPort::AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, cons
       writes("writes"),
       out("out"),
       config_(config),
+      context_(context),
+      changes_(context.loop, *this),
       bytes_read_(context.statistics.counter("axi.bytes_read", "B", "data of read bursts through the PS port")),
       bytes_written_(context.statistics.counter("axi.bytes_written", "B", "data of write bursts through the PS port")),
-      error_responses_(context.statistics.counter("axi.error_responses", "count", "trains answered with an error")),
-      out_of_order_(context.statistics.counter("axi.cells_out_of_order", "count",
-                                               "cells that waited for some that came later, whose train was "
-                                               "announced before")) {
+      error_responses_(context.statistics.counter("axi.error_responses", "count", "cells answered with an error")) {
   reads.register_nb_transport_fw(this, &AxiPort::forward_read);
   writes.register_nb_transport_fw(this, &AxiPort::forward_write);
   out.register_nb_transport_bw(this, &AxiPort::backward);
 }
 
-TimeSequence AxiPort::stream(Bus& bus, const TimeSequence& arrivals, const tlm::tlm_generic_payload& payload,
-                             std::uint32_t cell_bytes) {
-  out_of_order_ += arrivals.count_before(bus.last_arrival);
-  bus.last_arrival = std::max(bus.last_arrival, arrivals.back());
-  const std::uint64_t address = payload.get_address();
-  if (cell_bytes % config_.width == 0) return bus.server.serve(arrivals, config_.burst_time(address, cell_bytes));
-  // Cells of odd length differ in how many beats they touch.
-  TimeSequence done;
-  for (std::uint32_t i = 0; i < arrivals.size(); ++i) {
-    done.append(
-        bus.server.serve(arrivals.at(i), config_.burst_time(address + std::uint64_t{i} * cell_bytes, cell_bytes)));
+Time AxiPort::burst_time(const tlm::tlm_generic_payload& payload) const {
+  const Train& train = *payload.get_extension<Train>();
+  if (train.cells() > 1 && train.cell_bytes % config_.width != 0) {
+    throw std::logic_error("cells of a train at the AXI port must be whole beats");
   }
-  return done;
+  return config_.burst_time(payload.get_address(), train.cell_bytes);
 }
 
 tlm::tlm_sync_enum AxiPort::forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                          sc_core::sc_time& delay) {
   Train& train = train_of(payload);
-  bytes_read_ += train.bytes();
-  train.times = train.times.shifted(config_.read_request_latency);
+  if (phase == tlm::BEGIN_REQ) {
+    remember(payload);
+    bytes_read_ += train.bytes();
+    train.times = train.times.shifted(config_.read_request_latency);
+  } else {
+    bytes_read_ -= cut(payload);
+    recall_data(payload, train.cells());
+    changes_.now();
+  }
   return out->nb_transport_fw(payload, phase, delay);
 }
 
 tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                           sc_core::sc_time& delay) {
   Train& train = train_of(payload);
-  bytes_written_ += train.bytes();
-  train.times = stream(write_bus_, train.times, payload, train.cell_bytes).shifted(config_.write_request_latency);
+  if (phase == tlm::BEGIN_REQ) {
+    remember(payload);
+    bytes_written_ += train.bytes();
+    train.times = write_bus_.serve(context_.now(), train.times, burst_time(payload), 0, &payload)
+                      .shifted(config_.write_request_latency);
+  } else {
+    // The cells behind them on the bus are later trains', which their initiator has recalled before.
+    const std::uint64_t gone = cut(payload);
+    bytes_written_ -= gone;
+    write_bus_.recall(context_.now(), &payload, static_cast<std::uint32_t>(gone / train.cell_bytes));
+  }
   return out->nb_transport_fw(payload, phase, delay);
 }
 
 tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                      sc_core::sc_time& delay) {
   Train& train = train_of(payload);
-  if (payload.is_response_error()) ++error_responses_;
+  Passage& passage = extension<Passage>(payload);
+  const bool begins = phase == tlm::BEGIN_RESP;
+  if (payload.is_response_error() && begins) error_responses_ += train.responses.size();
   if (payload.is_write()) {
-    train.responses = train.responses.shifted(config_.write_response_latency);
+    if (begins) train.responses = train.responses.shifted(config_.write_response_latency);
     return writes->nb_transport_bw(payload, phase, delay);
   }
-  // A failed read has as many beats as any other (AXI: each beat carries the error).
-  train.responses = stream(read_bus_, train.responses, payload, train.cell_bytes).shifted(config_.read_return_latency);
-  return reads->nb_transport_bw(payload, phase, delay);
+  if (begins) {
+    // A failed read has as many beats as any other (AXI: each beat carries the error).
+    passage.answered += train.responses.size();
+    train.responses = read_bus_.serve(context_.now(), train.responses, burst_time(payload), 0, &payload)
+                          .shifted(config_.read_return_latency);
+    reads->nb_transport_bw(payload, phase, delay);
+  } else {
+    reads->nb_transport_bw(payload, phase, delay);
+    recall_data(payload, passage.answered - train.recalled);
+  }
+  tell_changed();
+  return tlm::TLM_ACCEPTED;
+}
+
+// Only the first `kept` cells of the train's answer still stand.
+void AxiPort::recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
+  Passage& passage = extension<Passage>(payload);
+  if (kept >= passage.answered) return;
+  read_bus_.recall(context_.now(), &payload, passage.answered - kept);
+  passage.answered = kept;
+}
+
+void AxiPort::tell_changed() {
+  read_bus_.tell_changed([this](void* owner, const TimeSequence& moved) {
+    auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
+    Train& train = train_of(payload);
+    sc_core::sc_time delay;
+    tlm::tlm_phase phase = RESPONSES_RECALLED;
+    train.recalled = moved.size();
+    reads->nb_transport_bw(payload, phase, delay);
+    phase = tlm::BEGIN_RESP;
+    train.responses = moved.shifted(config_.read_return_latency);
+    reads->nb_transport_bw(payload, phase, delay);
+  });
 }
 
 }  // namespace faultline::interconnect

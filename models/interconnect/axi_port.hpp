@@ -10,7 +10,8 @@
 
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
-#include "models/sim/time_sequence.hpp"
+#include "models/sim/train_server.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::interconnect {
 
@@ -40,9 +41,8 @@ struct AxiPortConfig {
 
 // Payloads pass through: the port replaces train.times (at `out`: when the request, for a write with
 // its last beat, reaches the TBU) and train.responses (at `reads` and `writes`: when the last data beat
-// or the write response is back). Status, content and addresses are left as they are. Each data bus serves trains
-// in the order in which they are announced; cells that so wait for some that came later (data of a missed page,
-// say, behind those of a train that hits) are counted in axi.cells_out_of_order.
+// or the write response is back). Status, content and addresses are left as they are. Each data bus serves cells in
+// the order in which they come. Of cells of fewer than 256 B each is a train of its own.
 class AxiPort : public sc_core::sc_module {
  public:
   AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const sim::Context& context);
@@ -54,25 +54,23 @@ class AxiPort : public sc_core::sc_module {
   const AxiPortConfig& config() const { return config_; }
 
  private:
-  struct Bus {
-    sim::SerialServer server;
-    sim::Time last_arrival{0};  // the latest of all cells so far
-  };
-
   tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
-  // Streams the train's beats, whose cells are ready at `arrivals`, over one direction of the data bus.
-  sim::TimeSequence stream(Bus& bus, const sim::TimeSequence& arrivals, const tlm::tlm_generic_payload& payload,
-                           std::uint32_t cell_bytes);
+  void return_data(tlm::tlm_generic_payload& payload);
+  void recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept);
+  // Reads whose data the bus now moves at other instants than was announced.
+  void tell_changed();
+  sim::Time burst_time(const tlm::tlm_generic_payload& payload) const;
 
   AxiPortConfig config_;
-  Bus read_bus_;
-  Bus write_bus_;
+  const sim::Context& context_;
+  sim::TrainServer read_bus_;
+  sim::TrainServer write_bus_;
+  sim::Wakeup<AxiPort, &AxiPort::tell_changed> changes_;
   sim::Counter& bytes_read_;
   sim::Counter& bytes_written_;
   sim::Counter& error_responses_;
-  sim::Counter& out_of_order_;
 };
 
 }  // namespace faultline::interconnect

@@ -15,6 +15,8 @@ struct AxiAttributes : tlm::tlm_extension<AxiAttributes> {
   // (walker, CPU) leaves kUntranslated and is never stale.
   static constexpr std::uint64_t kUntranslated = UINT64_MAX;
   std::uint64_t translation_epoch = kUntranslated;
+  // Zeroing and copying by a core, for which only the time at the controller matters.
+  bool bulk = false;
 
   tlm::tlm_extension_base* clone() const override { return new AxiAttributes(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const AxiAttributes&>(other); }

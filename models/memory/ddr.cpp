@@ -24,6 +24,11 @@ std::uint64_t translation_epoch(const tlm::tlm_generic_payload& payload) {
   return attributes == nullptr ? AxiAttributes::kUntranslated : attributes->translation_epoch;
 }
 
+bool is_bulk(const tlm::tlm_generic_payload& payload) {
+  const AxiAttributes* attributes = payload.get_extension<AxiAttributes>();
+  return attributes != nullptr && attributes->bulk;
+}
+
 }  // namespace
 
 void DdrConfig::declare(sim::ParameterTable& table) {
@@ -59,22 +64,30 @@ struct DdrController::Inlet {
   }
 };
 
+// Where the payload came in, for the way back, and where its first cell goes: its address is the initiator's again once
+// it has been answered.
+struct DdrController::Arrival : tlm::tlm_extension<Arrival> {
+  Inlet* inlet = nullptr;
+  Address address = 0;
+  std::uint32_t cells = 0;  // that were served
+  tlm::tlm_extension_base* clone() const override { return new Arrival(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Arrival&>(other); }
+};
+
 DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context)
     : sc_module(name),
       config_(config),
       context_(context),
       effective_(config.effective_bandwidth()),
       frames_(config.size),
+      changes_(context.loop, *this),
       watch_port_(context.loop.new_port()),
       read_bytes_(context.statistics.counter("memory.read_bytes", "B", "read from DDR by devices")),
       written_bytes_(context.statistics.counter("memory.written_bytes", "B", "written to DDR by devices")),
       bulk_bytes_(context.statistics.counter("memory.cpu_bulk_bytes", "B", "zeroed or copied by the CPU")),
       stale_(context.statistics.counter("memory.stale_accesses", "count",
                                         "cells read or written through a translation older than the frame's mapping")),
-      address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")),
-      out_of_order_(
-          context.statistics.counter("memory.cells_out_of_order", "count",
-                                     "cells that waited for some that came later, whose train was committed before")) {
+      address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")) {
   port.register_nb_transport_fw(this, &DdrController::on_request);
   port.register_b_transport(this, &DdrController::on_blocking);
 }
@@ -89,8 +102,16 @@ void DdrController::end_of_elaboration() {
 
 tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                              sc_core::sc_time&) {
-  if (phase != tlm::BEGIN_REQ) throw std::logic_error("memory is sent BEGIN_REQ and nothing else");
+  if (phase == sim::CELLS_RECALLED) {
+    recall(payload);
+    return tlm::TLM_ACCEPTED;
+  }
+  if (phase != tlm::BEGIN_REQ) throw std::logic_error("memory takes BEGIN_REQ and CELLS_RECALLED");
   Inlet& inlet = *inlets_[static_cast<std::size_t>(id)];
+  auto& arrival = sim::extension<Arrival>(payload);
+  arrival.inlet = &inlet;
+  arrival.address = payload.get_address();
+  arrival.cells = 0;
   context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
                                           reinterpret_cast<std::uint64_t>(&payload));
   return tlm::TLM_ACCEPTED;
@@ -98,36 +119,75 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
 
 void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
   Train& train = sim::train_of(payload);
-  train.responses = occupy(train, static_cast<std::uint32_t>(inlet.id)).shifted(config_.latency);
-  if (frames_.contains(payload.get_address(), train.bytes())) {
-    count_stale(payload);
-    move_content(payload);
-    if (payload.is_write()) tell_watchers(payload);
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  } else {
+  const bool bulk = is_bulk(payload);
+  const auto rank = bulk ? kBulkRank : static_cast<std::uint32_t>(inlet.id);
+  const sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank, &payload);
+  sim::extension<Arrival>(payload).cells = train.cells();
+  const bool inside = frames_.contains(payload.get_address(), train.bytes());
+  if (!inside) {
     ++address_errors_;
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  } else if (bulk) {
+    bulk_bytes_ += train.bytes();
+  } else {
+    count_stale(payload);
+    (payload.is_read() ? read_bytes_ : written_bytes_) += train.bytes();
+    if (payload.is_write()) write_content(payload);
   }
-  tlm::tlm_phase phase = tlm::BEGIN_RESP;
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  port[inlet.id]->nb_transport_bw(payload, phase, delay);
+  payload.set_response_status(inside ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  respond(payload, moved);
+  tell_changed();
 }
 
-sim::TimeSequence DdrController::occupy(const Train& train, std::uint32_t rank) {
-  const std::uint64_t before = server_.out_of_order();
-  sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank);
-  out_of_order_ += server_.out_of_order() - before;
-  return moved;
+void DdrController::recall(tlm::tlm_generic_payload& payload) {
+  Arrival& arrival = sim::extension<Arrival>(payload);
+  const std::uint32_t cells = sim::train_of(payload).cells();
+  if (arrival.cells == 0) return;  // the first cell has not arrived
+  const std::uint32_t gone = arrival.cells - cells;
+  server_.recall(context_.now(), &payload, gone);
+  if (payload.is_response_ok()) {
+    (payload.is_read() ? read_bytes_ : written_bytes_) -= std::uint64_t{gone} * sim::train_of(payload).cell_bytes;
+  }
+  arrival.cells = cells;
+  changes_.now();
+}
+
+void DdrController::tell_changed() {
+  server_.tell_changed([this](void* owner, const sim::TimeSequence& moved) {
+    auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
+    sim::train_of(payload).recalled = moved.size();
+    send_back(payload, sim::RESPONSES_RECALLED);
+    respond(payload, moved);
+  });
+}
+
+// The train's last cells, or all, are moved at these instants.
+void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved) {
+  Train& train = sim::train_of(payload);
+  const bool bulk = is_bulk(payload);
+  train.responses = moved.shifted(bulk ? sim::Time{0} : config_.latency);
+  if (!bulk && payload.is_response_ok()) {
+    if (payload.is_read()) {
+      read_content(payload, train.cells() - moved.size());
+    } else {
+      tell_watchers(payload, moved.back());
+    }
+  }
+  send_back(payload, tlm::BEGIN_RESP);
+}
+
+void DdrController::send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  port[sim::extension<Arrival>(payload).inlet->id]->nb_transport_bw(payload, phase, delay);
 }
 
 void DdrController::watch(Address frame, sim::Signal& written) {
   watches_.push_back({frame / sim::kPageBytes, &written});
 }
 
-void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload) {
+// A longer train whose last cell is put off is told both times; who polls looks at the memory again anyway.
+void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
   for (std::size_t i = 0; i < watches_.size(); ++i) {
-    if (watches_[i].frame != payload.get_address() / sim::kPageBytes) continue;
-    const sim::Time moved = payload.get_extension<Train>()->responses.back() - config_.latency;
+    if (watches_[i].frame != payload.get_extension<Arrival>()->address / sim::kPageBytes) continue;
     context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
   }
 }
@@ -141,38 +201,19 @@ void DdrController::count_stale(const tlm::tlm_generic_payload& payload) {
   if (frames_.is_stale(payload.get_address(), epoch)) stale_ += payload.get_extension<Train>()->cells();
 }
 
-void DdrController::move_content(tlm::tlm_generic_payload& payload) {
+void DdrController::read_content(tlm::tlm_generic_payload& payload, std::uint32_t first) {
   Train& train = sim::train_of(payload);
-  if (payload.is_read()) {
-    train.content = frames_.read(payload.get_address(), train.bytes());
-    read_bytes_ += train.bytes();
-  } else {
-    // No content where only timing matters: the bytes then stay as they are.
-    frames_.write(payload.get_address(), train.content);
-    written_bytes_ += train.bytes();
-  }
+  const std::uint32_t offset = first * train.cell_bytes;
+  train.content = frames_.read(payload.get_extension<Arrival>()->address + offset, train.bytes() - offset);
 }
 
-void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const Train* train = payload.get_extension<Train>();
-  if (train != nullptr && !train->times.empty()) {
-    serve_bulk(payload);
-  } else {
-    access_word(payload);
-  }
+// No content where only timing matters: the bytes then stay as they are.
+void DdrController::write_content(tlm::tlm_generic_payload& payload) {
+  const Train& train = sim::train_of(payload);
+  frames_.write(payload.get_address(), train.content);
 }
 
-void DdrController::serve_bulk(tlm::tlm_generic_payload& payload) {
-  Train& train = sim::train_of(payload);
-  train.responses = occupy(train, kBulkRank);
-  bulk_bytes_ += train.bytes();
-  if (frames_.contains(payload.get_address(), train.bytes())) {
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-  } else {
-    ++address_errors_;
-    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
-  }
-}
+void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) { access_word(payload); }
 
 void DdrController::access_word(tlm::tlm_generic_payload& payload) {
   const Address at = payload.get_address();

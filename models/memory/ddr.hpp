@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "models/memory/frame_store.hpp"
-#include "models/memory/train_server.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/task.hpp"
+#include "models/sim/train_server.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::memory {
 
@@ -35,10 +36,10 @@ class DdrController : public sc_core::sc_module {
  public:
   // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first.
   //   nb_transport  data path: BEGIN_REQ, answered by BEGIN_RESP as soon as the first cell has arrived.
-  //                 Out of range: TLM_ADDRESS_ERROR_RESPONSE at the same instants.
-  //   b_transport   with a Train whose times are not empty: bulk traffic of the CPU, timing only. Responses
-  //                 are the instants at which the controller has moved each cell, without the latency,
-  //                 which caches and write buffers hide. Else: up to 8 bytes inside a page, without time.
+  //                 Out of range: TLM_ADDRESS_ERROR_RESPONSE at the same instants. Bulk traffic of the CPU, marked so
+  //                 in the AxiAttributes, is timing only: its responses are the instants at which the controller has
+  //                 moved each cell, without the latency, which caches and write buffers hide.
+  //   b_transport   up to 8 bytes inside a page, without time.
   tlm_utils::multi_passthrough_target_socket<DdrController> port{"port"};
 
   DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context);
@@ -54,18 +55,21 @@ class DdrController : public sc_core::sc_module {
   sim::Time service(std::uint32_t cell_bytes) const { return effective_.time_for(cell_bytes); }
 
  private:
-  struct Inlet;  // one initiator
+  struct Inlet;    // one initiator
+  struct Arrival;  // what is remembered with a payload
 
   void end_of_elaboration() override;
   tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   void on_blocking(int id, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void serve(Inlet& inlet, tlm::tlm_generic_payload& payload);
-  void serve_bulk(tlm::tlm_generic_payload& payload);
-  // The instants at which the controller has moved the train's cells.
-  sim::TimeSequence occupy(const sim::Train& train, std::uint32_t rank);
-  void move_content(tlm::tlm_generic_payload& payload);
-  void tell_watchers(const tlm::tlm_generic_payload& payload);
+  void recall(tlm::tlm_generic_payload& payload);
+  void tell_changed();
+  void respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved);
+  void send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase);
+  void read_content(tlm::tlm_generic_payload& payload, std::uint32_t first);
+  void write_content(tlm::tlm_generic_payload& payload);
+  void tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved);
   void notify_watch(std::uint64_t index);
   void access_word(tlm::tlm_generic_payload& payload);
   void count_stale(const tlm::tlm_generic_payload& payload);
@@ -74,7 +78,8 @@ class DdrController : public sc_core::sc_module {
   const sim::Context& context_;
   sim::ByteRate effective_;
   FrameStore frames_;
-  TrainServer server_;
+  sim::TrainServer server_;
+  sim::Wakeup<DdrController, &DdrController::tell_changed> changes_;
   std::vector<std::unique_ptr<Inlet>> inlets_;
   struct Watch {
     Address frame;  // its number
@@ -87,7 +92,6 @@ class DdrController : public sc_core::sc_module {
   sim::Counter& bulk_bytes_;
   sim::Counter& stale_;
   sim::Counter& address_errors_;
-  sim::Counter& out_of_order_;
 };
 
 }  // namespace faultline::memory

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "models/sim/time_sequence.hpp"
 
@@ -21,10 +20,12 @@ class CreditPool {
   std::uint32_t capacity() const { return capacity_; }
   // Slots whose instant is known, now free or later.
   std::uint32_t known() const { return known_.size(); }
+  // The instant from which the next cell may use a slot; kNever while none is known.
+  Time next() const { return known_.empty() ? kNever : known_.front(); }
 
   // What take(count) would return.
   TimeSequence peek(std::uint32_t count) const { return known_.prefix(count); }
-  // The instants from which the next `count` cells may use a slot each. Requires count <= known().
+  // The instants from which the next `count` cells may use a slot each, the earliest first. Requires count <= known().
   TimeSequence take(std::uint32_t count) {
     assert(count <= known_.size());
     TimeSequence taken = known_.prefix(count);
@@ -32,24 +33,29 @@ class CreditPool {
     return taken;
   }
 
-  // Slots that become free at these instants. Slots come free in the order in which they were taken,
-  // so instants that precede the last known one are held up to it (a FIFO buffer's rule).
+  // Slots that become free at these instants, which are announced in any order.
   void give(const TimeSequence& freed) {
-    if (freed.empty()) return;
-    known_.append(known_.empty() ? freed : not_before(freed, known_.back()));
+    known_ = merged(known_, freed);
     assert(known_.size() <= capacity_);
   }
-
-  // Takes back what take() gave last and nobody used: as if it had never been taken, whatever came free meanwhile.
-  void give_back(const TimeSequence& unused) {
-    if (unused.empty()) return;
-    const TimeSequence later = std::exchange(known_, unused);
-    give(later);
-  }
+  // Takes back what take() gave and nobody used: as if it had never been taken.
+  void give_back(const TimeSequence& unused) { give(unused); }
+  // Whether there is a slot for each of these instants.
+  bool has(const TimeSequence& instants) const;
+  // Slots do not become free at these instants, which give() announced. Requires has(freed).
+  void withdraw(const TimeSequence& freed) { known_ = without(known_, freed); }
 
  private:
   std::uint32_t capacity_;
   TimeSequence known_;
 };
+
+inline bool CreditPool::has(const TimeSequence& instants) const {
+  std::uint32_t found = 0;
+  for (std::uint32_t i = 0; i < known_.size() && found < instants.size(); ++i) {
+    if (known_.at(i) == instants.at(found)) ++found;
+  }
+  return found == instants.size();
+}
 
 }  // namespace faultline::sim

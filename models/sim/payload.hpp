@@ -4,17 +4,23 @@
 //
 // Protocol of the data-path sockets (non-blocking; every call returns TLM_ACCEPTED; the delay argument
 // is zero, because trains carry absolute instants, and an instant may be announced before it comes):
-//   BEGIN_REQ   forward   the train's cells arrive at train.times.
-//   SLOTS_FREED backward, network sockets: train.freed says when the target's buffer slots of the
-//                         next freed.size() cells of this train are free again. May come several
-//                         times for one train; the slots add up to its cells.
-//   BEGIN_RESP  backward, memory-mapped sockets, once: train.responses holds the response instant of
-//                         each cell (for a read: its last data beat), the response status is that of
-//                         the whole train, and for a read train.content holds the data.
+//   BEGIN_REQ   forward   the train's cells arrive at train.times. Comes no later than the first of them sets off.
+//   SLOTS_FREED backward, network sockets: train.freed says when the target's buffer slots of the next freed.size()
+//                         cells of this train are free again. Comes as often as needed; the slots add up to the cells.
+//   BEGIN_RESP  backward, memory-mapped sockets: train.responses says when the responses of the next responses.size()
+//                         cells come (for a read: the last data beat), the response status is that of these cells.
+//                         Comes as often as needed. For a read train.content then holds the data of these cells.
+// What was announced is what happens if nothing comes between. What has not happened yet can be taken back, and then
+// be announced anew:
+//   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still do,
+//                                at least one. What the target announced for the others is void.
+//   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
+//                                said to.
+//   RESPONSES_RECALLED backward  the same of responses.
 // An initiator never sends a cell for which it has no slot: a CreditPool tells it when slots come free
 // (from SLOTS_FREED, or from BEGIN_RESP where the bound is on outstanding bursts), and it cuts its
 // trains accordingly. So targets never split a train that they were given.
-// A payload belongs to its initiator until SLOTS_FREED has covered it or BEGIN_RESP has come; whoever
+// A payload belongs to its initiator, which keeps it until the last announced slot or response has come; whoever
 // keeps it longer calls acquire() and release().
 #pragma once
 
@@ -29,6 +35,9 @@
 namespace faultline::sim {
 
 TLM_DECLARE_EXTENDED_PHASE(SLOTS_FREED);
+TLM_DECLARE_EXTENDED_PHASE(CELLS_RECALLED);
+TLM_DECLARE_EXTENDED_PHASE(SLOTS_RECALLED);
+TLM_DECLARE_EXTENDED_PHASE(RESPONSES_RECALLED);
 
 // The unit of timing truth: one AXI burst, one network payload (UG1085: 16 beats of 128 bits).
 inline constexpr std::uint32_t kCellBytes = 256;
@@ -41,6 +50,7 @@ struct Train : tlm::tlm_extension<Train> {
   TimeSequence times;
   TimeSequence freed;
   TimeSequence responses;
+  std::uint32_t recalled = 0;  // slots or responses
   std::uint32_t cell_bytes = 0;  // of every cell of the train: 1 to kCellBytes
   Content content;               // of all cells, in order; empty where only timing matters
 

@@ -21,6 +21,11 @@ class Counter {
     value_ += n;
     return *this;
   }
+  // For what was counted as it was announced, and is taken back.
+  Counter& operator-=(std::uint64_t n) {
+    value_ -= n;
+    return *this;
+  }
   // For levels (bytes pinned, records queued): the counter's value is the highest level seen.
   void raise_to(std::uint64_t level) {
     if (level > value_) value_ = level;

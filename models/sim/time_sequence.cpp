@@ -80,12 +80,46 @@ TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const
   return part;
 }
 
-bool TimeSequence::operator==(const TimeSequence& other) const {
-  if (size_ != other.size_) return false;
-  for (std::uint32_t i = 0; i < size_; ++i) {
-    if (at(i) != other.at(i)) return false;
+void TimeSequence::drop_front(std::uint32_t count) {
+  assert(count <= size_);
+  size_ -= count;
+  auto kept = segments_.begin();
+  for (; count > 0 && kept->count <= count; ++kept) count -= kept->count;
+  if (count > 0) *kept = {kept->at(count), kept->gap, kept->count - count};
+  segments_.erase(segments_.begin(), kept);
+}
+
+void TimeSequence::drop_back(std::uint32_t count) {
+  assert(count <= size_);
+  size_ -= count;
+  while (count > 0 && segments_.back().count <= count) {
+    count -= segments_.back().count;
+    segments_.pop_back();
   }
-  return true;
+  if (count > 0) segments_.back().count -= count;
+}
+
+std::uint32_t TimeSequence::common_prefix(const TimeSequence& other) const {
+  std::uint32_t common = 0;
+  auto ia = segments_.begin();
+  auto ib = other.segments_.begin();
+  std::uint32_t used_a = 0;
+  std::uint32_t used_b = 0;
+  while (ia != segments_.end() && ib != other.segments_.end()) {
+    if (ia->at(used_a) != ib->at(used_b)) break;
+    const std::uint32_t both = std::min(ia->count - used_a, ib->count - used_b);
+    const std::uint32_t step = ia->gap == ib->gap ? both : 1;
+    common += step;
+    used_a += step;
+    used_b += step;
+    if (used_a == ia->count) ++ia, used_a = 0;
+    if (used_b == ib->count) ++ib, used_b = 0;
+  }
+  return common;
+}
+
+bool TimeSequence::operator==(const TimeSequence& other) const {
+  return size_ == other.size_ && common_prefix(other) == size_;
 }
 
 TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time service) {
@@ -148,6 +182,39 @@ TimeSequence later_of(const TimeSequence& a, const TimeSequence& b) {
 
 TimeSequence not_before(const TimeSequence& a, Time t) {
   return a.empty() ? a : later_of(a, TimeSequence::regular(t, Time{0}, a.size()));
+}
+
+TimeSequence merged(const TimeSequence& a, const TimeSequence& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  TimeSequence out;
+  if (a.back() <= b.front() || b.back() <= a.front()) {
+    const bool a_first = a.back() <= b.front();
+    out = a_first ? a : b;
+    out.append(a_first ? b : a);
+    return out;
+  }
+  std::uint32_t ia = 0;
+  std::uint32_t ib = 0;
+  while (ia < a.size() || ib < b.size()) {
+    const bool from_a = ib == b.size() || (ia < a.size() && a.at(ia) <= b.at(ib));
+    out.append(from_a ? a.at(ia++) : b.at(ib++));
+  }
+  return out;
+}
+
+TimeSequence without(const TimeSequence& a, const TimeSequence& b) {
+  TimeSequence out;
+  std::uint32_t ib = 0;
+  for (std::uint32_t ia = 0; ia < a.size(); ++ia) {
+    if (ib < b.size() && a.at(ia) == b.at(ib)) {
+      ++ib;
+    } else {
+      out.append(a.at(ia));
+    }
+  }
+  assert(ib == b.size());
+  return out;
 }
 
 }  // namespace faultline::sim

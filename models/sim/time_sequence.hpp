@@ -48,8 +48,11 @@ class TimeSequence {
   TimeSequence slice(std::uint32_t begin, std::uint32_t count) const;
   TimeSequence prefix(std::uint32_t count) const { return slice(0, count); }
   TimeSequence suffix(std::uint32_t begin) const { return slice(begin, size_ - begin); }
-  // Removes the first `count` instants.
-  void drop_front(std::uint32_t count) { *this = suffix(count); }
+  // Removes the first, or the last, `count` instants.
+  void drop_front(std::uint32_t count);
+  void drop_back(std::uint32_t count);
+  // Where the two part: the number of instants that they have in common from the front on.
+  std::uint32_t common_prefix(const TimeSequence& other) const;
 
   const auto& segments() const { return segments_; }
   // Compares the instants, not how they are cut into segments.
@@ -68,6 +71,11 @@ TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time servic
 TimeSequence later_of(const TimeSequence& a, const TimeSequence& b);
 // Element by element the later of a sequence and one instant.
 TimeSequence not_before(const TimeSequence& a, Time t);
+
+// All instants of both, in order.
+TimeSequence merged(const TimeSequence& a, const TimeSequence& b);
+// The instants of a but for those of b, each as often as b has it. Requires that a has them.
+TimeSequence without(const TimeSequence& a, const TimeSequence& b);
 
 // A first-come server that remembers until when it is busy.
 class SerialServer {

@@ -123,8 +123,7 @@ void Tcu::read_descriptor(Walk& walk) {
   train.times = sim::TimeSequence::single(state_.context.now());
   train.cell_bytes = kDescriptorBytes;
   AxiAttributes& attributes = sim::extension<AxiAttributes>(payload);
-  attributes.master_id = 0;
-  attributes.translation_epoch = AxiAttributes::kUntranslated;
+  attributes = {};
   walk.read = &payload;
   state_.ports.read_descriptor(payload);
 }

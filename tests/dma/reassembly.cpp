@@ -33,55 +33,49 @@ TEST_CASE("a block set holds what was put in, in as few intervals as there are r
 TEST_CASE("cells of an attempt older than the newest seen are stale, and their late responses do not count") {
   sim::Counter evicted("evicted", "count", "");
   Reassembly r(4, evicted);
-  CHECK(r.judge(1, {5, 0, 0}, 1us) == Verdict::write);
-  CHECK(r.judge(1, {5, 0, 1}, 2us) == Verdict::write);
-  CHECK(r.judge(1, {5, 0, 0}, 3us) == Verdict::stale);
-  CHECK_FALSE(r.written(1, {5, 0, 0}, 256, 256, 3us).completes);
-  CHECK_FALSE(r.failed(1, {5, 0, 0}, 3us).first_fault);
-  CHECK(r.judge(1, {5, 0, 1}, 4us) == Verdict::write);
+  CHECK(r.judge(1, {5, 0, 0}) == Verdict::write);
+  CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
+  CHECK(r.judge(1, {5, 0, 0}) == Verdict::stale);
+  CHECK_FALSE(r.written(1, {5, 0, 0}, 256, 256));
+  CHECK_FALSE(r.failed(1, {5, 0, 0}));
+  CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
   // The same block of another source or transfer is another block.
-  CHECK(r.judge(2, {5, 0, 0}, 3us) == Verdict::write);
-  CHECK(r.judge(1, {6, 0, 0}, 3us) == Verdict::write);
+  CHECK(r.judge(2, {5, 0, 0}) == Verdict::write);
+  CHECK(r.judge(1, {6, 0, 0}) == Verdict::write);
 }
 
 TEST_CASE("a block completes at its last response and its copies are duplicates from then on") {
   sim::Counter evicted("evicted", "count", "");
   Reassembly r(4, evicted);
-  r.judge(1, {5, 2, 0}, 1us);
-  CHECK_FALSE(r.written(1, {5, 2, 0}, 256, 512, 9us).completes);
-  const auto done = r.written(1, {5, 2, 0}, 256, 512, 8us);
-  CHECK(done.completes);
-  CHECK(done.at == 9us);
-  CHECK(r.judge(1, {5, 2, 1}, 8us) == Verdict::completing);
-  r.complete(1, {5, 2, 0});
-  CHECK(r.judge(1, {5, 2, 1}, 9us) == Verdict::duplicate);
-  CHECK(r.judge(1, {5, 2, 0}, 9us) == Verdict::duplicate);
+  r.judge(1, {5, 2, 0});
+  CHECK_FALSE(r.written(1, {5, 2, 0}, 256, 512));
+  CHECK(r.written(1, {5, 2, 0}, 256, 512));
+  CHECK(r.judge(1, {5, 2, 1}) == Verdict::duplicate);
+  CHECK(r.judge(1, {5, 2, 0}) == Verdict::duplicate);
 }
 
-TEST_CASE(
-    "an attempt has one first fault, its cells are dropped from that instant on, the next attempt starts afresh") {
+TEST_CASE("an attempt has one first fault, its cells are dropped from then on, the next attempt starts afresh") {
   sim::Counter evicted("evicted", "count", "");
   Reassembly r(4, evicted);
-  r.judge(1, {5, 0, 0}, 1us);
-  CHECK(r.failed(1, {5, 0, 0}, 5us).first_fault);
-  CHECK_FALSE(r.failed(1, {5, 0, 0}, 6us).first_fault);
-  CHECK(r.judge(1, {5, 0, 0}, 5us - sim::Time{1}) == Verdict::write);
-  CHECK(r.judge(1, {5, 0, 0}, 5us) == Verdict::faulted);
-  CHECK(r.judge(1, {5, 0, 1}, 7us) == Verdict::write);
-  CHECK(r.failed(1, {5, 0, 1}, 8us).first_fault);
+  r.judge(1, {5, 0, 0});
+  CHECK(r.failed(1, {5, 0, 0}));
+  CHECK_FALSE(r.failed(1, {5, 0, 0}));
+  CHECK(r.judge(1, {5, 0, 0}) == Verdict::faulted);
+  CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
+  CHECK(r.failed(1, {5, 0, 1}));
 }
 
 TEST_CASE("what is remembered is bounded and the transfer that was silent for longest goes first") {
   sim::Counter evicted("evicted", "count", "");
   Reassembly r(2, evicted);
-  r.judge(1, {5, 0, 0}, 1us);
-  r.judge(1, {6, 0, 0}, 1us);
-  r.judge(1, {5, 0, 0}, 2us);
-  r.judge(1, {7, 0, 0}, 3us);
+  r.judge(1, {5, 0, 0});
+  r.judge(1, {6, 0, 0});
+  r.judge(1, {5, 0, 0});
+  r.judge(1, {7, 0, 0});
   CHECK(r.transfers() == 2);
   CHECK(evicted.value() == 1);
-  CHECK(r.judge(1, {5, 0, 1}, 4us) == Verdict::write);
-  CHECK(r.judge(1, {5, 0, 0}, 4us) == Verdict::stale);  // 5 was kept
+  CHECK(r.judge(1, {5, 0, 1}) == Verdict::write);
+  CHECK(r.judge(1, {5, 0, 0}) == Verdict::stale);  // 5 was kept
 }
 
 TEST_CASE("cells cover a block once, never cross a page at either end, and do not depend on the train's length") {

@@ -6,14 +6,12 @@
 
 #include "models/sim/event_loop.hpp"
 
-namespace faultline::dma {
-
-using sim::Time;
+namespace faultline::sim {
 
 template <typename T, auto Method>
 class Wakeup {
  public:
-  Wakeup(sim::EventLoop& loop, T& object) : loop_(loop), port_(loop.new_port()), object_(object) {}
+  Wakeup(EventLoop& loop, T& object) : loop_(loop), port_(loop.new_port()), object_(object) {}
   Wakeup(const Wakeup&) = delete;
   Wakeup& operator=(const Wakeup&) = delete;
 
@@ -29,14 +27,14 @@ class Wakeup {
  private:
   void fire() {
     if (armed_ != loop_.now()) return;  // was replaced by an earlier one
-    armed_ = sim::kNever;
+    armed_ = kNever;
     (object_.*Method)();
   }
 
-  sim::EventLoop& loop_;
-  sim::Port port_;
+  EventLoop& loop_;
+  Port port_;
   T& object_;
-  Time armed_ = sim::kNever;
+  Time armed_ = kNever;
 };
 
-}  // namespace faultline::dma
+}  // namespace faultline::sim
