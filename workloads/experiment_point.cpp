@@ -47,10 +47,6 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"cpu.time_softirq", "cpu_time_softirq", "us", 1e-6, "CPU time in tasklets"},
     {"cpu.time_polling", "cpu_time_polling", "us", 1e-6, "CPU time spent polling for completions and messages"},
     {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
-    {"network.cells_out_of_order", "cells_out_of_order", "1", 1,
-     "cells that waited at routers for a train committed before they came: 0 when every queue was exact"},
-    {"memory.cells_out_of_order", "memory_cells_out_of_order", "1", 1, "the same at memory controllers"},
-    {"axi.cells_out_of_order", "axi_cells_out_of_order", "1", 1, "the same at the ports' buses"},
 };
 
 // The counters at an instant.

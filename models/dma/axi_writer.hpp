@@ -18,6 +18,8 @@
 
 namespace faultline::dma {
 
+using sim::Time;
+
 // Sends a payload forward on an AXI or network socket; how the parts reach the engine's sockets.
 class Forward {
  public:

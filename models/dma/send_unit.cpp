@@ -162,7 +162,12 @@ void SendUnit::response(tlm::tlm_generic_payload& payload) {
   const std::uint32_t first = read.answered();
   read.replies.push_back({first, ok, train.responses, 0});
   // Data whose response was recalled and comes at another instant is the same.
-  if (ok && read.content.size() <= first * train.cell_bytes) read.content.append(train.content);
+  const std::uint32_t known = read.content.size() / train.cell_bytes;
+  if (known < read.answered()) {
+    const std::uint32_t bytes = (read.answered() - known) * train.cell_bytes;
+    read.content.append(ok ? train.content.slice((known - first) * train.cell_bytes, bytes)
+                           : sim::Content::zeros(bytes));
+  }
   if (ok && !block_of(read).stopped) {
     pass_on(read, read.replies.back());
   } else {

@@ -27,9 +27,6 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       context_(context),
       topology_(topology),
       event_port_(context.loop.new_port()),
-      out_of_order_(
-          context.statistics.counter("network.cells_out_of_order", "count",
-                                     "cells that waited for a run of another input, committed before they were known")),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
                                                 "cells sent to a node that does not exist, dropped")) {
   for (unsigned port = 0; port < topology.ports(context.node); ++port) add_port(port, topology);
@@ -67,14 +64,21 @@ std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
   return first_queue_[port] + index;
 }
 
-tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                      sc_core::sc_time&) {
   const auto port = static_cast<unsigned>(tag);
+  const bool recalled = phase == CELLS_RECALLED;
+  if (extension<PacketHeader>(payload).destination >= topology_.nodes()) {
+    drop(port, payload);
+  } else {
+    recalled ? recall(port, payload) : accept(port, payload);
+  }
+  return tlm::TLM_ACCEPTED;
+}
+
+void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   const Train& train = train_of(payload);
   const PacketHeader& header = extension<PacketHeader>(payload);
-  if (header.destination >= topology_.nodes()) {
-    drop(port, payload);
-    return tlm::TLM_ACCEPTED;
-  }
   Route route = topology_.route(context_.node, header.destination);
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
   InputQueue& queue = queues_[queue_of(port, header)];
@@ -85,33 +89,88 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
   const Time service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
   const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);
   const Time head_start = std::min(service, arriving);
-  TimeSequence ready =
-      port == kLocalPort ? queue.injection.serve(train.times, arriving).shifted(config_.injection_latency - head_start)
-                         : train.times.shifted(config_.router_latency - head_start);
+  TimeSequence ready = port == kLocalPort
+                           ? queue.injection.serve(context_.now(), train.times, arriving, 0, &payload)
+                                 .shifted(config_.injection_latency - head_start)
+                           : train.times.shifted(config_.router_latency - head_start);
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
   if (queue.trains.size() == 1) schedule(route.port);
-  return tlm::TLM_ACCEPTED;
+}
+
+// The cells are the last of their queue, or of a run that takes them from it.
+void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
+  InputQueue& queue = queues_[queue_of(port, extension<PacketHeader>(payload))];
+  const auto waiting = [&] {
+    return !queue.trains.empty() && queue.trains.back().payload == &payload ? queue.trains.back().ready.size() : 0U;
+  };
+  const auto running = std::find_if(outputs_.begin(), outputs_.end(),
+                                    [&](const Output& o) {
+                                      return o.free > context_.now() && !o.run.departures.empty() &&
+                                             o.run.held.payload == &payload;
+                                    });
+  const std::uint32_t run_begin = running == outputs_.end() ? 0 : running->run.held.sent;
+  const std::uint32_t run_cells = running == outputs_.end() ? 0 : running->run.departures.size();
+  const std::uint32_t cells = train_of(payload).cells();
+  const std::uint32_t before = waiting() > 0 ? queue.trains.back().sent + waiting() : run_begin + run_cells;
+  const std::uint32_t gone = before - cells;
+  if (gone > waiting()) {
+    recalling_ = &payload;
+    cut(static_cast<unsigned>(running - outputs_.begin()), run_cells - (gone - waiting()));
+    recalling_ = nullptr;
+  }
+  Held& held = queue.trains.back();
+  held.ready.drop_back(gone);
+  if (held.ready.empty()) queue.trains.pop_back();
+  queue.cells -= gone;
+  if (port == kLocalPort) queue.injection.recall(context_.now(), &payload, gone);
 }
 
 void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
   Train& train = train_of(payload);
+  const bool again = train.freed.size() > train.cells();  // CELLS_RECALLED: fewer than were counted
   undeliverable_ += train.cells();
+  if (again) {
+    undeliverable_ -= train.freed.size();
+    train.freed.drop_back(train.freed.size() - train.cells());
+    return;
+  }
   train.freed = train.times.shifted(link_latency(port));
   tlm::tlm_phase phase = SLOTS_FREED;
   sc_core::sc_time delay;
   in[port]->nb_transport_bw(payload, phase, delay);
 }
 
-tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase&,
+Router::Sent& Router::sent(Output& output, const tlm::tlm_generic_payload& payload) {
+  return *std::find_if(output.sent.begin(), output.sent.end(), [&](const Sent& s) { return s.payload == &payload; });
+}
+
+tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                           sc_core::sc_time&) {
   const auto port = static_cast<unsigned>(tag);
   const Train& train = train_of(payload);
-  PacketHeader& header = extension<PacketHeader>(payload);
-  outputs_[port].credits[header.virtual_channel].give(train.freed);
-  header.freed_cells += train.freed.size();
-  if (header.freed_cells == train.cells()) payload.release();
+  Output& output = outputs_[port];
+  CreditPool& pool = output.credits[extension<PacketHeader>(payload).virtual_channel];
+  Sent& to = sent(output, payload);
+  if (phase == SLOTS_FREED) {
+    to.freed.append(train.freed);
+    pool.give(train.freed);
+  } else {
+    const TimeSequence gone = to.freed.suffix(to.freed.size() - train.recalled);
+    to.freed.drop_back(gone.size());
+    if (!pool.has(gone)) cut(port, std::max(output.run.credits.count_before(gone.front()), 1U));
+    pool.withdraw(gone);
+  }
   schedule(port);
   return tlm::TLM_ACCEPTED;
+}
+
+void Router::forget(Output& output) {
+  while (!output.sent.empty()) {
+    const Sent& oldest = output.sent.front();
+    if (oldest.freed.size() < train_of(*oldest.payload).cells() || oldest.freed.back() > context_.now()) return;
+    oldest.payload->release();
+    output.sent.pop_front();
+  }
 }
 
 Time Router::eligible_at(const InputQueue& queue, unsigned output) const {
@@ -126,6 +185,7 @@ Time Router::eligible_at(const InputQueue& queue, unsigned output) const {
 // earlier one finds another instant there and does nothing.
 void Router::schedule(unsigned index) {
   Output& output = outputs_[index];
+  yield_to_competitors(index);
   Time first = kNever;
   for (const InputQueue& queue : queues_) first = std::min(first, eligible_at(queue, index));
   if (first == kNever) return;
@@ -170,71 +230,120 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   TimeSequence departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
   const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
   departures = departures.prefix(cells);
-  pool.take(cells);
-  count_late_cells(index, output, able.prefix(cells), departures);
 
+  Run& run = output.run;
+  run.queue = index;
+  run.held = train;
+  run.held.ready = train.ready.prefix(cells);
+  run.credits = pool.take(cells);
   queue.free = output.free = departures.back();
   queue.cells -= cells;
   output.served = index;
-  if (cells > 1) {
-    if (index != output.last_run.queue) output.other_run = output.last_run;
-    output.last_run = {index, departures.back() - train.service};
-  }
-  const Held sent = train;
   train.ready.drop_front(cells);
   train.sent += cells;
   if (train.ready.empty()) queue.trains.pop_front();
-  send(sent, departures, port);
+  run.departures = std::move(departures);
+  count(output, run, cells);
+  send(run, port);
 
-  Train& freed = train_of(*sent.payload);
-  freed.freed = departures.shifted(link_latency(queue.port));
+  Train& freed = train_of(*run.held.payload);
+  freed.freed = run.departures.shifted(link_latency(queue.port));
   tlm::tlm_phase phase = SLOTS_FREED;
   sc_core::sc_time delay;
-  in[queue.port]->nb_transport_bw(*sent.payload, phase, delay);
+  in[queue.port]->nb_transport_bw(*run.held.payload, phase, delay);
 
   schedule(port);
   if (!queue.trains.empty() && queue.trains.front().route.port != port) schedule(queue.trains.front().route.port);
 }
 
-// The run was committed because nobody else was known to compete until its last cell's start. Cells that could
-// have started by then, one after the other, would have been served in between.
-void Router::count_late_cells(std::size_t index, const Output& output, const TimeSequence& able,
-                              const TimeSequence& departures) {
-  InputQueue& queue = queues_[index];
-  const Time service = queue.trains.front().service;
-  const Time before = queue.unhindered;
-  queue.unhindered = departures.back();
-  const Run& run = index != output.last_run.queue ? output.last_run : output.other_run;
-  if (able.front() > run.last_start) return;
-  const TimeSequence alone = serve_in_order(able, before, service);
-  const std::uint32_t late = alone.count_before(run.last_start + service + Time{1});
-  out_of_order_ += late;
-  if (late == able.size()) queue.unhindered = alone.back();
+// A cell that starts when another queue's is ready would not have been chosen: that queue's turn comes first.
+void Router::yield_to_competitors(unsigned index) {
+  const Output& output = outputs_[index];
+  const Run& run = output.run;
+  const std::uint32_t cells = run.departures.size();
+  if (cells < 2 || output.free <= context_.now()) return;
+  Time ready = kNever;
+  for (const InputQueue& queue : queues_) {
+    if (&queue != &queues_[run.queue]) ready = std::min(ready, eligible_at(queue, index));
+  }
+  if (ready == kNever) return;
+  const Time from = std::max(ready, context_.now() + Time{1});
+  const std::uint32_t kept = run.departures.count_before(from + run.held.service);
+  if (kept < cells) cut(index, kept);
 }
 
-void Router::send(const Held& held, const TimeSequence& departures, unsigned port) {
+void Router::cut(unsigned port, std::uint32_t kept) {
   Output& output = outputs_[port];
-  const std::uint32_t cells = departures.size();
+  Run& run = output.run;
+  InputQueue& queue = queues_[run.queue];
+  const std::uint32_t gone = run.departures.size() - kept;
+  if (gone == 0) return;
+  CreditPool& pool = output.credits[run.held.route.virtual_channel];
+  pool.give_back(run.credits.suffix(kept));
+  Sent& to = output.sent.back();
+  if (to.freed.size() > kept) {
+    pool.withdraw(to.freed.suffix(kept));
+    to.freed.drop_back(to.freed.size() - kept);
+  }
+  count(output, run, -static_cast<std::int64_t>(gone));
+
+  // Back to the head of the queue.
+  Held rest = run.held;
+  rest.ready = run.held.ready.suffix(kept);
+  rest.sent += kept;
+  if (!queue.trains.empty() && queue.trains.front().payload == rest.payload) {
+    rest.ready.append(queue.trains.front().ready);
+    queue.trains.pop_front();
+  }
+  queue.trains.push_front(std::move(rest));
+  queue.cells += gone;
+  run.departures.drop_back(gone);
+  run.credits.drop_back(gone);
+  run.held.ready.drop_back(gone);
+  queue.free = output.free = run.departures.back();
+  output.decision = kNever;
+
+  sc_core::sc_time delay;
+  Train& out_train = train_of(*to.payload);
+  out_train.times.drop_back(gone);
+  if (!out_train.content.empty()) out_train.content = out_train.content.slice(0, out_train.bytes());
+  tlm::tlm_phase phase = CELLS_RECALLED;
+  out[port]->nb_transport_fw(*to.payload, phase, delay);
+  if (run.held.payload == recalling_) return;  // whoever recalls the cells knows what becomes of their slots
+  train_of(*run.held.payload).recalled = gone;
+  phase = SLOTS_RECALLED;
+  in[queue.port]->nb_transport_bw(*run.held.payload, phase, delay);
+}
+
+void Router::count(Output& output, const Run& run, std::int64_t cells) {
+  const std::uint32_t cell_bytes = train_of(*run.held.payload).cell_bytes;
+  // Two's complement: what is taken back is subtracted.
+  *output.cells += static_cast<std::uint64_t>(cells);
+  *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
+  *output.busy += static_cast<std::uint64_t>((run.held.service * cells).count());
+}
+
+void Router::send(const Run& run, unsigned port) {
+  Output& output = outputs_[port];
+  forget(output);
+  const std::uint32_t cells = run.departures.size();
   tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  const Train& whole = train_of(*held.payload);
-  const std::uint32_t offset = held.sent * whole.cell_bytes;
-  *output.cells += cells;
-  *output.bytes += cells * (whole.cell_bytes + config_.overhead);
-  *output.busy += static_cast<std::uint64_t>((held.service * cells).count());
+  const Train& whole = train_of(*run.held.payload);
+  const std::uint32_t offset = run.held.sent * whole.cell_bytes;
 
   Train& train = train_of(payload);
-  train.times = departures.shifted(output.latency);
+  train.times = run.departures.shifted(output.latency);
   train.cell_bytes = whole.cell_bytes;
   if (!whole.content.empty()) train.content = whole.content.slice(offset, cells * whole.cell_bytes);
   PacketHeader& header = extension<PacketHeader>(payload);
-  header = extension<PacketHeader>(*held.payload);
+  header = extension<PacketHeader>(*run.held.payload);
   header.address += offset;
   header.block_offset += offset;
-  header.virtual_channel = static_cast<std::uint8_t>(held.route.virtual_channel);
-  header.freed_cells = 0;
+  header.virtual_channel = static_cast<std::uint8_t>(run.held.route.virtual_channel);
   payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(held.payload->get_address() + offset);
+  payload.set_address(run.held.payload->get_address() + offset);
   payload.set_data_length(train.bytes());
+  output.sent.push_back({&payload, {}});
 
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay;

@@ -17,9 +17,8 @@
 //
 // An output serves the inputs that hold a ready cell for it in turn, one cell each. When only one input
 // competes, as many cells of its train as have known credits and start before the next known competitor
-// are committed at once. A competitor that becomes known later must wait for them, although the arbiter
-// would have served it in between: such cells are counted in network.cells_out_of_order (which stays
-// zero with cells_per_train = 1).
+// are announced at once. When a competitor becomes known later, the cells that have not started when it is
+// ready are taken back: so every cell leaves when it would if each were decided on by itself.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -34,6 +33,7 @@
 #include "models/sim/context.hpp"
 #include "models/sim/credit_pool.hpp"
 #include "models/sim/parameters.hpp"
+#include "models/sim/train_server.hpp"
 
 namespace faultline::interconnect {
 
@@ -95,16 +95,22 @@ class Router : public sc_core::sc_module {
   };
   struct InputQueue {
     unsigned port;
-    std::uint32_t cells = 0;      // held
-    sim::Time free{0};            // departure of the last cell that was committed
-    sim::Time unhindered{0};      // the same, had its cells not waited for a run of another queue
-    sim::SerialServer injection;  // port 0: the NI's datapath into this queue
+    std::uint32_t cells = 0;     // held
+    sim::Time free{0};           // departure of the last cell that was announced
+    sim::TrainServer injection;  // port 0: the NI's datapath into this queue
     std::deque<Held> trains;
   };
-  // Several cells that were committed at once.
+  // A train at an output's link.
+  struct Sent {
+    tlm::tlm_generic_payload* payload;
+    sim::TimeSequence freed;  // slots that it used, as far as is known
+  };
+  // The cells that an output announced last.
   struct Run {
     std::size_t queue = 0;
-    sim::Time last_start{-1};
+    Held held{};  // ready: of the run's cells
+    sim::TimeSequence departures;
+    sim::TimeSequence credits;
   };
   struct Output {
     sim::BitRate rate;
@@ -113,8 +119,8 @@ class Router : public sc_core::sc_module {
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
     std::size_t served = 0;            // queue that was served last
-    Run last_run;
-    Run other_run;  // the last one of a queue other than that one's
+    Run run;
+    std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
     sim::Counter* cells;
     sim::Counter* bytes;
     sim::Counter* busy;
@@ -127,16 +133,22 @@ class Router : public sc_core::sc_module {
   void add_port(unsigned port, const Topology& topology);
   std::size_t queue_of(unsigned port, const PacketHeader& header) const;
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
+  void accept(unsigned port, tlm::tlm_generic_payload& payload);
+  void recall(unsigned port, tlm::tlm_generic_payload& payload);
+  Sent& sent(Output& output, const tlm::tlm_generic_payload& payload);
+  void forget(Output& output);
   // The instant from which the queue's first cell could start at this output; kNever while unknown.
   sim::Time eligible_at(const InputQueue& queue, unsigned output) const;
   void schedule(unsigned output);
   void decide(std::uint64_t output);
   // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
   void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
-  // Of cells that are committed now and could leave at `able`: those that waited for a run of another queue.
-  void count_late_cells(std::size_t queue, const Output& from, const sim::TimeSequence& able,
-                        const sim::TimeSequence& departures);
-  void send(const Held& train, const sim::TimeSequence& departures, unsigned output);
+  // Takes back what has been announced at this output but for the run's first `kept` cells.
+  void cut(unsigned output, std::uint32_t kept);
+  // Takes back what starts when a competitor is ready.
+  void yield_to_competitors(unsigned output);
+  void send(const Run& run, unsigned output);
+  void count(Output& output, const Run& run, std::int64_t cells);
   sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
   RouterConfig config_;
@@ -146,7 +158,7 @@ class Router : public sc_core::sc_module {
   std::vector<InputQueue> queues_;
   std::vector<std::size_t> first_queue_;  // by port
   std::vector<Output> outputs_;
-  sim::Counter& out_of_order_;
+  tlm::tlm_generic_payload* recalling_ = nullptr;
   sim::Counter& undeliverable_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "models/sim/time.hpp"
@@ -20,39 +21,43 @@ class Drain {
     return static_cast<unsigned>(syncs_.size() - 1);
   }
 
-  // A train leaves with a translation; the number goes back with close().
-  std::uint64_t open() {
-    ++open_;
-    return next_++;
-  }
-  // Its responses are known, the last of them at `last`, perhaps later than now.
-  void close(std::uint64_t number, sim::Time last) {
-    --open_;
-    last_response_ = std::max(last_response_, last);
-    for (Sync& sync : syncs_) {
-      if (sync.waiting == 0 || number >= sync.before) continue;
-      --sync.waiting;
-      sync.until = std::max(sync.until, last);
+  // Bursts leave with a translation; the number goes back with answered().
+  std::uint64_t open(sim::Time now) {
+    while (!last_responses_.empty() && last_responses_.front() <= now) {
+      last_responses_.pop_front();
+      ++first_;
     }
+    last_responses_.push_back(sim::kNever);
+    return first_ + last_responses_.size() - 1;
+  }
+  // When the last of their responses comes; kNever while that is not known.
+  void answered(std::uint64_t number, sim::Time last) {
+    if (number >= first_) last_responses_[static_cast<std::size_t>(number - first_)] = last;
   }
 
   // Lasts until `least` and until all that are open now have been answered.
-  void start(unsigned user, sim::Time least) { syncs_[user] = {next_, open_, std::max(least, last_response_)}; }
-  bool active(unsigned user, sim::Time now) const { return syncs_[user].waiting > 0 || now < syncs_[user].until; }
-  // When the sync ends, kNever while that is not known.
-  sim::Time end(unsigned user) const { return syncs_[user].waiting > 0 ? sim::kNever : syncs_[user].until; }
+  void start(unsigned user, sim::Time least) { syncs_[user] = {first_ + last_responses_.size(), least}; }
+  bool active(unsigned user, sim::Time now) const { return now < end(user); }
+  // When the sync ends, as far as is known; kNever while it is not.
+  sim::Time end(unsigned user) const {
+    const Sync& sync = syncs_[user];
+    const auto open = static_cast<std::ptrdiff_t>(sync.before - std::min(sync.before, first_));
+    sim::Time end = sync.least;
+    for (auto last = last_responses_.begin(); last != last_responses_.begin() + open; ++last) {
+      end = std::max(end, *last);
+    }
+    return end;
+  }
 
  private:
   struct Sync {
-    std::uint64_t before = 0;
-    std::uint64_t waiting = 0;
-    sim::Time until{0};
+    std::uint64_t before = 0;  // number of the first bursts that it does not wait for
+    sim::Time least{0};
   };
 
   std::vector<Sync> syncs_;
-  std::uint64_t next_ = 0;
-  std::uint64_t open_ = 0;
-  sim::Time last_response_{0};
+  std::deque<sim::Time> last_responses_;  // by number
+  std::uint64_t first_ = 0;               // number of the first of them
 };
 
 }  // namespace faultline::smmu

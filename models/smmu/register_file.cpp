@@ -39,6 +39,7 @@ bool RegisterFile::read(Offset at, unsigned bytes, std::uint64_t& value) {
 }
 
 bool RegisterFile::write(Offset at, unsigned bytes, std::uint64_t value) {
+  maintenance_.registers_changed();
   if (bytes == 4) return write_word(at, low(value));
   if (in_bank(at) && invalidates_by_address(within_bank(at))) return write_invalidation_by_address(at, value);
   return write_word(at, low(value)) && write_word(at + 4, high(value));

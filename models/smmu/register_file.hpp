@@ -12,6 +12,8 @@ namespace faultline::smmu {
 class Maintenance {
  public:
   virtual void invalidate(const Invalidation& what) = 0;
+  // Some register was written.
+  virtual void registers_changed() = 0;
   virtual void start_sync(unsigned user) = 0;
   virtual bool sync_active(unsigned user) const = 0;
   virtual void resume(unsigned bank, bool terminate) = 0;

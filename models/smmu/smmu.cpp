@@ -19,14 +19,12 @@ using sim::Time;
 
 namespace {
 
-void send_back(auto& socket, tlm::tlm_generic_payload& payload) {
-  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+void send_back(auto& socket, tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_bw(payload, phase, delay);
 }
 
-void send_on(auto& socket, tlm::tlm_generic_payload& payload) {
-  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+void send_on(auto& socket, tlm::tlm_generic_payload& payload, tlm::tlm_phase phase = tlm::BEGIN_REQ) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_fw(payload, phase, delay);
 }
@@ -60,14 +58,21 @@ struct Smmu::Parts final : Ports, Maintenance {
     }
   }
 
-  void forward(tlm::tlm_generic_payload& translated) override { send_on(module.downstream, translated); }
-  void respond(unsigned tbu, tlm::tlm_generic_payload& finished) override { send_back(module.upstream[tbu], finished); }
+  void forward(tlm::tlm_generic_payload& request) override { send_on(module.downstream, request); }
+  void recall(tlm::tlm_generic_payload& request) override { send_on(module.downstream, request, sim::CELLS_RECALLED); }
+  void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) override {
+    send_back(module.upstream[tbu], train, phase);
+  }
   void read_descriptor(tlm::tlm_generic_payload& request) override { send_on(module.walker, request); }
 
   void invalidate(const Invalidation& what) override {
     ++state.counters.tlb_invalidations;
     tcu.invalidate(what);
     for (auto& tbu : tbus) tbu->invalidate(what);
+  }
+  void registers_changed() override { reconsider(); }
+  void reconsider() {
+    for (auto& tbu : tbus) tbu->reconsider();
   }
   void start_sync(unsigned user) override {
     ++state.counters.tlb_syncs;
@@ -102,6 +107,7 @@ struct Smmu::Parts final : Ports, Maintenance {
       invalidate(broadcast.what);
     } else {
       broadcast.sync->arrived = true;
+      reconsider();  // it does not wait for what has not arrived
       drain.start(broadcast.sync->user, state.context.now());
     }
   }
@@ -162,22 +168,19 @@ void Smmu::end_of_elaboration() {
 }
 
 tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-  if (phase != tlm::BEGIN_REQ) throw std::logic_error("the SMMU's upstream sockets take BEGIN_REQ only");
-  parts_->tbus[static_cast<std::size_t>(tbu)]->accept(payload);
+  Tbu& to = *parts_->tbus[static_cast<std::size_t>(tbu)];
+  phase == tlm::BEGIN_REQ ? to.accept(payload) : to.recall(payload);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-  const Transit& transit = *payload.get_extension<Transit>();
-  if (transit.translated) parts_->drain.close(transit.number, sim::train_of(payload).responses.back());
-  // The initiator finds its own address again.
-  payload.set_address(transit.va);
-  parts_->respond(transit.tbu, payload);
+tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& request, tlm::tlm_phase& phase,
+                                           sc_core::sc_time&) {
+  parts_->tbus[Tbu::index_of(request)]->answer(request, phase == sim::RESPONSES_RECALLED);
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-  parts_->tcu.descriptor_answer(payload);
+tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  phase == tlm::BEGIN_RESP ? parts_->tcu.descriptor_answer(payload) : parts_->tcu.answer_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 

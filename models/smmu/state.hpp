@@ -59,8 +59,9 @@ struct Latencies {
 // The sockets, as the parts see them.
 class Ports {
  public:
-  virtual void forward(tlm::tlm_generic_payload& translated) = 0;
-  virtual void respond(unsigned tbu, tlm::tlm_generic_payload& finished) = 0;
+  virtual void forward(tlm::tlm_generic_payload& request) = 0;
+  virtual void recall(tlm::tlm_generic_payload& request) = 0;
+  virtual void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) = 0;
   virtual void read_descriptor(tlm::tlm_generic_payload& request) = 0;
 
  protected:

@@ -2,6 +2,7 @@
 #include "models/smmu/tbu.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -18,7 +19,22 @@ namespace {
 
 using Payload = tlm::tlm_generic_payload;
 
-Transit& transit_of(Payload& payload) { return *payload.get_extension<Transit>(); }
+// The parts of a train, in the order of their cells, and how many responses its initiator has been told.
+struct Transit : tlm::tlm_extension<Transit> {
+  boost::container::small_vector<Part*, 2> parts;
+  std::uint32_t told = 0;
+
+  tlm::tlm_extension_base* clone() const override { return new Transit(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Transit&>(other); }
+};
+
+// Whose a request to memory is.
+struct RequestOf : tlm::tlm_extension<RequestOf> {
+  Part* part = nullptr;
+
+  tlm::tlm_extension_base* clone() const override { return new RequestOf(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const RequestOf&>(other); }
+};
 
 tlm::tlm_response_status status_of(FaultKind fault) {
   switch (fault) {
@@ -35,6 +51,7 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
       state_(state),
       tcu_(tcu),
       drain_(drain),
+      arrival_port_(state.context.loop.new_port()),
       port_(state.context.loop.new_port()),
       micro_tlb_(
           is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other,
@@ -46,29 +63,104 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
   }
 }
 
+Part& Tbu::new_part(Payload& train) {
+  if (idle_parts_.empty()) idle_parts_.push_back(&parts_.emplace_back());
+  Part& part = *idle_parts_.back();
+  idle_parts_.pop_back();
+  part = {};
+  part.tbu = index_;
+  part.train = &train;
+  return part;
+}
+
+void Tbu::await(Part& part) {
+  state_.context.loop.at<&Tbu::arrived>(std::max(state_.context.now(), part.arrivals.front()), arrival_port_, *this,
+                                        reinterpret_cast<std::uint64_t>(&part));
+}
+
 void Tbu::accept(Payload& payload) {
+  forget();
   const Train& train = sim::train_of(payload);
   if (train.times.empty() || !same_page(payload.get_address(), payload.get_address() + train.bytes() - 1)) {
     throw std::logic_error("a train at the SMMU must lie within one page");
   }
-  const std::uint32_t beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
+  Part& part = new_part(payload);
+  part.arrivals = train.times;
+  part.write = payload.is_write();
+  part.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
+  part.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
+  part.va = payload.get_address();
   Transit& transit = sim::extension<Transit>(payload);
-  transit.tbu = index_;
-  transit.write = payload.is_write();
-  transit.translated = false;
-  transit.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
-  transit.beats = beats * train.cells();
-  transit.va = payload.get_address();
-  const Time first = std::max(state_.context.now(), train.times.front());
-  state_.context.loop.at<&Tbu::arrived>(first, port_, *this, reinterpret_cast<std::uint64_t>(&payload));
+  transit.parts.clear();
+  transit.parts.push_back(&part);
+  transit.told = 0;
+  await(part);
 }
 
 void Tbu::arrived(std::uint64_t argument) {
-  Payload& payload = *reinterpret_cast<Payload*>(argument);
-  Transit& transit = transit_of(payload);
-  transit.order = arrivals_++;
-  auto& waiting = channels_[transit.write ? 1 : 0].waiting;
-  if (!waiting.empty() || !admit(payload)) waiting.push_back(&payload);
+  Part& part = *reinterpret_cast<Part*>(argument);
+  if (part.arrivals.empty()) {  // all were recalled
+    idle_parts_.push_back(&part);
+    return;
+  }
+  part.order = arrivals_++;
+  part.state = Part::State::waiting;
+  auto& waiting = channels_[part.write ? 1 : 0].waiting;
+  if (!waiting.empty() || !admit(part)) waiting.push_back(&part);
+}
+
+void Tbu::recall(Payload& payload) {
+  Transit& transit = sim::extension<Transit>(payload);
+  const std::uint32_t cells = sim::train_of(payload).cells();
+  while (transit.parts.back()->first >= cells) {
+    Part& part = *transit.parts.back();
+    cut(part, part.cells());  // it is coming still
+    transit.parts.pop_back();
+  }
+  Part& last = *transit.parts.back();
+  if (last.first + last.cells() > cells) cut(last, last.first + last.cells() - cells);
+  transit.told = std::min(transit.told, cells);
+}
+
+void Tbu::cut(Part& part, std::uint32_t cells) {
+  const std::uint32_t kept = part.cells() - cells;
+  part.arrivals.drop_back(cells);
+  if (part.responses.size() > kept) part.responses.drop_back(part.responses.size() - kept);
+  if (part.state == Part::State::missed && part.write) held_beats_ -= std::uint64_t{cells} * part.beats;
+  if (part.state == Part::State::terminated) state_.counters.terminated -= cells;
+  if (part.state != Part::State::passed) return;
+  (part.translated ? state_.counters.translations : state_.counters.bypassed) -= cells;
+  if (part.translated) state_.counters.micro_tlb_hits -= cells;
+  Train& train = sim::train_of(*part.request);
+  train.times.drop_back(cells);
+  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  state_.ports.recall(*part.request);
+  if (part.translated) drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
+}
+
+void Tbu::split_off_future(Part& part) {
+  const std::uint32_t kept = part.arrivals.count_before(state_.context.now() + Time{1});
+  if (kept == part.cells()) return;
+  Part& rest = new_part(*part.train);
+  rest.first = part.first + kept;
+  rest.arrivals = part.arrivals.suffix(kept);
+  rest.write = part.write;
+  rest.stream = part.stream;
+  rest.beats = part.beats;
+  rest.va = part.va + std::uint64_t{kept} * sim::train_of(*part.train).cell_bytes;
+  Transit& transit = sim::extension<Transit>(*part.train);
+  if (part.responses.size() > kept) recall_responses(part, part.responses.size() - kept);
+  cut(part, part.cells() - kept);
+  transit.parts.insert(std::find(transit.parts.begin(), transit.parts.end(), &part) + 1, &rest);
+  await(rest);
+}
+
+void Tbu::reconsider() {
+  for (Miss& miss : misses_) {
+    const std::size_t bursts = miss.bursts.size();
+    for (std::size_t i = 0; i < bursts; ++i) split_off_future(*miss.bursts[i]);
+  }
+  for (Part* part : under_way_) split_off_future(*part);
 }
 
 // A channel is in order: what cannot be admitted keeps all behind it waiting. The two channels take
@@ -79,7 +171,7 @@ void Tbu::admit_waiting() {
     progress = false;
     std::array<Channel*, 2> by_age{&channels_[0], &channels_[1]};
     if (!by_age[0]->waiting.empty() && !by_age[1]->waiting.empty() &&
-        transit_of(*by_age[1]->waiting.front()).order < transit_of(*by_age[0]->waiting.front()).order) {
+        by_age[1]->waiting.front()->order < by_age[0]->waiting.front()->order) {
       std::swap(by_age[0], by_age[1]);
     }
     for (Channel* channel : by_age) {
@@ -92,116 +184,117 @@ void Tbu::admit_waiting() {
 }
 
 // True when the train needs no place at the channel's head any more.
-bool Tbu::admit(Payload& payload) {
-  const Transit& transit = transit_of(payload);
+bool Tbu::admit(Part& part) {
   // Writes pass a missed write only while the buffer holds all the missed beats.
-  if (transit.write && held_beats_ > state_.config.write_buffer_beats) {
-    if (!continues_missed_write(transit)) return false;
-    join(misses_[youngest_write_], payload);
+  if (part.write && held_beats_ > state_.config.write_buffer_beats) {
+    if (!continues_missed_write(part)) return false;
+    join(misses_[youngest_write_], part);
     return true;
   }
   if ((state_.scr0 & reg::scr0::kCLIENTPD) != 0) {
-    bypass(payload);
+    bypass(part);
     return true;
   }
-  const StreamMapping::Match match = state_.streams.match(transit.stream);
+  const StreamMapping::Match match = state_.streams.match(part.stream);
   switch (match.kind) {
-    case StreamMapping::Kind::bypass: bypass(payload); return true;
+    case StreamMapping::Kind::bypass: bypass(part); return true;
     case StreamMapping::Kind::unmatched:
       if ((state_.scr0 & reg::scr0::kUSFCFG) != 0) {
-        global_fault(payload, transit, reg::sgfsr::kUSF);
+        global_fault(part, reg::sgfsr::kUSF);
       } else {
-        bypass(payload);
+        bypass(part);
       }
       return true;
-    case StreamMapping::Kind::conflict: global_fault(payload, transit, reg::sgfsr::kSMCF); return true;
-    case StreamMapping::Kind::fault: global_fault(payload, transit, reg::sgfsr::kICF); return true;
+    case StreamMapping::Kind::conflict: global_fault(part, reg::sgfsr::kSMCF); return true;
+    case StreamMapping::Kind::fault: global_fault(part, reg::sgfsr::kICF); return true;
     case StreamMapping::Kind::translate: break;
   }
-  return translate(payload, transit, match.bank);
+  return translate(part, match.bank);
 }
 
 // What goes on where the youngest missed write ended shares its miss, though it must wait outside of the
 // buffer, when a lookup now would ask the same question. All others stand until the buffer holds the rest.
-bool Tbu::continues_missed_write(const Transit& transit) const {
+bool Tbu::continues_missed_write(const Part& part) const {
   const Miss& miss = misses_[youngest_write_];
   if (miss.phase == Miss::Phase::idle || (state_.scr0 & reg::scr0::kCLIENTPD) != 0) return false;
-  const StreamMapping::Match match = state_.streams.match(transit.stream);
+  const StreamMapping::Match match = state_.streams.match(part.stream);
   const ContextBank& bank = state_.banks[miss.bank];
   if (match.kind != StreamMapping::Kind::translate || !bank.translates() || !bank.supported()) return false;
-  if (!miss.is_for(true, match.bank, bank.tag(), transit.va)) return false;
+  if (!miss.is_for(true, match.bank, bank.tag(), part.va)) return false;
   return !bank.holds_off() || (bank.stalls_faults() && miss.waits_for_fsr());
 }
 
-bool Tbu::translate(Payload& payload, const Transit& transit, unsigned bank_index) {
+bool Tbu::translate(Part& part, unsigned bank_index) {
   if (bank_index >= state_.banks.size()) {
-    global_fault(payload, transit, reg::sgfsr::kUCBF);
+    global_fault(part, reg::sgfsr::kUCBF);
     return true;
   }
   const ContextBank& bank = state_.banks[bank_index];
   if (!bank.translates()) {
-    bypass(payload);
+    bypass(part);
     return true;
   }
   if (!bank.supported()) {
-    global_fault(payload, transit, reg::sgfsr::kICF);
+    global_fault(part, reg::sgfsr::kICF);
     return true;
   }
-  if (bank.holds_off()) return hold_off(payload, transit, bank_index);
-  const Leaf* leaf = micro_tlb_.find(bank.tag(), transit.va);
+  if (bank.holds_off()) return hold_off(part, bank_index);
+  const Leaf* leaf = micro_tlb_.find(bank.tag(), part.va);
   // An entry that does not allow the access is no answer: faults come from the TCU only.
-  if (leaf != nullptr && leaf->allows(transit.write)) {
-    const Train& train = sim::train_of(payload);
-    const std::uint32_t waited = train.times.count_before(state_.context.now());  // behind a missed write
+  if (leaf != nullptr && leaf->allows(part.write)) {
+    const std::uint32_t waited = part.arrivals.count_before(state_.context.now());  // behind a missed write
     state_.counters.merged_misses += waited;
-    state_.counters.micro_tlb_hits += train.cells() - waited;
-    pass(payload, *leaf, Time{0});
+    state_.counters.micro_tlb_hits += part.cells() - waited;
+    part.tag = bank.tag();
+    pass(part, *leaf, Time{0});
     return true;
   }
-  Miss* miss = join_or_begin(payload, transit, bank_index, [](const Miss&) { return true; });
+  Miss* miss = join_or_begin(part, bank_index, [](const Miss&) { return true; });
   if (miss == nullptr) return false;
   if (miss->phase == Miss::Phase::idle) {
-    ask(*miss, std::max(sim::train_of(payload).times.front() + state_.latency.hit, state_.context.now()));
+    ask(*miss, std::max(part.arrivals.front() + state_.latency.hit, state_.context.now()));
   }
   return true;
 }
 
 // HUPCF = 0 and a fault stands: the fault model applies to everything else of the bank, unrecorded.
-bool Tbu::hold_off(Payload& payload, const Transit& transit, unsigned bank_index) {
+bool Tbu::hold_off(Part& part, unsigned bank_index) {
   const ContextBank& bank = state_.banks[bank_index];
   if (bank.stalls_faults()) {
     // Walks that were under way when the fault came go on, and what is stalled goes with RESUME. What comes
     // now is not looked up, so it meets neither, even on their pages.
-    Miss* miss = join_or_begin(payload, transit, bank_index, [](const Miss& m) { return m.waits_for_fsr(); });
+    Miss* miss = join_or_begin(part, bank_index, [](const Miss& m) { return m.waits_for_fsr(); });
     if (miss == nullptr) return false;
     if (miss->phase == Miss::Phase::idle) {
       miss->phase = Miss::Phase::held;
       miss->own_fault = false;
     }
   } else {
-    state_.counters.held_off += sim::train_of(payload).cells();
-    terminate(payload, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
+    split_off_future(part);
+    state_.counters.held_off += part.cells();
+    terminate(part, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
   }
   return true;
 }
 
-void Tbu::global_fault(Payload& payload, const Transit& transit, std::uint32_t kind) {
-  state_.counters.global_faults += sim::train_of(payload).cells();
-  state_.record_global_fault(kind, {FaultKind::none, 0, transit.va, transit.write, transit.stream});
-  terminate(payload, tlm::TLM_GENERIC_ERROR_RESPONSE, (state_.scr0 & reg::scr0::kGFRE) != 0);
+void Tbu::global_fault(Part& part, std::uint32_t kind) {
+  split_off_future(part);
+  state_.counters.global_faults += part.cells();
+  state_.record_global_fault(kind, {FaultKind::none, 0, part.va, part.write, part.stream});
+  terminate(part, tlm::TLM_GENERIC_ERROR_RESPONSE, (state_.scr0 & reg::scr0::kGFRE) != 0);
 }
 
 // The pending miss that the train waits for, with the train in it; nullptr when a new one is needed and
 // all are taken. A new one is idle: the caller says what becomes of it.
 template <typename Joinable>
-Miss* Tbu::join_or_begin(Payload& payload, const Transit& transit, unsigned bank_index, Joinable joinable) {
+Miss* Tbu::join_or_begin(Part& part, unsigned bank_index, Joinable joinable) {
   const Tag tag = state_.banks[bank_index].tag();
   Miss* idle = nullptr;
   Miss* found = nullptr;
   for (Miss& miss : misses_) {
     if (miss.phase == Miss::Phase::idle) {
       if (idle == nullptr) idle = &miss;
-    } else if (miss.is_for(transit.write, bank_index, tag, transit.va) && joinable(miss)) {
+    } else if (miss.is_for(part.write, bank_index, tag, part.va) && joinable(miss)) {
       found = &miss;
       break;
     }
@@ -209,27 +302,27 @@ Miss* Tbu::join_or_begin(Payload& payload, const Transit& transit, unsigned bank
   if (found == nullptr) {
     if (idle == nullptr) return nullptr;
     found = idle;
-    found->write = transit.write;
+    found->write = part.write;
     found->invalidated = false;
     found->bank = bank_index;
     found->tag = tag;
-    found->va = transit.va;
-    found->stream = transit.stream;
+    found->va = part.va;
+    found->stream = part.stream;
     found->fault = FaultKind::none;
     found->asked = false;
   }
-  join(*found, payload);
+  join(*found, part);
   return found;
 }
 
-void Tbu::join(Miss& miss, Payload& payload) {
-  const Transit& transit = transit_of(payload);
-  miss.bursts.push_back(&payload);
-  if (transit.write) {
-    held_beats_ += transit.beats;
+void Tbu::join(Miss& miss, Part& part) {
+  miss.bursts.push_back(&part);
+  part.state = Part::State::missed;
+  if (part.write) {
+    held_beats_ += std::uint64_t{part.cells()} * part.beats;
     youngest_write_ = miss.slot;
   }
-  if (state_.banks[miss.bank].holds_off()) state_.counters.held_off += sim::train_of(payload).cells();
+  if (state_.banks[miss.bank].holds_off()) state_.counters.held_off += part.cells();
 }
 
 void Tbu::ask(Miss& miss, Time when) {
@@ -263,13 +356,15 @@ void Tbu::answered(std::uint64_t slot) {
     ++state_.counters.walk_restarts;
     ask(miss, state_.context.now());
   } else {
-    micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
+    insert(miss);
     finish(miss, Leaf{miss.leaf}, state_.context.now());
   }
 }
 
 void Tbu::invalidate(const Invalidation& what) {
+  use_entries();
   micro_tlb_.invalidate(what);
+  reconsider();
   for (Miss& miss : misses_) {
     if (miss.phase == Miss::Phase::returning && miss.fault == FaultKind::none &&
         what.matches(miss.tag, miss.va, miss.leaf.level)) {
@@ -327,21 +422,26 @@ void Tbu::retry(Miss& miss) {
 
 void Tbu::finish(Miss& miss, const Leaf& leaf, Time not_before) {
   count_bursts(miss);
-  for (Payload* payload : release(miss)) pass(*payload, leaf, not_before);
+  const Tag tag = miss.tag;
+  for (Part* part : release(miss)) {
+    part->tag = tag;
+    pass(*part, leaf, not_before);
+  }
   admit_waiting();
 }
 
 void Tbu::finish(Miss& miss, FaultKind fault) {
   const bool report = state_.banks[miss.bank].reports_errors();
+  for (std::size_t i = 0; i < miss.bursts.size(); ++i) split_off_future(*miss.bursts[i]);
   if (miss.asked) count_bursts(miss);
-  for (Payload* payload : release(miss)) terminate(*payload, status_of(fault), report);
+  for (Part* part : release(miss)) terminate(*part, status_of(fault), report);
   admit_waiting();
 }
 
-std::vector<Payload*> Tbu::release(Miss& miss) {
-  std::vector<Payload*> bursts = std::exchange(miss.bursts, {});
+std::vector<Part*> Tbu::release(Miss& miss) {
+  std::vector<Part*> bursts = std::exchange(miss.bursts, {});
   if (miss.write) {
-    for (Payload* payload : bursts) held_beats_ -= transit_of(*payload).beats;
+    for (const Part* part : bursts) held_beats_ -= std::uint64_t{part->cells()} * part->beats;
   }
   miss.phase = Miss::Phase::idle;
   return bursts;
@@ -351,48 +451,146 @@ std::vector<Payload*> Tbu::release(Miss& miss) {
 // so; and so are all if the TCU was not asked.
 void Tbu::count_bursts(const Miss& miss) {
   std::uint64_t merged = 0;
-  for (Payload* payload : miss.bursts) {
-    const Train& train = sim::train_of(*payload);
-    const std::uint32_t waited = miss.asked ? train.times.count_before(state_.context.now()) : 0;
+  for (const Part* part : miss.bursts) {
+    const std::uint32_t waited = miss.asked ? part->arrivals.count_before(state_.context.now() + Time{1}) : 0;
     merged += waited;
-    state_.counters.micro_tlb_hits += train.cells() - waited;
+    state_.counters.micro_tlb_hits += part->cells() - waited;
   }
   if (merged > 0) state_.counters.merged_misses += merged - 1;
 }
 
-void Tbu::pass(Payload& payload, const Leaf& leaf, Time not_before) {
-  Train& train = sim::train_of(payload);
-  Transit& transit = transit_of(payload);
-  transit.translated = true;
-  transit.number = drain_.open();
-  state_.counters.translations += train.cells();
-  train.times = sim::not_before(train.times.shifted(state_.latency.hit), std::max(not_before, state_.context.now()));
-  payload.set_address(leaf.physical(transit.va));
-  sim::extension<AxiAttributes>(payload).translation_epoch = leaf.epoch;
-  state_.ports.forward(payload);
+void Tbu::pass(Part& part, const Leaf& leaf, Time not_before) {
+  part.translated = true;
+  part.drain_number = drain_.open(state_.context.now());
+  state_.counters.translations += part.cells();
+  if (part.cells() > 1 || !used_.empty()) used_.push_back(&part);
+  forward(part, leaf.physical(part.va), leaf.epoch, not_before);
 }
 
-void Tbu::bypass(Payload& payload) {
-  Train& train = sim::train_of(payload);
-  state_.counters.bypassed += train.cells();
-  train.times = sim::not_before(train.times.shifted(state_.latency.hit), state_.context.now());
-  sim::extension<AxiAttributes>(payload).translation_epoch = AxiAttributes::kUntranslated;
-  state_.ports.forward(payload);
+void Tbu::bypass(Part& part) {
+  state_.counters.bypassed += part.cells();
+  forward(part, part.va, AxiAttributes::kUntranslated, Time{0});
 }
 
-void Tbu::terminate(Payload& payload, tlm::tlm_response_status status, bool report) {
-  Train& train = sim::train_of(payload);
-  state_.counters.terminated += train.cells();
-  train.responses = sim::not_before(train.times.shifted(state_.latency.hit), state_.context.now())
-                        .shifted(state_.latency.termination);
-  if (report) {
-    payload.set_response_status(status);
-  } else {
-    // Read as zero, write ignored.
-    if (payload.is_read()) train.content = sim::Content::zeros(train.bytes());
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+void Tbu::forward(Part& part, std::uint64_t address, std::uint64_t epoch, Time not_before) {
+  part.state = Part::State::passed;
+  under_way_.push_back(&part);
+  const Train& from = sim::train_of(*part.train);
+  Payload& request = state_.context.payloads.acquire();
+  part.request = &request;
+  Train& train = sim::train_of(request);
+  train.times =
+      sim::not_before(part.arrivals.shifted(state_.latency.hit), std::max(not_before, state_.context.now()));
+  train.cell_bytes = from.cell_bytes;
+  if (part.write && !from.content.empty()) {
+    train.content = from.content.slice(part.first * from.cell_bytes, part.cells() * from.cell_bytes);
   }
-  state_.ports.respond(index_, payload);
+  sim::extension<RequestOf>(request).part = &part;
+  AxiAttributes& attributes = sim::extension<AxiAttributes>(request);
+  attributes = {};
+  attributes.master_id = sim::extension<AxiAttributes>(*part.train).master_id;
+  attributes.translation_epoch = epoch;
+  request.set_command(part.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+  request.set_address(address);
+  request.set_data_length(train.bytes());
+  request.set_streaming_width(train.bytes());
+  state_.ports.forward(request);
+}
+
+void Tbu::terminate(Part& part, tlm::tlm_response_status status, bool report) {
+  part.state = Part::State::terminated;
+  under_way_.push_back(&part);
+  state_.counters.terminated += part.cells();
+  part.status = report ? status : tlm::TLM_OK_RESPONSE;
+  // If it is not reported: read as zero, write ignored.
+  const bool zeros = !report && !part.write;
+  const sim::TimeSequence responses =
+      sim::not_before(part.arrivals.shifted(state_.latency.hit), state_.context.now())
+          .shifted(state_.latency.termination);
+  respond(part, responses,
+          zeros ? sim::Content::zeros(part.cells() * sim::train_of(*part.train).cell_bytes) : sim::Content());
+}
+
+unsigned Tbu::index_of(const Payload& request) { return request.get_extension<RequestOf>()->part->tbu; }
+
+void Tbu::answer(Payload& request, bool recalled) {
+  Part& part = *sim::extension<RequestOf>(request).part;
+  Train& train = sim::train_of(request);
+  if (recalled) return recall_responses(part, train.recalled);
+  part.status = request.get_response_status();
+  respond(part, train.responses, part.write ? sim::Content() : train.content);
+}
+
+// The initiator is told in the order of its cells; what comes early waits for the part before.
+void Tbu::respond(Part& part, const sim::TimeSequence& responses, const sim::Content& content) {
+  part.responses.append(responses);
+  part.content.append(content);
+  if (part.translated) {
+    drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
+  }
+  Train& train = sim::train_of(*part.train);
+  Transit& transit = sim::extension<Transit>(*part.train);
+  for (Part* next : transit.parts) {
+    if (transit.told >= next->first + next->cells()) continue;
+    if (transit.told < next->first || next->responses.size() <= transit.told - next->first) return;
+    const std::uint32_t from = transit.told - next->first;
+    train.responses = next->responses.suffix(from);
+    train.content = std::exchange(next->content, {});
+    part.train->set_response_status(next->status);
+    transit.told += train.responses.size();
+    state_.ports.respond(index_, *part.train, tlm::BEGIN_RESP);
+  }
+}
+
+void Tbu::recall_responses(Part& part, std::uint32_t cells) {
+  part.responses.drop_back(cells);
+  if (part.translated) drain_.answered(part.drain_number, sim::kNever);
+  Transit& transit = sim::extension<Transit>(*part.train);
+  const std::uint32_t standing = part.first + part.responses.size();
+  if (transit.told <= standing) {
+    const std::uint32_t untold = standing - std::max(transit.told, part.first);
+    if (!part.content.empty()) part.content = part.content.slice(0, untold * sim::train_of(*part.train).cell_bytes);
+    return;
+  }
+  part.content = {};
+  sim::train_of(*part.train).recalled = transit.told - standing;
+  transit.told = standing;
+  state_.ports.respond(index_, *part.train, sim::RESPONSES_RECALLED);
+}
+
+// Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters.
+void Tbu::use_entries() {
+  const Time now = state_.context.now();
+  const auto last_arrival = [now](const Part* part) {
+    return part->arrivals.at(part->arrivals.count_before(now + Time{1}) - 1);
+  };
+  std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
+  std::stable_sort(used_.begin(), used_.end(),
+                   [&](const Part* a, const Part* b) { return last_arrival(a) < last_arrival(b); });
+  for (const Part* part : used_) micro_tlb_.find(part->tag, part->va);
+  std::erase_if(used_, [now](const Part* part) { return part->arrivals.back() <= now; });
+}
+
+// A new entry may take the place of one that cells under way were to use.
+void Tbu::insert(const Miss& miss) {
+  use_entries();
+  micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
+  const std::vector<Part*> under_way = under_way_;
+  for (Part* part : under_way) {
+    if (part->translated && !micro_tlb_.holds(part->tag, part->va)) split_off_future(*part);
+  }
+}
+
+void Tbu::forget() {
+  const Time now = state_.context.now();
+  if (used_.size() > 2 * misses_.size()) use_entries();
+  std::erase_if(under_way_, [&](Part* part) {
+    if (!part->answered() || part->responses.back() > now) return false;
+    if (std::find(used_.begin(), used_.end(), part) != used_.end()) return false;
+    if (part->request != nullptr) part->request->release();
+    idle_parts_.push_back(part);
+    return true;
+  });
 }
 
 }  // namespace faultline::smmu

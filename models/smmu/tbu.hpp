@@ -8,6 +8,7 @@
 #include <tlm>
 #include <vector>
 
+#include "models/sim/content.hpp"
 #include "models/sim/payload.hpp"
 #include "models/smmu/drain.hpp"
 #include "models/smmu/state.hpp"
@@ -16,6 +17,40 @@
 namespace faultline::smmu {
 
 class Tcu;
+
+// Cells of a train that have met the same fate so far. Most trains stay in one part; one is split where cells that have
+// not arrived yet may meet another: behind a fault, or when the translations change.
+struct Part {
+  enum class State : std::uint8_t {
+    coming,   // the first cell has not arrived
+    waiting,  // at its channel's head or behind it
+    missed,
+    passed,
+    terminated,
+  };
+
+  unsigned tbu = 0;
+  tlm::tlm_generic_payload* train = nullptr;  // as it came from upstream
+  std::uint32_t first = 0;                    // cell of the train
+  sim::TimeSequence arrivals;
+  State state = State::coming;
+  bool write = false;
+  std::uint32_t stream = 0;
+  std::uint32_t beats = 0;  // of a cell
+  std::uint64_t va = 0;     // of the first cell
+  std::uint64_t order = 0;  // of arrival at the TBU
+  Tag tag;                  // that it was looked up with
+
+  tlm::tlm_generic_payload* request = nullptr;  // to memory: its own, as long as that can be recalled
+  bool translated = false;
+  std::uint64_t drain_number = 0;
+  sim::TimeSequence responses;  // as far as they are known
+  sim::Content content;         // of those that the initiator has not been told
+  tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
+
+  std::uint32_t cells() const { return arrivals.size(); }
+  bool answered() const { return responses.size() == arrivals.size(); }
+};
 
 // A page that one channel of a TBU waits for, and its bursts. Reads and writes never share a miss, so
 // all its bursts need the same permission.
@@ -43,7 +78,7 @@ struct Miss {
   std::uint32_t stream = 0;
   FaultKind fault = FaultKind::none;
   Leaf leaf;
-  std::vector<tlm::tlm_generic_payload*> bursts;
+  std::vector<Part*> bursts;
 
   bool is_for(bool by_write, unsigned in_bank, const Tag& owner, std::uint64_t at) const {
     return write == by_write && bank == in_bank && tag == owner && same_page(va, at);
@@ -53,21 +88,6 @@ struct Miss {
   FaultReport report(FaultKind kind, unsigned level) const { return {kind, level, va, write, stream}; }
 };
 
-// What the SMMU remembers about a train that passes through.
-struct Transit : tlm::tlm_extension<Transit> {
-  unsigned tbu = 0;
-  bool write = false;
-  bool translated = false;
-  std::uint32_t stream = 0;
-  std::uint32_t beats = 0;
-  std::uint64_t va = 0;
-  std::uint64_t order = 0;   // of arrival at the TBU
-  std::uint64_t number = 0;  // with Drain
-
-  tlm::tlm_extension_base* clone() const override { return new Transit(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Transit&>(other); }
-};
-
 class Tbu {
  public:
   Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain);
@@ -75,13 +95,21 @@ class Tbu {
   Tbu& operator=(const Tbu&) = delete;
 
   // BEGIN_REQ. The train is looked up when its first cell arrives.
-  void accept(tlm::tlm_generic_payload& payload);
+  void accept(tlm::tlm_generic_payload& train);
+  // CELLS_RECALLED of such a train.
+  void recall(tlm::tlm_generic_payload& train);
+  // Whose a request to memory is.
+  static unsigned index_of(const tlm::tlm_generic_payload& request);
+  // BEGIN_RESP and RESPONSES_RECALLED of a request of ours.
+  void answer(tlm::tlm_generic_payload& request, bool recalled);
 
   // The TCU's answers; they take tcu_to_tbu. A stalled miss stays where it is.
   void translated(Miss& miss, const Leaf& leaf);
   void faulted(Miss& miss, FaultKind kind);
 
   void invalidate(const Invalidation& what);
+  // Something has changed that lookups depend on: cells that arrive from now on are looked up anew.
+  void reconsider();
   // RESUME of a bank: all its misses that are stalled by a fault of their own.
   void resume(unsigned bank, bool terminate);
   // The bank's fault no longer holds others off.
@@ -89,45 +117,62 @@ class Tbu {
 
  private:
   struct Channel {
-    std::deque<tlm::tlm_generic_payload*> waiting;
+    std::deque<Part*> waiting;
   };
 
-  void arrived(std::uint64_t payload);
+  void arrived(std::uint64_t part);
   void answered(std::uint64_t slot);
   void resumed(std::uint64_t slot);
 
   void admit_waiting();
-  bool admit(tlm::tlm_generic_payload& payload);
-  bool continues_missed_write(const Transit& transit) const;
-  bool translate(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
-  bool hold_off(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index);
-  void global_fault(tlm::tlm_generic_payload& payload, const Transit& transit, std::uint32_t kind);
+  bool admit(Part& part);
+  bool continues_missed_write(const Part& part) const;
+  bool translate(Part& part, unsigned bank_index);
+  bool hold_off(Part& part, unsigned bank_index);
+  void global_fault(Part& part, std::uint32_t kind);
   template <typename Joinable>
-  Miss* join_or_begin(tlm::tlm_generic_payload& payload, const Transit& transit, unsigned bank_index,
-                      Joinable joinable);
-  void join(Miss& miss, tlm::tlm_generic_payload& payload);
+  Miss* join_or_begin(Part& part, unsigned bank_index, Joinable joinable);
+  void join(Miss& miss, Part& part);
   void ask(Miss& miss, sim::Time when);
   void retry(Miss& miss);
 
   void finish(Miss& miss, const Leaf& leaf, sim::Time not_before);
   void finish(Miss& miss, FaultKind fault);
-  std::vector<tlm::tlm_generic_payload*> release(Miss& miss);
+  std::vector<Part*> release(Miss& miss);
   void count_bursts(const Miss& miss);
-  void pass(tlm::tlm_generic_payload& payload, const Leaf& leaf, sim::Time not_before);
-  void bypass(tlm::tlm_generic_payload& payload);
-  void terminate(tlm::tlm_generic_payload& payload, tlm::tlm_response_status status, bool report);
+  void pass(Part& part, const Leaf& leaf, sim::Time not_before);
+  void bypass(Part& part);
+  void forward(Part& part, std::uint64_t address, std::uint64_t epoch, sim::Time not_before);
+  void terminate(Part& part, tlm::tlm_response_status status, bool report);
+
+  Part& new_part(tlm::tlm_generic_payload& train);
+  void await(Part& part);
+  // Cells of the part that have not arrived yet become a part of their own, which is looked up when they do.
+  void split_off_future(Part& part);
+  // The part's last cells do not come.
+  void cut(Part& part, std::uint32_t cells);
+  void respond(Part& part, const sim::TimeSequence& responses, const sim::Content& content);
+  void recall_responses(Part& part, std::uint32_t cells);
+  void use_entries();
+  void insert(const Miss& miss);
+  void forget();
 
   const unsigned index_;
   State& state_;
   Tcu& tcu_;
   Drain& drain_;
-  const sim::Port port_;
+  const sim::Port arrival_port_;
+  const sim::Port port_;  // after the arrivals of an instant
   Tlb micro_tlb_;
   std::vector<Miss> misses_;
   std::array<Channel, 2> channels_;  // reads, writes
   std::uint64_t held_beats_ = 0;     // of missed writes
   unsigned youngest_write_ = 0;      // slot of the miss that a write last joined
   std::uint64_t arrivals_ = 0;
+  std::deque<Part> parts_;  // all that there ever were
+  std::vector<Part*> idle_parts_;
+  std::vector<Part*> under_way_;  // passed or terminated, and not all over
+  std::vector<Part*> used_;       // hits since the entries' last use was brought up to date
 };
 
 }  // namespace faultline::smmu

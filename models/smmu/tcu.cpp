@@ -135,12 +135,19 @@ void Tcu::descriptor_answer(tlm::tlm_generic_payload& payload) {
   // Memory was read just now, so the truth of this instant is what the descriptor tells.
   if (payload.is_response_ok()) found->descriptor = train.content.word(0);
   found->epoch = truth_.epoch();
+  found->answer_at = train.responses.back();
   const auto slot = static_cast<std::size_t>(found - walks_.begin());
-  state_.context.loop.at<&Tcu::descriptor_read>(train.responses.back(), port_, *this, slot);
+  state_.context.loop.at<&Tcu::descriptor_read>(found->answer_at, port_, *this, slot);
+}
+
+void Tcu::answer_recalled(tlm::tlm_generic_payload& payload) {
+  const auto found = std::find_if(walks_.begin(), walks_.end(), [&](const Walk& w) { return w.read == &payload; });
+  if (found != walks_.end()) found->answer_at = sim::kNever;
 }
 
 void Tcu::descriptor_read(std::uint64_t slot) {
   Walk& walk = walks_[slot];
+  if (walk.read == nullptr || walk.answer_at != state_.context.now()) return;  // it was put off
   const bool refused = !walk.read->is_response_ok();
   std::exchange(walk.read, nullptr)->release();
   if (walk.restart) {
@@ -198,6 +205,9 @@ void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   ContextBank& bank = state_.banks[miss.bank];
   ++state_.counters.of(fault);
   if (!bank.record(miss.report(fault, level))) ++state_.counters.multi;
+  if (bank.holds_off()) {
+    for (Tbu* tbu : tbus_) tbu->reconsider();
+  }
   // An external abort has nothing that software could repair, so it never stalls.
   if (bank.stalls_faults() && fault != FaultKind::external) {
     ++state_.counters.stalls;

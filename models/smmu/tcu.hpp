@@ -25,8 +25,9 @@ class Tcu {
 
   // The TBU sends a miss at `when`; the answer goes to Tbu::translated or Tbu::faulted, or the miss stalls.
   void request(Miss& miss, sim::Time when);
-  // BEGIN_RESP of a descriptor read.
+  // BEGIN_RESP and RESPONSES_RECALLED of a descriptor read.
   void descriptor_answer(tlm::tlm_generic_payload& payload);
+  void answer_recalled(tlm::tlm_generic_payload& payload);
   void invalidate(const Invalidation& what);
 
  private:
@@ -44,6 +45,7 @@ class Tcu {
     std::uint64_t descriptor = 0;
     std::uint64_t epoch = 0;
     sim::Time begun{0};
+    sim::Time answer_at{0};
     tlm::tlm_generic_payload* read = nullptr;
     std::vector<Miss*> misses;
 

@@ -3,6 +3,7 @@
 // tables. All replace the least recently used entry of a set.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -32,6 +33,14 @@ class SetAssociative {
       if (entries_[i].is(tag, page, level)) return &touch(i);
     }
     return nullptr;
+  }
+
+  // The same without using it.
+  bool holds(const Tag& tag, std::uint64_t va, unsigned level) const {
+    if (entries_.empty()) return false;
+    const std::uint64_t page = va >> level_shift(level);
+    const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(set_of(page));
+    return std::any_of(first, first + ways_, [&](const Entry& e) { return e.is(tag, page, level); });
   }
 
   void insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
@@ -105,6 +114,9 @@ class Tlb {
       if (const Leaf* leaf = leaves_.find(tag, va, level)) return leaf;
     }
     return nullptr;
+  }
+  bool holds(const Tag& tag, std::uint64_t va) const {
+    return leaves_.holds(tag, va, 3) || leaves_.holds(tag, va, 2) || leaves_.holds(tag, va, 1);
   }
   void insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
     seen_[leaf.level] = true;

@@ -5,6 +5,7 @@
 
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -36,12 +37,13 @@ class AxiInitiator : public sc_core::sc_module {
       : sc_module(name),
         out("out"),
         command_(command),
-        pump_(outstanding, context, [this](auto& payload, const Burst&) {
-          payload.set_command(command_);
-          tlm::tlm_phase phase = tlm::BEGIN_REQ;
-          sc_core::sc_time delay;
-          out->nb_transport_fw(payload, phase, delay);
-        }) {
+        pump_(
+            outstanding, context,
+            [this](auto& payload, const Burst&) {
+              payload.set_command(command_);
+              call(payload, tlm::BEGIN_REQ);
+            },
+            [this](auto& payload) { call(payload, sim::CELLS_RECALLED); }) {
     out.register_nb_transport_bw(this, &AxiInitiator::on_response);
   }
   tlm_utils::simple_initiator_socket<AxiInitiator> out;
@@ -50,20 +52,41 @@ class AxiInitiator : public sc_core::sc_module {
   void post(const Burst& burst) { pump_.post(burst); }
 
  private:
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+    if (phase == tlm::BEGIN_REQ) answered_[&payload] = 0;
+    if (phase == sim::CELLS_RECALLED) trim(payload, sim::train_of(payload).cells());
+    sc_core::sc_time delay;
+    out->nb_transport_fw(payload, phase, delay);
+  }
+  // Only the payload's first `kept` responses stand.
+  void trim(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
     const sim::Train& train = sim::train_of(payload);
-    for (std::uint32_t i = 0; i < train.cells(); ++i) {
-      responses.push_back({payload.get_address() + std::uint64_t{i} * train.cell_bytes, train.responses.at(i),
+    for (std::uint32_t& answered = answered_[&payload]; answered > kept; --answered) {
+      const std::uint64_t address = payload.get_address() + std::uint64_t{answered - 1} * train.cell_bytes;
+      const auto last = std::find_if(responses.rbegin(), responses.rend(),
+                                     [address](const AxiResponse& r) { return r.address == address; });
+      responses.erase(std::next(last).base());
+    }
+  }
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    std::uint32_t& answered = answered_[&payload];
+    if (phase == sim::RESPONSES_RECALLED) {
+      pump_.slots_recalled(payload, train.recalled);
+      trim(payload, answered - train.recalled);
+      return tlm::TLM_ACCEPTED;
+    }
+    for (std::uint32_t i = 0; i < train.responses.size(); ++i) {
+      responses.push_back({payload.get_address() + std::uint64_t{answered++} * train.cell_bytes, train.responses.at(i),
                            payload.get_response_status()});
     }
-    const sim::TimeSequence answered = train.responses;
-    payload.release();
-    pump_.slots_come_free(answered);
+    pump_.slots_come_free(payload, train.responses);
     return tlm::TLM_ACCEPTED;
   }
 
   tlm::tlm_command command_;
   CellPump<Burst> pump_;
+  std::map<tlm::tlm_generic_payload*, std::uint32_t> answered_;
 };
 
 // Answers each cell `latency` after it came, later in pages of `slow_pages`; trains into a page of `bad_pages`
@@ -81,8 +104,14 @@ class LatencyMemory : public sc_core::sc_module {
   std::map<std::uint64_t, sim::Time> slow_pages;  // and how much later
 
  private:
-  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
+    if (phase == sim::CELLS_RECALLED) {
+      requests[request_of_[&payload]] = train.times;
+      if (train.responses.size() > train.cells()) train.responses.drop_back(train.responses.size() - train.cells());
+      return tlm::TLM_ACCEPTED;
+    }
+    request_of_[&payload] = requests.size();
     requests.push_back(train.times);
     const std::uint64_t page = payload.get_address() / sim::kPageBytes;
     const auto slow = slow_pages.find(page);
@@ -110,6 +139,7 @@ class LatencyMemory : public sc_core::sc_module {
   bool late_;
   sim::Port port_;
   std::deque<tlm::tlm_generic_payload*> answers_;
+  std::map<tlm::tlm_generic_payload*, std::size_t> request_of_;
 };
 
 }  // namespace faultline::test

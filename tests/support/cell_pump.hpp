@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every stand-in that sends cells has in common: trains leave when they are ready and as slots at
-// the receiver are known to come free.
+// the receiver come free.
 #pragma once
 
-#include <deque>
+#include <algorithm>
 #include <functional>
+#include <map>
 
 #include "models/sim/context.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/issue_queue.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::test {
 
@@ -16,59 +18,111 @@ namespace faultline::test {
 template <typename Job>
 class CellPump {
  public:
-  // `send` gets a payload whose train, address and length are set, and the job as it stands before them.
+  // `send` gets a payload whose train, address and length are set, and the job as it stands before them; `recall` a
+  // payload some of whose cells do not come.
   CellPump(std::uint32_t slots, const sim::Context& context,
-           std::function<void(tlm::tlm_generic_payload&, const Job&)> send)
-      : context_(context), credits_(slots), port_(context.loop.new_port()), send_(std::move(send)) {}
+           std::function<void(tlm::tlm_generic_payload&, const Job&)> send,
+           std::function<void(tlm::tlm_generic_payload&)> recall)
+      : context_(context),
+        queue_(slots, *this),
+        wakeup_(context_.loop, *this),
+        send_(std::move(send)),
+        recall_(std::move(recall)) {}
 
-  // Jobs must be posted in the order of their first instants.
   void post(const Job& job) {
     for (std::uint32_t begin = 0; begin < job.ready.size(); begin += context_.cells_per_train) {
-      Job train = job;
-      train.ready = job.ready.slice(begin, std::min(context_.cells_per_train, job.ready.size() - begin));
-      train.address += std::uint64_t{begin} * job.cell_bytes;
-      posted_.push_back(train);
-      context_.loop.at<&CellPump::begin_next>(train.ready.front(), port_, *this);
+      Item train{job, job.ready.slice(begin, std::min(context_.cells_per_train, job.ready.size() - begin))};
+      train.job.address += std::uint64_t{begin} * job.cell_bytes;
+      queue_.submit(std::move(train), context_.now());
     }
+    wakeup_.at(queue_.turn());
   }
-  void slots_come_free(const sim::TimeSequence& instants) {
-    credits_.give(instants);
-    pump();
+  // Of the payload's next, or last, cells.
+  void slots_come_free(tlm::tlm_generic_payload& payload, const sim::TimeSequence& instants) {
+    freed_[&payload].append(instants);
+    queue_.give(instants, context_.now());
+    wakeup_.now();
   }
-  std::size_t unsent() const { return posted_.size() + waiting_.size(); }
+  void slots_recalled(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
+    sim::TimeSequence& freed = freed_[&payload];
+    const sim::TimeSequence gone = freed.suffix(freed.size() - cells);
+    freed.drop_back(cells);
+    queue_.withdraw(gone, context_.now());
+    wakeup_.now();
+  }
+  std::size_t unsent() { return queue_.empty() ? 0 : 1; }
+  // Payloads of which not all slots have come free by now, or not for long.
+  std::size_t open() const { return freed_.size(); }
 
  private:
-  void begin_next() {
-    waiting_.push_back(posted_.front());
-    posted_.pop_front();
-    pump();
-  }
+  struct Item {
+    Job job;
+    sim::TimeSequence ready;
+    std::uint64_t number = 0;
+    Item split(std::uint32_t first) {
+      Item rest = *this;
+      rest.ready = ready.suffix(first);
+      rest.job.address += std::uint64_t{first} * job.cell_bytes;
+      ready.drop_back(rest.ready.size());
+      return rest;
+    }
+  };
+  struct Details {
+    tlm::tlm_generic_payload* payload = nullptr;
+  };
+  using Queue = sim::IssueQueue<Item, Details, CellPump>;
+  friend Queue;
+
   void pump() {
-    while (!waiting_.empty() && credits_.known() > 0) {
-      Job& next = waiting_.front();
-      const std::uint32_t cells = std::min(next.ready.size(), credits_.known());
+    forget();
+    while (!queue_.empty() && queue_.next_slot() != sim::kNever) {
+      const sim::Time goes = std::max(queue_.turn(), queue_.next_slot());
+      if (goes > context_.now()) return wakeup_.at(goes);
+      auto& run = queue_.issue(context_.now());
       tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+      run.details.payload = &payload;
+      freed_[&payload] = {};
       sim::Train& train = sim::train_of(payload);
-      train.times = sim::not_before(sim::later_of(next.ready.prefix(cells), credits_.take(cells)), last_);
-      last_ = train.times.back();
-      train.cell_bytes = next.cell_bytes;
-      payload.set_address(next.address);
+      train.times = run.issued;
+      train.cell_bytes = run.item.job.cell_bytes;
+      payload.set_address(run.item.job.address);
       payload.set_data_length(train.bytes());
-      const Job sent = next;
-      next.address += train.bytes();
-      next.ready.drop_front(cells);
-      if (next.ready.empty()) waiting_.pop_front();
-      send_(payload, sent);
+      const Job job = run.item.job;
+      send_(payload, job);
+    }
+  }
+  void taken_back(typename Queue::Run& run, const Item& rest, const sim::TimeSequence&) {
+    tlm::tlm_generic_payload& payload = *run.details.payload;
+    sim::TimeSequence& freed = freed_[&payload];
+    const std::uint32_t kept = run.issued.size();
+    if (freed.size() > kept) {
+      const sim::TimeSequence gone = freed.suffix(kept);
+      freed.drop_back(gone.size());
+      queue_.withdraw(gone, context_.now());
+    }
+    sim::Train& train = sim::train_of(payload);
+    train.times.drop_back(rest.ready.size());
+    if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+    recall_(payload);
+  }
+  void forget() {
+    auto& runs = queue_.runs();
+    while (!runs.empty()) {
+      tlm::tlm_generic_payload& payload = *runs.front().details.payload;
+      const sim::TimeSequence& freed = freed_[&payload];
+      if (freed.size() < runs.front().issued.size() || freed.back() > context_.now()) return;
+      freed_.erase(&payload);
+      payload.release();
+      runs.pop_front();
     }
   }
 
   sim::Context context_;
-  sim::CreditPool credits_;
-  sim::Port port_;
+  Queue queue_;
+  sim::Wakeup<CellPump, &CellPump::pump> wakeup_;
   std::function<void(tlm::tlm_generic_payload&, const Job&)> send_;
-  std::deque<Job> posted_;
-  std::deque<Job> waiting_;
-  sim::Time last_{0};
+  std::function<void(tlm::tlm_generic_payload&)> recall_;
+  std::map<tlm::tlm_generic_payload*, sim::TimeSequence> freed_;
 };
 
 }  // namespace faultline::test

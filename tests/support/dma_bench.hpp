@@ -21,6 +21,7 @@
 #include "models/interconnect/packet.hpp"
 #include "models/memory/axi.hpp"
 #include "models/sim/credit_pool.hpp"
+#include "models/sim/train_server.hpp"
 
 namespace faultline::test {
 
@@ -38,7 +39,8 @@ class PagedMemory : public sc_core::sc_module {
     bool write;
     bool ok;
   };
-  PagedMemory(sc_core::sc_module_name name) : sc_module(name), reads("reads"), writes("writes") {
+  PagedMemory(sc_core::sc_module_name name, const sim::Context& context)
+      : sc_module(name), reads("reads"), writes("writes"), context_(context) {
     reads.register_nb_transport_fw(this, &PagedMemory::on_read);
     writes.register_nb_transport_fw(this, &PagedMemory::on_write);
   }
@@ -78,13 +80,15 @@ class PagedMemory : public sc_core::sc_module {
     if (made) found->second = sim::Content::zeros(sim::kPageBytes);
     return found->second;
   }
-  tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    if (phase == sim::CELLS_RECALLED) return recall(payload, read_bus_);
     if (begin(payload, read_bus_, read_latency, false)) {
       sim::train_of(payload).content = read(payload.get_address(), sim::train_of(payload).bytes());
     }
     return answer(reads, payload);
   }
-  tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    if (phase == sim::CELLS_RECALLED) return recall(payload, write_bus_);
     if (begin(payload, write_bus_, write_latency, true)) {
       page(payload.get_address())
           .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes),
@@ -92,12 +96,22 @@ class PagedMemory : public sc_core::sc_module {
     }
     return answer(writes, payload);
   }
-  bool begin(tlm::tlm_generic_payload& payload, sim::SerialServer& bus, Time latency, bool write) {
+  // The cells behind them on the bus have been recalled before.
+  tlm::tlm_sync_enum recall(tlm::tlm_generic_payload& payload, sim::TrainServer& bus) {
+    const sim::Train& train = sim::train_of(payload);
+    Access& access = accesses[access_of_[&payload]];
+    bus.recall(context_.now(), &payload, access.cells - train.cells());
+    access.times = train.times;
+    access.cells = train.cells();
+    return tlm::TLM_ACCEPTED;
+  }
+  bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency, bool write) {
     sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
     const auto& axi = sim::extension<memory::AxiAttributes>(payload);
+    access_of_[&payload] = accesses.size();
     accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, write, ok});
-    train.responses = bus.serve(train.times, service).shifted(latency);
+    train.responses = bus.serve(context_.now(), train.times, service, 0, &payload).shifted(latency);
     payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return ok;
   }
@@ -109,8 +123,10 @@ class PagedMemory : public sc_core::sc_module {
     return tlm::TLM_ACCEPTED;
   }
 
-  sim::SerialServer read_bus_;
-  sim::SerialServer write_bus_;
+  const sim::Context& context_;
+  sim::TrainServer read_bus_;
+  sim::TrainServer write_bus_;
+  std::map<tlm::tlm_generic_payload*, std::size_t> access_of_;
   std::map<std::uint64_t, sim::Content> pages_;
 };
 
@@ -142,20 +158,52 @@ class Fabric : public sc_core::sc_module {
  private:
   struct Line {
     sim::CreditPool credits{0};
-    sim::SerialServer server;
+    sim::TrainServer server;
     std::deque<tlm::tlm_generic_payload*> waiting;  // for credits
+  };
+  // A train on its way, as the destination sees it.
+  struct Sent {
+    tlm::tlm_generic_payload* original;
+    tlm::tlm_generic_payload* copy;
+    Line* line;
+    sim::TimeSequence credits;
+    sim::TimeSequence freed;
   };
   static bool is_data(tlm::tlm_generic_payload& p) {
     return sim::extension<interconnect::PacketHeader>(p).kind == interconnect::PacketKind::data;
   }
-  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    if (phase == sim::CELLS_RECALLED) {
+      const auto sent = std::find_if(sent_.rbegin(), sent_.rend(), [&](auto& s) { return s.original == &payload; });
+      if (sent != sent_.rend()) recall(*sent, sim::train_of(payload).cells(), header.destination);
+      return tlm::TLM_ACCEPTED;
+    }
     Line& line = lines_[2 * header.destination + (is_data(payload) ? 0 : 1)];
     line.waiting.push_back(&payload);
     pump(line);
     return tlm::TLM_ACCEPTED;
   }
+  // What the line carries behind these cells has been recalled before.
+  void recall(Sent& sent, std::uint32_t kept, unsigned to) {
+    sim::Train& train = sim::train_of(*sent.copy);
+    const std::uint32_t gone = train.cells() - kept;
+    sent.line->server.recall(context_.now(), sent.copy, gone);
+    sent.line->credits.give_back(sent.credits.suffix(kept));
+    sent.credits.drop_back(gone);
+    if (sent.freed.size() > kept) {
+      sent.line->credits.withdraw(sent.freed.suffix(kept));
+      sent.freed.drop_back(sent.freed.size() - kept);
+    }
+    train.times.drop_back(gone);
+    train.content = train.content.slice(0, train.bytes());
+    tlm::tlm_phase phase = sim::CELLS_RECALLED;
+    sc_core::sc_time delay;
+    out[to]->nb_transport_fw(*sent.copy, phase, delay);
+    pump(*sent.line);
+  }
   void pump(Line& line) {
+    forget();
     while (!line.waiting.empty()) {
       tlm::tlm_generic_payload& payload = *line.waiting.front();
       sim::Train& train = sim::train_of(payload);
@@ -167,16 +215,17 @@ class Fabric : public sc_core::sc_module {
         free(header.source, payload, train.times);
         continue;
       }
-      const auto starts = sim::later_of(train.times, line.credits.take(train.cells()));
-      const auto departures = line.server.serve(starts, service);
+      const auto credits = line.credits.take(train.cells());
+      const auto starts = sim::not_before(sim::later_of(train.times, credits), context_.now());
       tlm::tlm_generic_payload& copy = context_.payloads.acquire();
+      const auto departures = line.server.serve(context_.now(), starts, service, 0, &copy);
+      sent_.push_back({&payload, &copy, &line, credits, {}});
       sim::Train& sent = sim::train_of(copy);
       sent.times = departures.shifted(latency);
       sent.cell_bytes = train.cell_bytes;
       sent.content = train.content;
       auto& sent_header = sim::extension<interconnect::PacketHeader>(copy);
       sent_header = header;
-      sent_header.freed_cells = 0;
       alters(sent_header);
       copy.set_address(payload.get_address());
       const unsigned to = header.destination;
@@ -192,19 +241,32 @@ class Fabric : public sc_core::sc_module {
     sc_core::sc_time delay;
     in[source]->nb_transport_bw(payload, phase, delay);
   }
-  tlm::tlm_sync_enum on_freed(int to, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+  // A train that was cut by credits that were said to come and do not is not sent anew: the line takes what it gave.
+  tlm::tlm_sync_enum on_freed(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const sim::Train& train = sim::train_of(payload);
-    Line& line = lines_[2 * static_cast<unsigned>(to) + (is_data(payload) ? 0 : 1)];
-    line.credits.give(train.freed);
-    header.freed_cells += train.freed.size();
-    if (header.freed_cells == train.cells()) payload.release();
-    pump(line);
+    Sent& sent = *std::find_if(sent_.begin(), sent_.end(), [&](const Sent& s) { return s.copy == &payload; });
+    if (phase == sim::SLOTS_FREED) {
+      sent.freed.append(train.freed);
+      sent.line->credits.give(train.freed);
+    } else {
+      const sim::TimeSequence gone = sent.freed.suffix(sent.freed.size() - train.recalled);
+      if (sent.line->credits.has(gone)) sent.line->credits.withdraw(gone);
+      sent.freed.drop_back(gone.size());
+    }
+    pump(*sent.line);
     return tlm::TLM_ACCEPTED;
+  }
+  void forget() {
+    while (!sent_.empty() && sent_.front().freed.size() == sim::train_of(*sent_.front().copy).cells() &&
+           sent_.front().freed.back() <= context_.now()) {
+      sent_.front().copy->release();
+      sent_.pop_front();
+    }
   }
 
   sim::Context context_;
   std::array<Line, 4> lines_;
+  std::deque<Sent> sent_;
 };
 
 class MmioMaster : public sc_core::sc_module {
@@ -260,7 +322,7 @@ class DmaBench : public sim::StepListener {
     fabric = std::make_unique<Fabric>((name + "_fabric").c_str(), config.receive_buffer, *contexts[0]);
     for (sim::NodeId n = 0; n < 2; ++n) {
       const std::string node = name + std::to_string(n);
-      memory[n] = std::make_unique<PagedMemory>((node + "_memory").c_str());
+      memory[n] = std::make_unique<PagedMemory>((node + "_memory").c_str(), *contexts[n]);
       mmio[n] = std::make_unique<MmioMaster>((node + "_mmio").c_str());
       engine[n] = std::make_unique<dma::Engine>((node + "_engine").c_str(), config, *contexts[n]);
       engine[n]->reads.bind(memory[n]->reads);

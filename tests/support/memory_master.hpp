@@ -38,14 +38,13 @@ class MemoryMaster : public sc_core::sc_module {
     return send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, content, epoch);
   }
 
-  // b_transport of a train of bulk traffic; its responses.
-  sim::TimeSequence bulk(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes) {
-    tlm::tlm_generic_payload& payload = make(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes);
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->b_transport(payload, delay);
-    sim::TimeSequence responses = sim::train_of(payload).responses;
-    payload.release();
-    return responses;
+  // A train of a core's bulk traffic.
+  const Answer& bulk(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes) {
+    bulk_ = true;
+    const Answer& answer = send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, {},
+                                memory::AxiAttributes::kUntranslated);
+    bulk_ = false;
+    return answer;
   }
 
   // b_transport of up to 8 bytes.
@@ -78,7 +77,9 @@ class MemoryMaster : public sc_core::sc_module {
                      std::uint32_t cell_bytes, const sim::Content& content, std::uint64_t epoch) {
     tlm::tlm_generic_payload& payload = make(command, address, times, cell_bytes);
     sim::train_of(payload).content = content;
-    sim::extension<memory::AxiAttributes>(payload).translation_epoch = epoch;
+    auto& axi = sim::extension<memory::AxiAttributes>(payload);
+    axi.translation_epoch = epoch;
+    axi.bulk = bulk_;
     pending_.push_back(&payload);
     answers_.emplace_back();
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
@@ -87,22 +88,25 @@ class MemoryMaster : public sc_core::sc_module {
     return answers_.back();
   }
 
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, [[maybe_unused]] tlm::tlm_phase& phase,
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                  sc_core::sc_time&) {
-    sc_assert(phase == tlm::BEGIN_RESP);
     const auto found = std::find(pending_.begin(), pending_.end(), &payload);
     sc_assert(found != pending_.end());
-    *found = nullptr;  // the payload may be used again
     Answer& answer = answers_[static_cast<std::size_t>(found - pending_.begin())];
     const sim::Train& train = sim::train_of(payload);
-    answer = {context_.now(), train.responses, train.content, payload.get_response_status(), true};
-    payload.release();
-    return tlm::TLM_ACCEPTED;
+    if (phase == sim::RESPONSES_RECALLED) {
+      answer.responses.drop_back(train.recalled);
+      return tlm::TLM_ACCEPTED;
+    }
+    if (!answer.arrived) answer = {context_.now(), {}, train.content, payload.get_response_status(), true};
+    answer.responses.append(train.responses);
+    return tlm::TLM_ACCEPTED;  // what has been said may change until it happens: the payload stays ours
   }
 
   const sim::Context& context_;
   std::deque<tlm::tlm_generic_payload*> pending_;
   std::deque<Answer> answers_;
+  bool bulk_ = false;
 };
 
 }  // namespace faultline::test

@@ -5,6 +5,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,7 +54,9 @@ class NetworkSource : public sc_core::sc_module {
       : sc_module(name),
         out("out"),
         context_(context),
-        pump_(slots, context, [this](auto& payload, const Shipment& s) { send(payload, s); }) {
+        pump_(
+            slots, context, [this](auto& payload, const Shipment& s) { send(payload, s); },
+            [this](auto& payload) { call(payload, sim::CELLS_RECALLED); }) {
     out.register_nb_transport_bw(this, &NetworkSource::on_slots_freed);
   }
   tlm_utils::simple_initiator_socket<NetworkSource> out;
@@ -73,17 +76,19 @@ class NetworkSource : public sc_core::sc_module {
     header.destination = shipment.destination;
     header.address = shipment.address;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
-    tlm::tlm_phase phase = tlm::BEGIN_REQ;
+    call(payload, tlm::BEGIN_REQ);
+  }
+  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
     sc_core::sc_time delay;
     out->nb_transport_fw(payload, phase, delay);
   }
-  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-    sim::Train& train = sim::train_of(payload);
-    auto& header = sim::extension<interconnect::PacketHeader>(payload);
-    const sim::TimeSequence freed = train.freed;
-    header.freed_cells += freed.size();
-    if (header.freed_cells == train.cells()) payload.release();
-    pump_.slots_come_free(freed);
+  tlm::tlm_sync_enum on_slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    const sim::Train& train = sim::train_of(payload);
+    if (phase == sim::SLOTS_FREED) {
+      pump_.slots_come_free(payload, train.freed);
+    } else {
+      pump_.slots_recalled(payload, train.recalled);
+    }
     return tlm::TLM_ACCEPTED;
   }
 
@@ -121,8 +126,18 @@ class NetworkSink : public sc_core::sc_module {
   }
 
  private:
-  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_arrival(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
+    if (phase == sim::CELLS_RECALLED) {
+      // They were the last to come.
+      for (; cells_[&payload] > train.cells(); --cells_[&payload]) {
+        deliveries.pop_back();
+        freed_.pop_back();
+        if (announce_late_) held_.pop_back();
+      }
+      return tlm::TLM_ACCEPTED;
+    }
+    cells_[&payload] = train.cells();
     const auto& header = sim::extension<interconnect::PacketHeader>(payload);
     sim::TimeSequence freed;
     for (std::uint32_t i = 0; i < train.cells(); ++i) {
@@ -142,13 +157,14 @@ class NetworkSink : public sc_core::sc_module {
       return tlm::TLM_ACCEPTED;
     }
     for (std::uint32_t i = 0; i < freed.size(); ++i) {
-      held_.push_back(&payload);
+      held_.emplace_back(&payload, freed.at(i));
       context_.loop.at<&NetworkSink::free_oldest>(freed.at(i), port_, *this);
     }
     return tlm::TLM_ACCEPTED;
   }
   void free_oldest() {
-    tlm::tlm_generic_payload& payload = *held_.front();
+    if (held_.empty() || held_.front().second != context_.now()) return;  // it was recalled
+    tlm::tlm_generic_payload& payload = *held_.front().first;
     held_.pop_front();
     announce(payload, sim::TimeSequence::single(context_.now()));
   }
@@ -165,13 +181,13 @@ class NetworkSink : public sc_core::sc_module {
   bool announce_late_;
   sim::Port port_;
   std::vector<sim::Time> freed_;
-  std::deque<tlm::tlm_generic_payload*> held_;
+  std::deque<std::pair<tlm::tlm_generic_payload*, sim::Time>> held_;
+  std::map<tlm::tlm_generic_payload*, std::uint32_t> cells_;
 };
 
 // A network of a shape with a source and a sink at each node.
 struct NetworkRig {
   struct Node {
-    sim::EventLoop loop;
     sim::Statistics statistics;
     sim::Context context;
     interconnect::Router router;
@@ -180,8 +196,7 @@ struct NetworkRig {
 
     Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
          std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late)
-        : loop((name + "_loop").c_str()),
-          context{id, loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
+        : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
           router((name + "_router").c_str(), config, context, rig.topology),
           source((name + "_source").c_str(), config.injection_cells, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
@@ -192,7 +207,7 @@ struct NetworkRig {
 
   NetworkRig(const std::string& name, const interconnect::ClusterShape& shape, const interconnect::RouterConfig& config,
              std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false)
-      : topology(shape) {
+      : loop((name + "_loop").c_str()), topology(shape) {
     for (sim::NodeId id = 0; id < topology.nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
                                              longest_hold, announce_late));
@@ -213,6 +228,7 @@ struct NetworkRig {
     for (auto& node : nodes) node->sink.clear();
   }
 
+  sim::EventLoop loop;
   interconnect::Topology topology;
   sim::PayloadPool pool;
   sim::Trace trace;

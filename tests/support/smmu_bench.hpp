@@ -36,6 +36,7 @@ class SmmuMemory : public sc_core::sc_module {
     bool write;
     TimeSequence times;
     std::uint64_t epoch;
+    const tlm::tlm_generic_payload* payload;
   };
   SmmuMemory(sc_core::sc_module_name name, const sim::Context& context, memory::FrameStore& store, Time response_time)
       : sc_module(name),
@@ -51,10 +52,15 @@ class SmmuMemory : public sc_core::sc_module {
   std::vector<Seen> seen;
 
  private:
-  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
+    if (phase == sim::CELLS_RECALLED) {
+      std::find_if(seen.rbegin(), seen.rend(), [&](const Seen& s) { return s.payload == &payload; })->times =
+          train.times;
+      return tlm::TLM_ACCEPTED;
+    }
     seen.push_back({payload.get_address(), payload.is_write(), train.times,
-                    payload.get_extension<memory::AxiAttributes>()->translation_epoch});
+                    payload.get_extension<memory::AxiAttributes>()->translation_epoch, &payload});
     context_.loop.at<&SmmuMemory::serve>(train.times.front(), port_, *this, reinterpret_cast<std::uint64_t>(&payload));
     return tlm::TLM_ACCEPTED;
   }
@@ -109,7 +115,7 @@ class SmmuMaster : public sc_core::sc_module {
       payload.set_address(va + std::uint64_t{begin} * cell_bytes);
       payload.set_data_length(train.bytes());
       sim::extension<memory::AxiAttributes>(payload).master_id = master_id;
-      open_[&payload] = {&answer, begin};
+      open_[&payload] = {&answer, begin, 0};
       tlm::tlm_phase phase = tlm::BEGIN_REQ;
       sc_core::sc_time delay;
       out->nb_transport_fw(payload, phase, delay);
@@ -121,16 +127,20 @@ class SmmuMaster : public sc_core::sc_module {
   struct Open {
     Answer* answer;
     std::uint32_t first_cell;
+    std::uint32_t answered;
   };
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
-    const auto open = open_.extract(&payload).mapped();
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    Open& open = open_.at(&payload);
     const sim::Train& train = sim::train_of(payload);
+    if (phase == sim::RESPONSES_RECALLED) {
+      open.answered -= train.recalled;
+      return tlm::TLM_ACCEPTED;
+    }
     for (std::uint32_t i = 0; i < train.responses.size(); ++i)
-      open.answer->at[open.first_cell + i] = train.responses.at(i);
+      open.answer->at[open.first_cell + open.answered++] = train.responses.at(i);
     open.answer->status = payload.get_response_status();
     open.answer->content = train.content;
-    payload.release();
-    return tlm::TLM_ACCEPTED;
+    return tlm::TLM_ACCEPTED;  // what has been said may change until it happens: the payload stays ours
   }
 
   const sim::Context& context_;
