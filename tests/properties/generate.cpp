@@ -92,7 +92,8 @@ std::vector<Flow> any_flows(const Domain& domain, const Shape& shape, Dice& dice
   const unsigned nodes = shape.nodes();
   // Between QFDBs, and inside of one to its network MPSoC, pairs share links even if they share no nodes.
   const bool apart = domain.shared_nodes || shape.nodes() == shape.mpsocs;
-  const unsigned wanted = apart ? dice.few(domain.flows) : 1;
+  unsigned wanted = apart ? dice.few(domain.flows) : 1;
+  if (domain.shared_nodes && dice.percent(50)) wanted = dice.from_to(1, domain.flows);
   std::vector<bool> taken(nodes);
   for (unsigned i = 0; i < wanted; ++i) {
     Flow flow = any_flow(domain, nodes, dice);

@@ -98,8 +98,30 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// What a line is about: words, but neither times, nodes and blocks nor counts.
+std::string about(const std::string& line) {
+  std::istringstream words(line);
+  std::string text;
+  for (std::string word; words >> word;) {
+    const bool name = word.find_first_of("0123456789") == std::string::npos && word != "ps" && word != "node";
+    if (word == "transfer") break;  // the block of a step
+    if (name) text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+// The first lines that differ. Those of steps begin with their time in columns, so the lesser is the earlier.
+std::string kind_of(const std::string& in_cells, const std::string& in_trains) {
+  const bool steps = in_cells.starts_with(' ') || in_trains.starts_with(' ');
+  if (!steps) return about(in_cells) + " differs";
+  if (in_trains.empty() || !in_trains.starts_with(' ')) return about(in_cells) + " is missing in trains";
+  if (in_cells.empty() || !in_cells.starts_with(' ')) return about(in_trains) + " is too much in trains";
+  if (in_cells < in_trains) return about(in_cells) + " comes later in trains, or not at all";
+  return about(in_trains) + " comes sooner in trains, or should not come";
+}
+
 // The lines from the first that differs on, side by side in two blocks.
-std::string first_difference(const std::string& cells, const std::string& trains) {
+Difference first_difference(const std::string& cells, const std::string& trains) {
   static constexpr std::ptrdiff_t kShown = 6;
   const std::vector<std::string> a = lines_of(cells);
   const std::vector<std::string> b = lines_of(trains);
@@ -113,7 +135,7 @@ std::string first_difference(const std::string& cells, const std::string& trains
   };
   show("cell by cell:\n", a, in_a);
   show("in trains:\n", b, in_b);
-  return text;
+  return {kind_of(in_a == a.end() ? "" : *in_a, in_b == b.end() ? "" : *in_b), text};
 }
 
 }  // namespace
@@ -126,7 +148,7 @@ bool depends_on_trains(const std::string& counter) {
   return std::find(kNames.begin(), kNames.end(), counter) != kNames.end();
 }
 
-std::string difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare) {
+Difference difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare) {
   Child cells([&] { return run(configuration, seed, 1, compare); }, kHostSeconds);
   Child trains([&] { return run(configuration, seed, configuration.machine.cells_per_train, compare); }, kHostSeconds);
   const auto text_of = [](Child& child, const char* which) {
@@ -139,7 +161,7 @@ std::string difference(const workloads::Configuration& configuration, std::uint6
   // A run that breaks is a find, even if both break alike.
   const std::string a = text_of(cells, "cell by cell");
   const std::string b = text_of(trains, "in trains");
-  return a == b ? "" : first_difference(a, b);
+  return a == b ? Difference{} : first_difference(a, b);
 }
 
 }  // namespace faultline::test

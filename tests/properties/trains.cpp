@@ -10,6 +10,7 @@
 
 #include "tests/properties/case.hpp"
 #include "tests/properties/runs.hpp"
+#include "tests/properties/survey.hpp"
 
 using namespace faultline::test;
 
@@ -34,8 +35,8 @@ void check_equality(const Domain& domain, const std::string& id) {
   const auto result = rc::detail::checkTestable(
       [&] {
         const Case c = *any_case(domain);
-        const std::string found = difference(c.configuration(), c.seed, compared);
-        if (!found.empty()) RC_FAIL(found);
+        const Difference found = difference(c.configuration(), c.seed, compared);
+        if (found) RC_FAIL(found.text);
       },
       rc::detail::TestMetadata{id, id});
   const bool exact = result.is<rc::detail::SuccessResult>();
@@ -54,10 +55,18 @@ TEST_CASE("trains keep every time of the traffic that FAULTLINE_DOMAIN adds", "[
   check_equality(widened_domain(variable("FAULTLINE_DOMAIN", "")), "domain");
 }
 
+TEST_CASE("what differs in the traffic of FAULTLINE_DOMAIN, and how often", "[.survey]") {
+  const int cases = std::stoi(variable("FAULTLINE_CASES", "500"));
+  const std::uint64_t seed = std::stoull(variable("FAULTLINE_SEED", "1"));
+  const Survey survey(widened_domain(variable("FAULTLINE_DOMAIN", "full")), cases, seed);
+  std::cout << survey.report();
+  CHECK(survey.different() == 0);
+}
+
 TEST_CASE("trains keep every time of the case in FAULTLINE_CASE", "[.replay]") {
   std::ifstream file(variable("FAULTLINE_CASE", ""));
   REQUIRE(file);
   const Case c = read_experiment_file(file);
   INFO(experiment_file(c));
-  CHECK(difference(c.configuration(), c.seed, Compare::all) == "");
+  CHECK(difference(c.configuration(), c.seed, Compare::all).text == "");
 }
