@@ -44,11 +44,12 @@ AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& co
       settle_port_(context.loop.new_port()) {}
 
 void AxiWriter::submit(WriteRequest request) {
-  queue_.submit(std::move(request), context_.now());
-  wakeup_.at(queue_.turn());
+  queue_.submit(std::move(request));
+  wakeup_.now();
 }
 
 void AxiWriter::pump() {
+  queue_.reconcile(context_.now());
   while (!queue_.empty()) {
     if (queue_.turn() > context_.now()) return wakeup_.at(queue_.turn());
     const WriteRequest& head = queue_.head();
@@ -116,7 +117,7 @@ void AxiWriter::taken_back(Queue::Run& run, const WriteRequest& rest, const sim:
   while (fate.answered() > kept) {
     Reply& reply = fate.replies.back();
     const std::uint32_t standing = kept > reply.first ? kept - reply.first : 0;
-    queue_.withdraw(reply.responses.suffix(standing), context_.now());
+    queue_.withdraw(reply.responses.suffix(standing));
     reply.responses.drop_back(reply.responses.size() - standing);
     if (standing == 0) fate.replies.pop_back();
   }
@@ -141,7 +142,7 @@ void AxiWriter::response(tlm::tlm_generic_payload& payload) {
   fate.replies.push_back({fate.answered(), ok, responses});
   if (!ok) settle_at(responses.front(), fate.id);
   settle_at(responses.back(), fate.id);
-  queue_.give(responses, context_.now());
+  queue_.give(responses);
   wakeup_.now();
 }
 
@@ -154,7 +155,7 @@ void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
     const sim::TimeSequence recalled = reply.responses.suffix(reply.responses.size() - gone);
     reply.responses.drop_back(gone);
     if (reply.responses.empty()) fate.replies.pop_back();
-    queue_.withdraw(recalled, context_.now());
+    queue_.withdraw(recalled);
   }
   if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
   wakeup_.now();

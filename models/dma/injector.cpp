@@ -30,8 +30,8 @@ Injector::Injector(const DmaConfig& config, Forward& port, const sim::Context& c
       wakeup_(context.loop, *this) {}
 
 void Injector::submit(Queue& lane, Outgoing cells) {
-  lane.submit(std::move(cells), context_.now());
-  wakeup_.at(lane.turn());
+  lane.submit(std::move(cells));
+  wakeup_.now();
 }
 
 void Injector::recall_data(std::uint64_t tag, std::uint32_t cells) {
@@ -45,6 +45,7 @@ void Injector::pump() {
 }
 
 void Injector::advance(Queue& lane) {
+  lane.reconcile(context_.now());
   forget(lane);
   while (!lane.empty()) {
     if (lane.next_slot() == sim::kNever) return;
@@ -82,7 +83,7 @@ void Injector::taken_back(Queue::Run& run, const Outgoing& rest, const sim::Time
   if (injected.freed.size() > kept) {
     const sim::TimeSequence gone = injected.freed.suffix(kept);
     injected.freed.drop_back(gone.size());
-    (rest.header.kind == PacketKind::data ? data_ : control_).withdraw(gone, context_.now());
+    (rest.header.kind == PacketKind::data ? data_ : control_).withdraw(gone);
   }
   port_.recall(*injected.payload);
   if (rest.header.kind == PacketKind::data) listener_->cells_stay(rest.tag, instants);
@@ -102,7 +103,7 @@ void Injector::slots_freed(tlm::tlm_generic_payload& payload) {
   Queue& lane = lane_of(payload);
   const sim::TimeSequence& freed = sim::train_of(payload).freed;
   injected(lane, payload).freed.append(freed);
-  lane.give(freed, context_.now());
+  lane.give(freed);
   wakeup_.now();
 }
 
@@ -111,7 +112,7 @@ void Injector::slots_recalled(tlm::tlm_generic_payload& payload) {
   sim::TimeSequence& freed = injected(lane, payload).freed;
   const sim::TimeSequence gone = freed.suffix(freed.size() - sim::train_of(payload).recalled);
   freed.drop_back(gone.size());
-  lane.withdraw(gone, context_.now());
+  lane.withdraw(gone);
   wakeup_.now();
 }
 

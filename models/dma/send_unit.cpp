@@ -51,6 +51,7 @@ void SendUnit::cancel(std::uint64_t transfer) {
 }
 
 void SendUnit::pump() {
+  reconcile();
   for (;;) {
     if (issuing()) {
       if (!issue()) return;
@@ -219,8 +220,8 @@ void SendUnit::void_replies(Read& read, std::uint32_t cells) {
     reply.responses.drop_back(gone.size());
     if (kept == 0) read.replies.pop_back();
     if (passed_on > 0) injector_.recall_data(read.id, passed_on);
-    withdraw(buffer_, gone.suffix(passed_on));
-    withdraw(read_credits_, gone);
+    buffer_.withdraw(gone.suffix(passed_on));
+    read_credits_.withdraw(gone);
   }
 }
 
@@ -245,6 +246,7 @@ void SendUnit::stop(Block& block) {
 }
 
 void SendUnit::take_back_from(Time from) {
+  if (from == sim::kNever) return;
   from = std::max(from, context_.now() + Time{1});
   while (!reads_.empty() && reads_.back().issued.back() >= from) {
     Read& read = reads_.back();
@@ -266,14 +268,17 @@ void SendUnit::take_back_from(Time from) {
 
 // A slot that comes free before those that reads wait for is theirs.
 void SendUnit::give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed) {
-  if (!reads_.empty() && freed.front() < (reads_.back().*taken).back()) take_back_from(freed.front());
+  if (!reads_.empty() && freed.front() < (reads_.back().*taken).back()) {
+    disturbed_from_ = std::min(disturbed_from_, freed.front());
+  }
   pool.give(freed);
 }
 
-void SendUnit::withdraw(sim::CreditPool& pool, const sim::TimeSequence& freed) {
-  if (freed.empty()) return;
-  if (!pool.has(freed)) take_back_from(freed.front());
-  pool.withdraw(freed);
+void SendUnit::reconcile() {
+  take_back_from(std::exchange(disturbed_from_, sim::kNever));
+  for (const sim::CreditPool* pool : {&read_credits_, &buffer_}) {
+    while (pool->owed() != sim::kNever) take_back_from(pool->owed());
+  }
 }
 
 void SendUnit::read_error(std::uint64_t id) {
@@ -308,7 +313,8 @@ void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {
     counters_.retransmitted_bytes -= std::uint64_t{instants.size()} * read.run.cell_bytes;
   }
   read.left.drop_back(instants.size());
-  withdraw(buffer_, instants);
+  buffer_.withdraw(instants);
+  wakeup_.now();
 }
 
 }  // namespace faultline::dma

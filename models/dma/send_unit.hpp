@@ -101,7 +101,8 @@ class SendUnit : public SendListener {
   // Takes back the reads of later instants than now that go at `from` or later.
   void take_back_from(Time from);
   void give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed);
-  void withdraw(sim::CreditPool& pool, const sim::TimeSequence& freed);
+  // Takes back reads that do not go as announced since slots do not come free as they were said to.
+  void reconcile();
   void read_error(std::uint64_t read);
 
   Read* find(std::uint64_t id);
@@ -115,6 +116,7 @@ class SendUnit : public SendListener {
   SendClient* client_ = nullptr;
   sim::CreditPool read_credits_;
   sim::CreditPool buffer_;
+  Time disturbed_from_ = sim::kNever;
   std::deque<BlockCommand> commands_;
   std::deque<Block> blocks_;  // the last one issues; at most one for each context
   std::uint64_t first_block_ = 0;

@@ -157,8 +157,8 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
   } else {
     const TimeSequence gone = to.freed.suffix(to.freed.size() - train.recalled);
     to.freed.drop_back(gone.size());
-    if (!pool.has(gone)) cut(port, std::max(output.run.credits.count_before(gone.front()), 1U));
     pool.withdraw(gone);
+    if (pool.owed() != kNever) cut(port, std::max(output.run.credits.count_before(pool.owed()), 1U));
   }
   schedule(port);
   return tlm::TLM_ACCEPTED;
@@ -261,14 +261,26 @@ void Router::yield_to_competitors(unsigned index) {
   const Output& output = outputs_[index];
   const Run& run = output.run;
   const std::uint32_t cells = run.departures.size();
-  if (cells < 2 || output.free <= context_.now()) return;
-  Time ready = kNever;
+  const Time soonest = context_.now() + Time{1};
+  if (cells < 2 || run.departures.back() - run.held.service < soonest) return;
+  std::uint32_t kept = cells;
   for (const InputQueue& queue : queues_) {
-    if (&queue != &queues_[run.queue]) ready = std::min(ready, eligible_at(queue, index));
+    if (&queue == &queues_[run.queue] || queue.trains.empty()) continue;
+    const Held& train = queue.trains.front();
+    if (train.route.port != index) continue;
+    const auto cells_before = [&](Time start) {
+      return run.departures.count_before(std::max(start, soonest) + run.held.service);
+    };
+    std::uint32_t before = cells_before(std::max(train.ready.front(), queue.free));
+    if (before >= kept) continue;
+    // It takes the credit that the run's cell would have used; or another channel's, when there is one.
+    if (train.route.virtual_channel != run.held.route.virtual_channel) {
+      const Time eligible = eligible_at(queue, index);
+      if (eligible == kNever) continue;
+      before = cells_before(eligible);
+    }
+    kept = std::min(kept, before);
   }
-  if (ready == kNever) return;
-  const Time from = std::max(ready, context_.now() + Time{1});
-  const std::uint32_t kept = run.departures.count_before(from + run.held.service);
   if (kept < cells) cut(index, kept);
 }
 

@@ -35,27 +35,50 @@ class CreditPool {
 
   // Slots that become free at these instants, which are announced in any order.
   void give(const TimeSequence& freed) {
-    known_ = merged(known_, freed);
-    assert(known_.size() <= capacity_);
+    give_back(freed);
+    assert(known_.size() <= capacity_ + owed_.size());
   }
-  // Takes back what take() gave and nobody used: as if it had never been taken.
-  void give_back(const TimeSequence& unused) { give(unused); }
-  // Whether there is a slot for each of these instants.
-  bool has(const TimeSequence& instants) const;
-  // Slots do not become free at these instants, which give() announced. Requires has(freed).
-  void withdraw(const TimeSequence& freed) { known_ = without(known_, freed); }
+  // Takes back what take() gave and nobody used: as if it had never been taken. What its use has given is to be
+  // withdrawn then.
+  void give_back(const TimeSequence& freed) {
+    if (owed_.empty()) {
+      known_ = merged(known_, freed);
+    } else {
+      for (std::uint32_t i = 0; i < freed.size(); ++i) settle(freed.at(i));
+    }
+  }
+  // Slots do not become free at these instants, which give() announced. Those that were taken are owed until they are
+  // given back.
+  void withdraw(const TimeSequence& freed);
+  // The earliest instant of a slot that was taken and does not come free then; kNever: there is none.
+  Time owed() const { return owed_.empty() ? kNever : owed_.front(); }
 
  private:
+  void settle(Time freed);
+
   std::uint32_t capacity_;
   TimeSequence known_;
+  TimeSequence owed_;
 };
 
-inline bool CreditPool::has(const TimeSequence& instants) const {
-  std::uint32_t found = 0;
-  for (std::uint32_t i = 0; i < known_.size() && found < instants.size(); ++i) {
-    if (known_.at(i) == instants.at(found)) ++found;
+inline void CreditPool::settle(Time freed) {
+  const TimeSequence one = TimeSequence::single(freed);
+  if (owed_.contains(freed)) {
+    owed_ = without(owed_, one);
+  } else {
+    known_ = merged(known_, one);
   }
-  return found == instants.size();
+}
+
+inline void CreditPool::withdraw(const TimeSequence& freed) {
+  for (std::uint32_t i = 0; i < freed.size(); ++i) {
+    const TimeSequence one = TimeSequence::single(freed.at(i));
+    if (known_.contains(freed.at(i))) {
+      known_ = without(known_, one);
+    } else {
+      owed_ = merged(owed_, one);
+    }
+  }
 }
 
 }  // namespace faultline::sim

@@ -48,11 +48,17 @@ class IssueQueue {
   // When the next slot comes free; kNever while that is not known.
   Time next_slot() const { return credits_.next(); }
 
-  void submit(Item item, Time now) {
+  void submit(Item item) {
     item.number = next_number_++;
-    const Time ready = item.ready.front();
+    disturbed_from_ = std::min(disturbed_from_, item.ready.front());
     insert(std::move(item));
-    take_back_from(ready, now);
+  }
+
+  // Takes back what does not go as announced since others have come, or slots do not come free as they were said to. To
+  // be called in an event of the instant of the change, before anything else is announced.
+  void reconcile(Time now) {
+    take_back_from(std::exchange(disturbed_from_, kNever), now);
+    while (credits_.owed() != kNever) take_back_from(credits_.owed(), now);
   }
 
   // Announces the head's next cells, from now on; the reference is valid until runs are taken back or forgotten.
@@ -71,6 +77,7 @@ class IssueQueue {
 
   // Takes back all cells that would go at `from` or later, but none of this instant.
   void take_back_from(Time from, Time now) {
+    if (from == kNever) return;
     from = std::max(from, now + Time{1});
     while (!runs_.empty() && runs_.back().issued.back() >= from) {
       Run& run = runs_.back();
@@ -111,18 +118,14 @@ class IssueQueue {
   }
 
   // Slots come free at these instants. One that comes before those that cells wait for is theirs.
-  void give(const TimeSequence& freed, Time now) {
+  void give(const TimeSequence& freed) {
     if (!runs_.empty() && !runs_.back().credits.empty() && freed.front() < runs_.back().credits.back()) {
-      take_back_from(freed.front(), now);
+      disturbed_from_ = std::min(disturbed_from_, freed.front());
     }
     credits_.give(freed);
   }
   // They do not, after all.
-  void withdraw(const TimeSequence& freed, Time now) {
-    if (freed.empty()) return;
-    if (!credits_.has(freed)) take_back_from(freed.front(), now);
-    credits_.withdraw(freed);
-  }
+  void withdraw(const TimeSequence& freed) { credits_.withdraw(freed); }
 
   // Announced runs, in order of issue.
   std::deque<Run>& runs() { return runs_; }
@@ -160,6 +163,7 @@ class IssueQueue {
   std::deque<Item> waiting_;  // by first ready instant, then number
   std::deque<Run> runs_;
   std::uint64_t next_number_ = 0;
+  Time disturbed_from_ = kNever;
 };
 
 }  // namespace faultline::sim

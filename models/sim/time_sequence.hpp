@@ -36,6 +36,10 @@ class TimeSequence {
   Time at(std::uint32_t i) const;
   // How many instants lie strictly before t (they are the first ones).
   std::uint32_t count_before(Time t) const;
+  bool contains(Time t) const {
+    const std::uint32_t before = count_before(t);
+    return before < size_ && at(before) == t;
+  }
 
   // Appends; a segment that continues the last one's progression is merged into it.
   // Requires segment.first >= back().

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -581,16 +582,22 @@ void Tbu::insert(const Miss& miss) {
   }
 }
 
+// Trains are over as a whole: a later part finds the ones before it.
 void Tbu::forget() {
   const Time now = state_.context.now();
-  if (used_.size() > 2 * misses_.size()) use_entries();
-  std::erase_if(under_way_, [&](Part* part) {
-    if (!part->answered() || part->responses.back() > now) return false;
-    if (std::find(used_.begin(), used_.end(), part) != used_.end()) return false;
-    if (part->request != nullptr) part->request->release();
-    idle_parts_.push_back(part);
-    return true;
-  });
+  const auto is_over = [now](const Part* part) {
+    const auto& parts = part->train->get_extension<Transit>()->parts;
+    return std::all_of(parts.begin(), parts.end(), [](const Part* p) { return p->answered(); }) &&
+           parts.back()->responses.back() <= now;
+  };
+  if (std::none_of(under_way_.begin(), under_way_.end(), is_over)) return;
+  use_entries();
+  const auto over = std::stable_partition(under_way_.begin(), under_way_.end(), std::not_fn(is_over));
+  for (auto part = over; part != under_way_.end(); ++part) {
+    if ((*part)->request != nullptr) (*part)->request->release();
+    idle_parts_.push_back(*part);
+  }
+  under_way_.erase(over, under_way_.end());
 }
 
 }  // namespace faultline::smmu

@@ -33,21 +33,21 @@ class CellPump {
     for (std::uint32_t begin = 0; begin < job.ready.size(); begin += context_.cells_per_train) {
       Item train{job, job.ready.slice(begin, std::min(context_.cells_per_train, job.ready.size() - begin))};
       train.job.address += std::uint64_t{begin} * job.cell_bytes;
-      queue_.submit(std::move(train), context_.now());
+      queue_.submit(std::move(train));
     }
-    wakeup_.at(queue_.turn());
+    wakeup_.now();
   }
   // Of the payload's next, or last, cells.
   void slots_come_free(tlm::tlm_generic_payload& payload, const sim::TimeSequence& instants) {
     freed_[&payload].append(instants);
-    queue_.give(instants, context_.now());
+    queue_.give(instants);
     wakeup_.now();
   }
   void slots_recalled(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
     sim::TimeSequence& freed = freed_[&payload];
     const sim::TimeSequence gone = freed.suffix(freed.size() - cells);
     freed.drop_back(cells);
-    queue_.withdraw(gone, context_.now());
+    queue_.withdraw(gone);
     wakeup_.now();
   }
   std::size_t unsent() { return queue_.empty() ? 0 : 1; }
@@ -74,6 +74,7 @@ class CellPump {
   friend Queue;
 
   void pump() {
+    queue_.reconcile(context_.now());
     forget();
     while (!queue_.empty() && queue_.next_slot() != sim::kNever) {
       const sim::Time goes = std::max(queue_.turn(), queue_.next_slot());
@@ -98,7 +99,7 @@ class CellPump {
     if (freed.size() > kept) {
       const sim::TimeSequence gone = freed.suffix(kept);
       freed.drop_back(gone.size());
-      queue_.withdraw(gone, context_.now());
+      queue_.withdraw(gone);
     }
     sim::Train& train = sim::train_of(payload);
     train.times.drop_back(rest.ready.size());

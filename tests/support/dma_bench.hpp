@@ -250,7 +250,7 @@ class Fabric : public sc_core::sc_module {
       sent.line->credits.give(train.freed);
     } else {
       const sim::TimeSequence gone = sent.freed.suffix(sent.freed.size() - train.recalled);
-      if (sent.line->credits.has(gone)) sent.line->credits.withdraw(gone);
+      sent.line->credits.withdraw(gone);
       sent.freed.drop_back(gone.size());
     }
     pump(*sent.line);
