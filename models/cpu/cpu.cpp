@@ -162,8 +162,8 @@ Task<void> Cpu::memory_bulk(Execution& execution, Work kind, std::uint64_t physi
     co_await run_unscaled(execution, kind, rate.time_for(cells * cell_bytes));
     // All its cells have arrived there by now, so nothing will put the last one off.
     const Time moved = sim::train_of(payload).responses.back();
-    payload.release();
     if (moved > context_.now()) co_await run_unscaled(execution, kind, moved - context_.now());
+    payload.release();
     physical_address += std::uint64_t{cells} * cell_bytes;
     bytes -= std::uint64_t{cells} * cell_bytes;
   }

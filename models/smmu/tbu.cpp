@@ -134,7 +134,7 @@ void Tbu::cut(Part& part, std::uint32_t cells) {
   if (part.translated) state_.counters.micro_tlb_hits -= cells;
   Train& train = sim::train_of(*part.request);
   train.times.drop_back(cells);
-  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  if (part.write && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
   state_.ports.recall(*part.request);
   if (part.translated) drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
 }
