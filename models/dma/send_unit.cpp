@@ -67,7 +67,7 @@ void SendUnit::retire() {
   while (!blocks_.empty() && !issuing()) {
     const Time at = done(first_block_);
     if (at > context_.now()) {
-      if (at != sim::kNever && !commands_.empty()) wakeup_.at(at);
+      if (at != sim::kNever) wakeup_.at(at);
       return;
     }
     while (!reads_.empty() && reads_.front().block == first_block_) {

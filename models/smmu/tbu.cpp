@@ -536,7 +536,7 @@ void Tbu::respond(Part& part, const sim::TimeSequence& responses, const sim::Con
     if (transit.told < next->first || next->responses.size() <= transit.told - next->first) return;
     const std::uint32_t from = transit.told - next->first;
     train.responses = next->responses.suffix(from);
-    train.content = std::exchange(next->content, {});
+    if (!next->write) train.content = std::exchange(next->content, {});
     part.train->set_response_status(next->status);
     transit.told += train.responses.size();
     state_.ports.respond(index_, *part.train, tlm::BEGIN_RESP);

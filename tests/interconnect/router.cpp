@@ -48,7 +48,6 @@ TEST_CASE("a page over one hop comes at the link's rate") {
   rig.source(0).post(cells(1, 1us, 16));
   sc_core::sc_start();
   CHECK(instants(rig.delivered(1)) == regular(kStart + 409ns, 144ns, 16));
-  CHECK(rig.total("network.cells_out_of_order") == 0);
 }
 
 TEST_CASE("cells that come slower than the link can carry do not wait for each other") {
@@ -138,7 +137,7 @@ TEST_CASE("a packet to a node that does not exist is lost and counted, and its s
   sc_core::sc_start();
   CHECK(rig.total("network.undeliverable_cells") == 16);
   CHECK(rig.delivered(1).size() == 1);
-  CHECK(rig.pool.in_use() == 0);
+  CHECK(rig.pool.in_use() <= rig.most_kept());
 }
 
 TEST_CASE("ports count what they send and for how long") {
@@ -159,8 +158,8 @@ TEST_CASE("an undisturbed train costs one event a router") {
   rig.source(1).post(cells(5, 1us, 16));
   sc_core::sc_start();
   CHECK(rig.delivered(5).size() == 16);
-  CHECK(rig.nodes[1]->loop.events_run() == 2);  // the source's and the router's
-  for (const NodeId node : {0U, 4U, 5U}) CHECK(rig.nodes[node]->loop.events_run() == 1);
+  // Of the four routers. The source is woken to submit, to send, for the slots and to let go of the payload.
+  CHECK(rig.loop.events_run() == 4 + 4);
 }
 
 TEST_CASE("one virtual channel is enough where a path meets no ring") {
@@ -195,7 +194,6 @@ TEST_CASE("two inputs share an output cell by cell, however long their trains") 
     const auto& d = rig->delivered(4);
     REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
     for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i % 2 == 0 ? d[0].source : 3 - d[0].source));
-    CHECK(rig->total("network.cells_out_of_order") == 0);
   }
 }
 
@@ -214,48 +212,33 @@ TEST_CASE("three inputs share an output equally, the network interface among the
   }
 }
 
-TEST_CASE("a cell that becomes known after a run was committed waits for it and is counted") {
+TEST_CASE("cells of a run that have not started are taken back for a competitor that becomes known later") {
   NetworkRig single("single", kTwoQfdbs, {}, 1), train("train", kTwoQfdbs, {}, 16);
   for (NetworkRig* rig : {&single, &train}) {
     rig->source(1).post(cells(4, 1us, 16));
     rig->source(2).post(cells(4, 2us, 4));
   }
   sc_core::sc_start();
-  // The run holds the external link from 1.41 us on for 16 x 230.4 ns; the others are there at 2.41 us.
-  const auto& late = train.delivered(4);
-  REQUIRE(instants(late) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 20));
-  for (std::size_t i = 0; i < 20; ++i) CHECK(late[i].source == (i < 16 ? 1U : 2U));
-  CHECK(train.total("network.cells_out_of_order") == 4);
-
-  const auto& exact = single.delivered(4);
-  REQUIRE(instants(exact) == instants(late));
-  // Cells start each 230.4 ns from 1.41 us; at 2.3316 the fifth does, at 2.562 it is the others' turn.
-  for (std::size_t i = 0; i < 20; ++i) CHECK(exact[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
-  CHECK(single.total("network.cells_out_of_order") == 0);
+  for (NetworkRig* rig : {&single, &train}) {
+    const auto& d = rig->delivered(4);
+    REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 20));
+    // Cells start each 230.4 ns from 1.41 us; at 2.3316 the fifth does, at 2.562 it is the others' turn.
+    for (std::size_t i = 0; i < 20; ++i) CHECK(d[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
+    CHECK(rig->nodes[0]->statistics.value("network.port4.cells") == 20);
+  }
 }
 
-TEST_CASE("all cells that wait for a run are counted, whatever trains they come in, and no others") {
-  NetworkRig rig("n", kTwoQfdbs, {}, 16);
-  rig.source(1).post(cells(4, 1us, 16));
-  // The run's last cell starts at 1.41 us + 15 x 230.4 ns = 4.866 us on the external link; these are there from
-  // 3.41 us on, so that seven of them could start by then, back to back, in turn with seven of the run.
-  for (const std::uint32_t count : {2U, 3U, 4U, 1U}) rig.source(2).post(cells(4, 3us, count));
-  sc_core::sc_start();
-  const auto& d = rig.delivered(4);
-  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 26));
-  for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i < 16 ? 1U : 2U));
-  CHECK(rig.total("network.cells_out_of_order") == 7);
-}
-
-TEST_CASE("a cell that becomes ready one picosecond after a run's last start has not waited for the run") {
+TEST_CASE("a competitor that is ready when a cell of a run starts goes first, one picosecond later it does not") {
   NetworkRig tied("tied", kTwoQfdbs, {}, 16), late("late", kTwoQfdbs, {}, 16);
   for (NetworkRig* rig : {&tied, &late}) rig->source(1).post(cells(4, 1us, 16));
   const Time last_start = 1us + 15 * Time{230'400};  // less the way to the external link, which is the same for both
   tied.source(2).post(cells(4, last_start, 1));
   late.source(2).post(cells(4, last_start + Time{1}, 1));
   sc_core::sc_start();
-  CHECK(tied.total("network.cells_out_of_order") == 1);
-  CHECK(late.total("network.cells_out_of_order") == 0);
+  CHECK(tied.delivered(4)[15].source == 2);
+  CHECK(tied.delivered(4)[16].source == 1);
+  CHECK(late.delivered(4)[15].source == 1);
+  CHECK(late.delivered(4)[16].source == 2);
 }
 
 TEST_CASE("a run is cut where a competitor is known to come") {
@@ -267,5 +250,4 @@ TEST_CASE("a run is cut where a competitor is known to come") {
   const auto& d = rig.delivered(4);
   REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
   for (std::size_t i = 0; i < 32; ++i) CHECK(d[i].source == (i % 2 == 0 ? 1U : 2U));
-  CHECK(rig.total("network.cells_out_of_order") == 0);
 }

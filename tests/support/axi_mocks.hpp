@@ -49,7 +49,12 @@ class AxiInitiator : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<AxiInitiator> out;
   std::vector<AxiResponse> responses;
 
-  void post(const Burst& burst) { pump_.post(burst); }
+  void post(const Burst& burst) {
+    if (burst.cell_bytes == sim::kCellBytes) return pump_.post(burst);
+    for (std::uint32_t i = 0; i < burst.ready.size(); ++i) {
+      pump_.post({burst.address + std::uint64_t{i} * burst.cell_bytes, burst.cell_bytes, burst.ready.slice(i, 1)});
+    }
+  }
 
  private:
   void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {

@@ -26,6 +26,7 @@ class CellPump {
       : context_(context),
         queue_(slots, *this),
         wakeup_(context_.loop, *this),
+        releases_(context_.loop, *this),
         send_(std::move(send)),
         recall_(std::move(recall)) {}
 
@@ -42,6 +43,7 @@ class CellPump {
     freed_[&payload].append(instants);
     queue_.give(instants);
     wakeup_.now();
+    releases_.at(instants.back());
   }
   void slots_recalled(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
     sim::TimeSequence& freed = freed_[&payload];
@@ -50,7 +52,8 @@ class CellPump {
     queue_.withdraw(gone);
     wakeup_.now();
   }
-  std::size_t unsent() { return queue_.empty() ? 0 : 1; }
+  // Whether any cell has not been announced.
+  std::size_t unsent() const { return queue_.empty() ? 0 : 1; }
   // Payloads of which not all slots have come free by now, or not for long.
   std::size_t open() const { return freed_.size(); }
 
@@ -111,7 +114,8 @@ class CellPump {
     while (!runs.empty()) {
       tlm::tlm_generic_payload& payload = *runs.front().details.payload;
       const sim::TimeSequence& freed = freed_[&payload];
-      if (freed.size() < runs.front().issued.size() || freed.back() > context_.now()) return;
+      if (freed.size() < runs.front().issued.size()) return;
+      if (freed.back() > context_.now()) return releases_.at(freed.back());
       freed_.erase(&payload);
       payload.release();
       runs.pop_front();
@@ -121,6 +125,7 @@ class CellPump {
   sim::Context context_;
   Queue queue_;
   sim::Wakeup<CellPump, &CellPump::pump> wakeup_;
+  sim::Wakeup<CellPump, &CellPump::forget> releases_;
   std::function<void(tlm::tlm_generic_payload&, const Job&)> send_;
   std::function<void(tlm::tlm_generic_payload&)> recall_;
   std::map<tlm::tlm_generic_payload*, sim::TimeSequence> freed_;

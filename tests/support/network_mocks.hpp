@@ -217,6 +217,12 @@ struct NetworkRig {
     }
   }
 
+  // Outputs keep the payloads that they sent last until they send another.
+  std::size_t most_kept() const {
+    std::size_t sum = 0;
+    for (const auto& node : nodes) sum += 16 * node->router.out.size();
+    return sum;
+  }
   NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
   const std::vector<Delivery>& delivered(sim::NodeId node) const { return nodes[node]->sink.deliveries; }
   std::uint64_t total(std::string_view counter) const {
