@@ -40,8 +40,8 @@ AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& co
     : port_(port),
       context_(context),
       queue_(outstanding, *this),
-      wakeup_(context.loop, *this),
-      settle_port_(context.loop.new_port()) {}
+      settle_port_(context.loop.new_port()),
+      wakeup_(context.loop, *this) {}
 
 void AxiWriter::submit(WriteRequest request) {
   queue_.submit(std::move(request));
@@ -96,13 +96,13 @@ void AxiWriter::send() {
 }
 
 void AxiWriter::recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells) {
-  queue_.recall(cells, context_.now(),
+  queue_.recall(cells,
                 [&](const WriteRequest& request) { return request.client == &client && request.tag == tag; });
   wakeup_.now();
 }
 
 void AxiWriter::verdicts_changed() {
-  queue_.take_back_from(context_.now(), context_.now());
+  queue_.take_back_from(context_.now());
   wakeup_.now();
 }
 

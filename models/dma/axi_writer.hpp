@@ -110,8 +110,8 @@ class AxiWriter {
   const sim::Context& context_;
   Queue queue_;
   std::uint64_t next_id_ = 0;
+  sim::Port settle_port_;  // before the wake-up's: nothing goes out at the instant of an error response
   sim::Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;
-  sim::Port settle_port_;  // after the wake-up's: what goes out at the instant of an error response has gone out
 };
 
 }  // namespace faultline::dma

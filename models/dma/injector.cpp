@@ -35,7 +35,7 @@ void Injector::submit(Queue& lane, Outgoing cells) {
 }
 
 void Injector::recall_data(std::uint64_t tag, std::uint32_t cells) {
-  data_.recall(cells, context_.now(), [tag](const Outgoing& o) { return o.tag == tag; });
+  data_.recall(cells, [tag](const Outgoing& o) { return o.tag == tag; });
   wakeup_.now();
 }
 

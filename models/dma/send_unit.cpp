@@ -32,8 +32,8 @@ SendUnit::SendUnit(const DmaConfig& config, Forward& port, Injector& injector, C
       context_(context),
       read_credits_(config.neighbours.outstanding_reads),
       buffer_(config.cell_buffer),
-      wakeup_(context.loop, *this),
-      error_port_(context.loop.new_port()) {
+      error_port_(context.loop.new_port()),
+      wakeup_(context.loop, *this) {
   injector.listen(*this);
 }
 
@@ -86,6 +86,7 @@ Time SendUnit::done(std::uint64_t block) const {
     if (read.answered() < read.issued.size()) return sim::kNever;
     std::uint32_t passed_on = 0;
     for (const Reply& reply : read.replies) {
+      if (!reply.ok && !blocks_[static_cast<std::size_t>(block - first_block_)].fault_reported) return sim::kNever;
       passed_on += reply.passed_on;
       last = std::max(last, reply.responses.back());
     }
@@ -130,6 +131,7 @@ bool SendUnit::issue() {
   Read read{next_read_++, first_block_ + blocks_.size() - 1, run, {}, read_credits_.take(run.cells),
             buffer_.take(run.cells), &context_.payloads.acquire(), {}, {}, {}};
   read.issued = sim::not_before(sim::later_of(read.read_credits, read.buffer_credits), context_.now());
+  announced_ = context_.now();
   if (block.issued == 0) context_.report(sim::Step::read_issued, c.key);
   block.issued += run.bytes();
 
@@ -239,15 +241,14 @@ void SendUnit::stop(Block& block) {
   for (Read& read : reads_) {
     if (read.block != id) continue;
     for (auto reply = read.replies.rbegin(); reply != read.replies.rend(); ++reply) {
-      hold_back(read, *reply, reply->responses.count_before(context_.now() + Time{1}));
+      hold_back(read, *reply, reply->responses.count_before(context_.now()));
     }
   }
   wakeup_.now();
 }
 
 void SendUnit::take_back_from(Time from) {
-  if (from == sim::kNever) return;
-  from = std::max(from, context_.now() + Time{1});
+  from = std::max(from, announced_ + Time{1});
   while (!reads_.empty() && reads_.back().issued.back() >= from) {
     Read& read = reads_.back();
     const std::uint32_t kept = read.issued.count_before(from);
@@ -275,9 +276,11 @@ void SendUnit::give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const
 }
 
 void SendUnit::reconcile() {
-  take_back_from(std::exchange(disturbed_from_, sim::kNever));
+  const Time soonest = context_.now() + Time{1};
+  const Time from = std::exchange(disturbed_from_, sim::kNever);
+  if (from != sim::kNever) take_back_from(std::max(from, soonest));
   for (const sim::CreditPool* pool : {&read_credits_, &buffer_}) {
-    while (pool->owed() != sim::kNever) take_back_from(pool->owed());
+    while (pool->owed() != sim::kNever) take_back_from(std::max(pool->owed(), soonest));
   }
 }
 

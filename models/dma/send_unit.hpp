@@ -98,7 +98,7 @@ class SendUnit : public SendListener {
   // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response.
   void hold_back(const Read& read, Reply& reply, std::uint32_t kept);
   void void_replies(Read& read, std::uint32_t cells);
-  // Takes back the reads of later instants than now that go at `from` or later.
+  // Takes back the reads that go at `from` or later, but for those that went when they were announced.
   void take_back_from(Time from);
   void give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed);
   // Takes back reads that do not go as announced since slots do not come free as they were said to.
@@ -117,13 +117,14 @@ class SendUnit : public SendListener {
   sim::CreditPool read_credits_;
   sim::CreditPool buffer_;
   Time disturbed_from_ = sim::kNever;
+  Time announced_{-1};  // when reads were announced last
   std::deque<BlockCommand> commands_;
   std::deque<Block> blocks_;  // the last one issues; at most one for each context
   std::uint64_t first_block_ = 0;
   std::deque<Read> reads_;  // of these blocks, in order of issue
   std::uint64_t next_read_ = 0;
+  sim::Port error_port_;  // before the wake-up's: no read goes at the instant of an error response
   sim::Wakeup<SendUnit, &SendUnit::pump> wakeup_;
-  sim::Port error_port_;
 };
 
 }  // namespace faultline::dma

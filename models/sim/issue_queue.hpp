@@ -57,8 +57,9 @@ class IssueQueue {
   // Takes back what does not go as announced since others have come, or slots do not come free as they were said to. To
   // be called in an event of the instant of the change, before anything else is announced.
   void reconcile(Time now) {
-    take_back_from(std::exchange(disturbed_from_, kNever), now);
-    while (credits_.owed() != kNever) take_back_from(credits_.owed(), now);
+    const Time soonest = now + Time{1};
+    if (disturbed_from_ != kNever) take_back_from(std::max(std::exchange(disturbed_from_, kNever), soonest));
+    while (credits_.owed() != kNever) take_back_from(std::max(credits_.owed(), soonest));
   }
 
   // Announces the head's next cells, from now on; the reference is valid until runs are taken back or forgotten.
@@ -67,18 +68,19 @@ class IssueQueue {
     const std::uint32_t cells = std::min(cells_in_turn(), credits_.known());
     Run run{take_from_head(cells), {}, credits_.take(cells)};
     run.issued = not_before(later_of(run.item.ready, run.credits), now);
+    announced_ = now;
     return runs_.emplace_back(std::move(run));
   }
   Run& drop(Time now) {
     Run run{take_from_head(cells_in_turn()), {}, {}};
     run.issued = not_before(run.item.ready, now);
+    announced_ = now;
     return runs_.emplace_back(std::move(run));
   }
 
-  // Takes back all cells that would go at `from` or later, but none of this instant.
-  void take_back_from(Time from, Time now) {
-    if (from == kNever) return;
-    from = std::max(from, now + Time{1});
+  // Takes back all cells that would go at `from` or later, but for those that went when they were announced.
+  void take_back_from(Time from) {
+    from = std::max(from, announced_ + Time{1});
     while (!runs_.empty() && runs_.back().issued.back() >= from) {
       Run& run = runs_.back();
       const std::uint32_t kept = run.issued.count_before(from);
@@ -98,11 +100,11 @@ class IssueQueue {
 
   // The last `cells` of the items of which is_of(item) is true do not come at all.
   template <typename Predicate>
-  void recall(std::uint32_t cells, Time now, Predicate is_of) {
+  void recall(std::uint32_t cells, Predicate is_of) {
     for (std::uint32_t queued = waiting_cells(is_of); queued < cells; queued = waiting_cells(is_of)) {
       const auto run = std::find_if(runs_.rbegin(), runs_.rend(), [&](const Run& r) { return is_of(r.item); });
       const std::uint32_t in_run = run->issued.size();
-      take_back_from(run->issued.at(in_run - std::min(cells - queued, in_run)), now);
+      take_back_from(run->issued.at(in_run - std::min(cells - queued, in_run)));
     }
     for (auto at = waiting_.end(); cells > 0;) {
       --at;
@@ -164,6 +166,7 @@ class IssueQueue {
   std::deque<Run> runs_;
   std::uint64_t next_number_ = 0;
   Time disturbed_from_ = kNever;
+  Time announced_{-1};  // when something was announced last
 };
 
 }  // namespace faultline::sim
