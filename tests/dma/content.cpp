@@ -56,7 +56,7 @@ TEST_CASE("any transfer completes and moves exactly its bytes, whatever faults a
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() == 0);
+  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
 }
 
 TEST_CASE("cell by cell, too, any transfer completes and moves exactly its bytes") {
@@ -65,7 +65,7 @@ TEST_CASE("cell by cell, too, any transfer completes and moves exactly its bytes
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() == 0);
+  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
 }
 
 TEST_CASE("with odd blocks and two contexts, too, any transfer completes and moves exactly its bytes") {
@@ -77,5 +77,5 @@ TEST_CASE("with odd blocks and two contexts, too, any transfer completes and mov
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() == 0);
+  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
 }

@@ -102,7 +102,7 @@ TEST_CASE("data cells of a PDID that does not fit an AXI ID are dropped and coun
   REQUIRE(bench.run_to_notification(0));
   CHECK(bench.counted(0, "dma.timeouts") == 1);
   CHECK(bench.memory[1]->read(0x400000, 4096) == bench.memory[0]->read(0x100000, 4096));
-  CHECK(bench.payloads.in_use() == 0);
+  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
 }
 
 TEST_CASE("accesses that meet no register get an error response") {

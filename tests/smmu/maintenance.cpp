@@ -226,11 +226,12 @@ TEST_CASE("TLBSYNC waits for what had been translated before, and for no more",
   b.write(b.cb(0, reg::cb::kTLBSYNC), 0);
   b.write(reg::kSTLBGSYNC, 0);
   const Answer& after = b.read_cell(0, kVa, 10us + 900ns);
-  b.run_until(before.at.back() - Time{1});
+  // Three of the train's cells had arrived, whatever was known of the others.
+  b.run_until(before.at[2] - Time{1});
   CHECK(b.read(b.cb(0, reg::cb::kTLBSTATUS)) == reg::tlbstatus::kSACTIVE);
   CHECK(b.read(reg::kSTLBGSTATUS) == reg::tlbstatus::kSACTIVE);
   b.run(Time{1});
-  CHECK(b.context.now() == 10us + 15 * 50ns + b.hit() + 3us);
+  CHECK(b.context.now() == 10us + 2 * 50ns + b.hit() + 3us);
   CHECK(b.read(b.cb(0, reg::cb::kTLBSTATUS)) == 0);
   CHECK(b.read(reg::kSTLBGSTATUS) == 0);
   CHECK(after.at[0] > b.context.now());
