@@ -75,7 +75,7 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
     drop(port, payload);
     return tlm::TLM_ACCEPTED;
   }
-  Route route = topology_.route(context_.node, header.destination);
+  Route route = topology_.route(context_.node, header.destination, header.path);
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
   InputQueue& queue = queues_[queue_of(port, header)];
   queue.cells += train.cells();

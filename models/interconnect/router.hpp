@@ -69,8 +69,9 @@ struct RouterConfig {
 
 class Router : public sc_core::sc_module {
  public:
-  using Out = tlm_utils::simple_initiator_socket_tagged<Router>;
-  using In = tlm_utils::simple_target_socket_tagged<Router>;
+  // Optional, because nothing is bound to port 0 of a router without an MPSoC.
+  using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
+  using In = tlm_utils::simple_target_socket_tagged_optional<Router>;
 
   // The router of context.node, with the ports that the topology gives it.
   Router(sc_core::sc_module_name name, const RouterConfig& config, const sim::Context& context,

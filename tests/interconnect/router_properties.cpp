@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "models/interconnect/router.hpp"
+#include "tests/interconnect/shapes.hpp"
 #include "tests/support/network_mocks.hpp"
 
 using namespace faultline;
@@ -165,7 +166,7 @@ void check_conservation(const ClusterShape& shape, bool many_to_one) {
   config.injection_cells = 5;
   config.local_buffer_cells = 3;
   NetworkRig trains("train", shape, config, 16, 400ns), single("single", shape, config, 1, 400ns, true);
-  const NodeId nodes = trains.topology.nodes();
+  const NodeId nodes = trains.topology->nodes();
   REQUIRE(rc::check([&] {
     std::map<std::tuple<NodeId, NodeId, PacketKind>, std::uint64_t> sent;
     const Time base = now() + 100us;
@@ -213,5 +214,11 @@ TEST_CASE("every cell of random traffic on two QFDBs arrives once and in order")
 }
 TEST_CASE("every cell of random traffic on a torus arrives once and in order") {
   check_conservation({4, 3, 1, 1}, false);
+}
+TEST_CASE("every cell of random traffic on a fat tree arrives once and in order") {
+  check_conservation(test::fat_tree(3, 2, 2), false);
+}
+TEST_CASE("every cell of random traffic on a dragonfly arrives once and in order") {
+  check_conservation(test::dragonfly(4, 3, 1, 1), false);
 }
 TEST_CASE("every cell arrives once and in order when all send to one") { check_conservation(kTwoQfdbs, true); }

@@ -168,6 +168,21 @@ class NetworkSink : public sc_core::sc_module {
   std::deque<tlm::tlm_generic_payload*> held_;
 };
 
+// A router without a node.
+struct BareRouter {
+  sim::EventLoop loop;
+  sim::Statistics statistics;
+  sim::Context context;
+  interconnect::Router router;
+
+  BareRouter(const std::string& name, interconnect::RouterId id, sim::PayloadPool& pool, sim::Trace& trace,
+             const interconnect::RouterConfig& config, const interconnect::Topology& topology,
+             std::uint32_t cells_per_train)
+      : loop((name + "_loop").c_str()),
+        context{id, loop, pool, statistics, trace, 1, cells_per_train},
+        router((name + "_router").c_str(), config, context, topology) {}
+};
+
 // A network of a shape with a source and a sink at each node.
 struct NetworkRig {
   struct Node {
@@ -182,7 +197,7 @@ struct NetworkRig {
          std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late)
         : loop((name + "_loop").c_str()),
           context{id, loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
-          router((name + "_router").c_str(), config, context, rig.topology),
+          router((name + "_router").c_str(), config, context, *rig.topology),
           source((name + "_source").c_str(), config.injection_cells, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
       source.out.bind(router.in[interconnect::kLocalPort]);
@@ -192,31 +207,40 @@ struct NetworkRig {
 
   NetworkRig(const std::string& name, const interconnect::ClusterShape& shape, const interconnect::RouterConfig& config,
              std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false)
-      : topology(shape) {
-    for (sim::NodeId id = 0; id < topology.nodes(); ++id) {
+      : topology(interconnect::make_topology(shape)) {
+    for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
                                              longest_hold, announce_late));
     }
-    for (const interconnect::Link& link : topology.links()) {
-      connect(nodes[link.a]->router, link.a_port, nodes[link.b]->router, link.b_port);
+    for (interconnect::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
+      bare.push_back(std::make_unique<BareRouter>(name + std::to_string(id), id, pool, trace, config, *topology,
+                                                  cells_per_train));
+    }
+    for (const interconnect::Link& link : topology->links()) {
+      connect(router(link.a), link.a_port, router(link.b), link.b_port);
     }
   }
 
+  interconnect::Router& router(interconnect::RouterId id) {
+    return id < nodes.size() ? nodes[id]->router : bare[id - nodes.size()]->router;
+  }
   NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
   const std::vector<Delivery>& delivered(sim::NodeId node) const { return nodes[node]->sink.deliveries; }
   std::uint64_t total(std::string_view counter) const {
     std::uint64_t sum = 0;
     for (const auto& node : nodes) sum += node->statistics.value(counter);
+    for (const auto& router : bare) sum += router->statistics.value(counter);
     return sum;
   }
   void clear() {
     for (auto& node : nodes) node->sink.clear();
   }
 
-  interconnect::Topology topology;
+  std::unique_ptr<const interconnect::Topology> topology;
   sim::PayloadPool pool;
   sim::Trace trace;
   std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::unique_ptr<BareRouter>> bare;
 };
 
 }  // namespace faultline::test
