@@ -5,8 +5,12 @@
 
 namespace faultline::platform {
 
-Cluster::Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint64_t seed)
-    : sc_module(name), topology_(interconnect::make_topology(machine.shape)) {
+Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, std::uint64_t seed)
+    : sc_module(name),
+      topology_(interconnect::make_topology(described.shape)),
+      failures_(std::make_unique<interconnect::FailureSchedule>(described.failures, *topology_)) {
+  Machine machine = described;
+  machine.router.failures = failures_.get();
   for (sim::NodeId id = 0; id < topology_->nodes(); ++id) {
     const std::string node_name = fmt::format("node{}", id);
     nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, *topology_, id, payloads_, trace_, seed));

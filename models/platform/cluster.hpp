@@ -31,6 +31,7 @@ class Cluster : public sc_core::sc_module {
   interconnect::Router& router(interconnect::RouterId id);
 
   std::unique_ptr<const interconnect::Topology> topology_;
+  std::unique_ptr<const interconnect::FailureSchedule> failures_;
   sim::PayloadPool payloads_;
   sim::Trace trace_;
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -12,6 +12,7 @@ namespace faultline::platform {
 void Machine::declare(sim::ParameterTable& table) {
   shape.declare(table);
   router.declare(table);
+  failures.declare(table);
   axi.declare(table);
   ddr.declare(table);
   cpu.declare(table);
@@ -30,16 +31,19 @@ namespace {
 std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
   std::vector<sim::Conflict> found = interconnect::conflicts(machine.shape);
   if (!found.empty()) return found;
-  const unsigned channels = interconnect::make_topology(machine.shape)->virtual_channels_needed();
+  const auto topology = interconnect::make_topology(machine.shape);
+  found = interconnect::conflicts(machine.failures, *topology);
+  const unsigned channels = topology->virtual_channels_needed();
   if (machine.router.virtual_channels < channels) {
     std::vector<std::string> keys{"network.virtual_channels", "network.topology"};
     if (machine.shape.has_detours()) {
       keys.push_back(machine.shape.routing == interconnect::Routing::adaptive ? "network.routing" : "network.reroute");
     }
-    found.push_back({std::move(keys),
-                     fmt::format("packets on this network could wait for each other for ever with fewer than {} virtual "
-                                 "channels",
-                                 channels)});
+    found.push_back(
+        {std::move(keys),
+         fmt::format("packets on this network could wait for each other for ever with fewer than {} virtual "
+                     "channels",
+                     channels)});
   }
   return found;
 }

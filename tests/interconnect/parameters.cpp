@@ -13,12 +13,14 @@ using namespace faultline;
 TEST_CASE("the defaults of the interconnect are legal, and each says where it comes from") {
   interconnect::ClusterShape shape;
   interconnect::RouterConfig router;
+  interconnect::FailureConfig failures;
   interconnect::AxiPortConfig axi;
   sim::ParameterTable table;
   shape.declare(table);
   router.declare(table);
+  failures.declare(table);
   axi.declare(table);
-  CHECK(table.all().size() == 15 + 10 + 8);
+  CHECK(table.all().size() == 15 + 10 + 2 + 8);
   // Derived from the NI's configuration by whoever wires the router.
   CHECK(table.find("network.local_rate") == nullptr);
   CHECK(table.find("network.local_buffer_cells") == nullptr);

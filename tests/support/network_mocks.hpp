@@ -24,6 +24,7 @@ struct Shipment {
   std::uint32_t cell_bytes = sim::kCellBytes;
   sim::TimeSequence ready;
   interconnect::PacketKind kind = interconnect::PacketKind::data;
+  std::uint32_t block = 0;
 };
 
 struct Delivery {
@@ -33,6 +34,7 @@ struct Delivery {
   sim::Time at;
   interconnect::PacketKind kind;
   bool content_right;
+  std::uint32_t block = 0;
   bool operator==(const Delivery&) const = default;
 };
 
@@ -71,6 +73,7 @@ class NetworkSource : public sc_core::sc_module {
     header.kind = shipment.kind;
     header.source = context_.node;
     header.destination = shipment.destination;
+    header.key = {context_.node, shipment.block, 0};
     header.address = shipment.address;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
@@ -132,8 +135,8 @@ class NetworkSink : public sc_core::sc_module {
       const std::uint64_t address = header.address + std::uint64_t{i} * train.cell_bytes;
       const bool right = train.content.slice(i * train.cell_bytes, train.cell_bytes) ==
                          content_at(header.source, address, train.cell_bytes);
-      deliveries.push_back(
-          {header.source, address, train.cell_bytes, at, header.kind, right && header.destination == context_.node});
+      deliveries.push_back({header.source, address, train.cell_bytes, at, header.kind,
+                            right && header.destination == context_.node, header.key.block});
       freed_.push_back(std::max(at, n == 0 ? sim::Time{0} : freed_.back()) + hold(n));
       freed.append(freed_.back());
     }
@@ -205,16 +208,20 @@ struct NetworkRig {
     }
   };
 
-  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape, const interconnect::RouterConfig& config,
-             std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false)
-      : topology(interconnect::make_topology(shape)) {
+  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape,
+             const interconnect::RouterConfig& described, std::uint32_t cells_per_train,
+             sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
+             const interconnect::FailureConfig& failing = {})
+      : topology(interconnect::make_topology(shape)), failures(failing, *topology) {
+    interconnect::RouterConfig config = described;
+    config.failures = &failures;
     for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
                                              longest_hold, announce_late));
     }
     for (interconnect::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
-      bare.push_back(std::make_unique<BareRouter>(name + std::to_string(id), id, pool, trace, config, *topology,
-                                                  cells_per_train));
+      bare.push_back(
+          std::make_unique<BareRouter>(name + std::to_string(id), id, pool, trace, config, *topology, cells_per_train));
     }
     for (const interconnect::Link& link : topology->links()) {
       connect(router(link.a), link.a_port, router(link.b), link.b_port);
@@ -237,6 +244,7 @@ struct NetworkRig {
   }
 
   std::unique_ptr<const interconnect::Topology> topology;
+  interconnect::FailureSchedule failures;
   sim::PayloadPool pool;
   sim::Trace trace;
   std::vector<std::unique_ptr<Node>> nodes;
