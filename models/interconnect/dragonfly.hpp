@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of routers wired all to all, each router with a few MPSoCs and
-// a few global links, so that any two groups have a link. Links to MPSoCs and within groups are internal, global ones external.
+// A dragonfly (Kim, Dally, Scott and Abts, ISCA 2008): groups of routers wired all to all, each router with a few
+// MPSoCs and a few global links, so that any two groups have a link. Links to MPSoCs and within groups are
+// internal, global ones external.
 //
-// Global links: slot s of a group is at router s mod `routers` and leads to the (1 + s mod (groups - 1))-th group after it; the
-// slots that are too few for a further link to every group stay empty. Where several links join two groups, the
-// destination's number decides.
+// Global links: slot s of a group is at router s mod `routers` and leads to the (1 + s mod (groups - 1))-th group
+// after it; the slots that are too few for a further link to every group stay empty. Where several links join two
+// groups, the destination's number decides.
 //
-// The fixed path is the shortest: within the group to the router that has the link, over it, within the group to the
-// router of the destination. Path p > 0 goes through group p - 1 first (Valiant). Virtual channels count the groups before: a
-// channel of a link waits only for links of the same group that come later in it, or for a higher channel, so no cycle
-// closes; 2 for the shortest paths, 3 with an intermediate group.
+// The fixed path is the shortest: within the group to the router that has the link, over it, within the group to
+// the router of the destination. Path p > 0 goes through group p - 1 first (Valiant). Virtual channels count the
+// groups before: a channel of a link waits only for links of the same group that come later in it, or for a higher
+// channel, so no cycle closes; 2 for the shortest paths, 3 with an intermediate group.
 #pragma once
 
 #include "models/interconnect/topology.hpp"

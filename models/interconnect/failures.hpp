@@ -2,9 +2,10 @@
 // Links and routers that fail at an instant and may come back at another. The whole course of events is known from
 // the configuration, so that every part asks this schedule about an instant and none has to be told.
 //
-// A cell whose head would enter a failed link is lost; one whose head has entered before arrives. A failed router is a
-// router all of whose links have failed, the one to its own MPSoC included: what is in its queues is lost on the way out.
-// Nothing waits for a slot behind a failed link, and the slots of what was sent before still come back.
+// A cell whose head would enter a failed link is lost; one whose head has entered before arrives. A failed router
+// is a router all of whose links have failed, the one to its own MPSoC included: what is in its queues is lost on
+// the way out. Nothing waits for a slot behind a failed link, and the slots of what was sent before still come
+// back.
 #pragma once
 
 #include <cstdint>

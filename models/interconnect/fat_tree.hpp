@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fat tree of equal switches (Leiserson 1985, with fixed-size switches as in Petrini and Vanneschi's k-ary n-trees and
-// Al-Fares et al., SIGCOMM 2008): `levels` levels of switches with `arity` ports down and `up` ports up; fewer up than down
-// is a tapered tree. MPSoCs hang on the lowest level by internal links, all others are external. A switch of
-// level l (from 1) is known by its subtree (of arity^l MPSoCs) and by the ports that lead up to it.
+// A fat tree of equal switches (Leiserson 1985, with fixed-size switches as in Petrini and Vanneschi's k-ary
+// n-trees and Al-Fares et al., SIGCOMM 2008): `levels` levels of switches with `arity` ports down and `up` ports
+// up; fewer up than down is a tapered tree. MPSoCs hang on the lowest level by internal links, all others are
+// external. A switch of level l (from 1) is known by its subtree (of arity^l MPSoCs) and by the ports that lead up
+// to it.
 //
-// A packet goes up to the first switch above source and destination, then down; the way down is fixed by the destination,
-// and every way up works. The fixed path takes at each level the port that the destination's number says (D-mod-k, Zahavi
-// 2012), so that traffic to different destinations spreads. Path p takes at the lowest switch the p-th port after that
-// one: such paths share no link but those of the two MPSoCs. No packet goes up again, so one virtual channel is enough.
+// A packet goes up to the first switch above source and destination, then down; the way down is fixed by the
+// destination, and every way up works. The fixed path takes at each level the port that the destination's number
+// says (D-mod-k, Zahavi 2012), so that traffic to different destinations spreads. Path p takes at the lowest switch
+// the p-th port after that one: such paths share no link but those of the two MPSoCs. No packet goes up again, so
+// one virtual channel is enough.
 #pragma once
 
 #include "models/interconnect/topology.hpp"

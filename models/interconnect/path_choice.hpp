@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which path a packet takes: chosen once for each block, where it enters the network, so that its cells stay in order.
-// Control packets (acknowledgements, messages) keep to the fixed path, because their order matters to software.
+// Which path a packet takes: chosen once for each block, where it enters the network, so that its cells stay in
+// order. Control packets (acknowledgements, messages) keep to the fixed path, because their order matters to
+// software.
 //
 // Adaptive: of the candidates of the topology the one with the least load times hops, the first of equals (on a
-// dragonfly this is UGAL-L of Kim et al., ISCA 2008). The load of an output is the number of cells that have arrived here and
-// leave by it, and whose slots at the neighbour are not free again: those that wait and those that fill the next buffer.
-// It is taken from the instants of the cells alone, so that it does not depend on when trains were announced.
+// dragonfly this is UGAL-L of Kim et al., ISCA 2008). The load of an output is the number of cells that have
+// arrived here and leave by it, and whose slots at the neighbour are not free again: those that wait and those that
+// fill the next buffer. It is taken from the instants of the cells alone, so that it does not depend on when trains
+// were announced.
 //
-// Rerouting: a packet that would meet a failure that is known takes the first offered path that does not. Control packets
-// are rerouted too; around that change their order is not kept.
+// Rerouting: a packet that would meet a failure that is known takes the first offered path that does not. Control
+// packets are rerouted too; around that change their order is not kept.
 #pragma once
 
 #include <array>

@@ -11,16 +11,18 @@ QfdbTorus::QfdbTorus(const ClusterShape& shape, const TorusGrid& grid)
       grid_(grid),
       mpsocs_(shape.mpsocs_per_qfdb) {}
 
-unsigned QfdbTorus::ports(RouterId router) const { return mpsocs_ + (router % mpsocs_ == 0 ? grid_.links() : 0); }
+unsigned QfdbTorus::ports(RouterId router) const {
+  return mpsocs_.value() + (router % mpsocs_ == 0 ? grid_.links() : 0);
+}
 
 LinkEnd QfdbTorus::neighbour(RouterId router, unsigned port) const {
   const unsigned qfdb = router / mpsocs_, mpsoc = router % mpsocs_;
-  if (port < mpsocs_) {
+  if (port < mpsocs_.value()) {
     const unsigned peer = port <= mpsoc ? port - 1 : port;
-    return {qfdb * mpsocs_ + peer, internal_port(peer, mpsoc)};
+    return {qfdb * mpsocs_.value() + peer, internal_port(peer, mpsoc)};
   }
-  const TorusGrid::End end = grid_.neighbour(qfdb, port - mpsocs_);
-  return {end.member * mpsocs_, mpsocs_ + end.link};
+  const TorusGrid::End end = grid_.neighbour(qfdb, port - mpsocs_.value());
+  return {end.member * mpsocs_.value(), mpsocs_.value() + end.link};
 }
 
 Route QfdbTorus::route(RouterId at, NodeId destination, Path path) const {
@@ -30,7 +32,7 @@ Route QfdbTorus::route(RouterId at, NodeId destination, Path path) const {
   if (qfdb == to_qfdb) return {internal_port(mpsoc, destination % mpsocs_), 0};
   if (mpsoc != 0) return {internal_port(mpsoc, 0), 0};
   const TorusGrid::Step step = grid_.step(qfdb, to_qfdb, path);
-  return {mpsocs_ + step.link, step.virtual_channel};
+  return {mpsocs_.value() + step.link, step.virtual_channel};
 }
 
 unsigned QfdbTorus::paths(RouterId entry, NodeId destination) const {
@@ -49,7 +51,7 @@ void QfdbTorus::candidates(RouterId entry, NodeId destination, std::uint64_t, st
   if (qfdb == to_qfdb) {
     found.assign(1, {kFixedPath, route(entry, destination, kFixedPath).port, entry == destination ? 0U : 1U});
   } else {
-    grid_.candidates(qfdb, to_qfdb, mpsocs_, beyond, found);
+    grid_.candidates(qfdb, to_qfdb, mpsocs_.value(), beyond, found);
   }
 }
 

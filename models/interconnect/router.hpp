@@ -21,8 +21,9 @@
 // would have served it in between: such cells are counted in network.cells_out_of_order (which stays
 // zero with cells_per_train = 1).
 //
-// While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are lost, at the link's
-// rate, and counted in network.lost_cells. Their slots in the input queue come free as if they had been sent.
+// While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
+// lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
+// as if they had been sent.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is wired to whom and which way packets go: functions of the cluster's shape, computed when asked, so
-// that a network of any size takes no memory for them. A file for each family of topologies implements them.
+// Who is wired to whom and which way packets go: functions of the cluster's shape, computed when asked, so that a
+// network of any size takes no memory for them. A file for each family of topologies implements them.
 //
-// Every MPSoC has a router of its own, with the network interface at port 0: routers 0 to nodes() - 1. A family may have
-// further, plain routers, whose port 0 leads nowhere.
+// Every MPSoC has a router of its own, with the network interface at port 0: routers 0 to nodes() - 1. A family may
+// have further, plain routers, whose port 0 leads nowhere.
 //
-// A packet carries a path, a small number that says which of the ways that a family offers it takes (0: the
-// fixed one). Whoever chose it (path_choice.hpp), a packet's way is a function of its destination and path alone,
-// so that all cells of a block follow each other.
+// A packet carries a path, a small number that says which of the ways that a family offers it takes (0: the fixed
+// one). Whoever chose it (path_choice.hpp), a packet's way is a function of its destination and path alone, so that
+// all cells of a block follow each other.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,11 @@ TorusGrid::TorusGrid(const TorusSizes& sizes, Routing routing, bool detours)
     strides_[d] = static_cast<unsigned>(members_);
     first_link_[d] = links_;
     members_ *= sizes_[d];
-    if (members_ > kMaxNodes) return;  // no cluster: Topology refuses it
+    if (members_ == 0 || members_ > kMaxNodes) return;  // no cluster: Topology refuses it
     links_ += std::min(sizes_[d] - 1, 2U);
+    by_size_[d] = Divisor(sizes_[d]);
+    by_stride_[d] = Divisor(strides_[d]);
+    if (sizes_[d] > 1) lines_ = d + 1;
   }
 }
 
@@ -32,20 +35,20 @@ TorusGrid::End TorusGrid::neighbour(unsigned member, unsigned link_number) const
   while (first_link_[d] > link_number || sizes_[d] == 1) --d;
   const bool positive = link_number == first_link_[d];
   const unsigned here = coordinate(member, d);
-  const unsigned there = (here + (positive ? 1 : sizes_[d] - 1)) % sizes_[d];
+  const unsigned there = (here + (positive ? 1 : sizes_[d] - 1)) % by_size_[d];
   return {member - here * strides_[d] + there * strides_[d], link(d, !positive)};
 }
 
 bool TorusGrid::is_positive(unsigned here, unsigned there, unsigned d, Path path) const {
   const unsigned way = way_of(path, d);
   if (way != kShorter) return way == kPositive;
-  const unsigned ahead = (there + sizes_[d] - here) % sizes_[d];
+  const unsigned ahead = there >= here ? there - here : there + sizes_[d] - here;
   return 2 * ahead <= sizes_[d];
 }
 
 unsigned TorusGrid::first_difference(unsigned a, unsigned b, Path path) const {
   const bool descending = (path & kDescending) != 0;
-  unsigned d = descending ? kMaxDimensions - 1 : 0;
+  unsigned d = descending ? lines_ - 1 : 0;
   while (coordinate(a, d) == coordinate(b, d)) d = descending ? d - 1 : d + 1;
   return d;
 }
@@ -58,7 +61,7 @@ TorusGrid::Step TorusGrid::step(unsigned at, unsigned to, Path path) const {
   const bool positive = is_positive(here, there, d, path);
   const bool wraps = positive ? there < here : there > here;
   const unsigned channel = wraps || sizes_[d] < 3 ? 0U : 1U;  // two members have no ring to close
-  const unsigned next = (here + (positive ? 1 : sizes_[d] - 1)) % sizes_[d];
+  const unsigned next = (here + (positive ? 1 : sizes_[d] - 1)) % by_size_[d];
   return {link(d, positive), channel + ((path & kDescending) != 0 ? channels_of_order() : 0),
           at - here * strides_[d] + next * strides_[d]};
 }

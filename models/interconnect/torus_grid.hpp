@@ -5,18 +5,20 @@
 // A ring of two members has one link and a ring of one none. Links are numbered by dimension: the one to the only
 // neighbour, or the positive direction and then the negative one.
 //
-// Routes go through the dimensions in order, in each the shorter way round, and the positive one of two equal ways. A path
-// other than 0 may say for a dimension which way round to go, and that the dimensions come in descending order.
+// Routes go through the dimensions in order, in each the shorter way round, and the positive one of two equal ways.
+// A path other than 0 may say for a dimension which way round to go, and that the dimensions come in descending
+// order.
 //
-// Why no cycle of buffers can wait for each other: within a ring a packet takes virtual channel 0 while the wrap-around
-// link is still before it (that link included) and 1 after it or when it never crosses it (Dally and Seitz 1987); neither
-// channel alone closes the ring, whichever way round and however far packets go, and from 1 none goes back to 0. Of
-// dimensions each packet leaves a lower one for a higher one only. Packets in descending order have a second pair of
-// channels for themselves (as in O1TURN; Seo et al., ISCA 2005).
+// Why no cycle of buffers can wait for each other: within a ring a packet takes virtual channel 0 while the
+// wrap-around link is still before it (that link included) and 1 after it or when it never crosses it (Dally and
+// Seitz 1987); neither channel alone closes the ring, whichever way round and however far packets go, and from 1
+// none goes back to 0. Of dimensions each packet leaves a lower one for a higher one only. Packets in descending
+// order have a second pair of channels for themselves (as in O1TURN; Seo et al., ISCA 2005).
 #pragma once
 
 #include <vector>
 
+#include "models/interconnect/divisor.hpp"
 #include "models/interconnect/topology.hpp"
 
 namespace faultline::interconnect {
@@ -54,7 +56,7 @@ class TorusGrid {
                   std::vector<Candidate>& found) const;
 
  private:
-  unsigned coordinate(unsigned member, unsigned d) const { return member / strides_[d] % sizes_[d]; }
+  unsigned coordinate(unsigned member, unsigned d) const { return member / by_stride_[d] % by_size_[d]; }
   bool orders_differ() const;
   bool is_positive(unsigned here, unsigned there, unsigned d, Path path) const;
   unsigned link(unsigned d, bool positive) const { return first_link_[d] + (positive || sizes_[d] < 3 ? 0 : 1); }
@@ -66,6 +68,9 @@ class TorusGrid {
   TorusSizes sizes_;
   TorusSizes strides_{};
   TorusSizes first_link_{};
+  std::array<Divisor, kMaxDimensions> by_size_;
+  std::array<Divisor, kMaxDimensions> by_stride_;
+  unsigned lines_ = 0;  // dimensions up to the last one that has a second member
   std::uint64_t members_ = 1;
   unsigned links_ = 0;
   Routing routing_;

@@ -216,7 +216,8 @@ void ParameterTable::add_frequency(std::string_view name, Frequency& field, Rang
 }
 
 void ParameterTable::add_text(std::string_view name, std::string& field, ParameterDoc doc) {
-  add_text(name, field, "text", [](const std::string&) {}, std::move(doc));
+  add_text(
+      name, field, "text", [](const std::string&) {}, std::move(doc));
 }
 
 void ParameterTable::add_text(std::string_view name, std::string& field, std::string allowed,

@@ -153,8 +153,8 @@ class Dependencies {
     }
   }
 
-  // Whether some packets can wait for each other in a circle (Dally and Seitz 1987): not everything can be taken away by
-  // taking away, again and again, what nobody waits for.
+  // Whether some packets can wait for each other in a circle (Dally and Seitz 1987): something is left when what nobody
+  // waits for has been taken away, again and again.
   bool has_cycle() const {
     std::vector<unsigned> waiting(waits_for_.size());
     for (const auto& targets : waits_for_) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "models/interconnect/divisor.hpp"
 #include "tests/interconnect/shapes.hpp"
 
 using namespace faultline::test;
@@ -17,6 +18,16 @@ bool is_tight(const ClusterShape& s) {
 }
 
 }  // namespace
+
+TEST_CASE("a divisor divides as the processor does") {
+  bool right = true;
+  for (const std::uint32_t d : {1U, 2U, 3U, 5U, 7U, 64U, 641U, 1023U, 4097U, 65535U, 65536U, 699'051U, 1'048'575U}) {
+    const Divisor by(d);
+    for (std::uint32_t n = 0; n < 1U << 20; n += n < 5000 ? 1 : 97) right &= n / by == n / d && n % by == n % d;
+    for (std::uint32_t k = 1; k * d < 1U << 20; ++k) right &= (k * d) / by == k && (k * d - 1) / by == k - 1;
+  }
+  CHECK(right);
+}
 
 TEST_CASE("each port has one link and each link one port at both ends") {
   for (const ClusterShape& shape : every_shape()) {
