@@ -37,7 +37,8 @@ std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
   if (machine.router.virtual_channels < channels) {
     std::vector<std::string> keys{"network.virtual_channels", "network.topology"};
     if (machine.shape.has_detours()) {
-      keys.push_back(machine.shape.routing == interconnect::Routing::adaptive ? "network.routing" : "network.reroute");
+      const bool adaptive = machine.shape.routing == interconnect::Routing::adaptive;
+      keys.emplace_back(adaptive ? "network.routing" : "network.reroute");
     }
     found.push_back(
         {std::move(keys),

@@ -29,8 +29,9 @@ Shipment cells(NodeId to, Time at, std::uint32_t count, std::uint32_t block = 0)
   return shipment;
 }
 std::vector<Time> regular(Time first, Time gap, int count) {
-  std::vector<Time> all;
-  for (int i = 0; i < count; ++i) all.push_back(first + gap * i);
+  const TimeSequence times = TimeSequence::regular(first, gap, static_cast<std::uint32_t>(count));
+  std::vector<Time> all(times.size());
+  for (std::uint32_t i = 0; i < times.size(); ++i) all[i] = times.at(i);
   return all;
 }
 std::string at(Time t) { return std::to_string(t.count()) + " ps"; }

@@ -15,7 +15,6 @@ using namespace faultline::test;
 namespace {
 
 constexpr Time kHop = 120ns + 145ns;
-constexpr Time kInternal{144'000};
 constexpr Time kExternal{230'400};
 
 ClusterShape adaptive(ClusterShape shape) {
@@ -33,8 +32,9 @@ Shipment block_of(std::uint32_t cells, NodeId to, Time at, std::uint32_t number,
   return shipment;
 }
 std::vector<Time> regular(Time first, Time gap, int count) {
-  std::vector<Time> all;
-  for (int i = 0; i < count; ++i) all.push_back(first + gap * i);
+  const TimeSequence times = TimeSequence::regular(first, gap, static_cast<std::uint32_t>(count));
+  std::vector<Time> all(times.size());
+  for (std::uint32_t i = 0; i < times.size(); ++i) all[i] = times.at(i);
   return all;
 }
 std::uint64_t sent(NetworkRig& rig, RouterId router, unsigned port) {

@@ -40,6 +40,7 @@ struct Delivery {
 
 inline std::vector<sim::Time> instants(const std::vector<Delivery>& deliveries) {
   std::vector<sim::Time> all;
+  all.reserve(deliveries.size());
   for (const Delivery& d : deliveries) all.push_back(d.at);
   return all;
 }
