@@ -55,10 +55,14 @@ namespace {
 
 using Add = std::function<void(std::vector<std::string> keys, std::string reason)>;
 
-void check_places(const TransferConfig& w, unsigned nodes, const Add& add) {
+void check_places(const TransferConfig& w, const interconnect::ClusterShape& shape, const Add& add) {
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
   for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
     if (node < nodes) continue;
-    add({key, "cluster.mpsocs_per_qfdb", "cluster.x", "cluster.y"}, fmt::format("there are nodes 0 to {}", nodes - 1));
+    std::vector<std::string> keys = interconnect::size_keys(shape);
+    keys.insert(keys.begin(), key);
+    add(std::move(keys), fmt::format("there are nodes 0 to {}", nodes - 1));
   }
   if (w.initiator == w.target) {
     add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
@@ -131,7 +135,7 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   const Add add = [&](std::vector<std::string> keys, std::string reason) {
     found.push_back({std::move(keys), std::move(reason)});
   };
-  check_places(configuration.workload, configuration.machine.shape.nodes(), add);
+  check_places(configuration.workload, configuration.machine.shape, add);
   if (configuration.workload.kind == Kind::message) {
     check_message(configuration.workload, add);
   } else {

@@ -49,6 +49,7 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
     {"network.cells_out_of_order", "cells_out_of_order", "1", 1,
      "cells that waited at routers for a train committed before they came: 0 when every queue was exact"},
+    {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
     {"memory.cells_out_of_order", "memory_cells_out_of_order", "1", 1, "the same at memory controllers"},
     {"axi.cells_out_of_order", "axi_cells_out_of_order", "1", 1, "the same at the ports' buses"},
 };
@@ -200,16 +201,21 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();
     if (!transfers.finished()) {
-      if (!cluster.loop.pending()) throw std::logic_error("transfers wait for ever: nothing is left to happen");
+      const bool late = cluster.loop.pending();
+      if (!late && cluster.total("network.lost_cells") > 0) {
+        throw sim::RunFailure("transfers wait for ever for a message that was lost with a failed link or router",
+                              {"network.failures", "network.reroute"});
+      }
+      if (!late) throw std::logic_error("transfers wait for ever: nothing is left to happen");
       throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
                                         sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
                                         configuration.workload.iterations),
                             {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
     }
     if (transfers.samples().empty()) {
-      throw sim::RunFailure(
-          "every transfer ended with an error completion: no retry left, or no memory for its pages",
-          {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size"});
+      throw sim::RunFailure("every transfer ended with an error completion: no retry left, or no memory for its pages",
+                            {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size",
+                             "network.failures"});
     }
     result = collect(configuration, cluster, transfers, measured);
     result.events = cluster.loop.events_run();

@@ -31,8 +31,19 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
           context.statistics.counter("network.cells_out_of_order", "count",
                                      "cells that waited for a run of another input, committed before they were known")),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
-                                                "cells sent to a node that does not exist, dropped")) {
+                                                "cells sent to a node that does not exist, dropped")),
+      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")) {
   for (unsigned port = 0; port < topology.ports(context.node); ++port) add_port(port, topology);
+  if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
+}
+
+// What waits for slots behind a link when it fails need not wait any longer.
+void Router::start_of_simulation() {
+  for (unsigned port = 0; port < outputs_.size(); ++port) {
+    for (const Time from : outputs_[port].outages.beginnings()) {
+      context_.loop.at<&Router::wake>(from, event_port_, *this, port);
+    }
+  }
 }
 
 void Router::add_port(unsigned port, const Topology& topology) {
@@ -45,6 +56,7 @@ void Router::add_port(unsigned port, const Topology& topology) {
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = link_latency(port);
+  if (config_.failures != nullptr) output.outages = config_.failures->outages(context_.node, port);
   if (local) {
     output.credits.emplace_back(config_.local_buffer_cells);
   } else {
@@ -69,14 +81,30 @@ std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
 
 tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase&, sc_core::sc_time&) {
   const auto port = static_cast<unsigned>(tag);
-  const Train& train = train_of(payload);
-  const PacketHeader& header = extension<PacketHeader>(payload);
-  if (header.destination >= topology_.nodes()) {
-    drop(port, payload);
-    return tlm::TLM_ACCEPTED;
+  if (paths_ && paths_->waits_for_head(port)) {
+    const Train& train = train_of(payload);
+    paths_->hold(port, payload);
+    context_.loop.at<&Router::admit_held>(
+        train.times.front() - config_.cell_time(outputs_[port].rate, train.cell_bytes), event_port_, *this, port);
+  } else {
+    admit(port, payload);
   }
-  Route route = topology_.route(context_.node, header.destination);
+  return tlm::TLM_ACCEPTED;
+}
+
+void Router::admit_held(std::uint64_t port) {
+  const auto from = static_cast<unsigned>(port);
+  admit(from, paths_->take_held(from));
+}
+
+void Router::admit(unsigned port, tlm::tlm_generic_payload& payload) {
+  const Train& train = train_of(payload);
+  PacketHeader& header = extension<PacketHeader>(payload);
+  if (header.destination >= topology_.nodes()) return drop(port, payload);
+  if (paths_) paths_->choose(port, header);
+  Route route = topology_.route(context_.node, header.destination, header.path);
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
+  if (paths_) paths_->arriving(route.port, train.times);
   InputQueue& queue = queues_[queue_of(port, header)];
   queue.cells += train.cells();
   const unsigned slots = port == kLocalPort ? config_.injection_cells : config_.buffer_cells;
@@ -90,7 +118,6 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
                          : train.times.shifted(config_.router_latency - head_start);
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
   if (queue.trains.size() == 1) schedule(route.port);
-  return tlm::TLM_ACCEPTED;
 }
 
 void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
@@ -108,6 +135,7 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
   const Train& train = train_of(payload);
   PacketHeader& header = extension<PacketHeader>(payload);
   outputs_[port].credits[header.virtual_channel].give(train.freed);
+  if (paths_) paths_->freed(port, train.freed);
   header.freed_cells += train.freed.size();
   if (header.freed_cells == train.cells()) payload.release();
   schedule(port);
@@ -117,6 +145,7 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
 Time Router::eligible_at(const InputQueue& queue, unsigned output) const {
   if (queue.trains.empty() || queue.trains.front().route.port != output) return kNever;
   const Held& train = queue.trains.front();
+  if (outputs_[output].outages.cover(context_.now())) return std::max(train.ready.front(), queue.free);
   const CreditPool& pool = outputs_[output].credits[train.route.virtual_channel];
   if (pool.known() == 0) return kNever;
   return std::max({train.ready.front(), queue.free, pool.peek(1).front()});
@@ -157,7 +186,7 @@ void Router::decide(std::uint64_t index) {
     }
   }
   if (competitors == 0) return schedule(port);
-  commit(winner, port, competitors > 1 ? 1 : UINT32_MAX, next_competitor);
+  commit(winner, port, competitors > 1 ? 1 : UINT32_MAX, std::min(next_competitor, output.outages.next_change(now)));
 }
 
 void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time until) {
@@ -165,12 +194,14 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   Output& output = outputs_[port];
   Held& train = queue.trains.front();
   CreditPool& pool = output.credits[train.route.virtual_channel];
-  const std::uint32_t possible = std::min({most, train.ready.size(), pool.known()});
-  const TimeSequence able = later_of(train.ready.prefix(possible), pool.peek(possible));
+  const bool dead = output.outages.cover(context_.now());
+  const std::uint32_t possible = std::min({most, train.ready.size(), dead ? UINT32_MAX : pool.known()});
+  TimeSequence able = train.ready.prefix(possible);
+  if (!dead) able = later_of(able, pool.peek(possible));
   TimeSequence departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
   const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
   departures = departures.prefix(cells);
-  pool.take(cells);
+  if (!dead) pool.take(cells);
   count_late_cells(index, output, able.prefix(cells), departures);
 
   queue.free = output.free = departures.back();
@@ -184,7 +215,12 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   train.ready.drop_front(cells);
   train.sent += cells;
   if (train.ready.empty()) queue.trains.pop_front();
-  send(sent, departures, port);
+  if (dead) {
+    lost_ += cells;
+    if (paths_) paths_->freed(port, departures);
+  } else {
+    send(sent, departures, port);
+  }
 
   Train& freed = train_of(*sent.payload);
   freed.freed = departures.shifted(link_latency(queue.port));

@@ -20,16 +20,23 @@
 // are committed at once. A competitor that becomes known later must wait for them, although the arbiter
 // would have served it in between: such cells are counted in network.cells_out_of_order (which stays
 // zero with cells_per_train = 1).
+//
+// While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
+// lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
+// as if they had been sent.
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <systemc>
 #include <vector>
 
+#include "models/interconnect/failures.hpp"
 #include "models/interconnect/packet.hpp"
+#include "models/interconnect/path_choice.hpp"
 #include "models/interconnect/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/credit_pool.hpp"
@@ -57,8 +64,10 @@ struct RouterConfig {
   // parameters of the network: whoever wires it derives them from the NI's configuration.
   sim::BitRate local_rate{19'200'000'000};
   unsigned local_buffer_cells = 32;
+  // Of the whole network; nullptr: nothing fails.
+  const FailureSchedule* failures = nullptr;
 
-  // Declares every field but those two.
+  // Declares every field but those three.
   void declare(sim::ParameterTable& table);
   // Of the links between MPSoCs of a QFDB, without the coding's share.
   sim::BitRate internal_data_rate() const;
@@ -69,8 +78,9 @@ struct RouterConfig {
 
 class Router : public sc_core::sc_module {
  public:
-  using Out = tlm_utils::simple_initiator_socket_tagged<Router>;
-  using In = tlm_utils::simple_target_socket_tagged<Router>;
+  // Optional, because nothing is bound to port 0 of a router without an MPSoC.
+  using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
+  using In = tlm_utils::simple_target_socket_tagged_optional<Router>;
 
   // The router of context.node, with the ports that the topology gives it.
   Router(sc_core::sc_module_name name, const RouterConfig& config, const sim::Context& context,
@@ -112,7 +122,8 @@ class Router : public sc_core::sc_module {
     std::vector<sim::CreditPool> credits;  // by virtual channel
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
-    std::size_t served = 0;            // queue that was served last
+    Outages outages;
+    std::size_t served = 0;  // queue that was served last
     Run last_run;
     Run other_run;  // the last one of a queue other than that one's
     sim::Counter* cells;
@@ -124,12 +135,17 @@ class Router : public sc_core::sc_module {
                                 sc_core::sc_time& delay);
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
+  void start_of_simulation() override;
   void add_port(unsigned port, const Topology& topology);
+  // What on_arrival does, at the instant of the head where a path is chosen by load.
+  void admit(unsigned port, tlm::tlm_generic_payload& payload);
+  void admit_held(std::uint64_t port);
   std::size_t queue_of(unsigned port, const PacketHeader& header) const;
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
   // The instant from which the queue's first cell could start at this output; kNever while unknown.
   sim::Time eligible_at(const InputQueue& queue, unsigned output) const;
   void schedule(unsigned output);
+  void wake(std::uint64_t output) { schedule(static_cast<unsigned>(output)); }
   void decide(std::uint64_t output);
   // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
   void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
@@ -148,6 +164,8 @@ class Router : public sc_core::sc_module {
   std::vector<Output> outputs_;
   sim::Counter& out_of_order_;
   sim::Counter& undeliverable_;
+  sim::Counter& lost_;
+  std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
 };
 
 // Binds both directions of a link.
