@@ -77,11 +77,10 @@ RUNS = {
     "no_fault": transfers(FAULTING, "4 KiB", "none", 1, 300, 1),
     "all_faults": transfers(FAULTING, "4 MiB", "destination", 1, 2, 1.5),
     "all_warm": transfers(FAULTING, "4 MiB", "none", 1, 4, 1.5),
-    "build_4096": Run("bench_cluster", ["--shape", "16x8x8x4"], 1, 8),
 }
 
 # The flows of the comparison with ns-3: pages of each, so that ns-3 takes about a second.
-FLOWS = {1: ("2x1x1x2", 0, 8000), 64: ("2x4x2x5", 1, 150), 4096: ("4x16x16x5", 1, 4)}
+FLOWS = {1: ("2x1x1x2", 0, 8000), 64: ("2x4x2x5", 1, 150), 4096: ("4x16x16x5", 1, 3)}
 for flows, (shape, both_ways, pages) in FLOWS.items():
     traffic = ["--shape", shape, "--both-ways", str(both_ways), "--pages", "{n}"]
     RUNS[f"ns3_{flows}"] = Run("bench_ns3", traffic, pages, 3)
@@ -93,8 +92,13 @@ RUNS["cells_irregular"] = Run("bench_network", [*IRREGULAR, "--cells-per-train",
 RUNS["trains_irregular"] = Run("bench_network", IRREGULAR, 150, 2, scaled=True)
 RUNS["times_irregular"] = Run("bench_network", IRREGULAR, 150, 1, once=True)
 PERMUTATION = ["--pattern", "permutation", "--pages", "{n}", "--shape"]
-RUNS["permutation_4096"] = Run("bench_network", [*PERMUTATION, "16x8x8x4"], 1, 5, scaled=True)
-RUNS["permutation_16"] = Run("bench_network", [*PERMUTATION, "2x2x1x4"], 400, 1, scaled=True)
+# Whole clusters, and networks with the random permutation, from two nodes on: scripts/benchmark --scaling.
+SHAPES = {2: "1x1x1x2", 4: "1x1x1x4", 16: "2x2x1x4", 64: "4x2x2x4", 256: "4x4x4x4", 1024: "8x8x4x4", 4096: "16x8x8x4",
+          16384: "16x16x16x4"}
+for nodes, shape in SHAPES.items():
+    RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
+    RUNS[f"permutation_{nodes}"] = Run(
+        "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
 
 
 def ns_per(run, unit):

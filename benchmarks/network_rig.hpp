@@ -3,8 +3,8 @@
 // that takes whatever comes at once.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
@@ -86,7 +86,7 @@ class Sink : public sc_core::sc_module {
   explicit Sink(sc_core::sc_module_name name) : sc_module(name), in("in") {
     in.register_nb_transport_fw(this, &Sink::on_arrival);
   }
-  tlm_utils::simple_target_socket<Sink> in;
+  tlm_utils::passthrough_target_socket<Sink> in;
 
   sim::Time last_arrival{0};
   std::uint64_t cells = 0;
