@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -40,7 +41,8 @@ class Progress:
         done = self.total - len(self.left)
         left = f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
         text = f"[{done}/{self.total}] {stage}: {name}, about {left} left"
-        print(f"\r\033[K{text}" if self.terminal else text, end="" if self.terminal else "\n", file=sys.stderr, flush=True)
+        begin, end = ("\r\033[K", "") if self.terminal else ("", "\n")
+        print(begin + text, end=end, file=sys.stderr, flush=True)
 
     def end(self):
         if self.terminal:
@@ -58,18 +60,28 @@ def read_result(program, output):
     return result
 
 
+def command_of(name, n):
+    run = RUNS[name]
+    return [str(PROGRAMS / run.program), *(argument.format(n=n) for argument in run.args)]
+
+
 def execute(name, n, cpu):
     run = RUNS[name]
-    program = PROGRAMS / run.program
-    if not program.exists():
+    if not (PROGRAMS / run.program).exists():
         package = PACKAGES.get(run.program)
         missing = f": {package} is not installed (scripts/setup --benchmark)" if package else ""
         raise Unmeasured(f"{run.program} was not built{missing}")
-    command = [str(program), *(argument.format(n=n) for argument in run.args)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             env={**os.environ, "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"},
-                             preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+    # An interruption waits until there is a child to end.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+
+    def in_child():
+        os.sched_setaffinity(0, {cpu})
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    child = subprocess.Popen(command_of(name, n), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             env={**os.environ, "SYSTEMC_DISABLE_COPYRIGHT_MESSAGE": "1"}, preexec_fn=in_child)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         output, errors = child.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired as late:
         raise Unmeasured(f"run {name} took more than {TIME_LIMIT} s") from late

@@ -40,8 +40,8 @@ def print_figures(found):
 
 def print_costs(found):
     kernels = [found.get(f"kernel_wakeup_{pending}", {}).get("value") for pending in (1, 100)]
-    print(f"\n{'':<24} {'':>10} {'in wake-ups among':>17}\n{'made of':<24} {'host ns':>10} {'1':>8} {'100':>8} {'spread':>7}"
-          "  what")
+    print(f"\n{'':<24} {'':>10} {'in wake-ups among':>17}")
+    print(f"{'made of':<24} {'host ns':>10} {'1':>8} {'100':>8} {'spread':>7}  what")
     for name, f in found.items():
         if f["value"] is not None:
             wakeups = " ".join(f"{number(f['value'] / k) if k else '-':>8}" for k in kernels)
@@ -86,6 +86,15 @@ def wakeups_of(costs, pending=1):
         if f and f["value"] is not None and kernel["value"] is not None:
             found[name] = statistics.median(v / k for v, k in zip(f["values"], kernel["values"]))
     return found
+
+
+def fastest_in_wakeups(costs):
+    """For the guard: what disturbs a measurement makes it slower, so the fastest of the rounds is the steadiest."""
+    kernel = costs["kernel_wakeup_1"]
+    if kernel["value"] is None:
+        return {}
+    return {name: min(costs[name]["values"]) / min(kernel["values"])
+            for name in CHECKED if name in costs and costs[name]["value"] is not None}
 
 
 def write_json(path, content):

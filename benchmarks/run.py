@@ -4,14 +4,15 @@ import argparse
 import difflib
 import json
 import os
+import shlex
 import signal
 import sys
 from pathlib import Path
 
-from figures import CHECKED, COSTS, FIGURES, ROOT, SHAPES
-from measurement import Measurement, figures_of, runs_for, say
-from report import (meta_of, number, print_costs, print_figures, print_scaling, report_of, scaling_of, wakeups_of,
-                    warnings_of, write_json)
+from figures import CHECKED, COSTS, FIGURES, ROOT, RUNS, SHAPES
+from measurement import Measurement, command_of, figures_of, runs_for, say
+from report import (fastest_in_wakeups, meta_of, number, print_costs, print_figures, print_scaling, report_of,
+                    scaling_of, warnings_of, write_json)
 
 BASELINE = ROOT / "benchmarks/baseline.json"
 WORSE_BY = 0.25  # --check
@@ -23,6 +24,7 @@ def parse(arguments):
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write-baseline", action="store_true")
     parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--command", choices=list(RUNS), metavar="RUN")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--repeats", type=int)
@@ -35,8 +37,9 @@ def parse(arguments):
                          + " All: " + ", ".join(FIGURES))
     if options.repeats is not None and options.repeats < 1:
         parser.error("--repeats takes a number from 1 on")
-    if (options.check, options.write_baseline, options.scaling, bool(options.only)).count(True) > 1:
-        parser.error("only one of --check, --write-baseline, --scaling and --only")
+    modes = [options.check, options.write_baseline, options.scaling, options.only, options.command]
+    if sum(map(bool, modes)) > 1:
+        parser.error("only one of --check, --write-baseline, --scaling, --only and --command")
     if options.json and not Path(options.json).resolve().parent.is_dir():
         parser.error(f"--json: there is no folder {Path(options.json).resolve().parent}")
     return options
@@ -47,7 +50,7 @@ def check(measurement, repeats):
     is measured again before it is called worse."""
     baseline = json.loads(BASELINE.read_text())["in_wakeups"]
     costs = figures_of(["kernel_wakeup_1", *CHECKED], COSTS, measurement)
-    now = wakeups_of(costs)
+    now = fastest_in_wakeups(costs)
 
     def worse():
         return [name for name in baseline if name in now and now[name] > baseline[name] * (1 + WORSE_BY)]
@@ -57,7 +60,7 @@ def check(measurement, repeats):
         names = ["kernel_wakeup_1", *worse()]
         again = Measurement(runs_for([COSTS[name] for name in names]), measurement.quick, measurement.cpu)
         again.measure(2 * repeats)
-        now |= wakeups_of(figures_of(names, COSTS, again))
+        now |= fastest_in_wakeups(figures_of(names, COSTS, again))
     print(f"{'cost in wake-ups':<24} {'baseline':>10} {'now':>10} {'change':>8}")
     for name, before in baseline.items():
         if name in now:
@@ -98,7 +101,7 @@ def main_check(options, repeats, cpu):
         write_json(options.json, report)
     if options.write_baseline:
         meta = {key: report["meta"][key] for key in ("commit", "cpu", "compiler", "versions", "repeats")}
-        write_json(BASELINE, {"in_wakeups": report["meta"]["in_wakeups"], "meta": meta})
+        write_json(BASELINE, {"in_wakeups": fastest_in_wakeups(costs), "meta": meta})
         say(f"written: {BASELINE.relative_to(ROOT)}")
     return 1 if worse else 3 if lost else 0
 
@@ -121,6 +124,9 @@ def main_figures(options, repeats, cpu):
 def main(options):
     repeats = options.repeats or (1 if options.quick else 3)
     cpu = max(os.sched_getaffinity(0))
+    if options.command:
+        print(shlex.join(command_of(options.command, RUNS[options.command].n)))
+        return 0
     if options.scaling:
         return main_scaling(options, repeats, cpu)
     if options.check or options.write_baseline:
