@@ -70,8 +70,13 @@ def transfers(settings, size, cold, window, n, seconds):
     return Run("bench_transfers", [*settings, *workload, "workload.iterations={n}"], n, seconds, scaled=True)
 
 
+# Hundredths of a second each, in turns: what disturbs one repetition disturbs them all, and the median is taken.
+MICRO = ["--benchmark_format=json", "--benchmark_min_time=0.0{n}", "--benchmark_report_aggregates_only=true",
+         "--benchmark_enable_random_interleaving=true"]
 RUNS = {
-    "micro": Run("bench_micro", ["--benchmark_format=json", "--benchmark_min_time=0.{n}"], 3, 5),
+    "micro": Run("bench_micro", [*MICRO, "--benchmark_repetitions=7"], 5, 5),
+    "yardstick": Run(
+        "bench_micro", [*MICRO, "--benchmark_repetitions=3", "--benchmark_filter=^kernel_wakeup/1$"], 5, 0.5),
     "stream": transfers(RESIDENT, "4 MiB", "none", 4, 4, 1.5),
     "fault": transfers(FAULTING, "4 KiB", "destination", 1, 300, 1),
     "no_fault": transfers(FAULTING, "4 KiB", "none", 1, 300, 1),

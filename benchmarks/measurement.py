@@ -56,7 +56,8 @@ def read_result(program, output):
         raise Unmeasured("printed no result")
     result = json.loads(output[start.start():])
     if program == "bench_micro":
-        return {b["name"]: 1e9 / b["items_per_second"] for b in result["benchmarks"]}
+        return {b["run_name"]: 1e9 / b["items_per_second"] for b in result["benchmarks"]
+                if b.get("aggregate_name") == "median"}
     return result
 
 
@@ -98,11 +99,12 @@ def execute(name, n, cpu):
 class Measurement:
     """Rounds of runs. A run that failed once is not tried again, and every figure that needs it has the reason."""
 
-    def __init__(self, runs, quick, cpu):
+    def __init__(self, runs, quick, cpu, yardstick=False):
         self.runs = runs
+        self.yardstick = yardstick  # measure a wake-up before each run, not once a round
         self.quick = quick
         self.cpu = cpu
-        self.n = {name: RUNS[name].n for name in runs}
+        self.n = {name: RUNS[name].n for name in (*runs, "yardstick")}
         self.reasons = {}
         self.fixed = {}  # results of runs that happen once
         self.rounds = []
@@ -137,12 +139,17 @@ class Measurement:
 
     def measure(self, repeats):
         jobs = self.repeated() * repeats + (self.first_runs() if not self.rounds else [])
+        if self.yardstick:
+            jobs += ["yardstick"] * repeats * len(self.repeated())
         progress = Progress(jobs)
         if not self.rounds:
             self.calibrate(progress)
         for i in range(repeats):
             results = dict(self.fixed)
             for name in self.repeated():
+                if self.yardstick:
+                    wakeup = self.attempt("yardstick", progress, f"round {i + 1} of {repeats}")
+                    results[f"wake-up before {name}"] = wakeup["kernel_wakeup/1"] if wakeup else None
                 if name in self.reasons:
                     progress.left.remove(name)
                     continue
@@ -163,10 +170,26 @@ class Measurement:
                 raise Unmeasured(reason)
         return [figure.value(results) for results in self.rounds]
 
+    def in_wakeups(self, cost):
+        """A cost in the wake-ups that were measured just before its runs, median over the rounds; None without."""
+        try:
+            values = self.values(cost)
+        except Unmeasured:
+            return None
+        if "yardstick" in self.reasons:
+            return None
+        kernels = [statistics.mean(results[f"wake-up before {run}"] for run in cost.runs) for results in self.rounds]
+        return statistics.median(value / kernel for value, kernel in zip(values, kernels))
+
+    def unsteadiness(self):
+        """How much the yardstick itself varied: the machine's speed, not the simulator's."""
+        wakeups = [r for results in self.rounds for r in results.values() if isinstance(r, float)]
+        return spread_of(wakeups) if wakeups else 0.0
+
     def busy(self):
         """Wall-clock time over CPU time of the runs: what others took of the machine."""
         shares = [r["wall_s"] / r["host_s"] for results in self.rounds for r in results.values()
-                  if r.get("host_s", 0) > 0.05]
+                  if isinstance(r, dict) and r.get("host_s", 0) > 0.05]
         return statistics.median(shares) if shares else 1.0
 
 

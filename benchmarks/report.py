@@ -17,6 +17,9 @@ def warnings_of(measurement):
     warnings = list(train_warnings(measurement.rounds[0]))
     if measurement.busy() > 1.1:
         warnings.append(f"the machine was busy: wall-clock time was {measurement.busy():.1f} times the CPU time")
+    if measurement.unsteadiness() > 0.25:
+        warnings.append(f"the speed of the machine varied: a wake-up's time by {measurement.unsteadiness():.0%}. What was "
+                        "measured says little; leave the machine alone and measure again")
     for warning in warnings:
         say(f"warning: {warning}")
     return warnings
@@ -86,15 +89,6 @@ def wakeups_of(costs, pending=1):
         if f and f["value"] is not None and kernel["value"] is not None:
             found[name] = statistics.median(v / k for v, k in zip(f["values"], kernel["values"]))
     return found
-
-
-def fastest_in_wakeups(costs):
-    """For the guard: what disturbs a measurement makes it slower, so the fastest of the rounds is the steadiest."""
-    kernel = costs["kernel_wakeup_1"]
-    if kernel["value"] is None:
-        return {}
-    return {name: min(costs[name]["values"]) / min(kernel["values"])
-            for name in CHECKED if name in costs and costs[name]["value"] is not None}
 
 
 def write_json(path, content):

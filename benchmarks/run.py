@@ -11,8 +11,8 @@ from pathlib import Path
 
 from figures import CHECKED, COSTS, FIGURES, ROOT, RUNS, SHAPES
 from measurement import Measurement, command_of, figures_of, runs_for, say
-from report import (fastest_in_wakeups, meta_of, number, print_costs, print_figures, print_scaling, report_of,
-                    scaling_of, warnings_of, write_json)
+from report import (meta_of, number, print_costs, print_figures, print_scaling, report_of, scaling_of, warnings_of,
+                    write_json)
 
 BASELINE = ROOT / "benchmarks/baseline.json"
 WORSE_BY = 0.25  # --check
@@ -45,22 +45,25 @@ def parse(arguments):
     return options
 
 
+def checked_in_wakeups(measurement, names=CHECKED):
+    found = {name: measurement.in_wakeups(COSTS[name]) for name in names}
+    return {name: value for name, value in found.items() if value is not None}
+
+
 def check(measurement, repeats):
-    """Costs against the baseline: all costs, those that are worse, those that could not be measured. What looks worse
-    is measured again before it is called worse."""
+    """The costs that are worse than the baseline, and those that could not be measured. What looks worse is measured
+    again before it is called worse."""
     baseline = json.loads(BASELINE.read_text())["in_wakeups"]
-    costs = figures_of(["kernel_wakeup_1", *CHECKED], COSTS, measurement)
-    now = fastest_in_wakeups(costs)
+    now = checked_in_wakeups(measurement)
 
     def worse():
         return [name for name in baseline if name in now and now[name] > baseline[name] * (1 + WORSE_BY)]
 
     if worse():
         say(f"Worse than the baseline by more than {WORSE_BY:.0%}, measuring again: {', '.join(worse())}")
-        names = ["kernel_wakeup_1", *worse()]
-        again = Measurement(runs_for([COSTS[name] for name in names]), measurement.quick, measurement.cpu)
+        again = Measurement(runs_for([COSTS[name] for name in worse()]), measurement.quick, measurement.cpu, True)
         again.measure(2 * repeats)
-        now |= fastest_in_wakeups(figures_of(names, COSTS, again))
+        now |= checked_in_wakeups(again, worse())
     print(f"{'cost in wake-ups':<24} {'baseline':>10} {'now':>10} {'change':>8}")
     for name, before in baseline.items():
         if name in now:
@@ -68,8 +71,10 @@ def check(measurement, repeats):
             print(f"{name:<24} {number(before):>10} {number(now[name]):>10} {now[name] / before - 1:>+8.0%}{flag}")
     lost = [name for name in baseline if name not in now]
     for name in lost:
-        print(f"{name:<24} not measured: {costs.get(name, {}).get('reason', 'no such cost')}")
-    return costs, worse(), lost
+        runs = COSTS[name].runs if name in COSTS else []
+        why = [measurement.reasons[run] for run in runs if run in measurement.reasons]
+        print(f"{name:<24} not measured: {(why or ['no such cost, or no yardstick'])[0]}")
+    return worse(), lost
 
 
 def main_scaling(options, repeats, cpu):
@@ -87,21 +92,17 @@ def main_scaling(options, repeats, cpu):
 
 def main_check(options, repeats, cpu):
     """--check and --write-baseline."""
-    names = ["kernel_wakeup_1", *CHECKED]
-    measurement = Measurement(runs_for([COSTS[name] for name in names]), options.quick, cpu)
+    measurement = Measurement(runs_for([COSTS[name] for name in CHECKED]), options.quick, cpu, True)
     measurement.measure(repeats)
-    worse, lost = [], []
-    if options.check:
-        costs, worse, lost = check(measurement, repeats)
-    else:
-        costs = figures_of(names, COSTS, measurement)
-        print_costs(costs)
+    worse, lost = check(measurement, repeats) if options.check else ([], [])
+    costs = figures_of(["kernel_wakeup_1", *CHECKED], COSTS, measurement)
     report = report_of({}, costs, warnings_of(measurement), meta_of(measurement, options))
     if options.json:
         write_json(options.json, report)
     if options.write_baseline:
+        print_costs(costs)
         meta = {key: report["meta"][key] for key in ("commit", "cpu", "compiler", "versions", "repeats")}
-        write_json(BASELINE, {"in_wakeups": fastest_in_wakeups(costs), "meta": meta})
+        write_json(BASELINE, {"in_wakeups": checked_in_wakeups(measurement), "meta": meta})
         say(f"written: {BASELINE.relative_to(ROOT)}")
     return 1 if worse else 3 if lost else 0
 

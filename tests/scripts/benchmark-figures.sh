@@ -40,9 +40,10 @@ cat >"$programs/bench_micro" <<'EOS'
 #!/bin/bash
 echo '{"benchmarks": ['
 for name in kernel_wakeup/1 event_loop/1 event_loop/100 router_hop/1 router_hop/16 serve_train later_of_two; do
-  echo "{\"name\": \"$name\", \"items_per_second\": 1e7},"
+  echo "{\"run_name\": \"$name\", \"aggregate_name\": \"mean\", \"items_per_second\": 1},"
+  echo "{\"run_name\": \"$name\", \"aggregate_name\": \"median\", \"items_per_second\": 1e7},"
 done
-echo '{"name": "kernel_wakeup/100", "items_per_second": 5e6}]}'
+echo '{"run_name": "kernel_wakeup/100", "aggregate_name": "median", "items_per_second": 5e6}]}'
 EOS
 chmod +x "$programs"/*
 export TRAINS_HOST=0.02 CELLS_HOST=1 CELLS_PS=1000 STREAM_HOST=2 SLEEPS=''
