@@ -52,6 +52,7 @@ nlohmann::json simulate(const workloads::Configuration& configuration) {
     events = cluster.loop.events_run() - events;
     faulted = faults() - faulted;
   };
+  transfers.on_finished = [&] { cluster.loop.stop(); };
   transfers.start();
   cluster.loop.run(configuration.workload.time_limit);
   cluster.loop.rethrow_failure();

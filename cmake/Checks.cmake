@@ -8,6 +8,15 @@ add_test(NAME "lint: tree" COMMAND scripts/lint --only tree WORKING_DIRECTORY "$
 add_test(NAME "lint: format" COMMAND scripts/lint --only format WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 set_tests_properties("lint: tree" "lint: format" PROPERTIES LABELS lint TIMEOUT 120 SKIP_RETURN_CODE 77)
 
+# Properties of the whole machine: five hundred cases each time, a hundred thousand nightly.
+faultline_tests(properties faultline_workloads)
+if(TARGET test_properties)
+  add_test(NAME "properties: a hundred thousand cases"
+           COMMAND test_properties "trains keep every time of random traffic")
+  set_tests_properties("properties: a hundred thousand cases" PROPERTIES LABELS nightly TIMEOUT 43200
+    ENVIRONMENT "FAULTLINE_CASES=100000")
+endif()
+
 # tests/scripts/NAME.sh, run with the tree and the build folder in its environment.
 function(faultline_script_test name label)
   add_test(NAME "scripts: ${name}" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")

@@ -20,10 +20,15 @@ function(faultline_room name folder)
     target_link_libraries(faultline_${name} INTERFACE faultline_options ${ROOM_USES})
   endif()
 
+  faultline_tests(${name} faultline_${name})
+endfunction()
+
+# The tests in tests/NAME, of the libraries that follow, as the program test_NAME.
+function(faultline_tests name)
   file(GLOB tests CONFIGURE_DEPENDS "tests/${name}/*.cpp")
   if(BUILD_TESTING AND tests)
     add_executable(test_${name} ${tests})
-    target_link_libraries(test_${name} PRIVATE faultline_${name} faultline_test_main rapidcheck)
+    target_link_libraries(test_${name} PRIVATE ${ARGN} faultline_test_main rapidcheck)
     # One process a case: the SystemC kernel is global and cannot be elaborated twice.
     catch_discover_tests(test_${name} TEST_PREFIX "${name}:" PROPERTIES TIMEOUT 300
                          DISCOVERY_MODE PRE_TEST)

@@ -7,13 +7,17 @@
 
 #include "models/sim/units.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/flow.hpp"
 
 namespace faultline::workloads {
 
 void TransferConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("workload");
-  table.add_choice("kind", kind, {{"write", Kind::write}, {"read", Kind::read}, {"message", Kind::message}},
-                   {"what the initiator does: RDMA writes, RDMA reads, small one-way messages", "", {}});
+  table.add_choice(
+      "kind", kind, {{"write", Kind::write}, {"read", Kind::read}, {"message", Kind::message}, {"flows", Kind::flows}},
+      {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say",
+       "",
+       {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
   table.add_count("iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
                   {"transfers that are measured", "", {}});
@@ -41,6 +45,12 @@ void TransferConfig::declare(sim::ParameterTable& table) {
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
   table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
   table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
+  table.add_text("flows", flows,
+                 {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "
+                  "source_offset, destination_offset, cold, transfers, window, start of each, separated by commas, "
+                  "and the flows by semicolons",
+                  "",
+                  {}});
   table.add_time("time_limit", time_limit, {1us, 10000s},
                  {"simulated time after which an unfinished run is given up", "", {}});
 }
@@ -55,14 +65,19 @@ namespace {
 
 using Add = std::function<void(std::vector<std::string> keys, std::string reason)>;
 
+// The key that names a node, and those that decide how many there are.
+std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape) {
+  std::vector<std::string> keys = interconnect::size_keys(shape);
+  keys.insert(keys.begin(), std::move(key));
+  return keys;
+}
+
 void check_places(const TransferConfig& w, const interconnect::ClusterShape& shape, const Add& add) {
   if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
   const unsigned nodes = interconnect::node_count(shape);
   for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
     if (node < nodes) continue;
-    std::vector<std::string> keys = interconnect::size_keys(shape);
-    keys.insert(keys.begin(), key);
-    add(std::move(keys), fmt::format("there are nodes 0 to {}", nodes - 1));
+    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1));
   }
   if (w.initiator == w.target) {
     add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
@@ -84,17 +99,20 @@ void check_message(const TransferConfig& w, const Add& add) {
   }
 }
 
-// Bytes of the pages that a lane's buffer touches, at the end where they are more.
-std::uint64_t lane_bytes(const TransferConfig& w) {
-  return sim::page_end(std::max(w.source_offset, w.destination_offset) + w.size);
+// Bytes of the pages that a buffer touches, at the end where they are more.
+std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t size) {
+  return sim::page_end(std::max(source_offset, destination_offset) + size);
+}
+
+std::uint64_t user_memory(const platform::Machine& machine) {
+  return std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
 }
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
                   const Add& add) {
-  const std::uint64_t lanes = w.window * lane_bytes(w);
+  const std::uint64_t lanes = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
   const std::uint64_t buffers = lanes + w.clean_window * sim::page_end(w.clean_size);
-  const std::uint64_t memory =
-      std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
+  const std::uint64_t memory = user_memory(machine);
   if (buffers > memory) {
     add({"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"},
         fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
@@ -126,6 +144,68 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   check_memory(w, configuration.strategy, configuration.machine, add);
 }
 
+// A node's part in the flows.
+struct Share {
+  unsigned processes = 0;
+  std::uint64_t bytes = 0;
+};
+
+void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const Add& add) {
+  const platform::Machine& machine = configuration.machine;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const auto [processes, bytes] = nodes[node];
+    if (processes > std::min(machine.dma.channels, machine.smmu.context_banks)) {
+      add({"workload.flows", "dma.channels", "smmu.context_banks"},
+          fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
+                      processes, machine.dma.channels, machine.smmu.context_banks));
+    }
+    if (bytes > user_memory(machine)) {
+      add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+          fmt::format("node {} has buffers of {} and {} of user memory", node, sim::format_bytes(bytes),
+                      sim::format_bytes(user_memory(machine))));
+    }
+  }
+}
+
+void check_ends(const std::vector<Flow>& flows, const Configuration& configuration, const Add& add) {
+  const interconnect::ClusterShape& shape = configuration.machine.shape;
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
+  std::vector<Share> shares(nodes);
+  for (const Flow& flow : flows) {
+    if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
+      add(keys_of_place("workload.flows", shape),
+          fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
+                      flow.to, nodes - 1));
+      continue;
+    }
+    if (flow.window > configuration.machine.dma.channel_queue) {
+      add({"workload.flows", "dma.channel_queue"},
+          fmt::format("{} transfers under way do not fit in a channel's queue of {}", flow.window,
+                      configuration.machine.dma.channel_queue));
+    }
+    for (const unsigned node : {flow.from, flow.to}) {
+      ++shares[node].processes;
+      shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
+    }
+  }
+  check_shares(shares, configuration, add);
+}
+
+void check_flows(const Configuration& configuration, const Add& add) {
+  const TransferConfig& w = configuration.workload;
+  try {
+    check_ends(parse_flows(w.flows), configuration, add);
+  } catch (const BadFlows& bad) {
+    return add({"workload.flows"}, bad.what());
+  }
+  if (configuration.strategy.prepares_per_transfer()) {
+    add({"strategy.prepare", "workload.kind"}, "the targets of flows have no program that prepares for each transfer");
+  }
+  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "say so by a further flow");
+  if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold");
+}
+
 }  // namespace
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {
@@ -135,7 +215,14 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   const Add add = [&](std::vector<std::string> keys, std::string reason) {
     found.push_back({std::move(keys), std::move(reason)});
   };
+  if (configuration.workload.kind == Kind::flows) {
+    check_flows(configuration, add);
+    return found;
+  }
   check_places(configuration.workload, configuration.machine.shape, add);
+  if (!configuration.workload.flows.empty()) {
+    add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any");
+  }
   if (configuration.workload.kind == Kind::message) {
     check_message(configuration.workload, add);
   } else {
@@ -147,7 +234,8 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
 std::vector<WorkloadDoc> workload_docs() {
   return {{"write", "RDMA writes from the initiator's buffer to the target's"},
           {"read", "RDMA reads by the initiator: data move from the target's buffer to the initiator's"},
-          {"message", "small messages of up to 56 B through the mailboxes, measured one way"}};
+          {"message", "small messages of up to 56 B through the mailboxes, measured one way"},
+          {"flows", "several streams of writes and reads at once, between any nodes: workload.flows lists them"}};
 }
 
 }  // namespace faultline::workloads

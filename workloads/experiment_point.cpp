@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
+#include "workloads/flows.hpp"
 #include "workloads/transfers.hpp"
 
 namespace faultline::workloads {
@@ -74,6 +76,7 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
+  if (workload.kind == Kind::flows) return now;  // every node may be both
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;
@@ -102,17 +105,21 @@ void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& sample
   metrics.push_back({"latency_max", microseconds(sorted.back()), "us", ""});
 }
 
-void add_goodput(std::vector<Metric>& metrics, const Transfers& transfers, const TransferConfig& config) {
-  const auto& samples = transfers.samples();
-  const double bytes = static_cast<double>(samples.size()) * static_cast<double>(config.size);
+void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const TransferConfig& config) {
   // Bytes per microsecond are MB/s. The peak is that of the fastest single transfer, as perftest has it.
-  const sim::Time busy = samples.back().end - samples.front().begin;
-  sim::Time fastest = sim::kNever;
-  for (const Sample& s : samples) fastest = std::min(fastest, s.latency());
-  metrics.push_back({"goodput", bytes / microseconds(busy), "MB/s", ""});
-  metrics.push_back({"goodput_peak",
-                     std::max(bytes / microseconds(busy), static_cast<double>(config.size) / microseconds(fastest)),
-                     "MB/s", ""});
+  std::uint64_t bytes = 0;
+  double fastest = 0;
+  sim::Time first = sim::kNever;
+  sim::Time last{0};
+  for (const Sample& s : transfers.samples()) {
+    bytes += s.bytes;
+    fastest = std::max(fastest, static_cast<double>(s.bytes) / microseconds(s.latency()));
+    first = std::min(first, s.begin);
+    last = std::max(last, s.end);
+  }
+  const double goodput = static_cast<double>(bytes) / microseconds(last - first);
+  metrics.push_back({"goodput", goodput, "MB/s", ""});
+  metrics.push_back({"goodput_peak", std::max(goodput, fastest), "MB/s", ""});
   const sim::Time span = transfers.measured_to() - transfers.measured_from();
   if (config.clean_window > 0) {
     metrics.push_back({"clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span), "MB/s", ""});
@@ -126,7 +133,7 @@ std::string description_of(const std::string& name) {
   return "";
 }
 
-void add_counters(std::vector<Metric>& metrics, const Measured& measured) {
+void add_counters(std::vector<Metric>& metrics, const Measured& measured, const TransferConfig& config) {
   double cpu_time = 0;
   for (const CounterMetric& c : kCounterMetrics) {
     const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
@@ -138,13 +145,14 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured) {
     return static_cast<double>(after - before) / 1e6;
   };
   metrics.push_back({"cpu_time", cpu_time, "us", ""});
+  if (config.kind == Kind::flows) return;
   metrics.push_back(
       {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
   metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
 }
 
 // What must never happen.
-std::vector<std::string> failed_checks(const Transfers& transfers, platform::Cluster& cluster) {
+std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Cluster& cluster) {
   std::vector<std::string> failed;
   if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
   if (cluster.total("memory.stale_accesses") > 0) {
@@ -160,7 +168,7 @@ std::vector<std::string> failed_checks(const Transfers& transfers, platform::Clu
   return failed;
 }
 
-PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Transfers& transfers,
+PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
                     const Measured& measured) {
   PointResult result;
   std::vector<Metric>& metrics = result.metrics;
@@ -170,7 +178,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
   metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
-  add_counters(metrics, measured);
+  add_counters(metrics, measured, configuration.workload);
   metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
@@ -188,15 +196,23 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
 
 }  // namespace
 
+std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
+                                          std::uint64_t seed) {
+  if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster);
+  return std::make_unique<Transfers>(configuration, cluster, seed);
+}
+
 PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
   PointResult result;
   try {
     platform::Cluster cluster("cluster", configuration.machine, seed);
     cluster.boot();
-    Transfers transfers(configuration, cluster, seed);
+    const std::unique_ptr<Benchmark> benchmark = make_benchmark(configuration, cluster, seed);
+    Benchmark& transfers = *benchmark;
     Measured measured;
     transfers.on_measurement_begins = [&] { measured.before = snapshot(cluster, configuration.workload); };
     transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
+    transfers.on_finished = [&] { cluster.loop.stop(); };
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();
@@ -209,7 +225,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
       if (!late) throw std::logic_error("transfers wait for ever: nothing is left to happen");
       throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
                                         sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
-                                        configuration.workload.iterations),
+                                        transfers.planned()),
                             {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
     }
     if (transfers.samples().empty()) {

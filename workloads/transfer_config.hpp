@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
@@ -15,6 +16,7 @@ enum class Kind {
   write,    // RDMA writes from initiator to target
   read,     // RDMA reads by the initiator from the target
   message,  // small messages through the mailboxes, one way
+  flows,    // several streams of writes and reads between any nodes
 };
 
 // Which end's pages are absent when a transfer begins.
@@ -36,6 +38,7 @@ struct TransferConfig {
   std::uint64_t clean_size = 16384;
   unsigned initiator = 0;
   unsigned target = 1;
+  std::string flows;  // of the kind `flows`: workloads/flow.hpp
   sim::Time time_limit = 100s;
 
   void declare(sim::ParameterTable& table);

@@ -43,12 +43,12 @@ void check(Error error, std::string_view what, sim::NodeId node) {
 }  // namespace
 
 Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
-    : config_(configuration.workload),
+    : Benchmark(configuration.workload.kind == Kind::read ? configuration.workload.target
+                                                          : configuration.workload.initiator),
+      config_(configuration.workload),
       strategy_(configuration.strategy),
       cluster_(cluster),
-      cold_pages_(seed, "cold pages"),
-      breakdown_(configuration.workload.kind == Kind::read ? configuration.workload.target
-                                                           : configuration.workload.initiator) {
+      cold_pages_(seed, "cold pages") {
   const bool initiator_is_source = !reads();
   initiator_ = std::make_unique<Endpoint>(
       strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator",
@@ -69,27 +69,14 @@ Task<void> Transfers::run() {
   } else {
     co_await run_transfers();
   }
-  finished_ = true;
-  cluster_.loop.stop();
-}
-
-void Transfers::measurement_begins() {
-  measured_from_ = cluster_.node(config_.initiator).context.now();
-  measuring_ = true;
-  if (on_measurement_begins) on_measurement_begins();
-}
-
-void Transfers::measurement_ends() {
-  measured_to_ = cluster_.node(config_.initiator).context.now();
-  measuring_ = false;
-  if (on_measurement_ends) on_measurement_ends();
+  finish_run();
 }
 
 Task<void> Transfers::run_messages() {
   const sim::Context& clock = cluster_.node(config_.initiator).context;
   const auto words = static_cast<unsigned>((config_.size + 7) / 8);
   for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
-    if (i == config_.warmup) measurement_begins();
+    if (i == config_.warmup) measurement_begins(now());
     Message message{};
     for (unsigned w = 0; w < words; ++w) message[w] = i + w;
     const sim::Time begin = clock.now();
@@ -107,9 +94,9 @@ Task<void> Transfers::run_messages() {
     while (end == sim::Time{0}) co_await received;
     if (got != message) ++data_errors_;
     breakdown_.finish_message(i >= config_.warmup);
-    if (i >= config_.warmup) samples_.push_back({begin, end});
+    if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});
   }
-  measurement_ends();
+  measurement_ends(now());
 }
 
 Task<void> Transfers::run_transfers() {
@@ -120,13 +107,13 @@ Task<void> Transfers::run_transfers() {
   for (; started_ < total; ++started_) {
     if (started_ == config_.warmup) {
       while (!running_.empty()) co_await finish();
-      measurement_begins();
+      measurement_begins(now());
     }
     if (running_.size() == config_.window) co_await finish();
     co_await begin(static_cast<unsigned>(started_ % config_.window), started_ >= config_.warmup);
   }
   while (!running_.empty()) co_await finish();
-  measurement_ends();
+  measurement_ends(now());
   teardown_time_ = co_await on_both_sides(&Transfers::tear_down_side);
 }
 
@@ -262,8 +249,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   Endpoint& source = data_source();
   source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
 
-  const sim::Context& clock = cluster_.node(config_.initiator).context;
-  Running running{index, clock.now(), {}, {}, measured};
+  Running running{index, now(), {}, {}, measured};
   if (strategy_.prepares_per_transfer()) {
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
                                         {kPrepare, index}, 2);
@@ -294,9 +280,9 @@ Task<void> Transfers::finish() {
   }
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
   check(error, "releasing", initiator_->node());
-  const sim::Time end = cluster_.node(config_.initiator).context.now();
+  const sim::Time end = now();
   const bool completed = status == rdma::Status::done;
-  if (running.measured && completed) samples_.push_back({running.begin, end});
+  if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
   if (running.measured && !completed) ++failed_;
   breakdown_.finish(running.posted.transfer, running.measured && completed);
   if (strategy_.prepares_per_transfer()) {

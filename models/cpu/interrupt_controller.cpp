@@ -9,6 +9,7 @@ namespace faultline::cpu {
 InterruptController::InterruptController(sc_core::sc_module_name name, Cpu& cpu, const sim::Context& context)
     : sc_module(name),
       cpu_(cpu),
+      context_(context),
       taken_(context.statistics.counter("cpu.interrupts", "count", "interrupts handled")),
       spurious_(context.statistics.counter("cpu.spurious_interrupts", "count",
                                            "interrupts whose line was low again before the handler ran")) {
@@ -26,6 +27,7 @@ void InterruptController::set_level(unsigned line, bool high) {
   Line& wire = lines_[line];
   if (wire.high == high) return;
   wire.high = high;
+  if (high) context_.report(sim::Step::interrupt_raised, {});
   if (high) take_interrupts();
 }
 
@@ -50,6 +52,7 @@ sim::Task<void> InterruptController::serve() {
       continue;
     }
     ++taken_;
+    context_.report(sim::Step::interrupt_taken, {});
     co_await wire->handler();
   }
   serving_ = false;

@@ -42,6 +42,7 @@ class InterruptController : public sc_core::sc_module, private InterruptSink {
   Line* next_line();
 
   Cpu& cpu_;
+  const sim::Context context_;
   std::map<unsigned, Line> lines_;
   bool serving_ = false;
   sim::Counter& taken_;

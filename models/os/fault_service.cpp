@@ -144,6 +144,7 @@ sim::Task<void> FaultService::send(std::uint32_t pdid, const std::vector<Found>&
 sim::Task<void> FaultService::resume(cpu::Execution& thread, unsigned bank, bool retry) {
   co_await cpu_.run(thread, Work::system, config_.resume_call);
   co_await driver_.resume(thread, Work::system, bank, retry);
+  context_.report(Step::stall_resumed, {});
   if (!retry) tasklet_.schedule();
 }
 

@@ -28,6 +28,10 @@ std::string_view to_string(Step step) {
     case Step::notified: return "notified";
     case Step::completed: return "completed";
     case Step::timed_out: return "timed_out";
+    case Step::access_faulted: return "access_faulted";
+    case Step::interrupt_raised: return "interrupt_raised";
+    case Step::interrupt_taken: return "interrupt_taken";
+    case Step::stall_resumed: return "stall_resumed";
     case Step::message_begin: return "message_begin";
     case Step::message_composed: return "message_composed";
     case Step::message_posted: return "message_posted";

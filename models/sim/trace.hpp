@@ -48,6 +48,12 @@ enum class Step : std::uint8_t {
   completed,           // polling library saw it
   timed_out,           // source: timeout of the block
 
+  // Of a node, whichever transfer it is about: their keys are empty.
+  access_faulted,    // SMMU: a page's accesses have missed and the walk, or a permission, says no
+  interrupt_raised,  // a line has gone high at the interrupt controller
+  interrupt_taken,   // first instruction of a handler
+  stall_resumed,     // the driver has told the SMMU to try a stalled access again, or to end it
+
   // Of a small message between programs, which has no block: its key is empty.
   message_begin,      // library entered by the sender
   message_composed,   // library's code done, register writes begin

@@ -198,6 +198,7 @@ void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
 void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   ContextBank& bank = state_.banks[miss.bank];
   ++state_.counters.of(fault);
+  state_.context.report(sim::Step::access_faulted, {});
   if (!bank.record(miss.report(fault, level))) ++state_.counters.multi;
   // An external abort has nothing that software could repair, so it never stalls.
   if (bank.stalls_faults() && fault != FaultKind::external) {

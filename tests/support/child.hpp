@@ -13,17 +13,50 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace faultline::test {
 
-// What work() returns in a forked child. Throws std::runtime_error when it threw there, or the child died.
-inline std::string text_from_child(const std::function<std::string()>& work) {
-  int ends[2];
-  if (pipe(ends) != 0) throw std::runtime_error("no pipe for a child");
-  const pid_t child = fork();
-  if (child < 0) throw std::runtime_error("no child");
-  if (child == 0) {
-    close(ends[0]);
+// Work that runs in a forked child, beside the parent and other children.
+class Child {
+ public:
+  // `host_seconds`, if not 0: SIGALRM ends a child that takes longer.
+  explicit Child(const std::function<std::string()>& work, unsigned host_seconds = 0) {
+    int ends[2];
+    if (pipe(ends) != 0) throw std::runtime_error("no pipe for a child");
+    pid_ = fork();
+    if (pid_ < 0) throw std::runtime_error("no child");
+    if (pid_ == 0) {
+      close(ends[0]);
+      alarm(host_seconds);
+      run(work, ends[1]);
+    }
+    close(ends[1]);
+    from_ = ends[0];
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  ~Child() {
+    if (from_ < 0) return;
+    close(from_);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  // What work() returned. Throws std::runtime_error when it threw, or the child died. Once.
+  std::string text() {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t n = 0; (n = read(from_, buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
+    close(std::exchange(from_, -1));
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    if (WIFSIGNALED(status)) throw std::runtime_error("the child died of signal " + std::to_string(WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0) throw std::runtime_error("in the child: " + text);
+    return text;
+  }
+
+ private:
+  [[noreturn]] static void run(const std::function<std::string()>& work, int to) {
     int code = 0;
     std::string text;
     try {
@@ -33,23 +66,19 @@ inline std::string text_from_child(const std::function<std::string()>& work) {
       text = error.what();
     }
     for (std::size_t sent = 0; sent < text.size();) {
-      const ssize_t n = write(ends[1], text.data() + sent, text.size() - sent);
+      const ssize_t n = write(to, text.data() + sent, text.size() - sent);
       if (n <= 0) _exit(2);
       sent += static_cast<std::size_t>(n);
     }
     _exit(code);  // not exit(): what is in the parent's buffers is the parent's to write
   }
-  close(ends[1]);
-  std::string text;
-  char buffer[4096];
-  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(n));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (WIFSIGNALED(status)) throw std::runtime_error("the child died of signal " + std::to_string(WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) throw std::runtime_error("in the child: " + text);
-  return text;
-}
+
+  pid_t pid_ = -1;
+  int from_ = -1;
+};
+
+// What work() returns in a forked child. Throws std::runtime_error when it threw there, or the child died.
+inline std::string text_from_child(const std::function<std::string()>& work) { return Child(work).text(); }
 
 // Named whole numbers, for tests that look at a hand-made simulation.
 using Facts = std::map<std::string, std::int64_t>;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random clusters under random traffic, and how a case that fails gets small.
+#pragma once
+
+#include <rapidcheck.h>
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "tests/support/point.hpp"
+#include "workloads/flow.hpp"
+
+namespace faultline::test {
+
+// What may occur in a case. Every restriction that is lifted makes the domain larger.
+struct Domain {
+  unsigned flows = 1;                     // at a time, at most
+  bool shared_nodes = false;              // several flows begin or end at a node, in either direction, or share links
+  unsigned transfers = 1;                 // of a flow, one after the other
+  unsigned window = 1;                    // transfers of a flow under way
+  std::uint64_t largest = 256;            // bytes of a transfer
+  std::uint64_t largest_recovered = 256;  // the same in cases with absent pages or losses
+  bool any_alignment = false;             // sizes and offsets that are no whole cells
+  bool reads = false;
+  bool cold = false;           // absent pages: faults
+  bool stalls = false;         // faults that stall, beside those that terminate
+  bool benchmarks = false;     // the benchmark of one pair: messages, all preparations
+  bool preparations = false;   // pinned, locked and populated buffers
+  bool several_qfdbs = false;  // rings and tori
+  bool rates = false;          // of links, clocks and memory
+  bool latencies = false;      // of everything, down to 0
+  bool buffers = false;        // small queues and few credits
+  bool translation = false;    // small TLBs, few walks
+  bool software = false;       // few cores, slow or fast code
+  bool losses = false;         // lost requests, timeouts, full FIFOs, used-up retries
+  bool counters = false;       // demands that counters are equal, too, not times only
+};
+
+// The widest domain in which trains keep every time today: what CI demands.
+Domain exact_domain();
+// All of it.
+Domain full_domain();
+// The exact domain with the parts of the full one that are named and without those named after a minus:
+// "cold flows -reads". "full" names all of them. Throws std::invalid_argument.
+Domain widened_domain(const std::string& names);
+
+// Parameters in the order in which they are set, and the flows; without flows the parameters say what runs.
+struct Case {
+  Settings settings;
+  std::vector<workloads::Flow> flows;
+  std::uint64_t seed = 1;
+
+  Settings all_settings() const;
+  workloads::Configuration configuration() const { return test::configuration(all_settings()); }
+};
+
+// An experiment file: `faultline run FILE` simulates the case in trains of a page and cell by cell.
+std::string experiment_file(const Case& c);
+// The case in such a file.
+Case read_experiment_file(std::istream& in);
+void showValue(const Case& c, std::ostream& out);  // for rapidcheck
+
+rc::Gen<Case> any_case(const Domain& domain);
+
+}  // namespace faultline::test

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+#include "tests/properties/domain.hpp"
+
+namespace faultline::test {
+namespace {
+
+using workloads::Cold;
+using workloads::Flow;
+using workloads::Kind;
+
+// Draws from rapidcheck's random numbers, so that its seed and its `reproduce` text hold.
+class Dice {
+ public:
+  explicit Dice(const rc::Random& random) : random_(random) {}
+
+  std::uint64_t below(std::uint64_t n) { return random_.next() % n; }
+  unsigned from_to(unsigned low, unsigned high) { return low + static_cast<unsigned>(below(high - low + 1)); }
+  bool percent(unsigned share) { return below(100) < share; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& values) {
+    return values[below(values.size())];
+  }
+  // Half of the time 1.
+  unsigned few(unsigned most) { return most == 1 || percent(50) ? 1 : from_to(1, most); }
+
+ private:
+  rc::Random random_;
+};
+
+void turn(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
+  // A case that turns every knob says little, and shrinks slowly.
+  const unsigned share = dice.one_of<unsigned>({0, 10, 25, 50});
+  for (const Knob& knob : knobs) {
+    if (!dice.percent(share)) continue;
+    settings.push_back({knob.key, dice.percent(35) ? knob.values.front() : dice.one_of(knob.values)});
+  }
+}
+
+struct Shape {
+  unsigned x;
+  unsigned y;
+  unsigned mpsocs;
+  unsigned nodes() const { return x * y * mpsocs; }
+};
+
+Shape any_shape(const Domain& domain, Dice& dice) {
+  if (!domain.several_qfdbs || dice.percent(50)) return {1, 1, dice.from_to(2, 8)};
+  return dice.one_of<Shape>(
+      {{2, 1, 1}, {2, 1, 2}, {2, 1, 4}, {3, 1, 1}, {3, 1, 2}, {4, 1, 2}, {2, 2, 1}, {2, 2, 2}, {8, 1, 1}});
+}
+
+std::uint64_t any_size(const Domain& domain, Dice& dice) {
+  std::uint64_t size = dice.one_of<std::uint64_t>({256, 4096, 8192, 16384, 65536});
+  if (dice.percent(40)) size = 256 * (1 + dice.below(256));
+  if (domain.any_alignment && dice.percent(60)) {
+    size = dice.percent(30)   ? dice.one_of<std::uint64_t>({1, 8, 64, 255, 257, 4095, 4097, 16383, 16385})
+           : dice.percent(50) ? 1 + dice.below(65536)
+                              : 1 + dice.below(8192);
+  }
+  return std::min(size, domain.largest);
+}
+
+std::uint64_t any_offset(const Domain& domain, Dice& dice) {
+  if (!dice.percent(50)) return 0;
+  if (!domain.any_alignment) return 256 * dice.below(16);
+  return dice.percent(40) ? dice.one_of<std::uint64_t>({1, 8, 255, 256, 2048, 3840, 4088, 4095}) : dice.below(4096);
+}
+
+Flow any_flow(const Domain& domain, unsigned nodes, Dice& dice) {
+  Flow flow;
+  flow.from = dice.from_to(0, nodes - 1);
+  flow.to = (flow.from + dice.from_to(1, nodes - 1)) % nodes;
+  if (domain.reads && dice.percent(35)) flow.kind = Kind::read;
+  flow.size = any_size(domain, dice);
+  flow.source_offset = any_offset(domain, dice);
+  flow.destination_offset = any_offset(domain, dice);
+  if (domain.cold && dice.percent(60)) flow.cold = dice.one_of<Cold>({Cold::source, Cold::destination, Cold::both});
+  flow.transfers = dice.few(domain.transfers);
+  flow.window = std::min(dice.few(domain.window), flow.transfers);
+  if (dice.percent(60)) flow.start = sim::Time{static_cast<std::int64_t>(dice.below(20'000'000))};
+  return flow;
+}
+
+std::vector<Flow> any_flows(const Domain& domain, const Shape& shape, Dice& dice) {
+  std::vector<Flow> flows;
+  const unsigned nodes = shape.nodes();
+  // Between QFDBs, and inside of one to its network MPSoC, pairs share links even if they share no nodes.
+  const bool apart = domain.shared_nodes || shape.nodes() == shape.mpsocs;
+  unsigned wanted = apart ? dice.few(domain.flows) : 1;
+  if (domain.shared_nodes && dice.percent(50)) wanted = dice.from_to(1, domain.flows);
+  std::vector<bool> taken(nodes);
+  for (unsigned i = 0; i < wanted; ++i) {
+    Flow flow = any_flow(domain, nodes, dice);
+    // The traffic that meets most: all to one, or there and back.
+    if (domain.shared_nodes && i > 0 && dice.percent(30) && flow.from != flows[0].to) flow.to = flows[0].to;
+    if (domain.shared_nodes && i > 0 && dice.percent(20))
+      std::tie(flow.from, flow.to) = std::pair(flows[0].to, flows[0].from);
+    if (!domain.shared_nodes && (taken[flow.from] || taken[flow.to])) continue;
+    taken[flow.from] = taken[flow.to] = true;
+    flows.push_back(flow);
+  }
+  return flows;
+}
+
+void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& settings) {
+  if (domain.stalls) {
+    if (dice.percent(30)) settings.push_back({"strategy.on_source_fault", "stall"});
+    if (dice.percent(30)) settings.push_back({"strategy.on_destination_fault", "stall"});
+  }
+  if (!domain.preparations || dice.percent(70)) return;
+  std::vector<std::string> prepare{"ideal", "populate", "mlock", "pin-once"};
+  if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer"});
+  settings.push_back({"strategy.prepare", dice.one_of(prepare)});
+  if (std::get<std::string>(settings.back().value).starts_with("pin") && dice.percent(50)) {
+    settings.push_back({"strategy.translate", "pinned"});
+  }
+}
+
+void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& settings) {
+  const Flow flow = any_flow(domain, nodes, dice);
+  const auto add = [&settings](const char* key, sim::ParameterValue value) {
+    settings.push_back({key, std::move(value)});
+  };
+  const auto bytes = [](std::uint64_t n) { return fmt::format("{} B", n); };
+  add("workload.initiator", std::int64_t{flow.from});
+  add("workload.target", std::int64_t{flow.to});
+  add("workload.iterations", std::int64_t{flow.transfers});
+  if (dice.percent(20)) {
+    add("workload.kind", "message");
+    add("workload.size", bytes(dice.from_to(1, 56)));
+    return;
+  }
+  add("workload.kind", flow.kind == Kind::read ? "read" : "write");
+  add("workload.size", bytes(flow.size));
+  add("workload.source_offset", bytes(flow.source_offset));
+  add("workload.destination_offset", bytes(flow.destination_offset));
+  add("workload.window", std::int64_t{flow.window});
+  if (domain.cold && dice.percent(60)) {
+    add("workload.cold", dice.one_of<std::string>({"source", "destination", "both"}));
+    if (dice.percent(30)) add("workload.cold_share", 0.5);
+  }
+  if (domain.shared_nodes && dice.percent(25)) {
+    add("workload.clean_window", std::int64_t{dice.from_to(1, 3)});
+    add("workload.clean_size", bytes(any_size(domain, dice)));
+    if (dice.percent(40)) add("workload.clean_kind", "read");
+  }
+}
+
+// Half of the cases meet no fault and lose nothing.
+Domain of_this_case(Domain domain, Dice& dice) {
+  if (dice.percent(50)) {
+    domain.cold = domain.losses = false;
+  } else if (domain.cold || domain.losses) {
+    domain.largest = domain.largest_recovered;
+  }
+  return domain;
+}
+
+Case draw(const Domain& widest, Dice& dice) {
+  const Domain domain = of_this_case(widest, dice);
+  Case c;
+  c.seed = 1 + dice.below(1000);
+  const Shape shape = any_shape(domain, dice);
+  c.settings = {{"workload.time_limit", "100 ms"},
+                {"cluster.x", std::int64_t{shape.x}},
+                {"cluster.y", std::int64_t{shape.y}},
+                {"cluster.mpsocs_per_qfdb", std::int64_t{shape.mpsocs}}};
+  const bool benchmark = domain.benchmarks && dice.percent(20);
+  add_policies(domain, benchmark, dice, c.settings);
+  if (domain.buffers) turn(buffer_knobs(), dice, c.settings);
+  if (domain.translation) turn(translation_knobs(), dice, c.settings);
+  if (domain.rates) turn(rate_knobs(), dice, c.settings);
+  if (domain.latencies) turn(latency_knobs(), dice, c.settings);
+  if (domain.software) turn(software_knobs(), dice, c.settings);
+  if (domain.losses) {
+    turn(loss_knobs(), dice, c.settings);
+  } else {
+    c.settings.push_back({"dma.block_timeout", "50 ms"});  // slow is not lost
+  }
+  if (benchmark) {
+    add_benchmark(domain, shape.nodes(), dice, c.settings);
+  } else {
+    c.flows = any_flows(domain, shape, dice);
+  }
+  return c;
+}
+
+bool possible(const Case& c) { return workloads::conflicts(c.configuration()).empty(); }
+
+// --- shrinking ---
+
+// Flows that are a little simpler than this one, the boldest first.
+std::vector<Flow> simpler_flows(const Flow& flow) {
+  std::vector<Flow> all;
+  const auto change = [&](auto member, auto value) {
+    Flow other = flow;
+    other.*member = value;
+    if (!(other == flow)) all.push_back(other);
+  };
+  change(&Flow::transfers, 1u);
+  change(&Flow::transfers, std::max(1u, flow.transfers - 1));
+  change(&Flow::window, 1u);
+  change(&Flow::cold, Cold::none);
+  change(&Flow::kind, Kind::write);
+  for (const std::uint64_t size : {std::uint64_t{64}, std::uint64_t{256}, std::uint64_t{512}, std::uint64_t{4096},
+                                   flow.size / 2, flow.size / 256 * 256}) {
+    if (size > 0 && size < flow.size) change(&Flow::size, size);
+  }
+  for (const auto offset : {&Flow::source_offset, &Flow::destination_offset}) {
+    change(offset, std::uint64_t{0});
+    change(offset, flow.*offset / 256 * 256);
+    change(offset, flow.*offset / 2);
+  }
+  for (const std::int64_t unit : {std::int64_t{1'000'000}, std::int64_t{1000}}) {
+    change(&Flow::start, sim::Time{flow.start.count() / unit * unit});
+  }
+  change(&Flow::start, sim::Time{0});
+  change(&Flow::start, flow.start / 2);
+  return all;
+}
+
+template <typename T>
+std::vector<T> without(const std::vector<T>& all, std::size_t from, std::size_t count) {
+  std::vector<T> rest(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(from));
+  rest.insert(rest.end(), all.begin() + static_cast<std::ptrdiff_t>(std::min(from + count, all.size())), all.end());
+  return rest;
+}
+
+rc::Seq<Case> simpler(const Case& c) {
+  std::vector<Case> all;
+  const auto add = [&all](Case candidate) {
+    if (possible(candidate)) all.push_back(std::move(candidate));
+  };
+  for (std::size_t i = 0; c.flows.size() > 1 && i < c.flows.size(); ++i) {
+    Case other = c;
+    other.flows = without(c.flows, i, 1);
+    add(std::move(other));
+  }
+  for (std::size_t count = c.settings.size() / 2; count > 0; count /= 2) {
+    for (std::size_t from = 0; from < c.settings.size(); from += count) {
+      Case other = c;
+      other.settings = without(c.settings, from, count);
+      add(std::move(other));
+    }
+  }
+  for (std::size_t i = 0; i < c.flows.size(); ++i) {
+    for (const Flow& flow : simpler_flows(c.flows[i])) {
+      Case other = c;
+      other.flows[i] = flow;
+      add(std::move(other));
+    }
+  }
+  if (c.seed != 1) {
+    Case other = c;
+    other.seed = 1;
+    add(std::move(other));
+  }
+  return rc::seq::fromContainer(std::move(all));
+}
+
+}  // namespace
+
+rc::Gen<Case> any_case(const Domain& domain) {
+  return rc::Gen<Case>([domain](const rc::Random& random, int) {
+    Dice dice(random);
+    for (int tries = 0; tries < 1000; ++tries) {
+      Case c = draw(domain, dice);
+      if (possible(c)) return rc::shrinkable::shrinkRecur(std::move(c), &simpler);
+    }
+    throw std::logic_error("a domain without possible cases");
+  });
+}
+
+}  // namespace faultline::test

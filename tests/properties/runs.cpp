@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/properties/runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <tuple>
+#include <vector>
+
+#include "models/sim/failure.hpp"
+#include "tests/support/child.hpp"
+#include "workloads/benchmark.hpp"
+
+namespace faultline::test {
+namespace {
+
+using sim::StepRecord;
+
+// A case takes milliseconds; what takes this long hangs.
+constexpr unsigned kHostSeconds = 60;
+
+class Log : public sim::StepListener {
+ public:
+  void on_step(const StepRecord& record) override { records_.push_back(record); }
+
+  // In order of time. Of a run that was cut short only what lies before the cut.
+  std::string text(sim::Time end) {
+    std::erase_if(records_, [end](const StepRecord& r) { return r.at >= end; });
+    const auto order = [](const StepRecord& r) { return std::tuple(r.at, r.node, r.step, r.key); };
+    std::sort(records_.begin(), records_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+    std::string lines;
+    for (const StepRecord& r : records_) {
+      lines += fmt::format("{:>15} ps  node {}  {}", r.at.count(), r.node, to_string(r.step));
+      if (r.key.transfer != 0) {
+        lines += fmt::format("  transfer {:x} block {} attempt {}", r.key.transfer, r.key.block, r.key.attempt);
+      }
+      lines += '\n';
+    }
+    return lines;
+  }
+
+ private:
+  std::vector<StepRecord> records_;
+};
+
+std::string counters(platform::Cluster& cluster) {
+  std::string lines;
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    platform::Node& node = cluster.node(id);
+    node.cpu.settle();
+    for (const sim::Counter& c : node.statistics.all()) {
+      if (c.value() > 0 && !depends_on_trains(c.name()))
+        lines += fmt::format("node {}  {} = {}\n", id, c.name(), c.value());
+    }
+  }
+  return lines;
+}
+
+std::string measured(const workloads::Benchmark& benchmark) {
+  std::string lines = fmt::format("{}, set up in {} ps, {} failed, {} with wrong data\n",
+                                  benchmark.finished() ? "finished" : "not finished", benchmark.setup_time().count(),
+                                  benchmark.failed() + benchmark.clean_failed(), benchmark.data_errors());
+  for (const workloads::Sample& s : benchmark.samples()) {
+    lines += fmt::format("{} B from {} to {} ps\n", s.bytes, s.begin.count(), s.end.count());
+  }
+  return lines;
+}
+
+// Runs until nothing is left to happen: a timeout or a late fault after the last transfer counts, too.
+std::string run(workloads::Configuration configuration, std::uint64_t seed, unsigned cells_per_train, Compare compare) {
+  configuration.machine.cells_per_train = cells_per_train;
+  Log log;
+  std::string ending;
+  platform::Cluster cluster("cluster", configuration.machine, seed);
+  cluster.steps().listen(log);
+  try {
+    cluster.boot();
+    const auto benchmark = workloads::make_benchmark(configuration, cluster, seed);
+    benchmark->start();
+    cluster.loop.run(configuration.workload.time_limit);
+    cluster.loop.rethrow_failure();
+    if (!benchmark->finished() && !cluster.loop.pending()) throw std::logic_error("transfers wait for ever");
+    ending = measured(*benchmark);
+    if (compare == Compare::all) ending += counters(cluster);
+  } catch (const sim::RunFailure& failure) {
+    ending = failure.what();
+  }
+  return log.text(configuration.workload.time_limit) + ending;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// What a line is about: words, but neither times, nodes and blocks nor counts.
+std::string about(const std::string& line) {
+  std::istringstream words(line);
+  std::string text;
+  for (std::string word; words >> word;) {
+    const bool name = word.find_first_of("0123456789") == std::string::npos && word != "ps" && word != "node";
+    if (word == "transfer") break;  // the block of a step
+    if (name) text += (text.empty() ? "" : " ") + word;
+  }
+  return text;
+}
+
+// The first lines that differ. Those of steps begin with their time in columns, so the lesser is the earlier.
+std::string kind_of(const std::string& in_cells, const std::string& in_trains) {
+  const bool steps = in_cells.starts_with(' ') || in_trains.starts_with(' ');
+  if (!steps) return about(in_cells) + " differs";
+  if (in_trains.empty() || !in_trains.starts_with(' ')) return about(in_cells) + " is missing in trains";
+  if (in_cells.empty() || !in_cells.starts_with(' ')) return about(in_trains) + " is too much in trains";
+  if (in_cells < in_trains) return about(in_cells) + " comes later in trains, or not at all";
+  return about(in_trains) + " comes sooner in trains, or should not come";
+}
+
+// The lines from the first that differs on, side by side in two blocks.
+Difference first_difference(const std::string& cells, const std::string& trains) {
+  static constexpr std::ptrdiff_t kShown = 6;
+  const std::vector<std::string> a = lines_of(cells);
+  const std::vector<std::string> b = lines_of(trains);
+  const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  std::string text;
+  const auto show = [&text](const char* title, const auto& lines, auto from) {
+    text += title;
+    const auto begin = from - std::min<std::ptrdiff_t>(2, from - lines.begin());
+    const auto end = from + std::min(kShown, lines.end() - from);
+    for (auto line = begin; line < end; ++line) text += (line < from ? "  = " : "  * ") + *line + '\n';
+  };
+  show("cell by cell:\n", a, in_a);
+  show("in trains:\n", b, in_b);
+  return {kind_of(in_a == a.end() ? "" : *in_a, in_b == b.end() ? "" : *in_b), text};
+}
+
+}  // namespace
+
+bool depends_on_trains(const std::string& counter) {
+  static constexpr std::array<std::string_view, 4> kNames{
+      "network.cells_out_of_order", "memory.cells_out_of_order", "axi.cells_out_of_order",
+      "axi.error_responses",  // counts trains
+  };
+  return std::find(kNames.begin(), kNames.end(), counter) != kNames.end();
+}
+
+Difference difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare) {
+  Child cells([&] { return run(configuration, seed, 1, compare); }, kHostSeconds);
+  Child trains([&] { return run(configuration, seed, configuration.machine.cells_per_train, compare); }, kHostSeconds);
+  const auto text_of = [](Child& child, const char* which) {
+    try {
+      return child.text();
+    } catch (const std::runtime_error& error) {
+      return fmt::format("{}: {}\n", which, error.what());
+    }
+  };
+  // A run that breaks is a find, even if both break alike.
+  const std::string a = text_of(cells, "cell by cell");
+  const std::string b = text_of(trains, "in trains");
+  return a == b ? Difference{} : first_difference(a, b);
+}
+
+}  // namespace faultline::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cell by cell is the reference: every completion, fault, interrupt and step of software comes in trains at the same
+// picosecond. See README.md here for more cases, seeds and replays.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "tests/properties/case.hpp"
+#include "tests/properties/runs.hpp"
+#include "tests/properties/survey.hpp"
+
+using namespace faultline::test;
+
+namespace {
+
+std::string variable(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+// FAULTLINE_CASES, 500 without it, unless rapidcheck's own variable says how many. It prints its seed by itself.
+void set_number_of_cases() {
+  std::string parameters = variable("RC_PARAMS", "");
+  if (parameters.find("max_success") != std::string::npos) return;
+  parameters += " max_success=" + variable("FAULTLINE_CASES", "500");
+  setenv("RC_PARAMS", parameters.c_str(), 1);
+}
+
+void check_equality(const Domain& domain, const std::string& id) {
+  const Compare compared = domain.counters ? Compare::all : Compare::times;
+  set_number_of_cases();
+  const auto result = rc::detail::checkTestable(
+      [&] {
+        const Case c = *any_case(domain);
+        const Difference found = difference(c.configuration(), c.seed, compared);
+        if (found) RC_FAIL(found.text);
+      },
+      rc::detail::TestMetadata{id, id});
+  const bool exact = result.is<rc::detail::SuccessResult>();
+  // Not through Catch2, which would break the lines of the configuration.
+  if (!exact) rc::detail::printResultMessage(result, std::cerr);
+  CHECK(exact);
+}
+
+}  // namespace
+
+TEST_CASE("trains keep every time of random traffic") { check_equality(exact_domain(), "exact"); }
+
+TEST_CASE("trains keep every time of all traffic", "[.full]") { check_equality(full_domain(), "full"); }
+
+TEST_CASE("trains keep every time of the traffic that FAULTLINE_DOMAIN adds", "[.domain]") {
+  check_equality(widened_domain(variable("FAULTLINE_DOMAIN", "")), "domain");
+}
+
+TEST_CASE("what differs in the traffic of FAULTLINE_DOMAIN, and how often", "[.survey]") {
+  const int cases = std::stoi(variable("FAULTLINE_CASES", "500"));
+  const std::uint64_t seed = std::stoull(variable("FAULTLINE_SEED", "1"));
+  const Survey survey(widened_domain(variable("FAULTLINE_DOMAIN", "full")), cases, seed);
+  std::cout << survey.report();
+  CHECK(survey.different() == 0);
+}
+
+TEST_CASE("trains keep every time of the case in FAULTLINE_CASE", "[.replay]") {
+  std::ifstream file(variable("FAULTLINE_CASE", ""));
+  REQUIRE(file);
+  const Case c = read_experiment_file(file);
+  INFO(experiment_file(c));
+  CHECK(difference(c.configuration(), c.seed, Compare::all).text == "");
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several flows at once: their text, what is refused, and that pairs which share nothing do not feel each other.
+#include <catch2/catch.hpp>
+
+#include "tests/support/point.hpp"
+#include "workloads/flow.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using workloads::BadFlows;
+using workloads::Flow;
+
+namespace {
+
+Point run_flows(const std::string& text, const Settings& settings = {}) {
+  return run(settings + Settings{{"workload.kind", "flows"}, {"workload.flows", text}});
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    workloads::parse_flows(text);
+  } catch (const BadFlows& bad) {
+    return bad.what();
+  }
+  return "none";
+}
+
+std::string conflict(const std::string& text, const Settings& settings = {}) {
+  const auto found =
+      workloads::conflicts(configuration(settings + Settings{{"workload.kind", "flows"}, {"workload.flows", text}}));
+  return found.empty() ? "none" : found.front().reason;
+}
+
+}  // namespace
+
+TEST_CASE("the text of flows is read back as it was") {
+  Flow second;
+  second.from = 2;
+  second.to = 3;
+  second.kind = workloads::Kind::read;
+  second.size = 100;
+  second.destination_offset = 4095;
+  second.cold = workloads::Cold::both;
+  second.transfers = 7;
+  second.window = 3;
+  second.start = sim::Time{1'234'567};
+  const std::vector<Flow> flows{Flow{}, second};
+  CHECK(workloads::format_flows({Flow{}}) == "from=0, to=1, size=4 KiB");
+  CHECK(workloads::parse_flows(workloads::format_flows(flows)) == flows);
+  CHECK(workloads::parse_flows(" from = 0 ,to=1;from=2,to=3 ").size() == 2);
+}
+
+TEST_CASE("a flow that cannot be is refused with the field and what is allowed") {
+  CHECK(complaint("from=0, to=1") == "none");
+  CHECK(complaint("from=0, too=1").starts_with("flow 1: 'too=1' sets nothing that a flow has; allowed: from, to, "));
+  CHECK(complaint("from=0, to=1; from=1, size=4096").starts_with("flow 2, size: "));
+  CHECK(complaint("from=0, to=1, kind=message").starts_with("flow 1, kind: "));
+  CHECK(complaint("").starts_with("flow 1: '' sets nothing"));
+  CHECK(conflict("from=0, to=3") == "none");
+  CHECK(conflict("from=0, to=4") == "a flow from node 0 to node 4: there are nodes 0 to 3, and none sends to itself");
+  CHECK(conflict("from=2, to=2") == "a flow from node 2 to node 2: there are nodes 0 to 3, and none sends to itself");
+  CHECK(conflict("from=0, to=1, window=9", {{"dma.channel_queue", 8}}) ==
+        "9 transfers under way do not fit in a channel's queue of 8");
+  std::string five = "from=0, to=1";
+  for (int i = 0; i < 4; ++i) five += "; from=0, to=2";
+  CHECK(conflict(five, {{"dma.channels", 5}}) == "none");
+  CHECK(conflict(five, {{"dma.channels", 4}}).starts_with("node 0 has 5 flows, each of which needs a channel"));
+  CHECK(conflict("from=0, to=1", preset("pin-per-transfer")).starts_with("the targets of flows have no program"));
+}
+
+TEST_CASE("flows between pairs that share nothing take as long as alone") {
+  for (const char* strategy : {"resident", "fault/touch-ahead", "pin-once"}) {
+    INFO(strategy);
+    const Point one = run_flows("from=0, to=1, size=20000 B, transfers=3, cold=both", preset(strategy));
+    const Point two = run_flows(
+        "from=0, to=1, size=20000 B, transfers=3, cold=both; from=3, to=2, size=20000 B, transfers=3, cold=both",
+        preset(strategy));
+    REQUIRE(one.error == "");
+    REQUIRE(two.error == "");
+    CHECK(one.failed_checks.empty());
+    CHECK(two.failed_checks.empty());
+    CHECK(one.count("transfers") == 3);
+    CHECK(two.count("transfers") == 6);
+    for (const char* metric : {"latency_min", "latency_mean", "latency_max"}) CHECK(one.ps(metric) == two.ps(metric));
+    CHECK(two.count("faults") == 2 * one.count("faults"));
+    CHECK((one.count("faults") > 0) == (std::string(strategy) == "fault/touch-ahead"));
+  }
+}
+
+TEST_CASE("a flow is the benchmark of one pair") {
+  const Settings pair{{"workload.size", "20000 B"}, {"workload.kind", "read"}, {"workload.source_offset", "100 B"}};
+  for (const char* cold : {"none", "both"}) {
+    INFO(cold);
+    const Point benchmark = run_well(pair + preset("fault/touch-ahead") + Settings{{"workload.cold", cold}});
+    const Point flow =
+        run_flows(std::string("from=0, to=1, kind=read, size=20000 B, source_offset=100 B, start=1 ms, cold=") + cold,
+                  preset("fault/touch-ahead"));
+    REQUIRE(flow.error == "");
+    CHECK(flow.latency() == benchmark.latency());
+    CHECK(flow.count("faults") == benchmark.count("faults"));
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every benchmark measures, whatever its simulated programs do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "models/platform/cluster.hpp"
+#include "models/sim/time.hpp"
+#include "workloads/breakdown.hpp"
+#include "workloads/configuration.hpp"
+
+namespace faultline::workloads {
+
+// What was measured of one transfer.
+struct Sample {
+  sim::Time begin;
+  sim::Time end;
+  std::uint64_t bytes;
+  sim::Time latency() const { return end - begin; }
+};
+
+class Benchmark {
+ public:
+  // Steps on the node `data_source` are the source's, all others the destination's.
+  explicit Benchmark(sim::NodeId data_source) : breakdown_(data_source) {}
+  Benchmark(const Benchmark&) = delete;
+  Benchmark& operator=(const Benchmark&) = delete;
+  virtual ~Benchmark() = default;
+
+  // Runs warm-up and measured transfers, then calls on_finished.
+  virtual void start() = 0;
+
+  // Transfers that are measured in all, if nothing comes between.
+  virtual std::uint64_t planned() const = 0;
+  bool finished() const { return finished_; }
+  const std::vector<Sample>& samples() const { return samples_; }
+  sim::Time setup_time() const { return setup_time_; }
+  sim::Time teardown_time() const { return teardown_time_; }
+  sim::Time measured_from() const { return measured_from_; }
+  sim::Time measured_to() const { return measured_to_; }
+  // Measured transfers that ended with an error completion; they are not among the samples.
+  std::uint64_t failed() const { return failed_; }
+  std::uint64_t data_errors() const { return data_errors_; }
+  std::uint64_t clean_bytes() const { return clean_bytes_; }
+  std::uint64_t clean_failed() const { return clean_failed_; }
+  const Breakdown& breakdown() const { return breakdown_; }
+  // Called when the first measured transfer is about to begin, so that counters can be read.
+  std::function<void()> on_measurement_begins;
+  std::function<void()> on_measurement_ends;
+  // Whoever wants no more may stop the cluster's loop here. What the programs leave behind (a timeout, a late fault)
+  // is over only when nothing is left to happen.
+  std::function<void()> on_finished;
+
+ protected:
+  void measurement_begins(sim::Time now) {
+    measured_from_ = now;
+    measuring_ = true;
+    if (on_measurement_begins) on_measurement_begins();
+  }
+  void measurement_ends(sim::Time now) {
+    measured_to_ = now;
+    measuring_ = false;
+    if (on_measurement_ends) on_measurement_ends();
+  }
+  void finish_run() {
+    finished_ = true;
+    if (on_finished) on_finished();
+  }
+
+  Breakdown breakdown_;
+  bool finished_ = false;
+  bool measuring_ = false;
+  std::vector<Sample> samples_;
+  sim::Time setup_time_{0};
+  sim::Time teardown_time_{0};
+  sim::Time measured_from_{0};
+  sim::Time measured_to_{0};
+  std::uint64_t failed_ = 0;
+  std::uint64_t data_errors_ = 0;
+  std::uint64_t clean_bytes_ = 0;
+  std::uint64_t clean_failed_ = 0;
+};
+
+// What workload.kind says.
+std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
+                                          std::uint64_t seed);
+
+}  // namespace faultline::workloads

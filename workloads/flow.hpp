@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of several streams of transfers that run at a time, and the text of `workload.flows` that lists them:
+//
+//   from=0, to=1, size=4 KiB; from=2, to=1, kind=read, size=100 B, cold=source, start=3 us
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/time.hpp"
+#include "workloads/transfer_config.hpp"
+
+namespace faultline::workloads {
+
+// Two processes of its own, one on each node; the one on `from` posts.
+struct Flow {
+  unsigned from = 0;
+  unsigned to = 1;
+  Kind kind = Kind::write;  // write or read
+  std::uint64_t size = 4096;
+  std::uint64_t source_offset = 0;  // of the data's source: for a read, that is on `to`
+  std::uint64_t destination_offset = 0;
+  Cold cold = Cold::none;  // absent before each transfer
+  unsigned transfers = 1;
+  unsigned window = 1;  // under way at a time, each from and to buffers of its own
+  sim::Time start{0};   // or when both ends have prepared their buffers, if that is later
+
+  bool operator==(const Flow&) const = default;
+  bool reads() const { return kind == Kind::read; }
+  bool cold_source() const { return cold == Cold::source || cold == Cold::both; }
+  bool cold_destination() const { return cold == Cold::destination || cold == Cold::both; }
+  void declare(sim::ParameterTable& table);
+};
+
+// what() says which field of which flow is wrong, and what is allowed.
+struct BadFlows : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+std::vector<Flow> parse_flows(const std::string& text);
+// Fields at their defaults are left out, but for the ends and the size.
+std::string format_flows(const std::vector<Flow>& flows);
+
+}  // namespace faultline::workloads
