@@ -211,7 +211,7 @@ FIGURES |= {
 COSTS = {
     "kernel_wakeup_1": Figure(["micro"], micro("kernel_wakeup/1"), "ns", "SC_METHOD wake-up, one pending"),
     "kernel_wakeup_100": Figure(["micro"], micro("kernel_wakeup/100"), "ns", "the same among 100 pending"),
-    "event_loop_1": Figure(["micro"], micro("event_loop/1"), "ns", "event of a node's loop, one pending"),
+    "event_loop_1": Figure(["micro"], micro("event_loop/1"), "ns", "event of the loop, one pending"),
     "event_loop_100": Figure(["micro"], micro("event_loop/100"), "ns", "the same among 100 pending"),
     "serve_train": Figure(["micro"], micro("serve_train"), "ns", "a page's train through a busy server"),
     "later_of_two": Figure(["micro"], micro("later_of_two"), "ns", "the later of a page's train and its credits"),
