@@ -24,7 +24,7 @@ void call_forward(tlm_utils::simple_initiator_socket<Engine>& socket, tlm::tlm_g
   socket->nb_transport_fw(payload, phase, delay);
 }
 
-void free_slots(tlm_utils::simple_target_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
+void free_slots(tlm_utils::passthrough_target_socket<Engine>& socket, tlm::tlm_generic_payload& payload) {
   tlm::tlm_phase phase = sim::SLOTS_FREED;
   sc_core::sc_time delay;
   socket->nb_transport_bw(payload, phase, delay);
@@ -40,7 +40,7 @@ class SocketPort : public Forward {
   Socket& socket_;
 };
 using InitiatorPort = SocketPort<tlm_utils::simple_initiator_socket<Engine>, call_forward>;
-using CreditReturn = SocketPort<tlm_utils::simple_target_socket<Engine>, free_slots>;
+using CreditReturn = SocketPort<tlm_utils::passthrough_target_socket<Engine>, free_slots>;
 
 }  // namespace
 

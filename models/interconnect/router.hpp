@@ -26,8 +26,8 @@
 // as if they had been sent.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -80,7 +80,7 @@ class Router : public sc_core::sc_module {
  public:
   // Optional, because nothing is bound to port 0 of a router without an MPSoC.
   using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
-  using In = tlm_utils::simple_target_socket_tagged_optional<Router>;
+  using In = tlm_utils::passthrough_target_socket_tagged_optional<Router>;
 
   // The router of context.node, with the ports that the topology gives it.
   Router(sc_core::sc_module_name name, const RouterConfig& config, const sim::Context& context,
