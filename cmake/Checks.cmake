@@ -38,6 +38,8 @@ if(TARGET faultline)
   faultline_script_test(quickstart nightly)
   faultline_script_test(optimisation nightly)
   faultline_script_test(benchmark nightly)
+  # It runs every command that the documents show.
+  set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 900)
   set_tests_properties("scripts: quickstart" "scripts: optimisation" "scripts: benchmark" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: benchmark" PROPERTIES RUN_SERIAL ON) # it measures time
 endif()
