@@ -97,7 +97,7 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
 }
 
 Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& name, Diagnostics& diagnostics) {
-  Preset preset{name, {}, {}};
+  Preset preset{name, {}, {}, {}, {}};
   Node file;
   try {
     file = read_toml(path);
@@ -105,8 +105,14 @@ Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& nam
     diagnostics.add_text(path.string(), error.what());
     return preset;
   }
-  refuse_unknown_keys(file, {"description", "parameters"}, "", diagnostics);
+  std::vector<std::string> keys{"description", "parameters"};
+  if (kind == ConfigKind::platform) keys.insert(keys.begin() + 1, "base");
+  refuse_unknown_keys(file, keys, "", diagnostics);
   preset.description = optional_text(file, "description", diagnostics);
+  if (const Node* base = file.find("base"); base != nullptr && kind == ConfigKind::platform) {
+    preset.base = optional_text(file, "base", diagnostics);
+    preset.base_place = base->place;
+  }
   if (const Node* parameters = file.find("parameters")) {
     preset.settings =
         read_settings(*parameters, to_string(kind) + " " + name,

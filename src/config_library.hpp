@@ -43,6 +43,9 @@ struct Preset {
   std::string name;
   std::string description;
   Settings settings;
+  // Platforms: the one whose numbers hold where this one gives none; empty without.
+  std::string base;
+  Place base_place;
 };
 // Never throws: what is wrong with the file, even that it is no TOML, becomes a diagnostic.
 Preset read_preset(ConfigKind kind, const std::filesystem::path& path, const std::string& name,

@@ -135,7 +135,17 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, Diagno
 Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
                        const ConfigLibrary& library, Diagnostics& diagnostics) {
   const auto path = library.resolve(ConfigKind::platform, reference, place, key, diagnostics);
-  return path.empty() ? Settings{} : read_preset(ConfigKind::platform, path, reference, diagnostics).settings;
+  if (path.empty()) return {};
+  Preset preset = read_preset(ConfigKind::platform, path, reference, diagnostics);
+  if (preset.base.empty()) return std::move(preset.settings);
+  const auto base_path = library.resolve(ConfigKind::platform, preset.base, preset.base_place, "base", diagnostics);
+  if (base_path.empty()) return std::move(preset.settings);
+  Preset base = read_preset(ConfigKind::platform, base_path, preset.base, diagnostics);
+  if (!base.base.empty()) {
+    diagnostics.add(preset.base_place, "base", fmt::format("the platform '{}' has a base itself", preset.base));
+  }
+  base.settings.insert(base.settings.end(), preset.settings.begin(), preset.settings.end());
+  return std::move(base.settings);
 }
 
 Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,

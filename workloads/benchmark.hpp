@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <systemc>
 #include <vector>
 
 #include "models/platform/cluster.hpp"
@@ -51,8 +50,9 @@ class Benchmark {
   // Called when the first measured transfer is about to begin, so that counters can be read.
   std::function<void()> on_measurement_begins;
   std::function<void()> on_measurement_ends;
-  // What the programs leave behind (a timeout, a late fault) is over only when nothing is left to happen.
-  std::function<void()> on_finished = [] {};
+  // Whoever wants no more may stop the cluster's loop here. What the programs leave behind (a timeout, a late fault)
+  // is over only when nothing is left to happen.
+  std::function<void()> on_finished;
 
  protected:
   void measurement_begins(sim::Time now) {
@@ -67,7 +67,7 @@ class Benchmark {
   }
   void finish_run() {
     finished_ = true;
-    on_finished();
+    if (on_finished) on_finished();
   }
 
   Breakdown breakdown_;

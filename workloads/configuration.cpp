@@ -65,10 +65,19 @@ namespace {
 
 using Add = std::function<void(std::vector<std::string> keys, std::string reason)>;
 
-void check_places(const TransferConfig& w, unsigned nodes, const Add& add) {
+// The key that names a node, and those that decide how many there are.
+std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape) {
+  std::vector<std::string> keys = interconnect::size_keys(shape);
+  keys.insert(keys.begin(), std::move(key));
+  return keys;
+}
+
+void check_places(const TransferConfig& w, const interconnect::ClusterShape& shape, const Add& add) {
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
   for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
     if (node < nodes) continue;
-    add({key, "cluster.mpsocs_per_qfdb", "cluster.x", "cluster.y"}, fmt::format("there are nodes 0 to {}", nodes - 1));
+    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1));
   }
   if (w.initiator == w.target) {
     add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
@@ -158,19 +167,14 @@ void check_shares(const std::vector<Share>& nodes, const Configuration& configur
   }
 }
 
-void check_flows(const Configuration& configuration, const Add& add) {
-  const TransferConfig& w = configuration.workload;
-  std::vector<Flow> flows;
-  try {
-    flows = parse_flows(w.flows);
-  } catch (const BadFlows& bad) {
-    return add({"workload.flows"}, bad.what());
-  }
-  const unsigned nodes = configuration.machine.shape.nodes();
+void check_ends(const std::vector<Flow>& flows, const Configuration& configuration, const Add& add) {
+  const interconnect::ClusterShape& shape = configuration.machine.shape;
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
   std::vector<Share> shares(nodes);
   for (const Flow& flow : flows) {
     if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
-      add({"workload.flows", "cluster.mpsocs_per_qfdb", "cluster.x", "cluster.y"},
+      add(keys_of_place("workload.flows", shape),
           fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
                       flow.to, nodes - 1));
       continue;
@@ -186,6 +190,15 @@ void check_flows(const Configuration& configuration, const Add& add) {
     }
   }
   check_shares(shares, configuration, add);
+}
+
+void check_flows(const Configuration& configuration, const Add& add) {
+  const TransferConfig& w = configuration.workload;
+  try {
+    check_ends(parse_flows(w.flows), configuration, add);
+  } catch (const BadFlows& bad) {
+    return add({"workload.flows"}, bad.what());
+  }
   if (configuration.strategy.prepares_per_transfer()) {
     add({"strategy.prepare", "workload.kind"}, "the targets of flows have no program that prepares for each transfer");
   }
@@ -206,7 +219,7 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
     check_flows(configuration, add);
     return found;
   }
-  check_places(configuration.workload, configuration.machine.shape.nodes(), add);
+  check_places(configuration.workload, configuration.machine.shape, add);
   if (!configuration.workload.flows.empty()) {
     add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any");
   }

@@ -49,6 +49,7 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"cpu.time_softirq", "cpu_time_softirq", "us", 1e-6, "CPU time in tasklets"},
     {"cpu.time_polling", "cpu_time_polling", "us", 1e-6, "CPU time spent polling for completions and messages"},
     {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
+    {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
 };
 
 // The counters at an instant.

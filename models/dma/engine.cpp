@@ -34,7 +34,7 @@ class InitiatorPort : public Forward {
 
 class TargetPort : public SlotReturn {
  public:
-  explicit TargetPort(tlm_utils::simple_target_socket<Engine>& socket) : socket_(socket) {}
+  explicit TargetPort(tlm_utils::passthrough_target_socket<Engine>& socket) : socket_(socket) {}
   void freed(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_FREED); }
   void recalled(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_RECALLED); }
 
@@ -43,7 +43,7 @@ class TargetPort : public SlotReturn {
     sc_core::sc_time delay;
     socket_->nb_transport_bw(payload, phase, delay);
   }
-  tlm_utils::simple_target_socket<Engine>& socket_;
+  tlm_utils::passthrough_target_socket<Engine>& socket_;
 };
 
 }  // namespace

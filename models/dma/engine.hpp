@@ -4,6 +4,7 @@
 // through the two network sockets.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
@@ -19,11 +20,11 @@ namespace faultline::dma {
 
 class Engine : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Engine> reads;    // AXI reads, to AxiPort.reads
-  tlm_utils::simple_initiator_socket<Engine> writes;   // AXI writes, to AxiPort.writes
-  tlm_utils::simple_initiator_socket<Engine> net_out;  // cells into the router's port 0
-  tlm_utils::simple_target_socket<Engine> net_in;      // cells out of the router's port 0
-  tlm_utils::simple_target_socket<Engine> registers;   // MMIO: b_transport of aligned 8-byte words
+  tlm_utils::simple_initiator_socket<Engine> reads;     // AXI reads, to AxiPort.reads
+  tlm_utils::simple_initiator_socket<Engine> writes;    // AXI writes, to AxiPort.writes
+  tlm_utils::simple_initiator_socket<Engine> net_out;   // cells into the router's port 0
+  tlm_utils::passthrough_target_socket<Engine> net_in;  // cells out of the router's port 0
+  tlm_utils::simple_target_socket<Engine> registers;    // MMIO: b_transport of aligned 8-byte words
 
   Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context);
   ~Engine() override;

@@ -3,8 +3,8 @@
 // the SMMU to memory.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <systemc>
 
@@ -47,9 +47,9 @@ class AxiPort : public sc_core::sc_module {
  public:
   AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const sim::Context& context);
 
-  tlm_utils::simple_target_socket<AxiPort> reads;   // one initiator, e.g. the send unit
-  tlm_utils::simple_target_socket<AxiPort> writes;  // one initiator, e.g. the receive unit
-  tlm_utils::simple_initiator_socket<AxiPort> out;  // to the TBU
+  tlm_utils::passthrough_target_socket<AxiPort> reads;   // one initiator, e.g. the send unit
+  tlm_utils::passthrough_target_socket<AxiPort> writes;  // one initiator, e.g. the receive unit
+  tlm_utils::simple_initiator_socket<AxiPort> out;       // to the TBU
 
   const AxiPortConfig& config() const { return config_; }
 

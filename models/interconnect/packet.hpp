@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tlm>
 
+#include "models/interconnect/topology.hpp"
 #include "models/sim/trace.hpp"
 
 namespace faultline::interconnect {
@@ -28,7 +29,7 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   std::uint32_t block_bytes = 0;         // data: length of the whole block
   std::array<std::uint64_t, 8> words{};  // message, firmware
   std::uint8_t virtual_channel = 0;      // owned by the routers
-  std::uint32_t freed_cells = 0;         // covered by SLOTS_FREED so far; kept by the payload's initiator
+  Path path = kFixedPath;                // owned by the routers
 
   tlm::tlm_extension_base* clone() const override { return new PacketHeader(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const PacketHeader&>(other); }

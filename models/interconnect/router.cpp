@@ -28,8 +28,19 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       topology_(topology),
       event_port_(context.loop.new_port()),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
-                                                "cells sent to a node that does not exist, dropped")) {
+                                                "cells sent to a node that does not exist, dropped")),
+      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")) {
   for (unsigned port = 0; port < topology.ports(context.node); ++port) add_port(port, topology);
+  if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
+}
+
+// What waits for slots behind a link when it fails need not wait any longer.
+void Router::start_of_simulation() {
+  for (unsigned port = 0; port < outputs_.size(); ++port) {
+    for (const Time from : outputs_[port].outages.beginnings()) {
+      context_.loop.at<&Router::wake>(from, event_port_, *this, port);
+    }
+  }
 }
 
 void Router::add_port(unsigned port, const Topology& topology) {
@@ -42,6 +53,7 @@ void Router::add_port(unsigned port, const Topology& topology) {
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = link_latency(port);
+  if (config_.failures != nullptr) output.outages = config_.failures->outages(context_.node, port);
   if (local) {
     output.credits.emplace_back(config_.local_buffer_cells);
   } else {
@@ -67,19 +79,31 @@ std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
 tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                       sc_core::sc_time&) {
   const auto port = static_cast<unsigned>(tag);
-  const bool recalled = phase == CELLS_RECALLED;
   if (extension<PacketHeader>(payload).destination >= topology_.nodes()) {
     drop(port, payload);
+  } else if (phase == CELLS_RECALLED) {
+    recall(port, payload);
+  } else if (paths_ && paths_->waits_for_head(port)) {
+    const Train& train = train_of(payload);
+    paths_->hold(port, payload);
+    context_.loop.at<&Router::accept_held>(
+        train.times.front() - config_.cell_time(outputs_[port].rate, train.cell_bytes), event_port_, *this, port);
   } else {
-    recalled ? recall(port, payload) : accept(port, payload);
+    accept(port, payload);
   }
   return tlm::TLM_ACCEPTED;
 }
 
+void Router::accept_held(std::uint64_t port) {
+  const auto from = static_cast<unsigned>(port);
+  accept(from, paths_->take_held(from));
+}
+
 void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   const Train& train = train_of(payload);
-  const PacketHeader& header = extension<PacketHeader>(payload);
-  Route route = topology_.route(context_.node, header.destination);
+  PacketHeader& header = extension<PacketHeader>(payload);
+  if (paths_) paths_->choose(port, header);
+  Route route = topology_.route(context_.node, header.destination, header.path);
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
   InputQueue& queue = queues_[queue_of(port, header)];
   queue.cells += train.cells();
@@ -93,12 +117,14 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
                            ? queue.injection.serve(context_.now(), train.times, arriving, 0, &payload)
                                  .shifted(config_.injection_latency - head_start)
                            : train.times.shifted(config_.router_latency - head_start);
+  if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
   if (queue.trains.size() == 1) schedule(route.port);
 }
 
 // The cells are the last of their queue, or of a run that takes them from it.
 void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
+  if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
   InputQueue& queue = queues_[queue_of(port, extension<PacketHeader>(payload))];
   const auto waiting = [&] {
     return !queue.trains.empty() && queue.trains.back().payload == &payload ? queue.trains.back().ready.size() : 0U;
@@ -119,10 +145,13 @@ void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
     recalling_ = nullptr;
   }
   Held& held = queue.trains.back();
+  const unsigned output = held.route.port;
+  if (paths_) paths_->note(output, [&](auto& load) { load.not_arriving(&payload, gone); });
   held.ready.drop_back(gone);
   if (held.ready.empty()) queue.trains.pop_back();
   queue.cells -= gone;
   if (port == kLocalPort) queue.injection.recall(context_.now(), &payload, gone);
+  plan_decision(output);
 }
 
 void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
@@ -154,10 +183,12 @@ tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& pay
   if (phase == SLOTS_FREED) {
     to.freed.append(train.freed);
     pool.give(train.freed);
+    if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
   } else {
     const TimeSequence gone = to.freed.suffix(to.freed.size() - train.recalled);
     to.freed.drop_back(gone.size());
     pool.withdraw(gone);
+    if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone.size()); });
     if (pool.owed() != kNever) cut(port, std::max(output.run.credits.count_before(pool.owed()), 1U));
   }
   schedule(port);
@@ -176,16 +207,21 @@ void Router::forget(Output& output) {
 Time Router::eligible_at(const InputQueue& queue, unsigned output) const {
   if (queue.trains.empty() || queue.trains.front().route.port != output) return kNever;
   const Held& train = queue.trains.front();
+  if (outputs_[output].outages.cover(context_.now())) return std::max(train.ready.front(), queue.free);
   const CreditPool& pool = outputs_[output].credits[train.route.virtual_channel];
   if (pool.known() == 0) return kNever;
   return std::max({train.ready.front(), queue.free, pool.peek(1).front()});
 }
 
+void Router::schedule(unsigned index) {
+  yield_to_competitors(index);
+  plan_decision(index);
+}
+
 // One pending event an output, at the instant of its next decision. An event that was overtaken by an
 // earlier one finds another instant there and does nothing.
-void Router::schedule(unsigned index) {
+void Router::plan_decision(unsigned index) {
   Output& output = outputs_[index];
-  yield_to_competitors(index);
   Time first = kNever;
   for (const InputQueue& queue : queues_) first = std::min(first, eligible_at(queue, index));
   if (first == kNever) return;
@@ -217,7 +253,7 @@ void Router::decide(std::uint64_t index) {
     }
   }
   if (competitors == 0) return schedule(port);
-  commit(winner, port, competitors > 1 ? 1 : UINT32_MAX, next_competitor);
+  commit(winner, port, competitors > 1 ? 1 : UINT32_MAX, std::min(next_competitor, output.outages.next_change(now)));
 }
 
 void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time until) {
@@ -225,17 +261,19 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   Output& output = outputs_[port];
   Held& train = queue.trains.front();
   CreditPool& pool = output.credits[train.route.virtual_channel];
-  const std::uint32_t possible = std::min({most, train.ready.size(), pool.known()});
-  const TimeSequence able = later_of(train.ready.prefix(possible), pool.peek(possible));
+  Run& run = output.run;
+  run.lost = output.outages.cover(context_.now());
+  const std::uint32_t possible = std::min({most, train.ready.size(), run.lost ? UINT32_MAX : pool.known()});
+  TimeSequence able = train.ready.prefix(possible);
+  if (!run.lost) able = later_of(able, pool.peek(possible));
   TimeSequence departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
   const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
   departures = departures.prefix(cells);
 
-  Run& run = output.run;
   run.queue = index;
   run.held = train;
   run.held.ready = train.ready.prefix(cells);
-  run.credits = pool.take(cells);
+  run.credits = run.lost ? TimeSequence{} : pool.take(cells);
   queue.free = output.free = departures.back();
   queue.cells -= cells;
   output.served = index;
@@ -244,7 +282,11 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   if (train.ready.empty()) queue.trains.pop_front();
   run.departures = std::move(departures);
   count(output, run, cells);
-  send(run, port);
+  if (!run.lost) {
+    send(run, port);
+  } else if (paths_) {
+    paths_->note(port, [&](auto& load) { load.freed(run.held.payload, run.departures, context_.now()); });
+  }
 
   Train& freed = train_of(*run.held.payload);
   freed.freed = run.departures.shifted(link_latency(queue.port));
@@ -290,12 +332,19 @@ void Router::cut(unsigned port, std::uint32_t kept) {
   InputQueue& queue = queues_[run.queue];
   const std::uint32_t gone = run.departures.size() - kept;
   if (gone == 0) return;
-  CreditPool& pool = output.credits[run.held.route.virtual_channel];
-  pool.give_back(run.credits.suffix(kept));
-  Sent& to = output.sent.back();
-  if (to.freed.size() > kept) {
-    pool.withdraw(to.freed.suffix(kept));
-    to.freed.drop_back(to.freed.size() - kept);
+  if (run.lost) {
+    if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(run.held.payload, gone); });
+  } else {
+    CreditPool& pool = output.credits[run.held.route.virtual_channel];
+    pool.give_back(run.credits.suffix(kept));
+    Sent& to = output.sent.back();
+    if (to.freed.size() > kept) {
+      const std::uint32_t withdrawn = to.freed.size() - kept;
+      pool.withdraw(to.freed.suffix(kept));
+      if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(to.payload, withdrawn); });
+      to.freed.drop_back(withdrawn);
+    }
+    run.credits.drop_back(gone);
   }
   count(output, run, -static_cast<std::int64_t>(gone));
 
@@ -310,26 +359,25 @@ void Router::cut(unsigned port, std::uint32_t kept) {
   queue.trains.push_front(std::move(rest));
   queue.cells += gone;
   run.departures.drop_back(gone);
-  run.credits.drop_back(gone);
   run.held.ready.drop_back(gone);
   queue.free = output.free = run.departures.back();
   output.decision = kNever;
 
-  sc_core::sc_time delay;
-  Train& out_train = train_of(*to.payload);
-  out_train.times.drop_back(gone);
-  if (!out_train.content.empty()) out_train.content = out_train.content.slice(0, out_train.bytes());
-  tlm::tlm_phase phase = CELLS_RECALLED;
-  out[port]->nb_transport_fw(*to.payload, phase, delay);
+  if (!run.lost) recall_sent(gone, port);
   if (run.held.payload == recalling_) return;  // whoever recalls the cells knows what becomes of their slots
   train_of(*run.held.payload).recalled = gone;
-  phase = SLOTS_RECALLED;
+  tlm::tlm_phase phase = SLOTS_RECALLED;
+  sc_core::sc_time delay;
   in[queue.port]->nb_transport_bw(*run.held.payload, phase, delay);
 }
 
 void Router::count(Output& output, const Run& run, std::int64_t cells) {
   const std::uint32_t cell_bytes = train_of(*run.held.payload).cell_bytes;
   // Two's complement: what is taken back is subtracted.
+  if (run.lost) {
+    lost_ += static_cast<std::uint64_t>(cells);
+    return;
+  }
   *output.cells += static_cast<std::uint64_t>(cells);
   *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
   *output.busy += static_cast<std::uint64_t>((run.held.service * cells).count());
@@ -358,6 +406,16 @@ void Router::send(const Run& run, unsigned port) {
   output.sent.push_back({&payload, {}});
 
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay;
+  out[port]->nb_transport_fw(payload, phase, delay);
+}
+
+void Router::recall_sent(std::uint32_t gone, unsigned port) {
+  tlm::tlm_generic_payload& payload = *outputs_[port].sent.back().payload;
+  Train& train = train_of(payload);
+  train.times.drop_back(gone);
+  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  tlm::tlm_phase phase = CELLS_RECALLED;
   sc_core::sc_time delay;
   out[port]->nb_transport_fw(payload, phase, delay);
 }

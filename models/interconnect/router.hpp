@@ -19,16 +19,23 @@
 // competes, as many cells of its train as have known credits and start before the next known competitor
 // are announced at once. When a competitor becomes known later, the cells that have not started when it is
 // ready are taken back: so every cell leaves when it would if each were decided on by itself.
+//
+// While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
+// lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
+// as if they had been sent.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <systemc>
 #include <vector>
 
+#include "models/interconnect/failures.hpp"
 #include "models/interconnect/packet.hpp"
+#include "models/interconnect/path_choice.hpp"
 #include "models/interconnect/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/credit_pool.hpp"
@@ -57,8 +64,10 @@ struct RouterConfig {
   // parameters of the network: whoever wires it derives them from the NI's configuration.
   sim::BitRate local_rate{19'200'000'000};
   unsigned local_buffer_cells = 32;
+  // Of the whole network; nullptr: nothing fails.
+  const FailureSchedule* failures = nullptr;
 
-  // Declares every field but those two.
+  // Declares every field but those three.
   void declare(sim::ParameterTable& table);
   // Of the links between MPSoCs of a QFDB, without the coding's share.
   sim::BitRate internal_data_rate() const;
@@ -69,8 +78,9 @@ struct RouterConfig {
 
 class Router : public sc_core::sc_module {
  public:
-  using Out = tlm_utils::simple_initiator_socket_tagged<Router>;
-  using In = tlm_utils::simple_target_socket_tagged<Router>;
+  // Optional, because nothing is bound to port 0 of a router without an MPSoC.
+  using Out = tlm_utils::simple_initiator_socket_tagged_optional<Router>;
+  using In = tlm_utils::passthrough_target_socket_tagged_optional<Router>;
 
   // The router of context.node, with the ports that the topology gives it.
   Router(sc_core::sc_module_name name, const RouterConfig& config, const sim::Context& context,
@@ -111,6 +121,7 @@ class Router : public sc_core::sc_module {
     Held held{};  // ready: of the run's cells
     sim::TimeSequence departures;
     sim::TimeSequence credits;
+    bool lost = false;  // on a dead link, without credits
   };
   struct Output {
     sim::BitRate rate;
@@ -118,6 +129,7 @@ class Router : public sc_core::sc_module {
     std::vector<sim::CreditPool> credits;  // by virtual channel
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
+    Outages outages;
     std::size_t served = 0;            // queue that was served last
     Run run;
     std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
@@ -130,16 +142,21 @@ class Router : public sc_core::sc_module {
                                 sc_core::sc_time& delay);
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
+  void start_of_simulation() override;
   void add_port(unsigned port, const Topology& topology);
   std::size_t queue_of(unsigned port, const PacketHeader& header) const;
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
+  // At the instant of the head where a path is chosen by load.
   void accept(unsigned port, tlm::tlm_generic_payload& payload);
+  void accept_held(std::uint64_t port);
   void recall(unsigned port, tlm::tlm_generic_payload& payload);
   Sent& sent(Output& output, const tlm::tlm_generic_payload& payload);
   void forget(Output& output);
   // The instant from which the queue's first cell could start at this output; kNever while unknown.
   sim::Time eligible_at(const InputQueue& queue, unsigned output) const;
   void schedule(unsigned output);
+  void plan_decision(unsigned output);
+  void wake(std::uint64_t output) { schedule(static_cast<unsigned>(output)); }
   void decide(std::uint64_t output);
   // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
   void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
@@ -148,6 +165,8 @@ class Router : public sc_core::sc_module {
   // Takes back what starts when a competitor is ready.
   void yield_to_competitors(unsigned output);
   void send(const Run& run, unsigned output);
+  // The last cells of what was sent last.
+  void recall_sent(std::uint32_t gone, unsigned output);
   void count(Output& output, const Run& run, std::int64_t cells);
   sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
@@ -160,6 +179,8 @@ class Router : public sc_core::sc_module {
   std::vector<Output> outputs_;
   tlm::tlm_generic_payload* recalling_ = nullptr;
   sim::Counter& undeliverable_;
+  sim::Counter& lost_;
+  std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
 };
 
 // Binds both directions of a link.

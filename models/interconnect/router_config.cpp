@@ -42,9 +42,11 @@ void RouterConfig::declare(ParameterTable& table) {
        "assumed: as many as a link's queue (plausible 2-64 cells); fewer than 8 bare the send unit's pauses "
        "between blocks",
        Standing::assumed});
-  table.add_count("virtual_channels", virtual_channels, {1, 2},
-                  {"virtual channels of a link; 2 where a ring has 3 or more QFDBs",
-                   "dateline routing on tori (Dally and Seitz 1987) needs 2", Standing::derived});
+  table.add_count(
+      "virtual_channels", virtual_channels, {1, 8},
+      {"virtual channels of a link; rings of 3 and more need 2, a dragonfly 2; with paths to choose from, an "
+       "adaptive torus 4 and a dragonfly 3",
+       "dateline routing on tori (Dally and Seitz 1987) needs 2", Standing::derived});
 }
 
 sim::BitRate RouterConfig::internal_data_rate() const {

@@ -1,37 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is wired to whom and which way packets go: pure functions of the cluster's shape. A QFDB is a
-// few MPSoCs wired all to all; QFDBs form a ring, a 2-D or a 3-D torus through the network MPSoC (number
-// 0) of each.
+// Who is wired to whom and which way packets go: functions of the cluster's shape, computed when asked, so that a
+// network of any size takes no memory for them. A file for each family of topologies implements them.
+//
+// Every MPSoC has a router of its own, with the network interface at port 0: routers 0 to nodes() - 1. A family may
+// have further, plain routers, whose port 0 leads nowhere.
+//
+// A packet carries a path, a small number that says which of the ways that a family offers it takes (0: the fixed
+// one). Whoever chose it (path_choice.hpp), a packet's way is a function of its destination and path alone, so that
+// all cells of a block follow each other.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "models/sim/parameters.hpp"
+#include "models/interconnect/cluster_shape.hpp"
 #include "models/sim/trace.hpp"
 
 namespace faultline::interconnect {
 
 using sim::NodeId;
+using RouterId = std::uint32_t;
+using Path = std::uint16_t;
 
-struct ClusterShape {
-  unsigned x = 1;  // QFDBs in each dimension of the torus; 1 x 1 x 1 is a single QFDB
-  unsigned y = 1;
-  unsigned z = 1;
-  unsigned mpsocs_per_qfdb = 4;
+inline constexpr Path kFixedPath = 0;
+inline constexpr unsigned kLocalPort = 0;
 
-  unsigned qfdbs() const { return x * y * z; }
-  unsigned nodes() const { return qfdbs() * mpsocs_per_qfdb; }
-  void declare(sim::ParameterTable& table);
+struct LinkEnd {
+  RouterId router;
+  unsigned port;
+  bool operator==(const LinkEnd&) const = default;
 };
 
 // A cable or board trace: one serial line in each direction.
 struct Link {
-  NodeId a;
+  RouterId a;
   unsigned a_port;
-  NodeId b;
+  RouterId b;
   unsigned b_port;
-  bool external;  // between QFDBs
+  bool external;
 };
 
 // Where a packet leaves a router. Port 0 is the node itself.
@@ -41,53 +48,64 @@ struct Route {
   bool operator==(const Route&) const = default;
 };
 
-inline constexpr unsigned kLocalPort = 0;
+// A path that adaptive routing may choose, as the router sees it where packets enter.
+struct Candidate {
+  Path path;
+  unsigned port;  // by which it leaves that router
+  unsigned hops;  // from there to the destination
+};
 
 class Topology {
  public:
-  // Throws std::logic_error when a dimension is 0.
-  explicit Topology(const ClusterShape& shape);
+  virtual ~Topology() = default;
 
   const ClusterShape& shape() const { return shape_; }
-  unsigned nodes() const { return shape_.nodes(); }
-  const std::vector<Link>& links() const { return links_; }
+  unsigned nodes() const { return nodes_; }
+  unsigned routers() const { return routers_; }
+  // In order of their lower end (router, then port). Computed anew: for whoever wires the network.
+  std::vector<Link> links() const;
 
-  // Number of ports of a node's router, the local one included.
-  unsigned ports(NodeId node) const { return static_cast<unsigned>(ports_[node].size()); }
-  bool is_external(NodeId node, unsigned port) const { return ports_[node][port].external; }
+  // Below, routers, ports and nodes must exist. Ports count the local one; all but that lead somewhere.
+  virtual unsigned ports(RouterId router) const = 0;
+  // The other end of a link port.
+  virtual LinkEnd neighbour(RouterId router, unsigned port) const = 0;
+  // Which of the two classes of links, each with its rate.
+  virtual bool is_external(RouterId router, unsigned port) const = 0;
 
-  // Dimension-ordered and minimal: to the network MPSoC, along x, y and z, then to the MPSoC. Equal
-  // distances both ways round a ring go in the positive direction. Within a dimension a packet takes
-  // virtual channel 0 while the wrap-around link is still before it (that link included) and 1 after
-  // it, so that no cycle of buffers can wait for each other. Requires both nodes to exist.
-  Route route(NodeId at, NodeId destination) const;
-  unsigned next_port(NodeId at, NodeId destination) const { return route(at, destination).port; }
-  // The router at the other end of a link port.
-  NodeId neighbour(NodeId node, unsigned port) const { return ports_[node][port].peer; }
+  // Requires a path that is offered for the router at which the packet entered and this destination.
+  virtual Route route(RouterId at, NodeId destination, Path path) const = 0;
+  // Virtual channels of a link without which packets that wait for each other could do so for ever.
+  virtual unsigned virtual_channels_needed() const = 0;
+  // Links on the longest fixed path, and on the longest path of all that are offered (on a dragonfly bounds of them).
+  virtual unsigned diameter() const = 0;
+  virtual unsigned longest_path() const = 0;
 
-  // 2 when a ring has three or more members, which could deadlock with fewer; else 1.
-  unsigned virtual_channels_needed() const;
+  // Where a packet's path is chosen: at a port by which packets come from their source only, of the first router that
+  // has a choice. Every way from a source passes one entry at most, before any path makes a difference.
+  virtual bool is_entry(RouterId router, unsigned port) const = 0;
+  // The paths offered from this entry's router (or the source's) to a destination: numbers 0 to paths() - 1; number 0
+  // is the fixed one. None but that unless the shape has_detours().
+  virtual unsigned paths(RouterId entry, NodeId destination) const = 0;
+  virtual Path path(RouterId entry, NodeId destination, unsigned number) const = 0;
+  // Those among which adaptive routing decides, at least one and the preferred one first. A family that would offer
+  // too many draws some by the random number. Replaces `found`.
+  virtual void candidates(RouterId entry, NodeId destination, std::uint64_t draw,
+                          std::vector<Candidate>& found) const = 0;
+
+ protected:
+  // Throws std::logic_error when there would be no node, or more than kMaxNodes.
+  Topology(const ClusterShape& shape, std::uint64_t nodes, std::uint64_t routers);
 
  private:
-  static constexpr unsigned kDimensions = 3;
-  struct PortEnd {
-    NodeId peer;
-    bool external;
-  };
-
-  unsigned size(unsigned dimension) const;
-  unsigned stride(unsigned dimension) const;  // in QFDBs
-  unsigned coordinate(unsigned qfdb, unsigned dimension) const { return qfdb / stride(dimension) % size(dimension); }
-  unsigned internal_port(unsigned mpsoc, unsigned peer) const { return peer < mpsoc ? peer + 1 : peer; }
-  unsigned external_port(unsigned dimension, bool positive) const;
-  Route along(unsigned dimension, unsigned here, unsigned there) const;
-  void wire_qfdb(unsigned qfdb);
-  void wire_ring(unsigned qfdb, unsigned dimension);
-  void add_link(const Link& link);
-
   ClusterShape shape_;
-  std::vector<Link> links_;
-  std::vector<std::vector<PortEnd>> ports_;  // by node, then by port; port 0 leads to itself
+  unsigned nodes_;
+  unsigned routers_;
 };
+
+// Requires a shape without conflicts; throws std::logic_error otherwise.
+std::unique_ptr<const Topology> make_topology(const ClusterShape& shape);
+
+// Nodes of a shape without conflicts.
+unsigned node_count(const ClusterShape& shape);
 
 }  // namespace faultline::interconnect

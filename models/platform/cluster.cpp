@@ -5,15 +5,29 @@
 
 namespace faultline::platform {
 
-Cluster::Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint64_t seed)
-    : sc_module(name), loop("loop"), topology_(machine.shape) {
-  for (sim::NodeId id = 0; id < topology_.nodes(); ++id) {
+Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, std::uint64_t seed)
+    : sc_module(name),
+      loop("loop"),
+      topology_(interconnect::make_topology(described.shape)),
+      failures_(std::make_unique<interconnect::FailureSchedule>(described.failures, *topology_)) {
+  Machine machine = described;
+  machine.router.failures = failures_.get();
+  for (sim::NodeId id = 0; id < topology_->nodes(); ++id) {
     const std::string node_name = fmt::format("node{}", id);
-    nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, topology_, id, loop, payloads_, trace_, seed));
+    nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, *topology_, id, loop, payloads_, trace_, seed));
   }
-  for (const interconnect::Link& link : topology_.links()) {
-    interconnect::connect(node(link.a).router, link.a_port, node(link.b).router, link.b_port);
+  for (interconnect::RouterId id = topology_->nodes(); id < topology_->routers(); ++id) {
+    const std::string router_name = fmt::format("router{}", id);
+    plain_routers_.push_back(
+        std::make_unique<PlainRouter>(router_name.c_str(), machine, *topology_, id, loop, payloads_, trace_, seed));
   }
+  for (const interconnect::Link& link : topology_->links()) {
+    interconnect::connect(router(link.a), link.a_port, router(link.b), link.b_port);
+  }
+}
+
+interconnect::Router& Cluster::router(interconnect::RouterId id) {
+  return id < size() ? nodes_[id]->router : plain_routers_[id - size()]->router;
 }
 
 void Cluster::boot() {
@@ -24,6 +38,9 @@ void Cluster::boot() {
 std::uint64_t Cluster::total(std::string_view counter) const {
   std::uint64_t sum = 0;
   for (const auto& node : nodes_) sum += node->statistics.value(counter);
+  for (const auto& router : plain_routers_) {
+    for (const sim::Counter& c : router->statistics.all()) sum += c.name() == counter ? c.value() : 0;
+  }
   return sum;
 }
 

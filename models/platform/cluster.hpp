@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster: the nodes of its shape, their routers wired as the topology says.
+// A cluster: the nodes of its shape and the routers that stand alone, wired as the topology says.
 #pragma once
 
 #include <memory>
 #include <vector>
 
 #include "models/platform/node.hpp"
+#include "models/platform/plain_router.hpp"
 
 namespace faultline::platform {
 
@@ -20,16 +21,20 @@ class Cluster : public sc_core::sc_module {
 
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();
-  // Sum over all nodes of the counters of this name.
+  // Sum over all nodes and plain routers of the counters of this name.
   std::uint64_t total(std::string_view counter) const;
 
   sim::EventLoop loop;
 
  private:
-  interconnect::Topology topology_;
+  interconnect::Router& router(interconnect::RouterId id);
+
+  std::unique_ptr<const interconnect::Topology> topology_;
+  std::unique_ptr<const interconnect::FailureSchedule> failures_;
   sim::PayloadPool payloads_;
   sim::Trace trace_;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<PlainRouter>> plain_routers_;  // after those of the nodes
 };
 
 }  // namespace faultline::platform

@@ -12,6 +12,7 @@ namespace faultline::platform {
 void Machine::declare(sim::ParameterTable& table) {
   shape.declare(table);
   router.declare(table);
+  failures.declare(table);
   axi.declare(table);
   ddr.declare(table);
   cpu.declare(table);
@@ -24,6 +25,31 @@ void Machine::declare(sim::ParameterTable& table) {
   table.add_count("cells_per_train", cells_per_train, {1u, 16u},
                   {"longest run of 256 B cells simulated as one; 1 is cell by cell", "16 cells are a 4 KiB page", {}});
 }
+
+namespace {
+
+std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
+  std::vector<sim::Conflict> found = interconnect::conflicts(machine.shape);
+  if (!found.empty()) return found;
+  const auto topology = interconnect::make_topology(machine.shape);
+  found = interconnect::conflicts(machine.failures, *topology);
+  const unsigned channels = topology->virtual_channels_needed();
+  if (machine.router.virtual_channels < channels) {
+    std::vector<std::string> keys{"network.virtual_channels", "network.topology"};
+    if (machine.shape.has_detours()) {
+      const bool adaptive = machine.shape.routing == interconnect::Routing::adaptive;
+      keys.emplace_back(adaptive ? "network.routing" : "network.reroute");
+    }
+    found.push_back(
+        {std::move(keys),
+         fmt::format("packets on this network could wait for each other for ever with fewer than {} virtual "
+                     "channels",
+                     channels)});
+  }
+  return found;
+}
+
+}  // namespace
 
 std::vector<sim::Conflict> conflicts(const Machine& machine) {
   std::vector<sim::Conflict> found;
@@ -63,11 +89,7 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
     need_whole_sets(fmt::format("smmu.walk_cache_entries_level{}", level), smmu.walk_cache_entries[level],
                     "smmu.walk_cache_ways", smmu.walk_cache_ways);
   }
-  const unsigned channels = interconnect::Topology(machine.shape).virtual_channels_needed();
-  if (machine.router.virtual_channels < channels) {
-    add({"network.virtual_channels", "cluster.x"},
-        fmt::format("rings of three and more QFDBs need {} virtual channels, or they can deadlock", channels));
-  }
+  for (sim::Conflict& conflict : network_conflicts(machine)) found.push_back(std::move(conflict));
   return found;
 }
 

@@ -7,6 +7,7 @@
 #include "models/cpu/config.hpp"
 #include "models/dma/config.hpp"
 #include "models/interconnect/axi_port.hpp"
+#include "models/interconnect/failures.hpp"
 #include "models/interconnect/router.hpp"
 #include "models/interconnect/topology.hpp"
 #include "models/memory/ddr.hpp"
@@ -21,6 +22,7 @@ namespace faultline::platform {
 struct Machine {
   interconnect::ClusterShape shape;
   interconnect::RouterConfig router;
+  interconnect::FailureConfig failures;
   interconnect::AxiPortConfig axi;
   memory::DdrConfig ddr;
   cpu::CpuConfig cpu;

@@ -136,8 +136,9 @@ class IssueQueue {
   static bool goes_before(const Item& a, const Item& b) {
     return std::pair(a.ready.front(), a.number) < std::pair(b.ready.front(), b.number);
   }
+  // What was split from an item comes back before those of its cells that still wait.
   void insert(Item item) {
-    waiting_.insert(std::upper_bound(waiting_.begin(), waiting_.end(), item, goes_before), std::move(item));
+    waiting_.insert(std::lower_bound(waiting_.begin(), waiting_.end(), item, goes_before), std::move(item));
   }
   // Cells of the head whose turn comes before that of all others.
   std::uint32_t cells_in_turn() const {

@@ -216,12 +216,18 @@ void ParameterTable::add_frequency(std::string_view name, Frequency& field, Rang
 }
 
 void ParameterTable::add_text(std::string_view name, std::string& field, ParameterDoc doc) {
-  const std::string allowed = "text";
+  add_text(
+      name, field, "text", [](const std::string&) {}, std::move(doc));
+}
+
+void ParameterTable::add_text(std::string_view name, std::string& field, std::string allowed,
+                              std::function<void(const std::string&)> check, ParameterDoc doc) {
   add(
       name, ParameterKind::text, allowed, std::move(doc), [&field] { return field; },
-      [&field, allowed](const ParameterValue& v) {
+      [&field, allowed, check = std::move(check)](const ParameterValue& v) {
         const auto* text = std::get_if<std::string>(&v);
         if (text == nullptr) refuse(show(v) + " is not text", allowed);
+        check(*text);
         field = *text;
       });
 }

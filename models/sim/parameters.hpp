@@ -97,6 +97,9 @@ class ParameterTable {
   void add_byte_rate(std::string_view name, ByteRate& field, Range<ByteRate> legal, ParameterDoc doc);
   void add_frequency(std::string_view name, Frequency& field, Range<Frequency> legal, ParameterDoc doc);
   void add_text(std::string_view name, std::string& field, ParameterDoc doc);
+  // Text of a form of its own, which `allowed` describes; check throws BadParameterValue for any other.
+  void add_text(std::string_view name, std::string& field, std::string allowed,
+                std::function<void(const std::string&)> check, ParameterDoc doc);
 
   // An enumeration under the names that files use for its values.
   template <typename Enum>

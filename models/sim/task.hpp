@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Simulated software (kernel, driver, library, firmware, workload) as C++20 coroutines: straight-line
-// code with waits, a few hundred bytes each, resumed by the node's event loop.
+// code with waits, a few hundred bytes each, resumed by the event loop.
 //
 //   Task<bool> Driver::resolve(Address page) {          // lazy: runs when awaited
 //     co_await core.run(costs_.trap);

@@ -14,6 +14,7 @@
 //   HUPCF = 0 go on once FSR reads zero.
 #pragma once
 
+#include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
@@ -45,7 +46,7 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   //   TLM_COMMAND_ERROR_RESPONSE  permission fault
   //   TLM_GENERIC_ERROR_RESPONSE  external abort of the walk, or a global fault (stream not set up)
   // or, with CFRE (GFRE for global faults) clear, an OK response, zeros for a read and no write.
-  using UpstreamSocket = tlm_utils::simple_target_socket_tagged_optional<Smmu>;
+  using UpstreamSocket = tlm_utils::passthrough_target_socket_tagged_optional<Smmu>;
   sc_core::sc_vector<UpstreamSocket> upstream;
   // Translated trains; addresses are physical, AxiAttributes.translation_epoch is set.
   tlm_utils::simple_initiator_socket<Smmu> downstream;

@@ -234,6 +234,31 @@ TEST_CASE("a platform's number needs a standing and, unless it is a setting, a s
         "p.toml:2:48: cpu.cores.sorce: no such key; allowed: value, standing, source; did you mean 'source'?");
 }
 
+TEST_CASE("a platform takes from its base what it does not say itself") {
+  const Sandbox sandbox;
+  const ConfigLibrary library(test_configs());
+  sandbox.write("mine.toml", "platform = \"p.toml\"\n");
+  const auto told = [&](const std::string& platform) -> std::string {
+    sandbox.write("p.toml", platform);
+    try {
+      const auto points = expand(read_experiment("mine.toml", {}, library, kSimulator), kSimulator);
+      return value(points.front(), "network.link_latency") + ", " + value(points.front(), "network.internal_rate");
+    } catch (const UserError& error) {
+      return error.what();
+    }
+  };
+  const std::string own = "[parameters]\nnetwork.internal_rate = { value = \"8 Gb/s\", standing = \"setting\" }\n";
+  CHECK(told(own) == "120 ns, 8 Gb/s");
+  CHECK(told("base = \"exanest-qfdb\"\n" + own) == "145 ns, 8 Gb/s");
+  CHECK(told("base = \"exanest-qfdb\"\n") == "145 ns, 16 Gb/s");
+  CHECK(told("base = \"exanest-qfbd\"\n") ==
+        "p.toml:1:8: base: no platform 'exanest-qfbd'; allowed: exanest-qfdb, or a path ending in .toml; did you mean "
+        "'exanest-qfdb'?");
+  CHECK(told("base = 3\n") == "p.toml:1:8: base: 3 is not text; allowed: text in quotes");
+  sandbox.write("q.toml", "base = \"exanest-qfdb\"\n");
+  CHECK(told("base = \"q.toml\"\n") == "p.toml:1:8: base: the platform 'q.toml' has a base itself");
+}
+
 TEST_CASE("the effective configuration is read back to the same points") {
   const Sandbox sandbox;
   sandbox.write("mine.toml", R"(question = "odd \"quotes\" and \\ slashes"

@@ -13,12 +13,14 @@ using namespace faultline;
 TEST_CASE("the defaults of the interconnect are legal, and each says where it comes from") {
   interconnect::ClusterShape shape;
   interconnect::RouterConfig router;
+  interconnect::FailureConfig failures;
   interconnect::AxiPortConfig axi;
   sim::ParameterTable table;
   shape.declare(table);
   router.declare(table);
+  failures.declare(table);
   axi.declare(table);
-  CHECK(table.all().size() == 4 + 10 + 8);
+  CHECK(table.all().size() == 15 + 10 + 2 + 8);
   // Derived from the NI's configuration by whoever wires the router.
   CHECK(table.find("network.local_rate") == nullptr);
   CHECK(table.find("network.local_buffer_cells") == nullptr);
@@ -42,7 +44,7 @@ TEST_CASE("a parameter changes the field that it names") {
   CHECK(router.internal_rate == sim::BitRate{8'000'000'000});
   CHECK(router.link_latency == sim::Time{1'000'000});
   CHECK(router.injection_latency == sim::Time{2'000'000});
-  CHECK_THROWS_AS(table.find("network.virtual_channels")->set("3"), sim::BadParameterValue);
+  CHECK_THROWS_AS(table.find("network.virtual_channels")->set("9"), sim::BadParameterValue);
 }
 
 TEST_CASE("line coding takes its share of a link's rate inside the QFDB") {

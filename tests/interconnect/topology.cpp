@@ -1,181 +1,251 @@
 // SPDX-License-Identifier: Apache-2.0
+// The families of topologies by example, and the shapes that are none.
 #include "models/interconnect/topology.hpp"
 
 #include <catch2/catch.hpp>
 
-#include <algorithm>
 #include <map>
-#include <queue>
 #include <set>
-#include <tuple>
 
-using namespace faultline::interconnect;
+#include "tests/interconnect/shapes.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
 
 namespace {
 
-std::vector<ClusterShape> all_shapes() {
-  std::vector<ClusterShape> shapes;
-  for (unsigned x = 1; x <= 4; ++x) {
-    for (unsigned y = 1; y <= 4; ++y) {
-      for (unsigned z = 1; z <= 2; ++z) shapes.push_back({x, y, z, 4});
-    }
-  }
-  shapes.push_back({7, 1, 1, 1});
-  shapes.push_back({5, 3, 3, 2});
-  shapes.push_back({1, 1, 6, 4});
-  return shapes;
+unsigned external_links(const Topology& topology) {
+  unsigned count = 0;
+  for (const Link& link : topology.links()) count += link.external ? 1 : 0;
+  return count;
 }
-
-// Distances over the links alone.
-std::vector<unsigned> distances(const Topology& topology, NodeId from) {
-  std::vector<unsigned> distance(topology.nodes(), UINT32_MAX);
-  std::queue<NodeId> open({from});
-  distance[from] = 0;
-  while (!open.empty()) {
-    const NodeId at = open.front();
-    open.pop();
-    for (unsigned port = 1; port < topology.ports(at); ++port) {
-      const NodeId next = topology.neighbour(at, port);
-      if (distance[next] != UINT32_MAX) continue;
-      distance[next] = distance[at] + 1;
-      open.push(next);
-    }
-  }
-  return distance;
+unsigned next_port(const Topology& topology, RouterId at, NodeId to) { return topology.route(at, to, kFixedPath).port; }
+RouterId next(const Topology& topology, RouterId at, NodeId to, Path path = kFixedPath) {
+  return topology.neighbour(at, topology.route(at, to, path).port).router;
 }
-
-using Channel = std::tuple<NodeId, unsigned, unsigned>;  // router, output port, virtual channel
-using Dependencies = std::map<Channel, std::set<Channel>>;
-
-bool reaches_itself(const Dependencies& graph) {
-  std::map<Channel, unsigned> entering;
-  for (const auto& [from, to] : graph) {
-    entering.try_emplace(from, 0);
-    for (const Channel& channel : to) ++entering[channel];
-  }
-  std::vector<Channel> free;
-  for (const auto& [channel, count] : entering) {
-    if (count == 0) free.push_back(channel);
-  }
-  std::size_t removed = 0;
-  while (!free.empty()) {
-    const Channel channel = free.back();
-    free.pop_back();
-    ++removed;
-    const auto it = graph.find(channel);
-    if (it == graph.end()) continue;
-    for (const Channel& next : it->second) {
-      if (--entering[next] == 0) free.push_back(next);
-    }
-  }
-  return removed < entering.size();
+unsigned channel(const Topology& topology, RouterId at, NodeId to) {
+  return topology.route(at, to, kFixedPath).virtual_channel;
 }
-
-// What each held buffer may wait for, over all pairs of nodes.
-Dependencies dependencies(const Topology& topology, bool with_virtual_channels) {
-  Dependencies graph;
-  for (NodeId from = 0; from < topology.nodes(); ++from) {
-    for (NodeId to = 0; to < topology.nodes(); ++to) {
-      NodeId at = from;
-      const Channel* previous = nullptr;
-      while (at != to) {
-        const Route route = topology.route(at, to);
-        const Channel channel{at, route.port, with_virtual_channels ? route.virtual_channel : 0};
-        const auto here = graph.try_emplace(channel).first;
-        if (previous != nullptr) graph[*previous].insert(channel);
-        previous = &here->first;
-        at = topology.neighbour(at, route.port);
-      }
-    }
-  }
-  return graph;
+std::vector<std::string> keys_of(const ClusterShape& shape) {
+  const auto found = conflicts(shape);
+  return found.empty() ? std::vector<std::string>{} : found.front().keys;
 }
 
 }  // namespace
 
 TEST_CASE("a QFDB is four MPSoCs with a direct link each to each") {
-  const Topology topology({});
-  CHECK(topology.nodes() == 4);
-  CHECK(topology.links().size() == 6);
-  CHECK(topology.virtual_channels_needed() == 1);
+  const auto topology = make_topology({});
+  CHECK(topology->nodes() == 4);
+  CHECK(topology->routers() == 4);
+  CHECK(topology->links().size() == 6);
+  CHECK(external_links(*topology) == 0);
+  CHECK(topology->virtual_channels_needed() == 1);
+  CHECK(topology->diameter() == 1);
   for (NodeId a = 0; a < 4; ++a) {
-    CHECK(topology.ports(a) == 4);
-    CHECK(topology.route(a, a) == Route{kLocalPort, 0});
+    CHECK(topology->ports(a) == 4);
     for (NodeId b = 0; b < 4; ++b) {
-      if (a != b) CHECK(topology.neighbour(a, topology.next_port(a, b)) == b);
+      if (a != b) CHECK(next(*topology, a, b) == b);
     }
   }
-  for (const Link& link : topology.links()) CHECK_FALSE(link.external);
 }
 
 TEST_CASE("two QFDBs share one external link between their network MPSoCs") {
-  const Topology topology({2, 1, 1, 4});
-  CHECK(topology.links().size() == 13);
-  CHECK(std::count_if(topology.links().begin(), topology.links().end(), [](const Link& l) { return l.external; }) == 1);
-  CHECK(topology.virtual_channels_needed() == 1);
-  CHECK(distances(topology, 1)[6] == 3);
-  CHECK(topology.next_port(1, 6) == topology.next_port(1, 0));
-  CHECK(topology.is_external(0, topology.next_port(0, 6)));
-  CHECK(topology.ports(0) == 5);
-  CHECK(topology.ports(1) == 4);
+  const auto topology = make_topology(qfdbs(2, 1, 1, 4));
+  CHECK(topology->links().size() == 13);
+  CHECK(external_links(*topology) == 1);
+  CHECK(topology->virtual_channels_needed() == 1);
+  CHECK(distances(*topology, 1)[6] == 3);
+  CHECK(next_port(*topology, 1, 6) == next_port(*topology, 1, 0));
+  CHECK(topology->is_external(0, next_port(*topology, 0, 6)));
+  CHECK(topology->ports(0) == 5);
+  CHECK(topology->ports(1) == 4);
 }
 
-TEST_CASE("each port has one link and each link one port at both ends") {
-  for (const ClusterShape& shape : all_shapes()) {
-    const Topology topology(shape);
-    std::set<std::pair<NodeId, unsigned>> ends;
-    for (const Link& link : topology.links()) {
-      CHECK(ends.insert({link.a, link.a_port}).second);
-      CHECK(ends.insert({link.b, link.b_port}).second);
-      CHECK(topology.neighbour(link.a, link.a_port) == link.b);
-      CHECK(topology.neighbour(link.b, link.b_port) == link.a);
-      CHECK(topology.is_external(link.a, link.a_port) == link.external);
-      CHECK(link.external == (link.a / shape.mpsocs_per_qfdb != link.b / shape.mpsocs_per_qfdb));
-    }
-    std::size_t ports = 0;
-    for (NodeId node = 0; node < topology.nodes(); ++node) ports += topology.ports(node) - 1;
-    CHECK(ports == ends.size());
-  }
-}
-
-TEST_CASE("every pair is reached over a shortest path") {
-  for (const ClusterShape& shape : all_shapes()) {
-    const Topology topology(shape);
-    for (NodeId from = 0; from < topology.nodes(); ++from) {
-      const std::vector<unsigned> distance = distances(topology, from);
-      for (NodeId to = 0; to < topology.nodes(); ++to) {
-        unsigned hops = 0;
-        NodeId at = from;
-        while (at != to && hops <= distance[to]) {
-          at = topology.neighbour(at, topology.next_port(at, to));
-          ++hops;
-        }
-        REQUIRE(at == to);
-        REQUIRE(hops == distance[to]);
-      }
-    }
-  }
-}
-
-TEST_CASE("no cycle of buffers can wait for each other") {
-  for (const ClusterShape& shape : all_shapes()) {
-    const Topology topology(shape);
-    INFO(shape.x << " x " << shape.y << " x " << shape.z);
-    CHECK_FALSE(reaches_itself(dependencies(topology, true)));
-    if (topology.virtual_channels_needed() == 1) CHECK_FALSE(reaches_itself(dependencies(topology, false)));
-  }
-  // The check can fail: without virtual channels a ring of five does have a cycle.
-  CHECK(reaches_itself(dependencies(Topology({5, 1, 1, 1}), false)));
+TEST_CASE("a blade is a ring of four QFDBs, and eight of them the prototype's 128 MPSoCs") {
+  const auto blade = make_topology(qfdbs(4, 1, 1, 4));
+  CHECK(blade->nodes() == 16);
+  CHECK(external_links(*blade) == 4);
+  CHECK(blade->diameter() == 1 + 2 + 1);
+  CHECK(blade->virtual_channels_needed() == 2);
+  const auto prototype = make_topology(qfdbs(4, 4, 2, 4));
+  CHECK(prototype->nodes() == 128);
+  // Two rings and, along z, one link for each pair.
+  CHECK(external_links(*prototype) == 32 + 32 + 16);
+  CHECK(prototype->diameter() == 1 + 2 + 2 + 1 + 1);
 }
 
 TEST_CASE("the virtual channel switches after the wrap-around link") {
-  const Topology ring({5, 1, 1, 1});
-  CHECK(ring.route(3, 0).virtual_channel == 0);  // 3 -> 4 -> 0 wraps
-  CHECK(ring.route(4, 0).virtual_channel == 0);  // on the wrap-around link itself
-  CHECK(ring.route(4, 1).virtual_channel == 0);
-  CHECK(ring.route(0, 1).virtual_channel == 1);  // beyond it, or never to cross it
-  CHECK(ring.route(0, 4).virtual_channel == 0);  // the other way round
-  CHECK(ring.route(4, 2).virtual_channel == 1);
+  const auto ring = make_topology(torus("5"));
+  CHECK(channel(*ring, 3, 0) == 0);  // 3 -> 4 -> 0 wraps
+  CHECK(channel(*ring, 4, 0) == 0);  // on the wrap-around link itself
+  CHECK(channel(*ring, 4, 1) == 0);
+  CHECK(channel(*ring, 0, 1) == 1);  // beyond it, or never to cross it
+  CHECK(channel(*ring, 0, 4) == 0);  // the other way round
+  CHECK(channel(*ring, 4, 2) == 1);
 }
 
-TEST_CASE("a shape without nodes is refused") { CHECK_THROWS_AS(Topology({0, 1, 1, 4}), std::logic_error); }
+TEST_CASE("a torus goes through its dimensions in order and the shorter way round, the positive one of equals") {
+  const auto topology = make_topology(torus("8 x 4 x 4"));
+  CHECK(topology->nodes() == 128);
+  CHECK(topology->links().size() == 384);
+  CHECK(external_links(*topology) == 3 * 128);
+  CHECK(topology->diameter() == 4 + 2 + 2);
+  CHECK(next(*topology, 0, 3 + 8 * 1) == 1);
+  CHECK(next(*topology, 0, 5 + 8 * 1) == 7);
+  CHECK(next(*topology, 0, 4) == 1);
+  CHECK(next(*topology, 3, 3 + 8 * 3) == 3 + 8 * 3);
+  CHECK(next(*topology, 3, 3 + 32 * 2) == 3 + 32);
+}
+
+TEST_CASE("a path round a torus may go the other way and through the dimensions in descending order") {
+  ClusterShape shape = torus("5 x 5");
+  shape.routing = Routing::adaptive;
+  const auto topology = make_topology(shape);
+  CHECK(topology->virtual_channels_needed() == 4);
+  REQUIRE(topology->paths(0, 6) == 8);  // two orders, two ways round in each dimension
+  std::set<std::vector<RouterId>> ways;
+  for (unsigned n = 0; n < 8; ++n) {
+    std::vector<RouterId> routers;
+    for (const Hop& hop : way(*topology, 0, 6, topology->path(0, 6, n), 8)) routers.push_back(hop.at);
+    ways.insert(routers);
+  }
+  CHECK(ways.size() == 8);
+  CHECK(ways.count({0, 1}) == 1);
+  CHECK(ways.count({0, 5}) == 1);
+  CHECK(ways.count({0, 4, 3, 2, 1, 21, 16, 11}) == 1);
+  CHECK(topology->paths(0, 1) == 2);  // only one dimension to cross: no order
+  shape.routing = Routing::minimal;
+  shape.reroute = true;
+  const auto detours = make_topology(shape);
+  CHECK(detours->virtual_channels_needed() == 2);
+  CHECK(detours->paths(0, 6) == 4);
+}
+
+TEST_CASE("adaptive routing on a torus has both ways round where they are equal, in both orders") {
+  ClusterShape shape = torus("4 x 4");
+  shape.routing = Routing::adaptive;
+  const auto topology = make_topology(shape);
+  std::vector<Candidate> found;
+  topology->candidates(0, 2 + 4 * 2, 0, found);
+  std::set<RouterId> first;
+  for (const Candidate& c : found) first.insert(topology->neighbour(0, c.port).router);
+  CHECK(first == std::set<RouterId>{1, 3, 4, 12});
+  topology->candidates(0, 1 + 4 * 1, 0, found);
+  CHECK(found.size() == 2);
+  topology->candidates(0, 1, 0, found);
+  CHECK(found.size() == 1);
+  topology->candidates(3, 3, 0, found);
+  CHECK(found.size() == 1);
+}
+
+TEST_CASE("a fat tree of full width has as many links at every level as MPSoCs") {
+  const auto topology = make_topology(fat_tree(4, 4, 3));
+  CHECK(topology->nodes() == 64);
+  CHECK(topology->routers() == 64 + 3 * 16);
+  CHECK(topology->links().size() == 192);
+  CHECK(external_links(*topology) == 2 * 64);
+  CHECK(topology->diameter() == 6);
+  CHECK(distances(*topology, 0)[1] == 2);
+  CHECK(distances(*topology, 0)[4] == 4);
+  CHECK(distances(*topology, 0)[16] == 6);
+  const auto tapered = make_topology(fat_tree(4, 2, 3));
+  CHECK(tapered->nodes() == 64);
+  CHECK(tapered->routers() == 64 + 16 + 8 + 4);
+  CHECK(tapered->links().size() == 64 + 32 + 16);
+}
+
+TEST_CASE("paths through a fat tree share no link but those of the two MPSoCs") {
+  ClusterShape shape = fat_tree(4, 3, 3);
+  shape.reroute = true;
+  const auto topology = make_topology(shape);
+  for (const NodeId to : {5U, 16U, 63U}) {
+    REQUIRE(topology->paths(0, to) == 3);
+    std::set<std::pair<RouterId, unsigned>> used;
+    std::size_t hops = 0;
+    for (unsigned n = 0; n < 3; ++n) {
+      const auto all = way(*topology, 0, to, topology->path(0, to, n), 6);
+      for (std::size_t i = 1; i + 1 < all.size(); ++i) used.insert({all[i].at, all[i].out.port});
+      hops += all.size() - 2;
+    }
+    CHECK(used.size() == hops);
+  }
+  CHECK(topology->paths(0, 3) == 1);  // under the same switch
+}
+
+TEST_CASE("fixed paths to all other subtrees spread evenly over a fat tree's links up") {
+  const auto topology = make_topology(fat_tree(4, 4, 2));
+  std::map<unsigned, unsigned> packets;
+  for (NodeId to = 4; to < 16; ++to) ++packets[next_port(*topology, topology->neighbour(0, 1).router, to)];
+  CHECK(packets.size() == 4);
+  for (const auto& [port, count] : packets) CHECK(count == 3);
+}
+
+TEST_CASE("any two groups of a dragonfly have as many links as any other two") {
+  for (const auto& [groups, joins] : {std::pair{9U, 1U}, {5U, 2U}, {4U, 2U}, {3U, 4U}, {2U, 8U}}) {
+    const auto topology = make_topology(dragonfly(groups, 4, 2, 2));
+    std::map<std::pair<unsigned, unsigned>, unsigned> count;
+    for (const Link& link : topology->links()) {
+      if (!link.external) continue;
+      const unsigned a = (link.a - topology->nodes()) / 4, b = (link.b - topology->nodes()) / 4;
+      ++count[{std::min(a, b), std::max(a, b)}];
+    }
+    CHECK(count.size() == groups * (groups - 1) / 2);
+    for (const auto& [pair, links] : count) CHECK(links == joins);
+    CHECK(count.count({1, 1}) == 0);
+  }
+}
+
+TEST_CASE("a dragonfly's packets take one global link, or two through another group") {
+  ClusterShape shape = dragonfly(9, 4, 2, 2);
+  shape.routing = Routing::adaptive;
+  const auto topology = make_topology(shape);
+  CHECK(topology->nodes() == 72);
+  CHECK(topology->routers() == 72 + 36);
+  CHECK(topology->diameter() == 5);
+  CHECK(topology->longest_path() == 7);
+  CHECK(topology->virtual_channels_needed() == 3);
+  CHECK(topology->paths(0, 71) == 8);
+  CHECK(topology->paths(0, 7) == 1);  // within a group
+  for (unsigned n = 0; n < 8; ++n) {
+    unsigned globals = 0;
+    for (const Hop& hop : way(*topology, 0, 71, topology->path(0, 71, n), 7)) {
+      globals += topology->is_external(hop.at, hop.out.port) ? 1 : 0;
+    }
+    CHECK(globals == (n == 0 ? 1 : 2));
+  }
+  CHECK(make_topology(dragonfly(9, 4, 2, 2))->virtual_channels_needed() == 2);
+}
+
+TEST_CASE("the sizes of a torus are read from text") {
+  CHECK(parse_torus("8 x 4 x 4") == TorusSizes{8, 4, 4, 1, 1});
+  CHECK(parse_torus("8x4") == TorusSizes{8, 4, 1, 1, 1});
+  CHECK(parse_torus(" 1024 ") == TorusSizes{1024, 1, 1, 1, 1});
+  CHECK(parse_torus("2x3 x4x 5 x 6") == TorusSizes{2, 3, 4, 5, 6});
+  for (const char* text : {"", "x", "4 x", "x 4", "0", "1025", "4 4", "4 x 4 x 4 x 4 x 4 x 4", "4 * 4", "-4", "4 x 4x",
+                           "4.0", "1024 x 65", "99999999999"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_torus(text), sim::BadParameterValue);
+  }
+}
+
+TEST_CASE("shapes that no network has are told by their keys") {
+  using Keys = std::vector<std::string>;
+  for (const ClusterShape& shape : every_shape()) CHECK(conflicts(shape).empty());
+  ClusterShape ordered = dragonfly(9, 4, 2, 2);
+  ordered.routing = Routing::dimension_ordered;
+  CHECK(keys_of(ordered) == Keys{"network.routing", "network.topology"});
+  ordered = torus("4 x 4");
+  ordered.routing = Routing::dimension_ordered;
+  CHECK(keys_of(ordered).empty());
+  CHECK(keys_of(fat_tree(2, 3, 2)) == Keys{"cluster.fat_tree_up", "cluster.fat_tree_arity"});
+  CHECK(keys_of(fat_tree(16, 16, 4)).empty());
+  CHECK(keys_of(fat_tree(17, 16, 4)) == Keys{"cluster.fat_tree_levels", "cluster.fat_tree_arity"});
+  CHECK(keys_of(dragonfly(10, 4, 2, 2)) ==
+        Keys{"cluster.dragonfly_groups", "cluster.dragonfly_routers", "cluster.dragonfly_global_links"});
+  CHECK(keys_of(dragonfly(4096, 256, 64, 64)) ==
+        Keys{"cluster.dragonfly_groups", "cluster.dragonfly_routers", "cluster.dragonfly_terminals"});
+}
+
+TEST_CASE("a cluster without nodes is a bug of whoever asks for it") {
+  CHECK_THROWS_AS(make_topology(qfdbs(0, 1, 1, 4)), std::logic_error);
+}

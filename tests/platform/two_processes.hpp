@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two processes on two nodes of a QFDB, and the steps of their transfers: for tests that do what the
-// benchmark does not. One in a process, so build it in a child (tests/support/child.hpp).
+// Two processes on two nodes (of a QFDB, if nothing else is said), and the steps of their transfers: for tests that
+// do what the benchmark does not. One in a process, so build it in a child (tests/support/child.hpp).
 #pragma once
 
 #include <functional>
@@ -14,11 +14,12 @@ namespace faultline::test {
 
 class TwoProcesses : public sim::StepListener {
  public:
-  explicit TwoProcesses(const rdma::Strategy& strategy, const platform::Machine& machine = {})
+  explicit TwoProcesses(const rdma::Strategy& strategy, const platform::Machine& machine = {}, sim::NodeId at = 0,
+                        sim::NodeId other = 1)
       : cluster("cluster", machine, 1), strategy_(strategy), machine_(machine) {
     cluster.boot();
-    here = open(0, 0, strategy.on_source_fault);
-    there = open(1, 0, strategy.on_destination_fault);
+    here = open(at, 0, strategy.on_source_fault);
+    there = open(other, 0, strategy.on_destination_fault);
     cluster.steps().listen(*this);
   }
 
@@ -73,8 +74,8 @@ class TwoProcesses : public sim::StepListener {
   }
   // Of the two nodes: the others have no library that counts.
   std::int64_t total(std::string_view counter) {
-    return static_cast<std::int64_t>(cluster.node(0).statistics.value(counter) +
-                                     cluster.node(1).statistics.value(counter));
+    return static_cast<std::int64_t>(cluster.node(here->node()).statistics.value(counter) +
+                                     cluster.node(there->node()).statistics.value(counter));
   }
 
   platform::Cluster cluster;

@@ -38,13 +38,11 @@ struct Domain {
   bool counters = false;       // demands that counters are equal, too, not times only
 };
 
-// The widest domain in which trains keep every time today: what CI demands.
-Domain exact_domain();
-// All of it.
+// All of it: what CI demands.
 Domain full_domain();
-// The exact domain with the parts of the full one that are named and without those named after a minus:
-// "cold flows -reads". "full" names all of them. Throws std::invalid_argument.
-Domain widened_domain(const std::string& names);
+// The full domain without the parts that are named after a minus, and with the others that are named after "none":
+// "-cold -losses", "none flows reads". Throws std::invalid_argument.
+Domain named_domain(const std::string& names);
 
 // Parameters in the order in which they are set, and the flows; without flows the parameters say what runs.
 struct Case {

@@ -10,28 +10,6 @@
 
 namespace faultline::test {
 
-Domain exact_domain() {
-  Domain d;
-  d.flows = 6;
-  d.transfers = 4;
-  d.largest = 65536;
-  d.any_alignment = true;
-  d.reads = true;
-  d.cold = true;
-  d.stalls = true;
-  d.benchmarks = true;
-  d.preparations = true;
-  d.several_qfdbs = true;
-  d.rates = true;
-  d.latencies = true;
-  d.buffers = true;
-  d.translation = true;
-  d.software = true;
-  d.losses = true;
-  d.counters = true;
-  return d;
-}
-
 Domain full_domain() {
   Domain d;
   d.flows = 6;
@@ -57,7 +35,7 @@ Domain full_domain() {
   return d;
 }
 
-Domain widened_domain(const std::string& names) {
+Domain named_domain(const std::string& names) {
   struct Part {
     std::string_view name;
     void (*widen)(Domain& domain, const Domain& full);
@@ -83,9 +61,9 @@ Domain widened_domain(const std::string& names) {
       {"software", [](Domain& d, const Domain& full) { d.software = full.software; }},
       {"losses", [](Domain& d, const Domain& full) { d.losses = full.losses; }},
       {"counters", [](Domain& d, const Domain& full) { d.counters = full.counters; }},
-      {"full", [](Domain& d, const Domain& full) { d = full; }},
+      {"none", [](Domain& d, const Domain&) { d = {}; }},
   };
-  Domain domain = exact_domain();
+  Domain domain = full_domain();
   std::istringstream words(names);
   for (std::string word; words >> word;) {
     const bool less = word.starts_with('-');

@@ -275,7 +275,9 @@ TEST_CASE("a stalled access goes on when its page is present") {
   b.handle({stalled(buffer, bank)});
   CHECK(b.registers.taken() == Accesses{resumed(b, b.parsed() + b.cold_page(), bank, smmu::reg::resume::kRetry)});
   CHECK(b.pages(buffer, 1) == "d");
-  CHECK(b.steps.empty());  // the block is not known
+  REQUIRE(b.steps.size() == 1);
+  CHECK(b.steps[0].step == sim::Step::stall_resumed);
+  CHECK(b.steps[0].key == BlockKey{});  // the block is not known
 }
 
 TEST_CASE("a stalled access without a mapping is terminated, and the engine's record of it looked for") {

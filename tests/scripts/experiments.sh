@@ -24,6 +24,25 @@ done
   exit 1
 }
 
+# Each platform, between its first MPSoC and its last.
+declare -A last=([exanest-qfdb]=3 [exanest-blade]=15 [exanest-prototype]=127 [torus-4x4x4]=63 [fat-tree-64]=63
+  [dragonfly-72]=71)
+platforms=0
+for file in "$configs"/platforms/*.toml; do
+  name="$(basename "$file" .toml)"
+  {
+    printf 'platform = "%s"\nworkload = "write"\nstrategies = ["resident"]\n[parameters]\n' "$name"
+    printf 'workload.iterations = 1\nworkload.warmup = 0\nworkload.target = %d\n' "${last[$name]}"
+    printf '[axes]\nworkload.size = ["64 KiB"]\nnetwork.routing = ["minimal"'
+    case "$name" in torus* | fat* | dragonfly*) printf ', "adaptive"' ;; esac
+    printf ']\n'
+  } >"$name.toml"
+  run 0 "$program" run "$name.toml" --configs "$configs" --quiet --jobs 2 --out "out/$name"
+  refuse error
+  platforms=$((platforms + 1))
+done
+((platforms == ${#last[@]}))
+
 # Each strategy, by its name, with everything cold.
 strategies=()
 while IFS= read -r file; do

@@ -64,3 +64,9 @@ ABSENT=clang-tidy
 run 0 "$setup" --no-install
 run 1 "$setup" --no-install --lint
 expect "clang-tidy"
+
+# What the benchmarks need is asked for by them only.
+ABSENT="libns3-dev libbenchmark-dev"
+run 0 "$setup" --no-install
+run 1 "$setup" --no-install --benchmark
+expect "ns-3" "libbenchmark-dev libns3-dev"

@@ -121,3 +121,18 @@ TEST_CASE("a declared parameter is set, shown and refused with the legal range")
   CHECK(table.nearest("unit.entrys") == "unit.entries");
   CHECK(table.nearest("completely.different.words").empty());
 }
+
+TEST_CASE("text of a form of its own is checked before the field changes") {
+  std::string list = "a";
+  ParameterTable table;
+  const auto check = [](const std::string& text) {
+    if (text.size() != 1) throw BadParameterValue("'" + text + "' is no letter", "a letter");
+  };
+  table.add_text("list", list, "a letter", check, {"a letter", "", Standing::setting});
+  table.find("list")->set(std::string("b"));
+  CHECK(list == "b");
+  CHECK(table.find("list")->allowed == "a letter");
+  CHECK_THROWS_AS(table.find("list")->set(std::string("bc")), BadParameterValue);
+  CHECK_THROWS_AS(table.find("list")->set(std::int64_t{3}), BadParameterValue);
+  CHECK(list == "b");
+}

@@ -184,7 +184,7 @@ TEST_CASE("train server: trains that are announced in pieces and cut are served 
       const auto other = *rc::gen::inRange<std::size_t>(0, j + 1);
       const std::uint32_t arrived = all.jobs[other].arrivals.count_before(now + Time{1});
       const std::uint32_t future = all.jobs[other].arrivals.size() - arrived;
-      if (future > 0) all.recall(now, other, *rc::gen::inRange(0U, future + 1));
+      if (future > 0) all.recall(now, other, *rc::gen::inRange(1U, future + 1));
     }
     all.check();
   }));

@@ -53,7 +53,7 @@ class CellPump {
     wakeup_.now();
   }
   // Whether any cell has not been announced.
-  std::size_t unsent() const { return queue_.empty() ? 0 : 1; }
+  bool unsent() const { return !queue_.empty(); }
   // Payloads of which not all slots have come free by now, or not for long.
   std::size_t open() const { return freed_.size(); }
 

@@ -174,12 +174,13 @@ class Fabric : public sc_core::sc_module {
   }
   tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    Line& line = lines_[2 * header.destination + (is_data(payload) ? 0 : 1)];
     if (phase == sim::CELLS_RECALLED) {
+      if (std::find(line.waiting.begin(), line.waiting.end(), &payload) != line.waiting.end()) return tlm::TLM_ACCEPTED;
       const auto sent = std::find_if(sent_.rbegin(), sent_.rend(), [&](auto& s) { return s.original == &payload; });
       if (sent != sent_.rend()) recall(*sent, sim::train_of(payload).cells(), header.destination);
       return tlm::TLM_ACCEPTED;
     }
-    Line& line = lines_[2 * header.destination + (is_data(payload) ? 0 : 1)];
     line.waiting.push_back(&payload);
     pump(line);
     return tlm::TLM_ACCEPTED;

@@ -25,6 +25,7 @@ struct Shipment {
   std::uint32_t cell_bytes = sim::kCellBytes;
   sim::TimeSequence ready;
   interconnect::PacketKind kind = interconnect::PacketKind::data;
+  std::uint32_t block = 0;
 };
 
 struct Delivery {
@@ -34,11 +35,13 @@ struct Delivery {
   sim::Time at;
   interconnect::PacketKind kind;
   bool content_right;
+  std::uint32_t block = 0;
   bool operator==(const Delivery&) const = default;
 };
 
 inline std::vector<sim::Time> instants(const std::vector<Delivery>& deliveries) {
   std::vector<sim::Time> all;
+  all.reserve(deliveries.size());
   for (const Delivery& d : deliveries) all.push_back(d.at);
   return all;
 }
@@ -63,7 +66,7 @@ class NetworkSource : public sc_core::sc_module {
 
   // Shipments must be posted in the order of their first instants.
   void post(const Shipment& shipment) { pump_.post(shipment); }
-  std::size_t unsent() const { return pump_.unsent(); }
+  bool unsent() const { return pump_.unsent(); }
 
  private:
   void send(tlm::tlm_generic_payload& payload, const Shipment& shipment) {
@@ -74,6 +77,7 @@ class NetworkSource : public sc_core::sc_module {
     header.kind = shipment.kind;
     header.source = context_.node;
     header.destination = shipment.destination;
+    header.key = {context_.node, shipment.block, 0};
     header.address = shipment.address;
     payload.set_command(tlm::TLM_WRITE_COMMAND);
     call(payload, tlm::BEGIN_REQ);
@@ -147,8 +151,8 @@ class NetworkSink : public sc_core::sc_module {
       const std::uint64_t address = header.address + std::uint64_t{i} * train.cell_bytes;
       const bool right = train.content.slice(i * train.cell_bytes, train.cell_bytes) ==
                          content_at(header.source, address, train.cell_bytes);
-      deliveries.push_back(
-          {header.source, address, train.cell_bytes, at, header.kind, right && header.destination == context_.node});
+      deliveries.push_back({header.source, address, train.cell_bytes, at, header.kind,
+                            right && header.destination == context_.node, header.key.block});
       freed_.push_back(std::max(at, n == 0 ? sim::Time{0} : freed_.back()) + hold(n));
       freed.append(freed_.back());
     }
@@ -185,6 +189,19 @@ class NetworkSink : public sc_core::sc_module {
   std::map<tlm::tlm_generic_payload*, std::uint32_t> cells_;
 };
 
+// A router without a node.
+struct BareRouter {
+  sim::Statistics statistics;
+  sim::Context context;
+  interconnect::Router router;
+
+  BareRouter(const std::string& name, interconnect::RouterId id, sim::EventLoop& loop, sim::PayloadPool& pool,
+             sim::Trace& trace, const interconnect::RouterConfig& config, const interconnect::Topology& topology,
+             std::uint32_t cells_per_train)
+      : context{id, loop, pool, statistics, trace, 1, cells_per_train},
+        router((name + "_router").c_str(), config, context, topology) {}
+};
+
 // A network of a shape with a source and a sink at each node.
 struct NetworkRig {
   struct Node {
@@ -197,7 +214,7 @@ struct NetworkRig {
     Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
          std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
-          router((name + "_router").c_str(), config, context, rig.topology),
+          router((name + "_router").c_str(), config, context, *rig.topology),
           source((name + "_source").c_str(), config.injection_cells, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
       source.out.bind(router.in[interconnect::kLocalPort]);
@@ -205,15 +222,25 @@ struct NetworkRig {
     }
   };
 
-  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape, const interconnect::RouterConfig& config,
-             std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false)
-      : loop((name + "_loop").c_str()), topology(shape) {
-    for (sim::NodeId id = 0; id < topology.nodes(); ++id) {
+  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape,
+             const interconnect::RouterConfig& described, std::uint32_t cells_per_train,
+             sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
+             const interconnect::FailureConfig& failing = {})
+      : loop((name + "_loop").c_str()),
+        topology(interconnect::make_topology(shape)),
+        failures(failing, *topology) {
+    interconnect::RouterConfig config = described;
+    config.failures = &failures;
+    for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
                                              longest_hold, announce_late));
     }
-    for (const interconnect::Link& link : topology.links()) {
-      connect(nodes[link.a]->router, link.a_port, nodes[link.b]->router, link.b_port);
+    for (interconnect::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
+      bare.push_back(std::make_unique<BareRouter>(name + std::to_string(id), id, loop, pool, trace, config, *topology,
+                                                  cells_per_train));
+    }
+    for (const interconnect::Link& link : topology->links()) {
+      connect(router(link.a), link.a_port, router(link.b), link.b_port);
     }
   }
 
@@ -221,13 +248,18 @@ struct NetworkRig {
   std::size_t most_kept() const {
     std::size_t sum = 0;
     for (const auto& node : nodes) sum += 16 * node->router.out.size();
+    for (const auto& router : bare) sum += 16 * router->router.out.size();
     return sum;
+  }
+  interconnect::Router& router(interconnect::RouterId id) {
+    return id < nodes.size() ? nodes[id]->router : bare[id - nodes.size()]->router;
   }
   NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
   const std::vector<Delivery>& delivered(sim::NodeId node) const { return nodes[node]->sink.deliveries; }
   std::uint64_t total(std::string_view counter) const {
     std::uint64_t sum = 0;
     for (const auto& node : nodes) sum += node->statistics.value(counter);
+    for (const auto& router : bare) sum += router->statistics.value(counter);
     return sum;
   }
   void clear() {
@@ -235,10 +267,12 @@ struct NetworkRig {
   }
 
   sim::EventLoop loop;
-  interconnect::Topology topology;
+  std::unique_ptr<const interconnect::Topology> topology;
+  interconnect::FailureSchedule failures;
   sim::PayloadPool pool;
   sim::Trace trace;
   std::vector<std::unique_ptr<Node>> nodes;
+  std::vector<std::unique_ptr<BareRouter>> bare;
 };
 
 }  // namespace faultline::test

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cell by cell or in trains of a page: with one transfer under way the times are the same. Blocks of that
-// transfer and the zeroing of its pages can still meet at a memory controller; cells that are overtaken there
-// are counted, and only then may times differ, by little.
+// Cell by cell or in trains of a page: times and counts are the same for every strategy, size and place. What random
+// traffic does is in tests/properties.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
@@ -20,51 +19,32 @@ constexpr Place kPlaces[] = {
     {"16 KiB", "0 B", "0 B"}, {"16 KiB", "100 B", "3000 B"}, {"20000 B", "7 B", "0 B"}, {"20000 B", "256 B", "1333 B"},
     {"64 KiB", "0 B", "0 B"}, {"64 KiB", "2048 B", "4080 B"}};
 
-bool exact(const Point& p) {
-  return p.count("cells_out_of_order") + p.count("memory_cells_out_of_order") + p.count("axi_cells_out_of_order") == 0;
-}
-
-// False: flows met, and the times are only close.
-bool same_with_both_trains(const Settings& settings) {
+void same_with_both_trains(const Settings& settings) {
   INFO(to_string(settings));
   const Point cells = run_well(settings + Settings{{"simulation.cells_per_train", 1}});
   const Point trains = run_well(settings + Settings{{"simulation.cells_per_train", 16}});
-  if (!exact(cells) || !exact(trains)) {
-    CHECK(std::abs(cells.latency() - trains.latency()) <= cells.latency() / 10'000);
-    CHECK(cells.count("faults") == trains.count("faults"));
-    CHECK(cells.count("minor_faults") == trains.count("minor_faults"));
-    return false;
-  }
   for (const char* metric : {"latency_min", "latency_mean", "latency_max", "setup_time"}) {
     INFO(metric);
     CHECK(cells.ps(metric) == trains.ps(metric));
   }
-  for (const char* metric : {"faults", "minor_faults", "retransmitted_bytes", "timeouts"}) {
+  for (const char* metric : {"faults", "minor_faults", "retransmitted_bytes", "timeouts", "walks", "dropped_bytes"}) {
     INFO(metric);
     CHECK(cells.count(metric) == trains.count(metric));
   }
   CHECK(cells.simulated_ps == trains.simulated_ps);
   CHECK(cells.breakdown == trains.breakdown);
-  return true;
 }
 
 void every_place(const std::string& strategy) {
-  int met = 0;
   const Settings chosen = preset(strategy) + Settings{{"workload.iterations", 2}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
     for (const Place& place : kPlaces) {
-      const bool same =
-          same_with_both_trains(chosen + Settings{{"workload.cold", cold},
-                                                  {"workload.size", place.size},
-                                                  {"workload.source_offset", place.source_offset},
-                                                  {"workload.destination_offset", place.destination_offset}});
-      if (std::string(cold) == "none") CHECK(same);
-      met += same ? 0 : 1;
+      same_with_both_trains(chosen + Settings{{"workload.cold", cold},
+                                              {"workload.size", place.size},
+                                              {"workload.source_offset", place.source_offset},
+                                              {"workload.destination_offset", place.destination_offset}});
     }
   }
-  // Only where several blocks of 64 KiB or 20000 B fault, and pages are cleared beside their traffic.
-  UNSCOPED_INFO(strategy << ": flows met in " << met << " of 40");
-  CHECK(met <= (strategy.starts_with("fault/") ? 15 : 0));
 }
 
 }  // namespace
@@ -90,15 +70,9 @@ TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs"
                                           {{"network.internal_rate", "2 Gb/s"}},
                                           {{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
-    int met = 0;
     for (const Settings& variant : variants) {
-      const bool same = same_with_both_trains(
-          preset("fault/touch-ahead") + Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}} + variant);
-      INFO(cold << ' ' << to_string(variant));
-      if (std::string(cold) == "none") CHECK(same);
-      met += same ? 0 : 1;
+      same_with_both_trains(preset("fault/touch-ahead") +
+                            Settings{{"workload.cold", cold}, {"workload.size", "20000 B"}} + variant);
     }
-    INFO(cold);
-    CHECK(met <= 5);
   }
 }

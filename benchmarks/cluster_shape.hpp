@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// A benchmark's shape as the models read it: a torus of QFDBs.
+#pragma once
+
+#include "benchmarks/traffic.hpp"
+#include "models/interconnect/cluster_shape.hpp"
+
+namespace faultline::bench {
+
+inline interconnect::ClusterShape cluster_shape(const Shape& shape) {
+  interconnect::ClusterShape torus;
+  torus.x = shape.x;
+  torus.y = shape.y;
+  torus.z = shape.z;
+  torus.mpsocs_per_qfdb = shape.mpsocs;
+  return torus;
+}
+
+}  // namespace faultline::bench

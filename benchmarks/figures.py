@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What scripts/benchmark measures: the runs, and the figures that are made of their results.
+
+A run is one process of one of the programs in this folder. A figure is a function of the results of one round, in
+which each run happened once; its median over the rounds is what is reported.
+"""
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Callable
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Run:
+    program: str
+    args: list
+    n: int  # stands for {n} in args: how much work
+    seconds: float  # a first guess, for the remaining time that is shown
+    scaled: bool = False  # n may be raised until the run is long enough to be measured
+    once: bool = False  # its result never changes and its time is not looked at
+
+
+@dataclass(frozen=True)
+class Figure:
+    runs: list
+    value: Callable
+    unit: str
+    what: str
+    at_most: float | None = None
+    at_least: float | None = None
+    guard: Callable = lambda r: None  # why the figure means nothing, if so
+
+    def goal(self):
+        if self.at_most is not None:
+            return f"<= {self.at_most:g}"
+        return f">= {self.at_least:g}" if self.at_least is not None else ""
+
+    def met(self, value):
+        if self.at_most is not None:
+            return value <= self.at_most
+        return value >= self.at_least if self.at_least is not None else None
+
+
+def settings_of(*files):
+    """The parameters of platform and strategy files as key=value."""
+
+    def flat(table, prefix=""):
+        for key, value in table.items():
+            if isinstance(value, dict) and "value" not in value:
+                yield from flat(value, prefix + key + ".")
+            else:
+                value = value["value"] if isinstance(value, dict) else value
+                text = str(value).lower() if isinstance(value, bool) else str(value)
+                yield f"{prefix}{key}={text}"
+
+    settings = []
+    for file in files:
+        settings += flat(tomllib.loads((ROOT / "configs" / f"{file}.toml").read_text())["parameters"])
+    return settings
+
+
+RESIDENT = settings_of("platforms/exanest-qfdb", "strategies/resident")
+FAULTING = settings_of("platforms/exanest-qfdb", "strategies/fault/touch-a-page")
+
+
+def transfers(settings, size, cold, window, n, seconds):
+    workload = [f"workload.size={size}", f"workload.cold={cold}", f"workload.window={window}"]
+    return Run("bench_transfers", [*settings, *workload, "workload.iterations={n}"], n, seconds, scaled=True)
+
+
+# Hundredths of a second each, in turns: what disturbs one repetition disturbs them all, and the median is taken.
+MICRO = ["--benchmark_format=json", "--benchmark_min_time=0.0{n}", "--benchmark_report_aggregates_only=true",
+         "--benchmark_enable_random_interleaving=true"]
+RUNS = {
+    "micro": Run("bench_micro", [*MICRO, "--benchmark_repetitions=7"], 5, 5),
+    "yardstick": Run(
+        "bench_micro", [*MICRO, "--benchmark_repetitions=3", "--benchmark_filter=^kernel_wakeup/1$"], 5, 0.5),
+    "stream": transfers(RESIDENT, "4 MiB", "none", 4, 4, 1.5),
+    "fault": transfers(FAULTING, "4 KiB", "destination", 1, 300, 1),
+    "no_fault": transfers(FAULTING, "4 KiB", "none", 1, 300, 1),
+    "all_faults": transfers(FAULTING, "4 MiB", "destination", 1, 2, 1.5),
+    "all_warm": transfers(FAULTING, "4 MiB", "none", 1, 4, 1.5),
+}
+
+# The flows of the comparison with ns-3: pages of each, so that ns-3 takes about a second.
+FLOWS = {1: ("2x1x1x2", 0, 8000), 64: ("2x4x2x5", 1, 150), 4096: ("4x16x16x5", 1, 3)}
+for flows, (shape, both_ways, pages) in FLOWS.items():
+    traffic = ["--shape", shape, "--both-ways", str(both_ways), "--pages", "{n}"]
+    RUNS[f"ns3_{flows}"] = Run("bench_ns3", traffic, pages, 3)
+    RUNS[f"cells_{flows}"] = Run("bench_network", [*traffic, "--cells-per-train", "1"], pages, 2)
+    RUNS[f"trains_{flows}"] = Run("bench_network", traffic, pages, 1, scaled=True)
+    RUNS[f"times_{flows}"] = Run("bench_network", traffic, pages, 1, once=True)
+IRREGULAR = ["--shape", "2x4x2x5", "--both-ways", "1", "--irregular", "1", "--pages", "{n}"]
+RUNS["cells_irregular"] = Run("bench_network", [*IRREGULAR, "--cells-per-train", "1"], 150, 2)
+RUNS["trains_irregular"] = Run("bench_network", IRREGULAR, 150, 2, scaled=True)
+RUNS["times_irregular"] = Run("bench_network", IRREGULAR, 150, 1, once=True)
+PERMUTATION = ["--pattern", "permutation", "--pages", "{n}", "--shape"]
+# Whole clusters, and networks with the random permutation, from two nodes on: scripts/benchmark --scaling.
+SHAPES = {2: "1x1x1x2", 4: "1x1x1x4", 16: "2x2x1x4", 64: "4x2x2x4", 256: "4x4x4x4", 1024: "8x8x4x4", 4096: "16x8x8x4",
+          16384: "16x16x16x4"}
+for nodes, shape in SHAPES.items():
+    RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
+    RUNS[f"permutation_{nodes}"] = Run(
+        "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
+
+
+def ns_per(run, unit):
+    return lambda r: r[run]["host_s"] * 1e9 / r[run][unit]
+
+
+def ratio(above, below):
+    return lambda r: above(r) / below(r)
+
+
+def micro(name):
+    return lambda r: r["micro"][name]
+
+
+def one_fault_us(r):
+    """Host time that a transfer of one page costs more when the page is absent."""
+    with_fault = r["fault"]["host_s"] / r["fault"]["faults"]
+    return (with_fault - r["no_fault"]["host_s"] / r["no_fault"]["pages"]) * 1e6
+
+
+def every_page_faults(*runs):
+    def guard(r):
+        wrong = [run for run in runs if r[run]["faults"] != r[run]["pages"]]
+        return f"run {wrong[0]}: not one page fault a page" if wrong else None
+
+    return guard
+
+
+def same_answer(flows):
+    """The cell-by-cell network and ns-3 must have done the same work: time of the last arrival and hops."""
+
+    def guard(r):
+        ours, theirs = r[f"cells_{flows}"], r[f"ns3_{flows}"]
+        for what in ("final_ps", "hops"):
+            if ours[what] != theirs[what]:
+                return f"{flows} flows: {what} is {ours[what]} cell by cell and {theirs[what]} in ns-3"
+        return None
+
+    return guard
+
+
+def first_reason(*guards):
+    return lambda r: next((reason for guard in guards if (reason := guard(r))), None)
+
+
+def train_warnings(results):
+    """Trains that did not end when their cells did, told once."""
+    for case in (*FLOWS, "irregular"):
+        trains, cells = results.get(f"times_{case}"), results.get(f"cells_{case}")
+        if not trains or not cells:
+            continue
+        for what in ("final_ps", "hops"):
+            difference = trains[what] - cells[what]
+            if difference:
+                yield f"{case} flows: {what} of trains differs from that of cells by {difference:+d} of {cells[what]}"
+
+
+stream_page = ns_per("stream", "pages")
+FIGURES = {
+    "wakeups_per_page": Figure(
+        ["micro", "stream"], ratio(stream_page, micro("kernel_wakeup/1")), "wake-ups",
+        "host time of a 4 KiB page streamed, in wake-ups of an SC_METHOD (one pending)", at_most=12),
+    "realtime_factor": Figure(
+        ["stream"], lambda r: r["stream"]["simulated_s"] / r["stream"]["host_s"], "",
+        "simulated time over host time of the same run", at_least=5),
+}
+for flows in FLOWS:
+    FIGURES[f"ns3_ratio_{flows}"] = Figure(
+        [f"ns3_{flows}", f"cells_{flows}", f"trains_{flows}", f"times_{flows}"],
+        ratio(ns_per(f"ns3_{flows}", "hops"), ns_per(f"trains_{flows}", "hops")), "x",
+        f"cell-hops per host second over ns-3's packet-hops, flows: {flows}", at_least=100, guard=same_answer(flows))
+FIGURES |= {
+    "ns3_ratio_cells": Figure(
+        [f"{side}_{flows}" for flows in FLOWS for side in ("ns3", "cells")],
+        lambda r: min(ratio(ns_per(f"ns3_{f}", "hops"), ns_per(f"cells_{f}", "hops"))(r) for f in FLOWS), "x",
+        "the same cell by cell: the smallest of 1, 64 and 4096 flows", at_least=12,
+        guard=first_reason(*map(same_answer, FLOWS))),
+    "train_speedup_contended": Figure(
+        ["cells_64", "trains_64", "times_64"], ratio(ns_per("cells_64", "hops"), ns_per("trains_64", "hops")), "x",
+        "host time of cells over that of trains, four flows of equal rate on a link", at_least=10),
+    "train_speedup_irregular": Figure(
+        ["cells_irregular", "trains_irregular", "times_irregular"],
+        ratio(ns_per("cells_irregular", "hops"), ns_per("trains_irregular", "hops")), "x",
+        "the same, first links of irregular rates", at_least=2.5),
+    "fault_host_us": Figure(
+        ["fault", "no_fault"], one_fault_us, "us", "host time of one page fault, end to end", at_most=10,
+        guard=every_page_faults("fault")),
+    "all_faults_rate": Figure(
+        ["all_faults", "all_warm"], ratio(ns_per("all_warm", "bytes"), ns_per("all_faults", "bytes")), "",
+        "simulated bytes per host second where every page faults, over those of warm transfers", at_least=0.1,
+        guard=every_page_faults("all_faults")),
+    "build_s_4096": Figure(
+        ["build_4096"], lambda r: r["build_4096"]["host_s"], "s", "host time to build and boot 4096 MPSoCs", at_most=5),
+    "build_mib_4096": Figure(
+        ["build_4096"], lambda r: r["build_4096"]["mib"], "MiB", "resident memory that they take", at_most=512),
+    "growth_4096": Figure(
+        ["permutation_4096", "permutation_16"],
+        ratio(ns_per("permutation_4096", "hops"), ns_per("permutation_16", "hops")), "x",
+        "host time of a cell-hop at 4096 nodes over that at 16, random permutation", at_most=3),
+}
+
+# Without a goal: what the figures are made of, in host time. --check compares those marked in CHECKED.
+COSTS = {
+    "kernel_wakeup_1": Figure(["micro"], micro("kernel_wakeup/1"), "ns", "SC_METHOD wake-up, one pending"),
+    "kernel_wakeup_100": Figure(["micro"], micro("kernel_wakeup/100"), "ns", "the same among 100 pending"),
+    "event_loop_1": Figure(["micro"], micro("event_loop/1"), "ns", "event of the loop, one pending"),
+    "event_loop_100": Figure(["micro"], micro("event_loop/100"), "ns", "the same among 100 pending"),
+    "serve_train": Figure(["micro"], micro("serve_train"), "ns", "a page's train through a busy server"),
+    "later_of_two": Figure(["micro"], micro("later_of_two"), "ns", "the later of a page's train and its credits"),
+    "router_hop_cells": Figure(["micro"], micro("router_hop/1"), "ns", "cell through one link, cell by cell"),
+    "router_hop_trains": Figure(["micro"], micro("router_hop/16"), "ns", "the same, a page at a time"),
+    "stream_page": Figure(["stream"], stream_page, "ns", "page of a warm stream, whole model"),
+    "fault": Figure(["fault", "no_fault"], lambda r: one_fault_us(r) * 1e3, "ns", "page fault, end to end"),
+    "all_faults_page": Figure(["all_faults"], ns_per("all_faults", "pages"), "ns", "page, every one faulting"),
+    "build_node": Figure(["build_4096"], ns_per("build_4096", "nodes"), "ns", "MPSoC built and booted"),
+    "hop_permutation_4096": Figure(
+        ["permutation_4096"], ns_per("permutation_4096", "hops"), "ns", "cell-hop, permutation of 4096 nodes"),
+    "hop_permutation_16": Figure(
+        ["permutation_16"], ns_per("permutation_16", "hops"), "ns", "the same of 16 nodes"),
+}
+for case in (*FLOWS, "irregular"):
+    for side in ("trains", "cells", "ns3"):
+        if f"{side}_{case}" in RUNS:
+            what = "packet-hop of ns-3" if side == "ns3" else f"cell-hop, {side}"
+            COSTS[f"hop_{side}_{case}"] = Figure(
+                [f"{side}_{case}"], ns_per(f"{side}_{case}", "hops"), "ns", f"{what}, flows: {case}")
+# Not the kernel itself, which is the yardstick, nor what is not ours.
+CHECKED = [name for name in COSTS if not name.startswith(("kernel_", "hop_ns3_"))]

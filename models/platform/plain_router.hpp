@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A router without an MPSoC: a switch of a fat tree, a router of a dragonfly.
+#pragma once
+
+#include "models/interconnect/router.hpp"
+#include "models/platform/machine.hpp"
+#include "models/sim/context.hpp"
+
+namespace faultline::platform {
+
+class PlainRouter : public sc_core::sc_module {
+ public:
+  PlainRouter(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology,
+              interconnect::RouterId id, sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace,
+              std::uint64_t seed)
+      : sc_module(name),
+        context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
+        router("router", machine.router, context, topology) {}
+
+  sim::Statistics statistics;
+  sim::Context context;
+  interconnect::Router router;
+};
+
+}  // namespace faultline::platform
