@@ -291,6 +291,7 @@ void SendUnit::read_error(std::uint64_t id) {
   if (bad == read->replies.end() || bad->responses.front() > context_.now()) return;
   Block& block = block_of(*read);
   if (std::exchange(block.fault_reported, true)) return;
+  wakeup_.now();
   const std::uint64_t address =
       block.command.source + read->run.offset + std::uint64_t{bad->first} * read->run.cell_bytes;
   stop(block);
