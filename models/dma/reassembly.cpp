@@ -59,6 +59,17 @@ Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& k
   return block.faulted ? Verdict::faulted : Verdict::write;
 }
 
+std::optional<Reassembly::Rest> Reassembly::rest_of_older_attempt(sim::NodeId source, const sim::BlockKey& key,
+                                                                  std::uint32_t block_bytes) const {
+  const auto transfer = transfers_.find({source, key.transfer});
+  if (transfer == transfers_.end()) return std::nullopt;
+  const auto block = transfer->second.under_way.find(key.block);
+  if (block == transfer->second.under_way.end() || block->second.attempt >= key.attempt || block->second.faulted) {
+    return std::nullopt;
+  }
+  return Rest{block->second.attempt, block_bytes - block->second.bytes};
+}
+
 Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& key) {
   const auto transfer = transfers_.find({source, key.transfer});
   if (transfer == transfers_.end()) return nullptr;

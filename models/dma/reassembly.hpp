@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "models/sim/statistics.hpp"
@@ -36,6 +37,14 @@ class Reassembly {
   // had a block under way: its source must send that block again.
   Reassembly(std::size_t transfers, sim::Counter& evicted_unfinished)
       : capacity_(transfers), evicted_unfinished_(evicted_unfinished) {}
+
+  // Bytes of the attempt under way that are not in memory, if its writes have not failed and `key` is of a newer one.
+  struct Rest {
+    std::uint32_t attempt;
+    std::uint32_t bytes;
+  };
+  std::optional<Rest> rest_of_older_attempt(sim::NodeId source, const sim::BlockKey& key,
+                                            std::uint32_t block_bytes) const;
 
   // What to do with a cell of this block that is handled now. A newer attempt starts the block afresh.
   Verdict judge(sim::NodeId source, const sim::BlockKey& key);

@@ -78,19 +78,39 @@ void ReceiveUnit::drop_foreign(tlm::tlm_generic_payload& payload) {
 
 bool ReceiveUnit::wanted(std::uint64_t tag) {
   Arrived& a = arrived(tag);
-  a.verdict = reassembly_.judge(a.source, a.key);
-  if (a.verdict != Reassembly::Verdict::duplicate || a.block_offset != 0 || a.duplicate_told) {
-    return a.verdict == Reassembly::Verdict::write;
+  if (is_on_its_way(a)) {
+    a.verdict = Reassembly::Verdict::duplicate;
+    return false;
   }
-  // Once for each copy of the block: its acknowledgement was lost or late.
-  a.duplicate_told = true;
-  ++counters_.duplicate_blocks;
-  acknowledge(a.source, a.key);
-  return false;
+  a.verdict = reassembly_.judge(a.source, a.key);
+  if (a.verdict == Reassembly::Verdict::duplicate && a.block_offset == 0 && !a.begun) {
+    // Once for each copy of the block: its acknowledgement was lost or late.
+    ++counters_.duplicate_blocks;
+    acknowledge(a.source, a.key);
+  }
+  return a.verdict == Reassembly::Verdict::write;
+}
+
+// Whether all of the block has gone to memory in an older attempt, so that its last responses complete it: copies that
+// come without a pause would else start it afresh for ever.
+bool ReceiveUnit::is_on_its_way(const Arrived& newer) const {
+  const auto rest = reassembly_.rest_of_older_attempt(newer.source, newer.key, newer.block_bytes);
+  if (!rest) return false;
+  std::uint32_t bytes = 0;
+  for (const Arrived& a : arrived_) {
+    if (&a == &newer) break;
+    if (a.source == newer.source && a.key.transfer == newer.key.transfer && a.key.block == newer.key.block &&
+        a.key.attempt == rest->attempt && a.verdict == Reassembly::Verdict::write) {
+      bytes += a.unfinished * a.cell_bytes;
+    }
+  }
+  return bytes == rest->bytes;
 }
 
 void ReceiveUnit::left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) {
-  tlm::tlm_generic_payload& payload = *arrived(tag).payload;
+  Arrived& a = arrived(tag);
+  a.begun = true;
+  tlm::tlm_generic_payload& payload = *a.payload;
   sim::train_of(payload).freed = freed;
   slots_.freed(payload);
 }

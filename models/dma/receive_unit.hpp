@@ -55,10 +55,11 @@ class ReceiveUnit : public WriteClient {
     std::uint32_t cells = 0;       // that come
     std::uint32_t unfinished = 0;  // of these neither dropped nor answered
     Reassembly::Verdict verdict = Reassembly::Verdict::write;
-    bool duplicate_told = false;
+    bool begun = false;  // its first cell has left the buffer
   };
 
   Arrived& arrived(std::uint64_t tag) { return arrived_[static_cast<std::size_t>(tag - first_tag_)]; }
+  bool is_on_its_way(const Arrived& newer) const;
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
   void drop_foreign(tlm::tlm_generic_payload& payload);
   void acknowledge(sim::NodeId source, const sim::BlockKey& key);
