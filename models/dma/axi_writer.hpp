@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <tlm>
 
-#include "models/sim/wakeup.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/issue_queue.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
 

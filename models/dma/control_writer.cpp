@@ -7,11 +7,7 @@ namespace faultline::dma {
 
 ControlWriter::ControlWriter(const DmaConfig& config, AxiWriter& writer, Timer& timer, Counters& counters,
                              const sim::Context& context)
-    : config_(config),
-      writer_(writer),
-      timer_(timer),
-      counters_(counters),
-      context_(context) {}
+    : config_(config), writer_(writer), timer_(timer), counters_(counters), context_(context) {}
 
 void ControlWriter::write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
                           std::uint64_t tag) {

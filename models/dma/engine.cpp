@@ -115,8 +115,7 @@ tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm:
   return tlm::TLM_ACCEPTED;
 }
 
-tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                          sc_core::sc_time&) {
+tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
   phase == tlm::BEGIN_RESP ? parts_->writer.response(payload) : parts_->writer.responses_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }

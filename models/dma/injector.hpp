@@ -8,10 +8,10 @@
 
 #include "models/dma/axi_writer.hpp"
 #include "models/dma/config.hpp"
-#include "models/sim/wakeup.hpp"
 #include "models/interconnect/packet.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/issue_queue.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
 

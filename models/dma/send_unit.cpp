@@ -128,8 +128,16 @@ bool SendUnit::issue() {
     wakeup_.at(first);
     return false;
   }
-  Read read{next_read_++, first_block_ + blocks_.size() - 1, run, {}, read_credits_.take(run.cells),
-            buffer_.take(run.cells), &context_.payloads.acquire(), {}, {}, {}};
+  Read read{next_read_++,
+            first_block_ + blocks_.size() - 1,
+            run,
+            {},
+            read_credits_.take(run.cells),
+            buffer_.take(run.cells),
+            &context_.payloads.acquire(),
+            {},
+            {},
+            {}};
   read.issued = sim::not_before(sim::later_of(read.read_credits, read.buffer_credits), context_.now());
   announced_ = context_.now();
   if (block.issued == 0) context_.report(sim::Step::read_issued, c.key);

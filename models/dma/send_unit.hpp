@@ -10,8 +10,8 @@
 #include "models/dma/cells.hpp"
 #include "models/dma/counters.hpp"
 #include "models/dma/injector.hpp"
-#include "models/sim/wakeup.hpp"
 #include "models/sim/credit_pool.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
 

@@ -113,10 +113,9 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   const Time service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
   const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);
   const Time head_start = std::min(service, arriving);
-  TimeSequence ready = port == kLocalPort
-                           ? queue.injection.serve(context_.now(), train.times, arriving, 0, &payload)
-                                 .shifted(config_.injection_latency - head_start)
-                           : train.times.shifted(config_.router_latency - head_start);
+  TimeSequence ready = port == kLocalPort ? queue.injection.serve(context_.now(), train.times, arriving, 0, &payload)
+                                                .shifted(config_.injection_latency - head_start)
+                                          : train.times.shifted(config_.router_latency - head_start);
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
   if (queue.trains.size() == 1) schedule(route.port);
@@ -129,11 +128,9 @@ void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
   const auto waiting = [&] {
     return !queue.trains.empty() && queue.trains.back().payload == &payload ? queue.trains.back().ready.size() : 0U;
   };
-  const auto running = std::find_if(outputs_.begin(), outputs_.end(),
-                                    [&](const Output& o) {
-                                      return o.free > context_.now() && !o.run.departures.empty() &&
-                                             o.run.held.payload == &payload;
-                                    });
+  const auto running = std::find_if(outputs_.begin(), outputs_.end(), [&](const Output& o) {
+    return o.free > context_.now() && !o.run.departures.empty() && o.run.held.payload == &payload;
+  });
   const std::uint32_t run_begin = running == outputs_.end() ? 0 : running->run.held.sent;
   const std::uint32_t run_cells = running == outputs_.end() ? 0 : running->run.departures.size();
   const std::uint32_t cells = train_of(payload).cells();

@@ -130,7 +130,7 @@ class Router : public sc_core::sc_module {
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
     Outages outages;
-    std::size_t served = 0;            // queue that was served last
+    std::size_t served = 0;  // queue that was served last
     Run run;
     std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
     sim::Counter* cells;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells that wait for their turn and for a slot at the next stage, and those that were announced to it.
 //
-// Cells take their turn in the order in which they are ready; at one instant, in the order of submission. Cell i goes at
+// Cells take their turn in the order in which they are ready; at one instant, in the order of submission. Cell i
+// goes at
 //   issue(i) = max(ready(i), credit(i), issue(i-1)).
 // Runs of cells are announced when their first one goes, as far as slots are known. What comes between, a cell that is
 // ready earlier or a slot that comes free at another time, takes back the cells that have not gone yet. So at every

@@ -12,8 +12,8 @@
 //                         Comes as often as needed. For a read train.content then holds the data of these cells.
 // What was announced is what happens if nothing comes between. What has not happened yet can be taken back, and then
 // be announced anew:
-//   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still do,
-//                                at least one. What the target announced for the others is void.
+//   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still
+//                                do, at least one. What the target announced for the others is void.
 //   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
 //                                said to.
 //   RESPONSES_RECALLED backward  the same of responses.
@@ -50,7 +50,7 @@ struct Train : tlm::tlm_extension<Train> {
   TimeSequence times;
   TimeSequence freed;
   TimeSequence responses;
-  std::uint32_t recalled = 0;  // slots or responses
+  std::uint32_t recalled = 0;    // slots or responses
   std::uint32_t cell_bytes = 0;  // of every cell of the train: 1 to kCellBytes
   Content content;               // of all cells, in order; empty where only timing matters
 

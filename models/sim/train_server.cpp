@@ -7,8 +7,7 @@
 
 namespace faultline::sim {
 
-TimeSequence TrainServer::serve(Time now, const TimeSequence& arrivals, Time service, std::uint32_t rank,
-                                void* owner) {
+TimeSequence TrainServer::serve(Time now, const TimeSequence& arrivals, Time service, std::uint32_t rank, void* owner) {
   assert(!arrivals.empty() && arrivals.front() >= now);
   forget_until(now);
   Job* job = find(owner);

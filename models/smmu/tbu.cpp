@@ -2,9 +2,6 @@
 #include "models/smmu/tbu.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
-#include <functional>
-#include <stdexcept>
 #include <utility>
 
 #include "models/memory/axi.hpp"
@@ -14,28 +11,8 @@ namespace faultline::smmu {
 
 using memory::AxiAttributes;
 using sim::Time;
-using sim::Train;
 
 namespace {
-
-using Payload = tlm::tlm_generic_payload;
-
-// The parts of a train, in the order of their cells, and how many responses its initiator has been told.
-struct Transit : tlm::tlm_extension<Transit> {
-  boost::container::small_vector<Part*, 2> parts;
-  std::uint32_t told = 0;
-
-  tlm::tlm_extension_base* clone() const override { return new Transit(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Transit&>(other); }
-};
-
-// Whose a request to memory is.
-struct RequestOf : tlm::tlm_extension<RequestOf> {
-  Part* part = nullptr;
-
-  tlm::tlm_extension_base* clone() const override { return new RequestOf(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const RequestOf&>(other); }
-};
 
 tlm::tlm_response_status status_of(FaultKind fault) {
   switch (fault) {
@@ -52,7 +29,7 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
       state_(state),
       tcu_(tcu),
       drain_(drain),
-      arrival_port_(state.context.loop.new_port()),
+      arrival_ports_{state.context.loop.new_port(), state.context.loop.new_port()},
       port_(state.context.loop.new_port()),
       micro_tlb_(
           is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other,
@@ -62,40 +39,6 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
     misses_[slot].tbu = index;
     misses_[slot].slot = slot;
   }
-}
-
-Part& Tbu::new_part(Payload& train) {
-  if (idle_parts_.empty()) idle_parts_.push_back(&parts_.emplace_back());
-  Part& part = *idle_parts_.back();
-  idle_parts_.pop_back();
-  part = {};
-  part.tbu = index_;
-  part.train = &train;
-  return part;
-}
-
-void Tbu::await(Part& part) {
-  state_.context.loop.at<&Tbu::arrived>(std::max(state_.context.now(), part.arrivals.front()), arrival_port_, *this,
-                                        reinterpret_cast<std::uint64_t>(&part));
-}
-
-void Tbu::accept(Payload& payload) {
-  forget();
-  const Train& train = sim::train_of(payload);
-  if (train.times.empty() || !same_page(payload.get_address(), payload.get_address() + train.bytes() - 1)) {
-    throw std::logic_error("a train at the SMMU must lie within one page");
-  }
-  Part& part = new_part(payload);
-  part.arrivals = train.times;
-  part.write = payload.is_write();
-  part.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
-  part.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
-  part.va = payload.get_address();
-  Transit& transit = sim::extension<Transit>(payload);
-  transit.parts.clear();
-  transit.parts.push_back(&part);
-  transit.told = 0;
-  await(part);
 }
 
 void Tbu::arrived(std::uint64_t argument) {
@@ -108,52 +51,6 @@ void Tbu::arrived(std::uint64_t argument) {
   part.state = Part::State::waiting;
   auto& waiting = channels_[part.write ? 1 : 0].waiting;
   if (!waiting.empty() || !admit(part)) waiting.push_back(&part);
-}
-
-void Tbu::recall(Payload& payload) {
-  Transit& transit = sim::extension<Transit>(payload);
-  const std::uint32_t cells = sim::train_of(payload).cells();
-  while (transit.parts.back()->first >= cells) {
-    Part& part = *transit.parts.back();
-    cut(part, part.cells());  // it is coming still
-    transit.parts.pop_back();
-  }
-  Part& last = *transit.parts.back();
-  if (last.first + last.cells() > cells) cut(last, last.first + last.cells() - cells);
-  transit.told = std::min(transit.told, cells);
-}
-
-void Tbu::cut(Part& part, std::uint32_t cells) {
-  const std::uint32_t kept = part.cells() - cells;
-  part.arrivals.drop_back(cells);
-  if (part.responses.size() > kept) part.responses.drop_back(part.responses.size() - kept);
-  if (part.state == Part::State::missed && part.write) held_beats_ -= std::uint64_t{cells} * part.beats;
-  if (part.state == Part::State::terminated) state_.counters.terminated -= cells;
-  if (part.state != Part::State::passed) return;
-  (part.translated ? state_.counters.translations : state_.counters.bypassed) -= cells;
-  if (part.translated) state_.counters.micro_tlb_hits -= cells;
-  Train& train = sim::train_of(*part.request);
-  train.times.drop_back(cells);
-  if (part.write && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  state_.ports.recall(*part.request);
-  if (part.translated) drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
-}
-
-void Tbu::split_off_future(Part& part) {
-  const std::uint32_t kept = part.arrivals.count_before(state_.context.now() + Time{1});
-  if (kept == part.cells()) return;
-  Part& rest = new_part(*part.train);
-  rest.first = part.first + kept;
-  rest.arrivals = part.arrivals.suffix(kept);
-  rest.write = part.write;
-  rest.stream = part.stream;
-  rest.beats = part.beats;
-  rest.va = part.va + std::uint64_t{kept} * sim::train_of(*part.train).cell_bytes;
-  Transit& transit = sim::extension<Transit>(*part.train);
-  if (part.responses.size() > kept) recall_responses(part, part.responses.size() - kept);
-  cut(part, part.cells() - kept);
-  transit.parts.insert(std::find(transit.parts.begin(), transit.parts.end(), &part) + 1, &rest);
-  await(rest);
 }
 
 void Tbu::reconsider() {
@@ -323,7 +220,8 @@ void Tbu::join(Miss& miss, Part& part) {
     held_beats_ += std::uint64_t{part.cells()} * part.beats;
     youngest_write_ = miss.slot;
   }
-  if (state_.banks[miss.bank].holds_off()) state_.counters.held_off += part.cells();
+  part.held_off = state_.banks[miss.bank].holds_off();
+  if (part.held_off) state_.counters.held_off += part.cells();
 }
 
 void Tbu::ask(Miss& miss, Time when) {
@@ -441,8 +339,12 @@ void Tbu::finish(Miss& miss, FaultKind fault) {
 
 std::vector<Part*> Tbu::release(Miss& miss) {
   std::vector<Part*> bursts = std::exchange(miss.bursts, {});
-  if (miss.write) {
-    for (const Part* part : bursts) held_beats_ -= std::uint64_t{part->cells()} * part->beats;
+  for (Part* part : bursts) {
+    if (miss.write) held_beats_ -= std::uint64_t{part->cells()} * part->beats;
+    // Cells that arrive from now on do not meet the miss.
+    if (std::exchange(part->held_off, false)) {
+      state_.counters.held_off -= part->cells() - part->arrivals.count_before(state_.context.now() + Time{1});
+    }
   }
   miss.phase = Miss::Phase::idle;
   return bursts;
@@ -462,6 +364,7 @@ void Tbu::count_bursts(const Miss& miss) {
 
 void Tbu::pass(Part& part, const Leaf& leaf, Time not_before) {
   part.translated = true;
+  part.passed_at = state_.context.now();
   part.drain_number = drain_.open(state_.context.now());
   state_.counters.translations += part.cells();
   if (part.cells() > 1 || !used_.empty()) used_.push_back(&part);
@@ -473,101 +376,16 @@ void Tbu::bypass(Part& part) {
   forward(part, part.va, AxiAttributes::kUntranslated, Time{0});
 }
 
-void Tbu::forward(Part& part, std::uint64_t address, std::uint64_t epoch, Time not_before) {
-  part.state = Part::State::passed;
-  under_way_.push_back(&part);
-  const Train& from = sim::train_of(*part.train);
-  Payload& request = state_.context.payloads.acquire();
-  part.request = &request;
-  Train& train = sim::train_of(request);
-  train.times =
-      sim::not_before(part.arrivals.shifted(state_.latency.hit), std::max(not_before, state_.context.now()));
-  train.cell_bytes = from.cell_bytes;
-  if (part.write && !from.content.empty()) {
-    train.content = from.content.slice(part.first * from.cell_bytes, part.cells() * from.cell_bytes);
-  }
-  sim::extension<RequestOf>(request).part = &part;
-  AxiAttributes& attributes = sim::extension<AxiAttributes>(request);
-  attributes = {};
-  attributes.master_id = sim::extension<AxiAttributes>(*part.train).master_id;
-  attributes.translation_epoch = epoch;
-  request.set_command(part.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-  request.set_address(address);
-  request.set_data_length(train.bytes());
-  request.set_streaming_width(train.bytes());
-  state_.ports.forward(request);
-}
-
-void Tbu::terminate(Part& part, tlm::tlm_response_status status, bool report) {
-  part.state = Part::State::terminated;
-  under_way_.push_back(&part);
-  state_.counters.terminated += part.cells();
-  part.status = report ? status : tlm::TLM_OK_RESPONSE;
-  // If it is not reported: read as zero, write ignored.
-  const bool zeros = !report && !part.write;
-  const sim::TimeSequence responses =
-      sim::not_before(part.arrivals.shifted(state_.latency.hit), state_.context.now())
-          .shifted(state_.latency.termination);
-  respond(part, responses,
-          zeros ? sim::Content::zeros(part.cells() * sim::train_of(*part.train).cell_bytes) : sim::Content());
-}
-
-unsigned Tbu::index_of(const Payload& request) { return request.get_extension<RequestOf>()->part->tbu; }
-
-void Tbu::answer(Payload& request, bool recalled) {
-  Part& part = *sim::extension<RequestOf>(request).part;
-  Train& train = sim::train_of(request);
-  if (recalled) return recall_responses(part, train.recalled);
-  part.status = request.get_response_status();
-  respond(part, train.responses, part.write ? sim::Content() : train.content);
-}
-
-// The initiator is told in the order of its cells; what comes early waits for the part before.
-void Tbu::respond(Part& part, const sim::TimeSequence& responses, const sim::Content& content) {
-  part.responses.append(responses);
-  part.content.append(content);
-  if (part.translated) {
-    drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
-  }
-  Train& train = sim::train_of(*part.train);
-  Transit& transit = sim::extension<Transit>(*part.train);
-  for (Part* next : transit.parts) {
-    if (transit.told >= next->first + next->cells()) continue;
-    if (transit.told < next->first || next->responses.size() <= transit.told - next->first) return;
-    const std::uint32_t from = transit.told - next->first;
-    train.responses = next->responses.suffix(from);
-    if (!next->write) train.content = std::exchange(next->content, {});
-    part.train->set_response_status(next->status);
-    transit.told += train.responses.size();
-    state_.ports.respond(index_, *part.train, tlm::BEGIN_RESP);
-  }
-}
-
-void Tbu::recall_responses(Part& part, std::uint32_t cells) {
-  part.responses.drop_back(cells);
-  if (part.translated) drain_.answered(part.drain_number, sim::kNever);
-  Transit& transit = sim::extension<Transit>(*part.train);
-  const std::uint32_t standing = part.first + part.responses.size();
-  if (transit.told <= standing) {
-    const std::uint32_t untold = standing - std::max(transit.told, part.first);
-    if (!part.content.empty()) part.content = part.content.slice(0, untold * sim::train_of(*part.train).cell_bytes);
-    return;
-  }
-  part.content = {};
-  sim::train_of(*part.train).recalled = transit.told - standing;
-  transit.told = standing;
-  state_.ports.respond(index_, *part.train, sim::RESPONSES_RECALLED);
-}
-
-// Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters.
+// Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters, in
+// the order of their last use; at one instant reads that arrive come first, then writes, then what had waited.
 void Tbu::use_entries() {
   const Time now = state_.context.now();
-  const auto last_arrival = [now](const Part* part) {
-    return part->arrivals.at(part->arrivals.count_before(now + Time{1}) - 1);
+  const auto last_use = [now](const Part* part) {
+    const Time arrival = part->arrivals.at(part->arrivals.count_before(now + Time{1}) - 1);
+    return arrival < part->passed_at ? std::pair(part->passed_at, 2) : std::pair(arrival, part->write ? 1 : 0);
   };
   std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
-  std::stable_sort(used_.begin(), used_.end(),
-                   [&](const Part* a, const Part* b) { return last_arrival(a) < last_arrival(b); });
+  std::stable_sort(used_.begin(), used_.end(), [&](const Part* a, const Part* b) { return last_use(a) < last_use(b); });
   for (const Part* part : used_) micro_tlb_.find(part->tag, part->va);
   std::erase_if(used_, [now](const Part* part) { return part->arrivals.back() <= now; });
 }
@@ -580,24 +398,6 @@ void Tbu::insert(const Miss& miss) {
   for (Part* part : under_way) {
     if (part->translated && !micro_tlb_.holds(part->tag, part->va)) split_off_future(*part);
   }
-}
-
-// Trains are over as a whole: a later part finds the ones before it.
-void Tbu::forget() {
-  const Time now = state_.context.now();
-  const auto is_over = [now](const Part* part) {
-    const auto& parts = part->train->get_extension<Transit>()->parts;
-    return std::all_of(parts.begin(), parts.end(), [](const Part* p) { return p->answered(); }) &&
-           parts.back()->responses.back() <= now;
-  };
-  if (std::none_of(under_way_.begin(), under_way_.end(), is_over)) return;
-  use_entries();
-  const auto over = std::stable_partition(under_way_.begin(), under_way_.end(), std::not_fn(is_over));
-  for (auto part = over; part != under_way_.end(); ++part) {
-    if ((*part)->request != nullptr) (*part)->request->release();
-    idle_parts_.push_back(*part);
-  }
-  under_way_.erase(over, under_way_.end());
 }
 
 }  // namespace faultline::smmu

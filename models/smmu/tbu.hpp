@@ -40,6 +40,8 @@ struct Part {
   std::uint64_t va = 0;     // of the first cell
   std::uint64_t order = 0;  // of arrival at the TBU
   Tag tag;                  // that it was looked up with
+  sim::Time passed_at{0};
+  bool held_off = false;  // counted as such, while it is missed
 
   tlm::tlm_generic_payload* request = nullptr;  // to memory: its own, as long as that can be recalled
   bool translated = false;
@@ -161,8 +163,8 @@ class Tbu {
   State& state_;
   Tcu& tcu_;
   Drain& drain_;
-  const sim::Port arrival_port_;
-  const sim::Port port_;  // after the arrivals of an instant
+  const std::array<sim::Port, 2> arrival_ports_;  // reads before writes
+  const sim::Port port_;                          // after the arrivals of an instant
   Tlb micro_tlb_;
   std::vector<Miss> misses_;
   std::array<Channel, 2> channels_;  // reads, writes

@@ -150,7 +150,7 @@ TEST_CASE("train server: cells that do not come make room for those behind them"
   TrainServer server;
   int a = 0;
   int b = 0;
-  server.serve(0ns, TimeSequence::regular(0ns, 5ns, 8), kService, 0, &a);                           // until 80 ns
+  server.serve(0ns, TimeSequence::regular(0ns, 5ns, 8), kService, 0, &a);  // until 80 ns
   CHECK(server.serve(30ns, TimeSequence::single(36ns), kService, 0, &b) == TimeSequence::single(90ns));
   server.recall(30ns, &a, 1);  // the one of 35 ns
   std::vector<TimeSequence> changed;

@@ -41,8 +41,8 @@ class MemoryMaster : public sc_core::sc_module {
   // A train of a core's bulk traffic.
   const Answer& bulk(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes) {
     bulk_ = true;
-    const Answer& answer = send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, {},
-                                memory::AxiAttributes::kUntranslated);
+    const Answer& answer =
+        send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, {}, memory::AxiAttributes::kUntranslated);
     bulk_ = false;
     return answer;
   }
@@ -88,8 +88,7 @@ class MemoryMaster : public sc_core::sc_module {
     return answers_.back();
   }
 
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                 sc_core::sc_time&) {
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const auto found = std::find(pending_.begin(), pending_.end(), &payload);
     sc_assert(found != pending_.end());
     Answer& answer = answers_[static_cast<std::size_t>(found - pending_.begin())];

@@ -226,9 +226,7 @@ struct NetworkRig {
              const interconnect::RouterConfig& described, std::uint32_t cells_per_train,
              sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
              const interconnect::FailureConfig& failing = {})
-      : loop((name + "_loop").c_str()),
-        topology(interconnect::make_topology(shape)),
-        failures(failing, *topology) {
+      : loop((name + "_loop").c_str()), topology(interconnect::make_topology(shape)), failures(failing, *topology) {
     interconnect::RouterConfig config = described;
     config.failures = &failures;
     for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
