@@ -67,6 +67,7 @@ void EventLoop::drain() {
     }
     events_.pop();
     ++events_run_;
+    if (event.port >= kFirstCorePort) software_at_ = instant_;
     try {
       event.callback(event.object, event.argument);
     } catch (const RunFailure& failure) {

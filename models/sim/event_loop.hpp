@@ -30,9 +30,14 @@ class EventLoop : public sc_core::sc_module {
   // While events run, their instant, which SystemC's clock may not have reached yet.
   Time now() const { return draining_ ? instant_ : std::max(instant_, from_sc_time(sc_core::sc_time_stamp())); }
   Port new_port() { return next_port_++; }
+  // For what others send, maybe at the instant of its arrival: its events come after all other hardware of the instant,
+  // which may still take it back.
+  Port new_arrival_port() { return next_arrival_port_++; }
   // Of a processor core: its events come after all hardware of the instant and before what resume_at() resumes, so
   // that software goes on after the hardware, whether it waited for its core or elsewhere.
   Port new_core_port() { return next_core_port_++; }
+  // Whether it is software's turn in the present instant, so that all arrivals of the instant are in.
+  bool software_runs() const { return software_at_ == instant_; }
 
   // Calls callback(object, argument) at `when`, which must not lie in the past.
   void at(Time when, Port port, Callback callback, void* object, std::uint64_t argument = 0);
@@ -76,6 +81,7 @@ class EventLoop : public sc_core::sc_module {
   void rethrow_failure() const;
 
  private:
+  static constexpr Port kFirstArrivalPort = Port{1} << 30;
   static constexpr Port kFirstCorePort = Port{1} << 31;
   static constexpr Port kSoftwarePort = UINT32_MAX;
 
@@ -117,7 +123,9 @@ class EventLoop : public sc_core::sc_module {
   bool draining_ = false;
   bool stopped_ = false;
   Port next_port_ = 0;
+  Port next_arrival_port_ = kFirstArrivalPort;
   Port next_core_port_ = kFirstCorePort;
+  Time software_at_{-1};  // instant of its last event
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
   std::optional<RunFailure> failure_;

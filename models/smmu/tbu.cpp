@@ -29,7 +29,7 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
       state_(state),
       tcu_(tcu),
       drain_(drain),
-      arrival_ports_{state.context.loop.new_port(), state.context.loop.new_port()},
+      arrival_ports_{state.context.loop.new_arrival_port(), state.context.loop.new_arrival_port()},
       port_(state.context.loop.new_port()),
       micro_tlb_(
           is_programmable_logic_tbu(index) ? state.config.micro_tlb_entries : state.config.micro_tlb_entries_other,
@@ -41,7 +41,7 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
   }
 }
 
-void Tbu::arrived(std::uint64_t argument) {
+void Tbu::part_arrives(std::uint64_t argument) {
   Part& part = *reinterpret_cast<Part*>(argument);
   if (part.arrivals.empty()) {  // all were recalled
     idle_parts_.push_back(&part);
@@ -140,7 +140,7 @@ bool Tbu::translate(Part& part, unsigned bank_index) {
   const Leaf* leaf = micro_tlb_.find(bank.tag(), part.va);
   // An entry that does not allow the access is no answer: faults come from the TCU only.
   if (leaf != nullptr && leaf->allows(part.write)) {
-    const std::uint32_t waited = part.arrivals.count_before(state_.context.now());  // behind a missed write
+    const std::uint32_t waited = arrived(part);  // behind a missed write
     state_.counters.merged_misses += waited;
     state_.counters.micro_tlb_hits += part.cells() - waited;
     part.tag = bank.tag();
@@ -343,7 +343,7 @@ std::vector<Part*> Tbu::release(Miss& miss) {
     if (miss.write) held_beats_ -= std::uint64_t{part->cells()} * part->beats;
     // Cells that arrive from now on do not meet the miss.
     if (std::exchange(part->held_off, false)) {
-      state_.counters.held_off -= part->cells() - part->arrivals.count_before(state_.context.now() + Time{1});
+      state_.counters.held_off -= part->cells() - arrived(*part);
     }
   }
   miss.phase = Miss::Phase::idle;
@@ -355,7 +355,7 @@ std::vector<Part*> Tbu::release(Miss& miss) {
 void Tbu::count_bursts(const Miss& miss) {
   std::uint64_t merged = 0;
   for (const Part* part : miss.bursts) {
-    const std::uint32_t waited = miss.asked ? part->arrivals.count_before(state_.context.now() + Time{1}) : 0;
+    const std::uint32_t waited = miss.asked ? arrived(*part) : 0;
     merged += waited;
     state_.counters.micro_tlb_hits += part->cells() - waited;
   }
@@ -377,17 +377,18 @@ void Tbu::bypass(Part& part) {
 }
 
 // Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters, in
-// the order of their last use; at one instant reads that arrive come first, then writes, then what had waited.
+// the order of their last use; at one instant what had waited comes first, then reads that arrive, then writes.
 void Tbu::use_entries() {
-  const Time now = state_.context.now();
-  const auto last_use = [now](const Part* part) {
-    const Time arrival = part->arrivals.at(part->arrivals.count_before(now + Time{1}) - 1);
-    return arrival < part->passed_at ? std::pair(part->passed_at, 2) : std::pair(arrival, part->write ? 1 : 0);
+  const auto last_use = [this](const Part* part) {
+    const std::uint32_t cells = arrived(*part);
+    const Time arrival = cells == 0 ? Time{0} : part->arrivals.at(cells - 1);
+    return arrival < part->passed_at ? std::pair(part->passed_at, 0) : std::pair(arrival, part->write ? 2 : 1);
   };
   std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
-  std::stable_sort(used_.begin(), used_.end(), [&](const Part* a, const Part* b) { return last_use(a) < last_use(b); });
+  std::stable_sort(used_.begin(), used_.end(),
+                   [&](const Part* a, const Part* b) { return last_use(a) < last_use(b); });
   for (const Part* part : used_) micro_tlb_.find(part->tag, part->va);
-  std::erase_if(used_, [now](const Part* part) { return part->arrivals.back() <= now; });
+  std::erase_if(used_, [this](const Part* part) { return arrived(*part) == part->cells(); });
 }
 
 // A new entry may take the place of one that cells under way were to use.

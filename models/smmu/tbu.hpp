@@ -122,7 +122,7 @@ class Tbu {
     std::deque<Part*> waiting;
   };
 
-  void arrived(std::uint64_t part);
+  void part_arrives(std::uint64_t part);
   void answered(std::uint64_t slot);
   void resumed(std::uint64_t slot);
 
@@ -147,6 +147,8 @@ class Tbu {
   void forward(Part& part, std::uint64_t address, std::uint64_t epoch, sim::Time not_before);
   void terminate(Part& part, tlm::tlm_response_status status, bool report);
 
+  // How many of the part's cells have arrived.
+  std::uint32_t arrived(const Part& part) const;
   Part& new_part(tlm::tlm_generic_payload& train);
   void await(Part& part);
   // Cells of the part that have not arrived yet become a part of their own, which is looked up when they do.
@@ -164,7 +166,7 @@ class Tbu {
   Tcu& tcu_;
   Drain& drain_;
   const std::array<sim::Port, 2> arrival_ports_;  // reads before writes
-  const sim::Port port_;                          // after the arrivals of an instant
+  const sim::Port port_;
   Tlb micro_tlb_;
   std::vector<Miss> misses_;
   std::array<Channel, 2> channels_;  // reads, writes

@@ -50,7 +50,7 @@ Part& Tbu::new_part(Payload& train) {
 }
 
 void Tbu::await(Part& part) {
-  state_.context.loop.at<&Tbu::arrived>(std::max(state_.context.now(), part.arrivals.front()),
+  state_.context.loop.at<&Tbu::part_arrives>(std::max(state_.context.now(), part.arrivals.front()),
                                         arrival_ports_[part.write ? 1 : 0], *this,
                                         reinterpret_cast<std::uint64_t>(&part));
 }
@@ -104,9 +104,14 @@ void Tbu::cut(Part& part, std::uint32_t cells) {
   if (part.translated) drain_.answered(part.drain_number, part.answered() ? part.responses.back() : sim::kNever);
 }
 
+// Those of this instant come after the TBU's own events of the instant, and before software's.
+std::uint32_t Tbu::arrived(const Part& part) const {
+  return part.arrivals.count_before(state_.context.now() + Time{state_.context.loop.software_runs() ? 1 : 0});
+}
+
 void Tbu::split_off_future(Part& part) {
-  const std::uint32_t kept = part.arrivals.count_before(state_.context.now() + Time{1});
-  if (kept == part.cells()) return;
+  const std::uint32_t kept = std::max(arrived(part), 1U);  // one may arrive in this event
+  if (kept >= part.cells()) return;
   Part& rest = new_part(*part.train);
   rest.first = part.first + kept;
   rest.arrivals = part.arrivals.suffix(kept);
