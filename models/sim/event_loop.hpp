@@ -37,7 +37,7 @@ class EventLoop : public sc_core::sc_module {
   // that software goes on after the hardware, whether it waited for its core or elsewhere.
   Port new_core_port() { return next_core_port_++; }
   // Whether it is software's turn in the present instant, so that all arrivals of the instant are in.
-  bool software_runs() const { return software_at_ == instant_; }
+  bool software_runs() const { return !draining_ || software_at_ == instant_; }
 
   // Calls callback(object, argument) at `when`, which must not lie in the past.
   void at(Time when, Port port, Callback callback, void* object, std::uint64_t argument = 0);

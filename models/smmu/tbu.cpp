@@ -2,6 +2,7 @@
 #include "models/smmu/tbu.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <utility>
 
 #include "models/memory/axi.hpp"
@@ -379,15 +380,17 @@ void Tbu::bypass(Part& part) {
 // Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters, in
 // the order of their last use; at one instant what had waited comes first, then reads that arrive, then writes.
 void Tbu::use_entries() {
-  const auto last_use = [this](const Part* part) {
+  std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
+  boost::container::small_vector<std::pair<std::pair<Time, int>, Part*>, 16> uses;
+  for (Part* part : used_) {
     const std::uint32_t cells = arrived(*part);
     const Time arrival = cells == 0 ? Time{0} : part->arrivals.at(cells - 1);
-    return arrival < part->passed_at ? std::pair(part->passed_at, 0) : std::pair(arrival, part->write ? 2 : 1);
-  };
-  std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
-  std::stable_sort(used_.begin(), used_.end(),
-                   [&](const Part* a, const Part* b) { return last_use(a) < last_use(b); });
-  for (const Part* part : used_) micro_tlb_.find(part->tag, part->va);
+    const auto use =
+        arrival < part->passed_at ? std::pair(part->passed_at, 0) : std::pair(arrival, part->write ? 2 : 1);
+    if (use.first != std::exchange(part->last_use, use.first)) uses.emplace_back(use, part);
+  }
+  std::stable_sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [use, part] : uses) micro_tlb_.find(part->tag, part->va);
   std::erase_if(used_, [this](const Part* part) { return arrived(*part) == part->cells(); });
 }
 

@@ -41,7 +41,8 @@ struct Part {
   std::uint64_t order = 0;  // of arrival at the TBU
   Tag tag;                  // that it was looked up with
   sim::Time passed_at{0};
-  bool held_off = false;  // counted as such, while it is missed
+  sim::Time last_use{-1};  // of its entry, as far as the micro-TLB has been told
+  bool held_off = false;   // counted as such, while it is missed
 
   tlm::tlm_generic_payload* request = nullptr;  // to memory: its own, as long as that can be recalled
   bool translated = false;
