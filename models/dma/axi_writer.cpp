@@ -45,7 +45,15 @@ AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& co
 
 void AxiWriter::submit(WriteRequest request) {
   queue_.submit(std::move(request));
-  wakeup_.now();
+  wake();
+}
+
+// The head is judged at its turn, and again when it has a slot.
+void AxiWriter::wake() {
+  if (queue_.is_disturbed()) return wakeup_.now();
+  if (queue_.empty()) return;
+  if (queue_.turn() > context_.now() || !judged_) return wakeup_.at(queue_.turn());
+  if (queue_.next_slot() != sim::kNever) wakeup_.at(queue_.next_slot());
 }
 
 void AxiWriter::pump() {
@@ -58,6 +66,7 @@ void AxiWriter::pump() {
       continue;
     }
     const Time slot = queue_.next_slot();
+    judged_ = true;
     if (slot == sim::kNever) return;
     if (slot > context_.now()) return wakeup_.at(slot);
     send();
@@ -65,6 +74,7 @@ void AxiWriter::pump() {
 }
 
 void AxiWriter::remember(Queue::Run& run) {
+  judged_ = false;
   run.details.id = next_id_++;
   run.item.client->left_buffer(run.item.tag, run.issued);
 }
@@ -142,7 +152,7 @@ void AxiWriter::response(tlm::tlm_generic_payload& payload) {
   if (!ok) settle_at(responses.front(), fate.id);
   settle_at(responses.back(), fate.id);
   queue_.give(responses);
-  wakeup_.now();
+  wake();
 }
 
 void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {

@@ -95,6 +95,7 @@ class AxiWriter {
   using Queue = sim::IssueQueue<WriteRequest, Fate, AxiWriter>;
   friend Queue;
 
+  void wake();
   void pump();
   void send();
   void drop();
@@ -109,6 +110,7 @@ class AxiWriter {
   Forward& port_;
   const sim::Context& context_;
   Queue queue_;
+  bool judged_ = false;  // the head, which has no slot
   std::uint64_t next_id_ = 0;
   sim::Port settle_port_;  // before the wake-up's: nothing goes out at the instant of an error response
   sim::Wakeup<AxiWriter, &AxiWriter::pump> wakeup_;

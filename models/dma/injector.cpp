@@ -31,12 +31,16 @@ Injector::Injector(const DmaConfig& config, Forward& port, const sim::Context& c
 
 void Injector::submit(Queue& lane, Outgoing cells) {
   lane.submit(std::move(cells));
-  wakeup_.now();
+  wake(lane);
 }
 
 void Injector::recall_data(std::uint64_t tag, std::uint32_t cells) {
   data_.recall(cells, [tag](const Outgoing& o) { return o.tag == tag; });
   wakeup_.now();
+}
+
+void Injector::wake(const Queue& lane) {
+  if (const Time due = lane.due(context_.now()); due != sim::kNever) wakeup_.at(due);
 }
 
 void Injector::pump() {
@@ -104,7 +108,7 @@ void Injector::slots_freed(tlm::tlm_generic_payload& payload) {
   const sim::TimeSequence& freed = sim::train_of(payload).freed;
   injected(lane, payload).freed.append(freed);
   lane.give(freed);
-  wakeup_.now();
+  wake(lane);
 }
 
 void Injector::slots_recalled(tlm::tlm_generic_payload& payload) {

@@ -59,6 +59,7 @@ class Injector {
   friend Queue;
 
   void submit(Queue& lane, Outgoing cells);
+  void wake(const Queue& lane);
   void pump();
   void advance(Queue& lane);
   void send(Queue& lane);

@@ -115,6 +115,18 @@ bool SendUnit::start_next() {
   return false;
 }
 
+Time SendUnit::next_issue() const {
+  const Time before = reads_.empty() ? Time{0} : reads_.back().issued.back();
+  return std::max({read_credits_.next(), buffer_.next(), before});
+}
+
+void SendUnit::wake() {
+  const bool disturbed =
+      disturbed_from_ != sim::kNever || read_credits_.owed() != sim::kNever || buffer_.owed() != sim::kNever;
+  if (disturbed || !issuing()) return wakeup_.now();
+  if (next_issue() != sim::kNever) wakeup_.at(next_issue());
+}
+
 // Announces the block's next reads if the first of them goes now. False: it must wait.
 bool SendUnit::issue() {
   Block& block = blocks_.back();
@@ -122,10 +134,8 @@ bool SendUnit::issue() {
   CellRun run = next_run(c.source, c.destination, block.issued, c.bytes, context_.cells_per_train);
   run.cells = std::min({run.cells, read_credits_.known(), buffer_.known()});
   if (run.cells == 0) return false;
-  const Time before = reads_.empty() ? Time{0} : reads_.back().issued.back();
-  const Time first = std::max({read_credits_.next(), buffer_.next(), before});
-  if (first > context_.now()) {
-    wakeup_.at(first);
+  if (next_issue() > context_.now()) {
+    wakeup_.at(next_issue());
     return false;
   }
   Read read{next_read_++,
@@ -189,7 +199,7 @@ void SendUnit::response(tlm::tlm_generic_payload& payload) {
     context_.loop.at<&SendUnit::read_error>(error, error_port_, *this, read.id);
   }
   give(read_credits_, &Read::read_credits, train.responses);
-  wakeup_.now();
+  wake();
 }
 
 void SendUnit::pass_on(const Read& read, Reply& reply) {
@@ -316,7 +326,7 @@ void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) 
   if (read.run.offset == 0 && read.left.empty()) context_.report(sim::Step::cell_sent, c.key);
   read.left.append(instants);
   give(buffer_, &Read::buffer_credits, instants);
-  wakeup_.now();
+  wake();
 }
 
 void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {

@@ -90,6 +90,10 @@ class SendUnit : public SendListener {
   bool issuing() const { return !blocks_.empty() && !blocks_.back().stopped && !all_issued(blocks_.back()); }
   static bool all_issued(const Block& block) { return block.issued == block.command.bytes; }
   bool issue();
+  // When the next read can go, as far as slots are known.
+  Time next_issue() const;
+  // Sees to it that pump() runs when there is something to do.
+  void wake();
   // When the block's last cell is back and out; kNever while that is not known.
   Time done(std::uint64_t block) const;
 

@@ -49,9 +49,17 @@ class IssueQueue {
   // When the next slot comes free; kNever while that is not known.
   Time next_slot() const { return credits_.next(); }
 
+  // Whether reconcile() has something to do.
+  bool is_disturbed() const { return disturbed_from_ != kNever || credits_.owed() != kNever; }
+  // When the head's turn and its slot have come, if all stays as it is; now when it is disturbed.
+  Time due(Time now) const {
+    if (is_disturbed()) return now;
+    return waiting_.empty() || next_slot() == kNever ? kNever : std::max({turn(), next_slot(), now});
+  }
+
   void submit(Item item) {
     item.number = next_number_++;
-    disturbed_from_ = std::min(disturbed_from_, item.ready.front());
+    if (!runs_.empty()) disturb(item.ready.front(), runs_.back().issued.back());
     insert(std::move(item));
   }
 
@@ -122,9 +130,7 @@ class IssueQueue {
 
   // Slots come free at these instants. One that comes before those that cells wait for is theirs.
   void give(const TimeSequence& freed) {
-    if (!runs_.empty() && !runs_.back().credits.empty() && freed.front() < runs_.back().credits.back()) {
-      disturbed_from_ = std::min(disturbed_from_, freed.front());
-    }
+    if (!runs_.empty() && !runs_.back().credits.empty()) disturb(freed.front(), runs_.back().credits.back());
     credits_.give(freed);
   }
   // They do not, after all.
@@ -134,6 +140,10 @@ class IssueQueue {
   std::deque<Run>& runs() { return runs_; }
 
  private:
+  // What comes from an instant on may concern cells that go, or have a slot, up to another one.
+  void disturb(Time from, Time last) {
+    if (from <= last) disturbed_from_ = std::min(disturbed_from_, from);
+  }
   static bool goes_before(const Item& a, const Item& b) {
     return std::pair(a.ready.front(), a.number) < std::pair(b.ready.front(), b.number);
   }
