@@ -69,11 +69,14 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
 
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, std::uint64_t seed, const Options& options,
                                           const Simulator& simulator, const Console& console) {
-  const auto simulate = [&](std::size_t index) { return configure(points[index], simulator)->run(seed); };
+  const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
+    return configure(points[index], simulator)->run(seed, {heartbeat, options.profile});
+  };
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", points.size(), options.jobs);
-  Progress progress(console.err, console.err_is_terminal, points.size(), Progress::Clock::now());
-  return run_points(points.size(), simulate, options.jobs, [&](std::size_t done) {
-    if (!options.quiet) progress.update(done, Progress::Clock::now());
+  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(),
+                    Progress::Clock::now());
+  return run_points(points.size(), simulate, options.jobs, [&](std::size_t done, const workloads::Totals& so_far) {
+    if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
   });
 }
 

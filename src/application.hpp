@@ -22,7 +22,8 @@ struct Console {
   std::ostream& out;
   std::ostream& err;
   bool err_is_terminal = false;
-  std::size_t width = 160;  // of `out`
+  std::size_t width = 160;      // of `out`
+  std::size_t err_width = 160;  // of `err`
 };
 
 // Never throws.

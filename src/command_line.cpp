@@ -28,7 +28,7 @@ struct CommandOptions {
   std::size_t most_arguments;
 };
 const std::vector<CommandOptions> kCommands{
-    {"run", {"set", "format", "out", "seed", "jobs"}, 1, 1},
+    {"run", {"set", "format", "out", "seed", "jobs", "profile"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -57,6 +57,9 @@ void add_option(po::options_description& options, const std::string& name) {
     options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
   } else if (name == "jobs") {
     options.add_options()("jobs,j", text()->value_name("N"), "points at a time (default: one a core)");
+  } else if (name == "profile") {
+    options.add_options()("profile",
+                          "print on standard error where host time went, by part of the model and by process");
   } else if (name == "all") {
     options.add_options()("all", "every point, not only the first");
   } else if (name == "changed") {
@@ -107,6 +110,7 @@ Options interpret(const po::variables_map& values, Options options) {
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
   options.all = values.count("all") != 0;
+  options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();

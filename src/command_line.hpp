@@ -25,6 +25,7 @@ struct Options {
   bool version = false;
   bool help = false;
   bool all = false;      // config: every point
+  bool profile = false;  // run: where host time goes
   bool changed = false;  // config: only what is not the default
 };
 

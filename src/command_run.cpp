@@ -13,9 +13,11 @@
 #include "src/application.hpp"
 #include "src/diagnostics.hpp"
 #include "src/effective.hpp"
+#include "src/profile_view.hpp"
 #include "src/report.hpp"
 #include "src/results.hpp"
 #include "src/run_folder.hpp"
+#include "src/speed.hpp"
 
 namespace faultline::app {
 namespace {
@@ -41,16 +43,16 @@ std::string host_name() {
 // Everything about a run that may differ from one time to the next stands here and nowhere else.
 std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
                       const std::vector<PointOutcome>& outcomes) {
-  std::uint64_t events = 0;
-  std::uint64_t simulated = 0;
+  workloads::Totals totals;
   Json each = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
-    events += outcomes[i].result.events;
-    simulated += outcomes[i].result.simulated_ps;
     if (outcomes[i].status == PointStatus::not_run) continue;
-    each.push_back({{"point", points[i].label()},
-                    {"events", outcomes[i].result.events},
-                    {"host_seconds", outcomes[i].host_seconds}});
+    totals += outcomes[i].totals;
+    Json& point = each.emplace_back(Json{{"point", points[i].label()},
+                                         {"host_seconds", outcomes[i].host_seconds},
+                                         {"cpu_seconds", outcomes[i].cpu_seconds},
+                                         {"peak_mib", outcomes[i].peak_mib}});
+    add_speed(point, outcomes[i].totals, outcomes[i].host_seconds);
   }
   Json json;
   json["program"] = "faultline";
@@ -70,9 +72,14 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   json["interrupted"] = facts.interrupted;
   json["points"] = points.size();
   json["points_complete"] = facts.complete;
-  json["events"] = events;
-  json["simulated_ps"] = simulated;
+  add_speed(json, totals, facts.seconds);
   json["each_point"] = each;
+  for (const auto& row : profile_by_part(outcomes)) {
+    json["profile"].push_back({{"part", row.part},
+                               {"events", row.events},
+                               {"calls", row.calls},
+                               {"host_seconds", static_cast<double>(row.host_ns) / 1e9}});
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -146,6 +153,7 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
     throw;
   }
   print(results, seed, options.format, simulator, console);
+  if (options.profile) console.err << profile_text(points, outcomes, console.err_width);
   report_failures(experiment, points, outcomes, console);
   if (interrupted) {
     console.err << fmt::format("interrupted: {} of {} points are complete and kept\n", complete, points.size());

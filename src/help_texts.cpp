@@ -28,7 +28,9 @@ constexpr std::string_view kRun = R"(faultline run EXPERIMENT [options]
 
 Simulates every point of EXPERIMENT (a file, or a name from 'faultline list experiments'), each in a process
 of its own, prints the tables that the experiment asks for and leaves a run folder with all results.
-Ctrl-C keeps the points that are complete.
+Ctrl-C keeps the points that are complete. A run of more than two seconds tells how far it is: events, cell-hops (cells
+that crossed a link, each link counted) and simulated time, and each of them per second of host time; meta.json has
+them for the run and for each point.
 
   faultline run latency-vs-size                       an experiment that ships
   faultline run mine.toml -j 4                        one's own, four points at a time
@@ -37,6 +39,11 @@ Ctrl-C keeps the points that are complete.
   faultline run mine.toml --format json > mine.json   one array of points, for programs
   faultline run mine.toml --out results/monday        choose the run folder (it must be new or empty)
   faultline run runs/mine-1/effective.toml            the same run again
+  faultline run mine.toml -j 1 --profile              where does host time go?
+
+--profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
+software of simulated threads, the event loop, SystemC's kernel; they add up to the whole. By process: the host's
+process of each point, with its CPU time and memory. Processors that other points share (-j) blur the times.
 )";
 
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]

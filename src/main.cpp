@@ -21,7 +21,9 @@ class ClusterMachine : public Machine {
   ClusterMachine() { configuration_.declare(table_); }
   sim::ParameterTable& parameters() override { return table_; }
   std::vector<workloads::Conflict> conflicts() const override { return workloads::conflicts(configuration_); }
-  workloads::PointResult run(std::uint64_t seed) override { return workloads::run_point(configuration_, seed); }
+  workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) override {
+    return workloads::run_point(configuration_, seed, watch);
+  }
 
  private:
   workloads::Configuration configuration_;
@@ -37,9 +39,9 @@ class ClusterSimulator : public Simulator {
 };
 
 // Wide enough for a full row on a pipe; a narrow terminal gets fewer columns.
-std::size_t output_width() {
+std::size_t width_of(int descriptor) {
   winsize size{};
-  const bool terminal = isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  const bool terminal = isatty(descriptor) != 0 && ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return terminal ? std::clamp<std::size_t>(size.ws_col, 60, 160) : 160;
 }
 
@@ -48,7 +50,8 @@ std::size_t output_width() {
 
 int sc_main(int argc, char* argv[]) {
   using namespace faultline::app;
-  const Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0, output_width()};
+  const Console console{std::cout, std::cerr, isatty(STDERR_FILENO) != 0, width_of(STDOUT_FILENO),
+                        width_of(STDERR_FILENO)};
   return run_application({argv + 1, argv + argc}, ClusterSimulator{}, console);
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <utility>
 
 #include "src/point_result_json.hpp"
 
@@ -36,11 +38,11 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-std::string simulate(std::size_t index, const PointFunction& point) {
+std::string simulate(std::size_t index, const PointFunction& point, const Heartbeat& heartbeat) {
   // Invalid UTF-8 in a text of a model must not cost the point.
   const auto text = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
   try {
-    return text({{"result", to_json(point(index))}});
+    return text({{"result", to_json(point(index, heartbeat))}});
   } catch (const std::bad_alloc&) {
     return "{\"no_memory\": true}";
   } catch (const std::exception& error) {
@@ -50,7 +52,8 @@ std::string simulate(std::size_t index, const PointFunction& point) {
   }
 }
 
-[[noreturn]] void be_child(std::size_t index, const PointFunction& point, int result, int output, pid_t parent) {
+[[noreturn]] void be_child(std::size_t index, const PointFunction& point, const Heartbeat& heartbeat, int result,
+                           int output, pid_t parent) {
   // Ctrl-C, a batch system's SIGTERM and a hang-up reach the whole group; the parent decides when a child ends.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -58,7 +61,7 @@ std::string simulate(std::size_t index, const PointFunction& point) {
   // Standard output is the parent's table or JSON.
   dup2(output, STDOUT_FILENO);
   dup2(output, STDERR_FILENO);
-  write_all(result, simulate(index, point));
+  write_all(result, simulate(index, point, heartbeat));
   std::cout.flush();
   if (__gcov_dump != nullptr) __gcov_dump();
   _exit(0);
@@ -114,11 +117,36 @@ PointOutcome ended_by(int status, int output) {
   return outcome;
 }
 
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
 }  // namespace
+
+void PointProcess::Beat::tell(const workloads::Totals& totals) {
+  cell_hops.store(totals.cell_hops, std::memory_order_relaxed);
+  simulated_ps.store(totals.simulated_ps, std::memory_order_relaxed);
+  // Last, and read first: who sees these events sees the rest of their beat, or of a later one.
+  events.store(totals.events, std::memory_order_release);
+}
+
+workloads::Totals PointProcess::last_beat() const {
+  const std::uint64_t events = beat_->events.load(std::memory_order_acquire);
+  return {events, beat_->cell_hops.load(std::memory_order_relaxed),
+          beat_->simulated_ps.load(std::memory_order_relaxed)};
+}
 
 PointProcess::PointProcess(std::size_t index, const PointFunction& point) : index_(index) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error(errno_text("cannot make a pipe"));
+  void* shared = mmap(nullptr, sizeof(Beat), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) {
+    const std::string why = errno_text("cannot share memory with a process");
+    close(ends[0]);
+    close(ends[1]);
+    throw std::runtime_error(why);
+  }
+  beat_ = new (shared) Beat{};
   output_ = memfd_create("faultline-point", MFD_CLOEXEC);
   // What is buffered here would be written twice.
   std::cout.flush();
@@ -130,9 +158,13 @@ PointProcess::PointProcess(std::size_t index, const PointFunction& point) : inde
     close(ends[0]);
     close(ends[1]);
     if (output_ >= 0) close(output_);
+    munmap(shared, sizeof(Beat));
     throw std::runtime_error(why);
   }
-  if (process_ == 0) be_child(index, point, ends[1], output_, parent);
+  if (process_ == 0) {
+    be_child(
+        index, point, [this](const workloads::Totals& totals) { beat_->tell(totals); }, ends[1], output_, parent);
+  }
   close(ends[1]);
   result_ = ends[0];
   fcntl(result_, F_SETFL, O_NONBLOCK);
@@ -143,6 +175,7 @@ PointProcess::PointProcess(PointProcess&& other) noexcept
       process_(other.process_),
       result_(other.result_),
       output_(other.output_),
+      beat_(std::exchange(other.beat_, nullptr)),
       text_(std::move(other.text_)),
       start_(other.start_) {
   other.process_ = other.result_ = other.output_ = -1;
@@ -156,6 +189,7 @@ PointProcess::~PointProcess() {
   }
   if (result_ >= 0) close(result_);
   if (output_ >= 0) close(output_);
+  if (beat_ != nullptr) munmap(beat_, sizeof(Beat));
 }
 
 bool PointProcess::drain() {
@@ -173,7 +207,8 @@ bool PointProcess::drain() {
 
 PointOutcome PointProcess::finish() {
   int status = 0;
-  while (waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  rusage used{};
+  while (wait4(process_, &status, 0, &used) < 0 && errno == EINTR) {
   }
   process_ = -1;
   PointOutcome outcome;
@@ -187,6 +222,12 @@ PointOutcome PointProcess::finish() {
   } else {
     outcome = ended_by(status, output_);
   }
+  const workloads::PointResult& result = outcome.result;
+  outcome.totals = outcome.status == PointStatus::complete
+                       ? workloads::Totals{result.events, result.cell_hops, result.simulated_ps}
+                       : last_beat();
+  outcome.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  outcome.peak_mib = static_cast<double>(used.ru_maxrss) / 1024;  // Linux: KiB
   outcome.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   return outcome;
 }

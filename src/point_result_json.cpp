@@ -29,7 +29,13 @@ nlohmann::ordered_json to_json(const workloads::PointResult& result) {
   }
   json["notes"] = result.notes;
   json["events"] = result.events;
+  json["cell_hops"] = result.cell_hops;
   json["simulated_ps"] = result.simulated_ps;
+  json["profile"] = nlohmann::ordered_json::array();
+  for (const auto& row : result.profile) {
+    json["profile"].push_back(
+        {{"part", row.part}, {"events", row.events}, {"calls", row.calls}, {"host_ns", row.host_ns}});
+  }
   json["failed_checks"] = result.failed_checks;
   json["error"] = result.error;
   json["error_keys"] = result.error_keys;
@@ -47,7 +53,11 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
   }
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.events = json.at("events");
+  result.cell_hops = json.at("cell_hops");
   result.simulated_ps = json.at("simulated_ps");
+  for (const auto& row : json.at("profile")) {
+    result.profile.push_back({row.at("part"), row.at("events"), row.at("calls"), row.at("host_ns")});
+  }
   json.at("failed_checks").get_to(result.failed_checks);
   result.error = json.at("error");
   result.error_keys = json.at("error_keys").get<std::vector<std::string>>();

@@ -22,6 +22,13 @@ void wait_for_news(const std::list<PointProcess>& running, const InterruptGuard&
   poll(descriptors.data(), descriptors.size(), kTickMilliseconds);
 }
 
+workloads::Totals sum_of(const std::vector<PointOutcome>& outcomes, const std::list<PointProcess>& running) {
+  workloads::Totals sum;
+  for (const PointOutcome& outcome : outcomes) sum += outcome.totals;
+  for (const PointProcess& process : running) sum += process.last_beat();
+  return sum;
+}
+
 }  // namespace
 
 std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& point, unsigned jobs,
@@ -54,7 +61,7 @@ std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& poi
       process = running.erase(process);
       ++done;
     }
-    progress(done);
+    progress(done, sum_of(outcomes, running));
   }
   // Leaving scope kills and reaps what an interrupt left running.
   return outcomes;

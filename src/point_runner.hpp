@@ -25,13 +25,21 @@ struct PointOutcome {
   PointStatus status = PointStatus::not_run;
   workloads::PointResult result;
   std::string error;  // one line; empty when complete
+  // The result's, or of a point that failed what it last told.
+  workloads::Totals totals;
+  // Of the point's process.
   double host_seconds = 0;
+  double cpu_seconds = 0;  // user and system
+  double peak_mib = 0;     // most memory resident at a time
 };
 
+// By which a point tells now and then how far it is. Cheap: a few stores to memory that is shared.
+using Heartbeat = std::function<void(const workloads::Totals&)>;
 // Called in the child process with the point's number.
-using PointFunction = std::function<workloads::PointResult(std::size_t)>;
-// Called in this process whenever a point has ended, and twice a second between.
-using ProgressFunction = std::function<void(std::size_t done)>;
+using PointFunction = std::function<workloads::PointResult(std::size_t, const Heartbeat&)>;
+// Called in this process whenever a point has ended, and twice a second between, with how many have ended and what has
+// been simulated of all points so far.
+using ProgressFunction = std::function<void(std::size_t done, const workloads::Totals& so_far)>;
 
 // Outcomes in the order of points, whatever the order in which they ended. SIGINT, SIGTERM and SIGHUP stop the
 // points that still run; what has ended is kept.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a run is: a bar with the time left on a terminal, a line now and then elsewhere, nothing for
-// runs that end at once.
+// runs that end at once. With what has been simulated so far, and the rates in host time since the start.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <ostream>
+#include <string>
+
+#include "workloads/experiment_point.hpp"
 
 namespace faultline::app {
 
@@ -13,18 +16,21 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  Progress(std::ostream& out, bool terminal, std::size_t total, Clock::time_point start)
-      : out_(out), terminal_(terminal), total_(total), start_(start) {}
+  // columns: of the terminal; 0 if `out` is none.
+  Progress(std::ostream& out, std::size_t columns, std::size_t total, Clock::time_point start)
+      : out_(out), columns_(columns), total_(total), start_(start) {}
   // Wipes the bar, so that what follows stands on a clean line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::size_t done, Clock::time_point now);
+  void update(std::size_t done, const workloads::Totals& so_far, Clock::time_point now);
 
  private:
+  void draw(std::size_t done, const std::string& text);
+
   std::ostream& out_;
-  bool terminal_;
+  std::size_t columns_;
   std::size_t total_;
   Clock::time_point start_;
   Clock::time_point last_line_{};

@@ -18,7 +18,7 @@ class Machine {
   virtual sim::ParameterTable& parameters() = 0;
   virtual std::vector<workloads::Conflict> conflicts() const = 0;
   // At most once per process.
-  virtual workloads::PointResult run(std::uint64_t seed) = 0;
+  virtual workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) = 0;
 };
 
 class Simulator {

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
@@ -190,6 +192,39 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   return result;
 }
 
+const sim::ProfiledPart kSetUp{"building and booting"};
+const sim::ProfiledPart kCollecting{"collecting results"};
+
+Totals totals(const platform::Cluster& cluster) {
+  return {cluster.loop.events_run(), cluster.cell_hops(), static_cast<std::uint64_t>(cluster.loop.now().count())};
+}
+
+// The host's clock is looked at seldom, and a beat's sum over all routers is rarer still: neither can be measured.
+void beat(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::uint64_t kEventsBetweenLooks = 16384;
+  constexpr auto kBetweenBeats = std::chrono::milliseconds(200);
+  cluster.loop.watch(kEventsBetweenLooks, [&, next = Clock::now() + kBetweenBeats]() mutable {
+    if (Clock::now() < next) return;
+    heartbeat(totals(cluster));
+    next = Clock::now() + kBetweenBeats;
+  });
+}
+
+void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
+  if (!transfers.finished()) {
+    if (!cluster.loop.pending()) throw std::logic_error("transfers wait for ever: nothing is left to happen");
+    throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
+                                      sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
+                                      transfers.planned()),
+                          {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
+  }
+  if (transfers.samples().empty()) {
+    throw sim::RunFailure("every transfer ended with an error completion: no retry left, or no memory for its pages",
+                          {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size"});
+  }
+}
+
 }  // namespace
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
@@ -198,10 +233,14 @@ std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, pl
   return std::make_unique<Transfers>(configuration, cluster, seed);
 }
 
-PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
+PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch) {
   PointResult result;
+  std::optional<sim::Profile> profile;
+  if (watch.profile) profile.emplace(kSetUp);
   try {
     platform::Cluster cluster("cluster", configuration.machine, seed);
+    if (profile) cluster.loop.set_profile(&*profile);
+    if (watch.heartbeat) beat(cluster, watch.heartbeat);
     cluster.boot();
     const std::unique_ptr<Benchmark> benchmark = make_benchmark(configuration, cluster, seed);
     benchmark->on_finished = [&] { cluster.loop.stop(); };
@@ -212,21 +251,16 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed) {
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();
-    if (!transfers.finished()) {
-      if (!cluster.loop.pending()) throw std::logic_error("transfers wait for ever: nothing is left to happen");
-      throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
-                                        sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
-                                        transfers.planned()),
-                            {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
+    check_finished(configuration, cluster, transfers);
+    {
+      const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
+      result = collect(configuration, cluster, transfers, measured);
     }
-    if (transfers.samples().empty()) {
-      throw sim::RunFailure(
-          "every transfer ended with an error completion: no retry left, or no memory for its pages",
-          {"dma.refault_limit", "dma.retry_limit", "dma.block_timeout", "os.user_memory", "ddr.size"});
-    }
-    result = collect(configuration, cluster, transfers, measured);
-    result.events = cluster.loop.events_run();
-    result.simulated_ps = static_cast<std::uint64_t>(cluster.loop.now().count());
+    const Totals done = totals(cluster);
+    result.events = done.events;
+    result.cell_hops = done.cell_hops;
+    result.simulated_ps = done.simulated_ps;
+    if (profile) result.profile = profile->rows();
   } catch (const sim::RunFailure& failure) {
     result.error = failure.what();
     result.error_keys = failure.keys();

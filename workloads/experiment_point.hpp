@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/sim/parameters.hpp"
+#include "models/sim/profile.hpp"
 
 namespace faultline::workloads {
 
@@ -38,12 +40,34 @@ struct BreakdownRow {
   std::string description;
 };
 
+// What has been simulated, of one point or of several.
+struct Totals {
+  std::uint64_t events = 0;
+  std::uint64_t cell_hops = 0;  // cells that crossed a link, each link counted
+  std::uint64_t simulated_ps = 0;
+
+  Totals& operator+=(const Totals& other) {
+    events += other.events;
+    cell_hops += other.cell_hops;
+    simulated_ps += other.simulated_ps;
+    return *this;
+  }
+};
+
+// What looks at a run from outside. It changes nothing in the result but `profile`.
+struct Watch {
+  std::function<void(const Totals&)> heartbeat;  // called a few times a second while events run
+  bool profile = false;
+};
+
 struct PointResult {
   std::vector<Metric> metrics;
   std::vector<BreakdownRow> breakdown;  // may be empty
   std::vector<std::string> notes;       // what a reader of the figures must know
   std::uint64_t events = 0;
+  std::uint64_t cell_hops = 0;
   std::uint64_t simulated_ps = 0;
+  std::vector<sim::Profile::Row> profile;  // empty unless asked for
   // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.
   std::vector<std::string> failed_checks;
   // Set when the configuration made the run impossible (no memory left on a node): what happened, and
@@ -53,7 +77,7 @@ struct PointResult {
 };
 
 // Elaborates and simulates: at most once per process, because SystemC's kernel is global.
-PointResult run_point(const Configuration& configuration, std::uint64_t seed);
+PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch = {});
 
 // What `faultline list` shows, and what names in experiment files are checked against.
 struct WorkloadDoc {

@@ -153,7 +153,10 @@ void Core::complete(Request& request) {
   std::erase(queue(request.kind), &request);
   resuming_ = true;
   resuming_thread_ = request.who.thread_;
-  request.waiter.resume();  // the request is gone after this
+  {
+    const sim::ProfileScope turn(cpu_.context().loop.profile(), request.who.name());
+    request.waiter.resume();  // the request is gone after this
+  }
   resuming_ = false;
   resuming_thread_ = false;
 }

@@ -18,6 +18,12 @@ namespace faultline::dma {
 
 namespace {
 
+const sim::ProfiledPart kSendUnit{"dma::SendUnit"};
+const sim::ProfiledPart kAxiWriter{"dma::AxiWriter"};
+const sim::ProfiledPart kInjector{"dma::Injector"};
+const sim::ProfiledPart kReceiveUnit{"dma::ReceiveUnit"};
+const sim::ProfiledPart kRegisters{"dma::RegisterFile"};
+
 class InitiatorPort : public Forward {
  public:
   explicit InitiatorPort(tlm_utils::simple_initiator_socket<Engine>& socket) : socket_(socket) {}
@@ -111,21 +117,25 @@ Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim:
 Engine::~Engine() = default;
 
 tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->context.loop.profile(), kSendUnit);
   phase == tlm::BEGIN_RESP ? parts_->send.response(payload) : parts_->send.responses_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
 tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->context.loop.profile(), kAxiWriter);
   phase == tlm::BEGIN_RESP ? parts_->writer.response(payload) : parts_->writer.responses_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
 tlm::tlm_sync_enum Engine::slots_freed(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->context.loop.profile(), kInjector);
   phase == sim::SLOTS_FREED ? parts_->injector.slots_freed(payload) : parts_->injector.slots_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
 tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->context.loop.profile(), kReceiveUnit);
   const auto& header = sim::extension<interconnect::PacketHeader>(payload);
   if (header.kind == interconnect::PacketKind::data) {
     phase == tlm::BEGIN_REQ ? parts_->receive.receive(payload) : parts_->receive.recall(payload);
@@ -145,6 +155,7 @@ tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm:
 }
 
 void Engine::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->context.loop.profile(), kRegisters);
   parts_->registers.access(payload);
 }
 

@@ -10,6 +10,8 @@ using namespace sim;
 
 namespace {
 
+const ProfiledPart kPort{"interconnect::AxiPort"};
+
 // What the port remembers of a train that passes through.
 struct Passage : tlm::tlm_extension<Passage> {
   std::uint32_t cells = 0;
@@ -87,6 +89,7 @@ Time AxiPort::burst_time(const tlm::tlm_generic_payload& payload) const {
 
 tlm::tlm_sync_enum AxiPort::forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                          sc_core::sc_time& delay) {
+  const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
   if (phase == tlm::BEGIN_REQ) {
     remember(payload);
@@ -102,6 +105,7 @@ tlm::tlm_sync_enum AxiPort::forward_read(tlm::tlm_generic_payload& payload, tlm:
 
 tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                           sc_core::sc_time& delay) {
+  const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
   if (phase == tlm::BEGIN_REQ) {
     remember(payload);
@@ -119,6 +123,7 @@ tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, tlm
 
 tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                      sc_core::sc_time& delay) {
+  const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
   Passage& passage = extension<Passage>(payload);
   const bool begins = phase == tlm::BEGIN_RESP;

@@ -16,6 +16,8 @@ namespace {
 // wait behind the pages of the DMA engine: these are two units of the NI.
 constexpr unsigned kLocalQueues = 2;
 
+const ProfiledPart kRouter{"interconnect::Router"};
+
 }  // namespace
 
 Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const Context& context,
@@ -71,6 +73,12 @@ void Router::add_port(unsigned port, const Topology& topology) {
   out[port].register_nb_transport_bw(this, &Router::on_slots_freed, static_cast<int>(port));
 }
 
+std::uint64_t Router::cells_on_links() const {
+  std::uint64_t sum = 0;
+  for (std::size_t port = kLocalPort + 1; port < outputs_.size(); ++port) sum += outputs_[port].cells->value();
+  return sum;
+}
+
 std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
   const unsigned index = port == kLocalPort ? (header.kind == PacketKind::data ? 0U : 1U) : header.virtual_channel;
   return first_queue_[port] + index;
@@ -78,6 +86,7 @@ std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
 
 tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                       sc_core::sc_time&) {
+  const ProfileScope turn(context_.loop.profile(), kRouter);
   const auto port = static_cast<unsigned>(tag);
   if (extension<PacketHeader>(payload).destination >= topology_.nodes()) {
     drop(port, payload);
@@ -172,6 +181,7 @@ Router::Sent& Router::sent(Output& output, const tlm::tlm_generic_payload& paylo
 
 tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                           sc_core::sc_time&) {
+  const ProfileScope turn(context_.loop.profile(), kRouter);
   const auto port = static_cast<unsigned>(tag);
   const Train& train = train_of(payload);
   Output& output = outputs_[port];

@@ -94,6 +94,9 @@ class Router : public sc_core::sc_module {
   sc_core::sc_vector<Out> out;
   sc_core::sc_vector<In> in;
 
+  // Cells sent through all ports but the local one.
+  std::uint64_t cells_on_links() const;
+
  private:
   // A train, or what is left of it, in an input queue.
   struct Held {

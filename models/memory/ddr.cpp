@@ -18,6 +18,8 @@ namespace {
 // Of the requests of one instant the CPU's bulk traffic comes last, as all software does.
 constexpr std::uint32_t kBulkRank = UINT32_MAX;
 
+const sim::ProfiledPart kController{"memory::DdrController"};
+
 // The frames' mapping cannot be checked for traffic that was not translated.
 std::uint64_t translation_epoch(const tlm::tlm_generic_payload& payload) {
   const AxiAttributes* attributes = payload.get_extension<AxiAttributes>();
@@ -102,6 +104,7 @@ void DdrController::end_of_elaboration() {
 
 tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                              sc_core::sc_time&) {
+  const sim::ProfileScope turn(context_.loop.profile(), kController);
   if (phase == sim::CELLS_RECALLED) {
     recall(payload);
     return tlm::TLM_ACCEPTED;

@@ -30,6 +30,13 @@ interconnect::Router& Cluster::router(interconnect::RouterId id) {
   return id < size() ? nodes_[id]->router : plain_routers_[id - size()]->router;
 }
 
+std::uint64_t Cluster::cell_hops() const {
+  std::uint64_t sum = 0;
+  for (const auto& node : nodes_) sum += node->router.cells_on_links();
+  for (const auto& plain : plain_routers_) sum += plain->router.cells_on_links();
+  return sum;
+}
+
 void Cluster::boot() {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets answer from here on
   for (const auto& node : nodes_) node->smmu_driver.probe();

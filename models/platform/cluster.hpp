@@ -23,6 +23,8 @@ class Cluster : public sc_core::sc_module {
   void boot();
   // Sum over all nodes and plain routers of the counters of this name.
   std::uint64_t total(std::string_view counter) const;
+  // Cells that crossed a link, each link counted. In mid-run what is announced is in and may yet be taken back.
+  std::uint64_t cell_hops() const;
 
   sim::EventLoop loop;
 

@@ -4,6 +4,12 @@
 #include <stdexcept>
 
 namespace faultline::sim {
+namespace {
+
+const ProfiledPart kLoop{"event loop"};
+const ProfiledPart kKernel{"SystemC kernel"};
+
+}  // namespace
 
 EventLoop::EventLoop(sc_core::sc_module_name name) : sc_module(name), wake_("wake") {
   if (sc_core::sc_get_time_resolution() != sc_core::sc_time(1, sc_core::SC_PS)) {
@@ -34,6 +40,7 @@ void EventLoop::wake_for(Time when) {
 }
 
 void EventLoop::run(Time limit) {
+  const ProfileScope in_kernel(profile_, kKernel);
   limit_ = limit;
   sc_core::sc_start(to_sc_time(limit) - sc_core::sc_time_stamp());
   limit_ = Time{-1};
@@ -55,7 +62,24 @@ bool EventLoop::may_go_on_to(Time when) const {
   return to_sc_time(when) < sc_core::sc_time_stamp() + sc_core::sc_time_to_pending_activity();
 }
 
+void EventLoop::watch(std::uint64_t every, std::function<void()> watcher) {
+  watcher_ = std::move(watcher);
+  watch_every_ = every;
+  watch_at_ = events_run_ + every;
+}
+
+void EventLoop::call(const Event& event) {
+  if (profile_ == nullptr) [[likely]] {
+    event.callback(event.object, event.argument);
+    return;
+  }
+  const PartId before = profile_->enter_event(event.callback);
+  event.callback(event.object, event.argument);
+  profile_->leave(before);
+}
+
 void EventLoop::drain() {
+  const ProfileScope in_loop(profile_, kLoop);
   draining_ = true;
   wake_at_ = kNever;
   instant_ = from_sc_time(sc_core::sc_time_stamp());
@@ -69,10 +93,14 @@ void EventLoop::drain() {
     ++events_run_;
     if (event.port >= kFirstCorePort) software_at_ = instant_;
     try {
-      event.callback(event.object, event.argument);
+      call(event);
     } catch (const RunFailure& failure) {
       if (!failure_) failure_ = failure;
       stop();
+    }
+    if (events_run_ == watch_at_) [[unlikely]] {
+      watch_at_ += watch_every_;
+      watcher_();
     }
   }
   draining_ = false;

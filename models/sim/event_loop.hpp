@@ -9,10 +9,12 @@
 #include <boost/heap/d_ary_heap.hpp>
 #include <coroutine>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <systemc>
 
 #include "models/sim/failure.hpp"
+#include "models/sim/profile.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::sim {
@@ -45,16 +47,8 @@ class EventLoop : public sc_core::sc_module {
   // Calls (object.*Method)() or (object.*Method)(argument) at `when`.
   template <auto Method, typename T>
   void at(Time when, Port port, T& object, std::uint64_t argument = 0) {
-    at(
-        when, port,
-        [](void* self, [[maybe_unused]] std::uint64_t arg) {
-          if constexpr (requires(T & t) { (t.*Method)(arg); }) {
-            (static_cast<T*>(self)->*Method)(arg);
-          } else {
-            (static_cast<T*>(self)->*Method)();
-          }
-        },
-        &object, argument);
+    static_cast<void>(&EventOf<Method, T>::kRegistered);
+    at(when, port, &EventOf<Method, T>::run, &object, argument);
   }
 
   // Resumes a coroutine at `when`, after the hardware's events of that instant.
@@ -76,6 +70,12 @@ class EventLoop : public sc_core::sc_module {
   bool pending() const { return !events_.empty(); }
   std::uint64_t events_run() const { return events_run_; }
 
+  // Calls `watcher` between events, every so many of them. It may look and must not touch.
+  void watch(std::uint64_t every, std::function<void()> watcher);
+  // From now on host time is charged to parts; null ends that. It outlives the loop or is taken away.
+  void set_profile(Profile* profile) { profile_ = profile; }
+  Profile* profile() const { return profile_; }
+
   // Throws the RunFailure that ended the simulation, if one did. It leaves the models here, because
   // SystemC would replace an exception that reaches its kernel by a report of its own.
   void rethrow_failure() const;
@@ -92,6 +92,22 @@ class EventLoop : public sc_core::sc_module {
     void await_suspend(std::coroutine_handle<> handle) const { loop.resume_at(when, handle); }
     void await_resume() const {}
   };
+
+  template <auto Method, typename T>
+  struct EventOf {
+    static void run(void* self, [[maybe_unused]] std::uint64_t argument) {
+      if constexpr (requires(T & t) { (t.*Method)(argument); }) {
+        (static_cast<T*>(self)->*Method)(argument);
+      } else {
+        (static_cast<T*>(self)->*Method)();
+      }
+    }
+    static const bool kRegistered;  // at() names it: thus it exists, and is initialised before main()
+  };
+  template <auto Method>
+  static constexpr std::string_view signature() {
+    return __PRETTY_FUNCTION__;
+  }
 
   struct Event {
     Time when;
@@ -113,6 +129,7 @@ class EventLoop : public sc_core::sc_module {
   void drain();
   bool may_go_on_to(Time when) const;
   void wake_for(Time when);
+  void call(const Event& event);
 
   // Four children a parent: fewer cache lines a pop than a binary heap.
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<RunsLater>> events_;
@@ -128,7 +145,15 @@ class EventLoop : public sc_core::sc_module {
   Time software_at_{-1};  // instant of its last event
   std::uint64_t next_sequence_ = 0;
   std::uint64_t events_run_ = 0;
+  std::uint64_t watch_at_ = 0;  // number of the event behind which to look; 0: none
+  std::uint64_t watch_every_ = 0;
+  std::function<void()> watcher_;
+  Profile* profile_ = nullptr;
   std::optional<RunFailure> failure_;
 };
+
+template <auto Method, typename T>
+const bool EventLoop::EventOf<Method, T>::kRegistered = Profile::register_event(&EventOf<Method, T>::run,
+                                                                                signature<Method>());
 
 }  // namespace faultline::sim

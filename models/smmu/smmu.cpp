@@ -19,6 +19,10 @@ using sim::Time;
 
 namespace {
 
+const sim::ProfiledPart kTbu{"smmu::Tbu"};
+const sim::ProfiledPart kTcu{"smmu::Tcu"};
+const sim::ProfiledPart kRegisters{"smmu::RegisterFile"};
+
 void send_back(auto& socket, tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   socket->nb_transport_bw(payload, phase, delay);
@@ -168,6 +172,7 @@ void Smmu::end_of_elaboration() {
 }
 
 tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTbu);
   Tbu& to = *parts_->tbus[static_cast<std::size_t>(tbu)];
   phase == tlm::BEGIN_REQ ? to.accept(payload) : to.recall(payload);
   return tlm::TLM_ACCEPTED;
@@ -175,16 +180,19 @@ tlm::tlm_sync_enum Smmu::accept(int tbu, tlm::tlm_generic_payload& payload, tlm:
 
 tlm::tlm_sync_enum Smmu::downstream_answer(tlm::tlm_generic_payload& request, tlm::tlm_phase& phase,
                                            sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTbu);
   parts_->tbus[Tbu::index_of(request)]->answer(request, phase == sim::RESPONSES_RECALLED);
   return tlm::TLM_ACCEPTED;
 }
 
 tlm::tlm_sync_enum Smmu::walker_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->state.context.loop.profile(), kTcu);
   phase == tlm::BEGIN_RESP ? parts_->tcu.descriptor_answer(payload) : parts_->tcu.answer_recalled(payload);
   return tlm::TLM_ACCEPTED;
 }
 
 void Smmu::access_register(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+  const sim::ProfileScope turn(parts_->state.context.loop.profile(), kRegisters);
   const std::uint64_t at = payload.get_address();
   const unsigned bytes = payload.get_data_length();
   if (at >= reg::kWindowBytes) {

@@ -73,8 +73,56 @@ note: larger than a block [resident, workload.size = 64 KiB, and 1 more]
   CHECK(meta.at("points") == 6);
   CHECK(meta.at("points_complete") == 6);
   CHECK(meta.at("events") == 6 * 1001);
+  CHECK(meta.at("cell_hops") == 6 * 500);
+  CHECK(meta.at("simulated_ps") == 6'000'000);
+  CHECK_FALSE(meta.contains("profile"));
   CHECK(faultline_program({"run", "sizes", "--quiet"}).err.empty());
   CHECK(fs::exists("runs/sizes-2/meta.json"));
+}
+
+TEST_CASE("meta.json has what was simulated and the rates, of the run and of each point") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  const Json meta = Json::parse(read_text("o/meta.json"));
+  std::vector<Json> all{meta};
+  all.insert(all.end(), meta.at("each_point").begin(), meta.at("each_point").end());
+  REQUIRE(all.size() == 1 + 6);
+  double of_points = 0;
+  for (const Json& one : all) {
+    const double seconds = one.at("host_seconds");
+    REQUIRE(seconds > 0);
+    const auto is_rate = [&](const char* rate, double total) {
+      CHECK(one.at(rate).get<double>() * seconds == Approx(total).epsilon(1e-9));
+    };
+    is_rate("events_per_host_second", one.at("events"));
+    is_rate("cell_hops_per_host_second", one.at("cell_hops"));
+    is_rate("simulated_seconds_per_host_second", one.at("simulated_ps").get<double>() / 1e12);
+    of_points += one.at("events").get<double>();
+  }
+  CHECK(of_points == 2 * meta.at("events").get<double>());
+  CHECK(meta.at("each_point")[0].at("cpu_seconds") > 0);
+  CHECK(meta.at("each_point")[0].at("peak_mib") > 0.1);
+}
+
+TEST_CASE("--profile prints host time by part and by process on standard error and changes no result") {
+  const Sandbox sandbox;
+  const Ran plain = faultline_program({"run", "sizes", "--out", "plain"});
+  const Ran profiled = faultline_program({"run", "sizes", "--out", "profiled", "--profile"});
+  CHECK(profiled.code == 0);
+  CHECK(profiled.out == plain.out);
+  for (const char* file : {"results.json", "results.csv", "effective.toml"}) {
+    CHECK(read_text(fs::path("profiled") / file) == read_text(fs::path("plain") / file));
+  }
+  // Six points of 3 and 1 ms.
+  INFO(profiled.err);
+  CHECK(profiled.err.find("sim::Part     5400    600      18.00   75.0") != std::string::npos);
+  CHECK(profiled.err.find("event loop       0      6       6.00   25.0") != std::string::npos);
+  CHECK(profiled.err.find("all           5400    606      24.00  100.0") != std::string::npos);
+  CHECK(profiled.err.find("\nfault/touch-ahead, workload.size = 64 KiB") != std::string::npos);
+  const Json profile = Json::parse(read_text("profiled/meta.json")).at("profile");
+  REQUIRE(profile.size() == 2);
+  CHECK(profile[0] == Json{{"part", "sim::Part"}, {"events", 5400}, {"calls", 600}, {"host_seconds", 0.018}});
+  CHECK(faultline_program({"list", "--profile"}).code == 2);
 }
 
 TEST_CASE("json is one array of points with strategy, parameters and metrics with units") {
@@ -138,8 +186,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "no/such.toml"}, "no/such.toml: no such file\n"},
       {{"run", "full"}, "full: is no regular file\n"},
       {{"run", "sizes", "--formt", "json"},
-       "--formt: no such option of 'faultline run'; allowed: --configs, --format, --help, --jobs, --out, --quiet, "
-       "--seed, --set, "
+       "--formt: no such option of 'faultline run'; allowed: --configs, --format, --help, --jobs, --out, "
+       "--profile, --quiet, --seed, --set, "
        "--verbose, --version; did you mean '--format'?\n"},
       {{"list", "--jobs", "2"},
        "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "
@@ -276,12 +324,12 @@ TEST_CASE("Ctrl-C leaves a readable run folder and exit code 130") {
     std::unique_ptr<Machine> machine() const override {
       class SlowMachine : public FakeMachine {
        public:
-        workloads::PointResult run(std::uint64_t seed) override {
+        workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) override {
           if (parameters().find("workload.size")->get() == "64 KiB") {
             std::ofstream("started") << "1";
             std::this_thread::sleep_for(std::chrono::hours(1));
           }
-          return FakeMachine::run(seed);
+          return FakeMachine::run(seed, watch);
         }
       };
       return std::make_unique<SlowMachine>();

@@ -88,7 +88,7 @@ class FakeMachine : public app::Machine {
     return {};
   }
 
-  workloads::PointResult run(std::uint64_t seed) override {
+  workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) override {
     const FakeConfiguration& c = configuration_;
     misbehave(c.label);
     workloads::PointResult result;
@@ -111,7 +111,9 @@ class FakeMachine : public app::Machine {
                         {"wire", "link", wire, c.iterations, "cells move"}};
     if (c.size > 32768) result.notes = {"larger than a block"};
     result.events = 1000 + seed;
+    result.cell_hops = 500;
     result.simulated_ps = 1'000'000;
+    if (watch.profile) result.profile = {{"sim::Part", 900, 100, 3'000'000}, {"event loop", 0, 1, 1'000'000}};
     if (c.label == "wrong data") result.failed_checks.push_back("data at the destination differ");
     return result;
   }

@@ -24,6 +24,8 @@ results again -j 1
 same one again
 results jobs -j 2
 same one jobs
+results profiled -j 2 --profile
+same one profiled
 mkdir -p 'other folder/deep'
 (cd 'other folder/deep' && results '../a name with blanks/run' -j 2)
 same one 'other folder/a name with blanks/run'
