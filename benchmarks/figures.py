@@ -74,7 +74,7 @@ def pattern_run(kind, shape, n, more):
     """Every node of a torus of QFDBs writes, to pages that are absent."""
     keys = ("cluster.x", "cluster.y", "cluster.z", "cluster.mpsocs_per_qfdb")
     size = [f"{key}={value}" for key, value in zip(keys, shape.split("x"))]
-    workload = [f"workload.kind={kind}", "workload.size=16 KiB", "workload.cold=destination", "workload.iterations={n}"]
+    workload = [f"workload.kind={kind}", "workload.size=4 KiB", "workload.cold=destination", "workload.iterations={n}"]
     return Run("bench_transfers", [*FAULTING, *size, *workload, *more], n, 20)
 
 
@@ -113,7 +113,7 @@ for nodes, shape in SHAPES.items():
     RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
     RUNS[f"permutation_{nodes}"] = Run(
         "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
-    RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(1, 4096 // nodes), [])
+    RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(2, 4096 // nodes), [])
 PATTERNS = {"ring": [], "permutation": [], "all-to-all": ["workload.peers=16"]}
 for pattern, more in PATTERNS.items():
     RUNS[f"{pattern}_faults"] = pattern_run(pattern, SHAPES[4096], 1 if more else 4, more)
