@@ -114,7 +114,7 @@ for nodes, shape in SHAPES.items():
     RUNS[f"permutation_{nodes}"] = Run(
         "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
     RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(2, 4096 // nodes), [])
-PATTERNS = {"ring": [], "permutation": [], "all-to-all": ["workload.peers=16"]}
+PATTERNS = {"ring": [], "permutation": [], "all-to-all": ["workload.peers=8"]}
 for pattern, more in PATTERNS.items():
     RUNS[f"{pattern}_faults"] = pattern_run(pattern, SHAPES[4096], 1 if more else 4, more)
 

@@ -125,9 +125,9 @@ class Sink : public sc_core::sc_module {
     cells += train.cells();
     last_arrival = std::max(last_arrival, train.times.back());
     train.freed = train.times;
-    tlm::tlm_phase phase = sim::SLOTS_FREED;
+    tlm::tlm_phase freed = sim::SLOTS_FREED;
     sc_core::sc_time delay;
-    in->nb_transport_bw(payload, phase, delay);
+    in->nb_transport_bw(payload, freed, delay);
     return tlm::TLM_ACCEPTED;
   }
 };
