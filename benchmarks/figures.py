@@ -113,10 +113,11 @@ for nodes, shape in SHAPES.items():
     RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
     RUNS[f"permutation_{nodes}"] = Run(
         "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
-    RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(2, 4096 // nodes), [])
-PATTERNS = {"ring": [], "permutation": [], "all-to-all": ["workload.peers=8"]}
-for pattern, more in PATTERNS.items():
-    RUNS[f"{pattern}_faults"] = pattern_run(pattern, SHAPES[4096], 1 if more else 4, more)
+    RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(8192 // nodes, 1), [])
+# The patterns at 4096 nodes, by name, and their runs.
+PATTERNS = {"ring": "ring_4096", "permutation": "faults_4096", "all-to-all": "all_to_all_4096"}
+RUNS["ring_4096"] = pattern_run("ring", SHAPES[4096], 2, [])
+RUNS["all_to_all_4096"] = pattern_run("all-to-all", SHAPES[4096], 1, ["workload.peers=4"])
 
 
 def ns_per(run, unit):

@@ -7,7 +7,7 @@ from measurement import say
 from report import number
 
 RUNS = [run for n in SHAPES for run in (f"build_{n}", f"permutation_{n}", f"faults_{n}")]
-RUNS += [f"{pattern}_faults" for pattern in PATTERNS]
+RUNS += [run for run in PATTERNS.values() if run not in RUNS]
 
 
 def per_node_us(run):
@@ -39,7 +39,7 @@ def scaling_of(measurement):
                       "build_mib": median(build, lambda r, run=build: r[run]["mib"]),
                       "network_hop_ns": median(network, ns_per(network, "hops")),
                       **{key: value for key, value in traffic_of(f"faults_{nodes}", median).items() if key != "nodes"}})
-    return sizes, {pattern: traffic_of(f"{pattern}_faults", median) for pattern in PATTERNS}
+    return sizes, {pattern: traffic_of(run, median) for pattern, run in PATTERNS.items()}
 
 
 def rows_of_table(sizes):
@@ -76,7 +76,7 @@ def draw(sizes, path):
         return False
     matplotlib.use("svg")
     # The same figures give the same file.
-    matplotlib.rcParams["svg.hashsalt"] = "faultline"
+    matplotlib.rcParams.update({"svg.hashsalt": "faultline", "svg.fonttype": "none"})
     from matplotlib import pyplot
 
     figure, panels = pyplot.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
@@ -89,7 +89,7 @@ def draw(sizes, path):
         for label, key in curves:
             points = [(row["nodes"], row[key]) for row in sizes if row[key] is not None]
             panel.plot(*zip(*points), marker="o", label=label)
-        panel.set(xscale="log", yscale="log", xlabel="MPSoCs", title=title)
+        panel.set(yscale="log", xlabel="MPSoCs", title=title)
         panel.set_xscale("log", base=2)
         panel.grid(True, which="major", alpha=0.3)
         if len(curves) > 1:
