@@ -150,8 +150,17 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
       conflict(all + Settings{{"smmu.context_banks", 1}}).starts_with("workload.kind: a pattern needs two processes"));
   CHECK(conflict(all + Settings{{"workload.window", 17}}) ==
         "workload.window: 17 transfers under way do not fit in a channel's queue of 16");
-  CHECK(
-      conflict(all + Settings{{"workload.size", "512 MiB"}}).starts_with("workload.size: buffers of 512 MiB to send"));
+  const auto megabytes = [&](const char* key, const char* value) {
+    return conflict(all + preset("pin-once") +
+                    Settings{{"workload.size", "1 MiB"}, {"os.rlimit_memlock", "15 MiB"}, {key, value}});
+  };
+  CHECK(megabytes("os.user_memory", "16 MiB") == "none");
+  CHECK(megabytes("os.user_memory", "15 MiB") ==
+        "workload.size: buffers of 1 MiB to send from and 15 MiB to receive in do not fit in a node's 15 MiB of user "
+        "memory");
+  CHECK(megabytes("os.rlimit_memlock", "15 MiB") == "none");
+  CHECK(megabytes("os.rlimit_memlock", "14 MiB") ==
+        "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB");
   CHECK(conflict(all + preset("pin-per-transfer")).starts_with("strategy.prepare: the targets of a pattern have no"));
   CHECK(conflict(all + Settings{{"workload.clean_window", 1}}) == "workload.clean_window: a pattern has no neighbours");
   CHECK(conflict(pattern("ring", "both") + Settings{{"workload.cold_share", 0.5}}) ==
