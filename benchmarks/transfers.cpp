@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole model: the transfers of an experiment's point, of one pair or of a whole cluster. Arguments are settings
-// (key=value, as `faultline run --set` takes them). Host time is that of the measured transfers, without elaboration and
-// warm-up.
+// (key=value, as `faultline run --set` takes them). Host time is that of the measured transfers, without elaboration
+// and warm-up.
 #include <exception>
 #include <string_view>
 

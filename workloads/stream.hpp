@@ -67,7 +67,7 @@ class Stream {
   std::deque<Running> running_;
 };
 
-// A program on the node, the `channel`th of its processes. `has_source`: it owns the data's source, else the destination.
+// A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.
 std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
                                              bool has_source);
 
