@@ -19,7 +19,8 @@ int sc_main(int argc, char** argv) try {
   platform::Cluster cluster("cluster", machine, 1);
   cluster.boot();
   watch.stop();
-  nlohmann::json result{{"nodes", cluster.size()}, {"mib", bench::resident_mib() - before}};
+  nlohmann::json result{
+      {"nodes", cluster.size()}, {"mib", bench::resident_mib() - before}, {"peak_mib", bench::peak_mib()}};
   watch.write_to(result);
   std::cout << result << std::endl;
   std::_Exit(0);  // SystemC takes modules apart in quadratic time

@@ -70,6 +70,14 @@ def transfers(settings, size, cold, window, n, seconds):
     return Run("bench_transfers", [*settings, *workload, "workload.iterations={n}"], n, seconds, scaled=True)
 
 
+def pattern_run(kind, shape, n, more):
+    """Every node of a torus of QFDBs writes, to pages that are absent."""
+    keys = ("cluster.x", "cluster.y", "cluster.z", "cluster.mpsocs_per_qfdb")
+    size = [f"{key}={value}" for key, value in zip(keys, shape.split("x"))]
+    workload = [f"workload.kind={kind}", "workload.size=4 KiB", "workload.cold=destination", "workload.iterations={n}"]
+    return Run("bench_transfers", [*FAULTING, *size, *workload, *more], n, 20)
+
+
 # Hundredths of a second each, in turns: what disturbs one repetition disturbs them all, and the median is taken.
 MICRO = ["--benchmark_format=json", "--benchmark_min_time=0.0{n}", "--benchmark_report_aggregates_only=true",
          "--benchmark_enable_random_interleaving=true"]
@@ -97,13 +105,19 @@ RUNS["cells_irregular"] = Run("bench_network", [*IRREGULAR, "--cells-per-train",
 RUNS["trains_irregular"] = Run("bench_network", IRREGULAR, 150, 2, scaled=True)
 RUNS["times_irregular"] = Run("bench_network", IRREGULAR, 150, 1, once=True)
 PERMUTATION = ["--pattern", "permutation", "--pages", "{n}", "--shape"]
-# Whole clusters, and networks with the random permutation, from two nodes on: scripts/benchmark --scaling.
+# From two nodes on, for scripts/benchmark --scaling: whole clusters; networks alone with the random permutation; the
+# whole model with the same pattern, in which every page of every destination faults.
 SHAPES = {2: "1x1x1x2", 4: "1x1x1x4", 16: "2x2x1x4", 64: "4x2x2x4", 256: "4x4x4x4", 1024: "8x8x4x4", 4096: "16x8x8x4",
           16384: "16x16x16x4"}
 for nodes, shape in SHAPES.items():
     RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
     RUNS[f"permutation_{nodes}"] = Run(
         "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
+    RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(8192 // nodes, 1), [])
+# The patterns at 4096 nodes, by name, and their runs.
+PATTERNS = {"ring": "ring_4096", "permutation": "faults_4096", "all-to-all": "all_to_all_4096"}
+RUNS["ring_4096"] = pattern_run("ring", SHAPES[4096], 2, [])
+RUNS["all_to_all_4096"] = pattern_run("all-to-all", SHAPES[4096], 1, ["workload.peers=4"])
 
 
 def ns_per(run, unit):

@@ -42,15 +42,17 @@ class Stopwatch {
   double wall_ = 0;
 };
 
-// Resident memory of this process.
-inline double resident_mib() {
+// Memory of this process, as Linux names it.
+inline double status_mib(const std::string& field) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
     double kib = 0;
-    if (word == "VmRSS:" && status >> kib) return kib / 1024;
+    if (word == field && status >> kib) return kib / 1024;
   }
   return 0;
 }
+inline double resident_mib() { return status_mib("VmRSS:"); }
+inline double peak_mib() { return status_mib("VmHWM:"); }
 
 [[noreturn]] inline void refuse(const std::string& what) {
   std::cerr << "error: " << what << "\n";

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from figures import CHECKED, COSTS, FIGURES, ROOT, SHAPES, ns_per, train_warnings
+from figures import CHECKED, COSTS, FIGURES, ROOT, train_warnings
 from measurement import PROGRAMS, say
 
 
@@ -110,27 +110,3 @@ def report_of(found, costs, warnings, meta):
     meta["in_wakeups_of_100_pending"] = wakeups_of(costs, 100)
     report["meta"] = meta
     return report
-
-
-def scaling_of(measurement):
-    """Rows of what a cluster costs by its size; None where it could not be measured."""
-
-    def median(run, value):
-        if run in measurement.reasons:
-            return None
-        return statistics.median(value(results) for results in measurement.rounds)
-
-    for nodes in SHAPES:
-        build, hops = f"build_{nodes}", f"permutation_{nodes}"
-        yield {"nodes": nodes,
-               "build_s": median(build, lambda r, run=build: r[run]["host_s"]),
-               "build_mib": median(build, lambda r, run=build: r[run]["mib"]),
-               "hop_ns": median(hops, ns_per(hops, "hops"))}
-
-
-def print_scaling(rows):
-    print(f"{'nodes':>6} {'build [s]':>10} {'build [MiB]':>12} {'KiB a node':>11} {'host time of a cell-hop [ns]':>30}")
-    for row in rows:
-        each = row["build_mib"] * 1024 / row["nodes"] if row["build_mib"] is not None else None
-        print(f"{row['nodes']:>6} {number(row['build_s']):>10} {number(row['build_mib']):>12} {number(each):>11} "
-              f"{number(row['hop_ns']):>30}")

@@ -9,10 +9,10 @@ import signal
 import sys
 from pathlib import Path
 
-from figures import CHECKED, COSTS, FIGURES, ROOT, RUNS, SHAPES
+import scaling
+from figures import CHECKED, COSTS, FIGURES, ROOT, RUNS
 from measurement import Measurement, command_of, figures_of, runs_for, say
-from report import (meta_of, number, print_costs, print_figures, print_scaling, report_of, scaling_of, warnings_of,
-                    write_json)
+from report import meta_of, number, print_costs, print_figures, report_of, warnings_of, write_json
 
 BASELINE = ROOT / "benchmarks/baseline.json"
 WORSE_BY = 0.25  # --check
@@ -24,6 +24,7 @@ def parse(arguments):
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--write-baseline", action="store_true")
     parser.add_argument("--scaling", action="store_true")
+    parser.add_argument("--figure")
     parser.add_argument("--command", choices=list(RUNS), metavar="RUN")
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--quick", action="store_true")
@@ -40,8 +41,11 @@ def parse(arguments):
     modes = [options.check, options.write_baseline, options.scaling, options.only, options.command]
     if sum(map(bool, modes)) > 1:
         parser.error("only one of --check, --write-baseline, --scaling, --only and --command")
-    if options.json and not Path(options.json).resolve().parent.is_dir():
-        parser.error(f"--json: there is no folder {Path(options.json).resolve().parent}")
+    if options.figure and not options.scaling:
+        parser.error("--figure goes with --scaling")
+    for name, path in (("--json", options.json), ("--figure", options.figure)):
+        if path and not Path(path).resolve().parent.is_dir():
+            parser.error(f"{name}: there is no folder {Path(path).resolve().parent}")
     return options
 
 
@@ -78,16 +82,17 @@ def check(measurement, repeats):
 
 
 def main_scaling(options, repeats, cpu):
-    measurement = Measurement([run for n in SHAPES for run in (f"build_{n}", f"permutation_{n}")], options.quick, cpu)
+    measurement = Measurement(scaling.RUNS, options.quick, cpu)
     measurement.measure(repeats)
-    rows = list(scaling_of(measurement))
-    print_scaling(rows)
+    sizes, patterns = scaling.scaling_of(measurement)
+    scaling.print_scaling(sizes, patterns)
     for run, reason in measurement.reasons.items():
         say(f"not measured: {run}: {reason}")
     if options.json:
-        write_json(options.json, {"scaling": rows, "meta": {**meta_of(measurement, options),
-                                                            "reasons": measurement.reasons}})
-    return 3 if measurement.reasons else 0
+        write_json(options.json, {"scaling": sizes, "patterns_4096": patterns,
+                                  "meta": {**meta_of(measurement, options), "reasons": measurement.reasons}})
+    drawn = not options.figure or scaling.draw(sizes, options.figure)
+    return 0 if drawn and not measurement.reasons else 3
 
 
 def main_check(options, repeats, cpu):

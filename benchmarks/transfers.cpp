@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole model: one pair's transfers as an experiment's point has them. Arguments are settings (key=value, as
-// `faultline run --set` takes them). Host time is that of the measured transfers, without elaboration and warm-up.
+// The whole model: the transfers of an experiment's point, of one pair or of a whole cluster. Arguments are settings
+// (key=value, as `faultline run --set` takes them). Host time is that of the measured transfers, without elaboration
+// and warm-up.
 #include <exception>
+#include <string_view>
 
 #include "benchmarks/measure.hpp"
 #include "models/sim/failure.hpp"
+#include "workloads/benchmark.hpp"
 #include "workloads/experiment_point.hpp"
-#include "workloads/transfers.hpp"
 
 using namespace faultline;
 
@@ -34,39 +36,61 @@ void set_all(sim::ParameterTable& table, const std::vector<std::string>& setting
   }
 }
 
+// Cells that crossed a link: port 0 is the way to the node itself.
+std::uint64_t hops(platform::Cluster& cluster) {
+  std::uint64_t sum = 0;
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    for (const sim::Counter& c : cluster.node(id).statistics.all()) {
+      const std::string_view name = c.name();
+      const bool link = name.starts_with("network.port") && !name.starts_with("network.port0.");
+      if (link && name.ends_with(".cells")) sum += c.value();
+    }
+  }
+  return sum;
+}
+
 nlohmann::json simulate(const workloads::Configuration& configuration) {
   platform::Cluster cluster("cluster", configuration.machine, 1);
   cluster.boot();
-  workloads::Transfers transfers(configuration, cluster, 1);
+  const double built_mib = bench::resident_mib();
+  const auto benchmark = workloads::make_benchmark(configuration, cluster, 1);
   bench::Stopwatch watch;
-  std::uint64_t events = 0;
-  const auto faults = [&] { return cluster.total("os.pgfault"); };
-  std::uint64_t faulted = 0;
-  transfers.on_measurement_begins = [&] {
-    events = cluster.loop.events_run();
-    faulted = faults();
+  struct Counts {
+    std::uint64_t events;
+    std::uint64_t faults;
+    std::uint64_t hops;
+  };
+  const auto counts = [&] { return Counts{cluster.loop.events_run(), cluster.total("os.pgfault"), hops(cluster)}; };
+  Counts before{};
+  Counts after{};
+  benchmark->on_measurement_begins = [&] {
+    before = counts();
     watch.start();
   };
-  transfers.on_measurement_ends = [&] {
+  benchmark->on_measurement_ends = [&] {
     watch.stop();
-    events = cluster.loop.events_run() - events;
-    faulted = faults() - faulted;
+    after = counts();
   };
-  transfers.on_finished = [&] { cluster.loop.stop(); };
-  transfers.start();
+  benchmark->on_finished = [&] { cluster.loop.stop(); };
+  benchmark->start();
   cluster.loop.run(configuration.workload.time_limit);
   cluster.loop.rethrow_failure();
-  const workloads::TransferConfig& workload = configuration.workload;
-  if (!transfers.finished() || transfers.samples().size() != workload.iterations || transfers.data_errors() > 0) {
+  if (!benchmark->finished() || benchmark->samples().size() != benchmark->planned() || benchmark->data_errors() > 0) {
     throw std::logic_error("transfers failed, or their data are wrong");
   }
-  const sim::Time span = transfers.measured_to() - transfers.measured_from();
-  nlohmann::json result{{"pages", workload.iterations * sim::page_end(workload.size) / sim::kPageBytes},
-                        {"bytes", workload.iterations * workload.size},
-                        {"faults", faulted},
-                        {"events", events},
+  const sim::Time span = benchmark->measured_to() - benchmark->measured_from();
+  const std::uint64_t size = configuration.workload.size;
+  nlohmann::json result{{"nodes", cluster.size()},
+                        {"transfers", benchmark->planned()},
+                        {"pages", benchmark->planned() * sim::page_end(size) / sim::kPageBytes},
+                        {"bytes", benchmark->planned() * size},
+                        {"faults", after.faults - before.faults},
+                        {"events", after.events - before.events},
+                        {"hops", after.hops - before.hops},
                         {"simulated_s", static_cast<double>(span.count()) / 1e12},
-                        {"simulated_ps", span.count()}};
+                        {"simulated_ps", span.count()},
+                        {"built_mib", built_mib},
+                        {"peak_mib", bench::peak_mib()}};
   watch.write_to(result);
   return result;
 }
@@ -82,7 +106,7 @@ int sc_main(int argc, char** argv) try {
   set_all(table, arguments.rest);
   for (const sim::Conflict& conflict : workloads::conflicts(configuration)) bench::refuse(conflict.reason);
   std::cout << simulate(configuration) << std::endl;
-  return 0;
+  std::_Exit(0);  // SystemC takes modules apart in quadratic time
 } catch (const std::exception& error) {
   std::cerr << "error: " << error.what() << "\n";
   return 1;

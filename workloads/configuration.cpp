@@ -14,15 +14,23 @@ namespace faultline::workloads {
 void TransferConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("workload");
   table.add_choice(
-      "kind", kind, {{"write", Kind::write}, {"read", Kind::read}, {"message", Kind::message}, {"flows", Kind::flows}},
-      {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say",
+      "kind", kind,
+      {{"write", Kind::write},
+       {"read", Kind::read},
+       {"message", Kind::message},
+       {"flows", Kind::flows},
+       {"all-to-all", Kind::all_to_all},
+       {"ring", Kind::ring},
+       {"permutation", Kind::permutation}},
+      {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
+       "or every node does, in a pattern",
        "",
        {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
   table.add_count("iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
-                  {"transfers that are measured", "", {}});
+                  {"transfers that are measured; in a pattern: of each node to each of its peers", "", {}});
   table.add_count("warmup", warmup, {std::uint64_t{0}, std::uint64_t{1'000'000}},
-                  {"transfers before them, not measured", "", {}});
+                  {"transfers before them, not measured; flows and patterns have none", "", {}});
   table.add_count("window", window, {1u, 64u},
                   {"transfers under way at a time, each from and to buffers of its own", "", {}});
   table.add_flag(
@@ -45,6 +53,9 @@ void TransferConfig::declare(sim::ParameterTable& table) {
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
   table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
   table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
+  table.add_count(
+      "peers", peers, {0u, 65535u},
+      {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});
   table.add_text("flows", flows,
                  {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "
                   "source_offset, destination_offset, cold, transfers, window, start of each, separated by commas, "
@@ -144,6 +155,50 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   check_memory(w, configuration.strategy, configuration.machine, add);
 }
 
+// Each node has a program that sends and one that receives, with a buffer for each peer.
+void check_pattern(const Configuration& configuration, const Add& add) {
+  const TransferConfig& w = configuration.workload;
+  const platform::Machine& machine = configuration.machine;
+  if (!interconnect::conflicts(machine.shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(machine.shape);
+  if (nodes < 2) add(keys_of_place("workload.kind", machine.shape), "one node has nobody to write to");
+  if (w.peers >= nodes) {
+    add(keys_of_place("workload.peers", machine.shape),
+        fmt::format("each of {} nodes has {} others; 0 stands for all of them", nodes, nodes - 1));
+  }
+  if (w.kind != Kind::all_to_all && w.peers > 0) {
+    add({"workload.peers", "workload.kind"}, "only all-to-all has a choice of peers");
+  }
+  if (std::min(machine.dma.channels, machine.smmu.context_banks) < 2) {
+    add({"workload.kind", "dma.channels", "smmu.context_banks"},
+        "a pattern needs two processes on each node, each with a channel and a context bank");
+  }
+  if (w.window > machine.dma.channel_queue) {
+    add({"workload.window", "dma.channel_queue"},
+        fmt::format("{} transfers under way do not fit in a channel's queue of {}", w.window,
+                    machine.dma.channel_queue));
+  }
+  const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+  const std::uint64_t received = lane * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  if (lane + received > user_memory(machine)) {
+    add({"workload.size", "workload.window", "workload.peers", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("buffers of {} to send from and {} to receive in do not fit in a node's {} of user memory",
+                    sim::format_bytes(lane), sim::format_bytes(received), sim::format_bytes(user_memory(machine))));
+  }
+  const bool limited = configuration.strategy.pins() || configuration.strategy.prepare == rdma::Prepare::mlock;
+  if (limited && received > machine.os.rlimit_memlock) {
+    add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
+        fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
+                    sim::format_bytes(machine.os.rlimit_memlock)));
+  }
+  if (configuration.strategy.prepares_per_transfer()) {
+    add({"strategy.prepare", "workload.kind"},
+        "the targets of a pattern have no program that prepares for each transfer");
+  }
+  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "a pattern has no neighbours");
+  if (w.cold_share < 1.0) add({"workload.cold_share", "workload.kind"}, "all pages of a pattern's cold end are absent");
+}
+
 // A node's part in the flows.
 struct Share {
   unsigned processes = 0;
@@ -219,9 +274,16 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
     check_flows(configuration, add);
     return found;
   }
-  check_places(configuration.workload, configuration.machine.shape, add);
   if (!configuration.workload.flows.empty()) {
     add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any");
+  }
+  if (is_pattern(configuration.workload.kind)) {
+    check_pattern(configuration, add);
+    return found;
+  }
+  check_places(configuration.workload, configuration.machine.shape, add);
+  if (configuration.workload.peers > 0) {
+    add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers");
   }
   if (configuration.workload.kind == Kind::message) {
     check_message(configuration.workload, add);
@@ -232,10 +294,16 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
 }
 
 std::vector<WorkloadDoc> workload_docs() {
-  return {{"write", "RDMA writes from the initiator's buffer to the target's"},
-          {"read", "RDMA reads by the initiator: data move from the target's buffer to the initiator's"},
-          {"message", "small messages of up to 56 B through the mailboxes, measured one way"},
-          {"flows", "several streams of writes and reads at once, between any nodes: workload.flows lists them"}};
+  return {
+      {"write", "RDMA writes from the initiator's buffer to the target's"},
+      {"read", "RDMA reads by the initiator: data move from the target's buffer to the initiator's"},
+      {"message", "small messages of up to 56 B through the mailboxes, measured one way"},
+      {"flows", "several streams of writes and reads at once, between any nodes: workload.flows lists them"},
+      {"all-to-all",
+       "every node writes to all others, or to workload.peers of them, one after the other: the target of its "
+       "round r is as far from it, by number, as that of every other node. No barrier between rounds"},
+      {"ring", "every node writes to the next one by number, and the last one to the first"},
+      {"permutation", "every node writes to one other and is written to by one: a random cycle, drawn by the seed"}};
 }
 
 }  // namespace faultline::workloads

@@ -13,6 +13,7 @@
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/flows.hpp"
+#include "workloads/patterns.hpp"
 #include "workloads/transfers.hpp"
 
 namespace faultline::workloads {
@@ -74,7 +75,7 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
-  if (workload.kind == Kind::flows) return now;  // every node may be both
+  if (workload.kind == Kind::flows || is_pattern(workload.kind)) return now;  // every node may be both
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;
@@ -143,7 +144,7 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured, const 
     return static_cast<double>(after - before) / 1e6;
   };
   metrics.push_back({"cpu_time", cpu_time, "us", ""});
-  if (config.kind == Kind::flows) return;
+  if (config.kind == Kind::flows || is_pattern(config.kind)) return;
   metrics.push_back(
       {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
   metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
@@ -230,6 +231,7 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           std::uint64_t seed) {
   if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster);
+  if (is_pattern(configuration.workload.kind)) return std::make_unique<Patterns>(configuration, cluster, seed);
   return std::make_unique<Transfers>(configuration, cluster, seed);
 }
 

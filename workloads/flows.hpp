@@ -12,6 +12,7 @@
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flow.hpp"
+#include "workloads/stream.hpp"
 
 namespace faultline::workloads {
 
@@ -24,48 +25,26 @@ class Flows : public Benchmark {
   std::uint64_t planned() const override;
 
  private:
-  // A buffer at each end, used by one transfer at a time.
-  struct Lane {
-    std::uint64_t from_address = 0;
-    std::uint64_t to_address = 0;
-    std::unique_ptr<rdma::PreparePolicy> from_policy;
-    std::unique_ptr<rdma::PreparePolicy> to_policy;
-  };
-  struct Running {
-    Lane* lane;
-    sim::Time begin;
-    rdma::Posted posted;
-    sim::Content expected;
-  };
-  struct Stream {
-    Stream(const Flow& of, std::uint64_t first_seed) : flow(of), next_seed(first_seed) {}
-    const Flow flow;
-    std::uint64_t next_seed;  // of the content that is sent next
+  // Two programs, and the buffers that they prepare.
+  struct Pair {
+    Pair(const Flow& of, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
+         std::unique_ptr<rdma::Endpoint> b, std::uint64_t number)
+        : from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, number) {}
     std::unique_ptr<rdma::Endpoint> from;
     std::unique_ptr<rdma::Endpoint> to;
-    std::vector<Lane> lanes;
-    std::deque<Running> running;
-    rdma::Endpoint& source() { return flow.reads() ? *to : *from; }
-    rdma::Endpoint& destination() { return flow.reads() ? *from : *to; }
-    std::uint64_t source_address(const Lane& lane) const { return flow.reads() ? lane.to_address : lane.from_address; }
-    std::uint64_t destination_address(const Lane& lane) const {
-      return flow.reads() ? lane.from_address : lane.to_address;
-    }
+    std::vector<std::unique_ptr<rdma::PreparePolicy>> from_policies;
+    std::vector<std::unique_ptr<rdma::PreparePolicy>> to_policies;
+    Stream stream;
   };
 
-  std::unique_ptr<rdma::Endpoint> open(unsigned node, bool has_source);
-  void map_buffers(Stream& stream);
-  sim::Task<void> run(Stream& stream);
-  sim::Task<void> set_up(Stream& stream);
-  sim::Task<void> begin(Stream& stream, Lane& lane);
-  sim::Task<void> finish(Stream& stream);
-  void make_cold(Stream& stream, const Lane& lane);
-  sim::Context& clock(const Stream& stream) { return cluster_.node(stream.flow.from).context; }
+  static void map_buffers(Pair& pair);
+  sim::Task<void> run(Pair& pair);
+  sim::Task<void> set_up(Pair& pair);
+  sim::Context& clock(const Flow& flow) { return cluster_.node(flow.from).context; }
 
   const Configuration configuration_;
   platform::Cluster& cluster_;
-  std::vector<unsigned> channels_;  // in use, by node
-  std::deque<Stream> streams_;
+  std::deque<Pair> pairs_;
   std::size_t unfinished_ = 0;
   sim::TaskGroup tasks_;
 };

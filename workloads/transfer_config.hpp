@@ -13,11 +13,18 @@ namespace faultline::workloads {
 using namespace std::chrono_literals;
 
 enum class Kind {
-  write,    // RDMA writes from initiator to target
-  read,     // RDMA reads by the initiator from the target
-  message,  // small messages through the mailboxes, one way
-  flows,    // several streams of writes and reads between any nodes
+  write,        // RDMA writes from initiator to target
+  read,         // RDMA reads by the initiator from the target
+  message,      // small messages through the mailboxes, one way
+  flows,        // several streams of writes and reads between any nodes
+  all_to_all,   // every node writes to the others in turn
+  ring,         // every node writes to the next one
+  permutation,  // every node writes to one other and is written to by one
 };
+// Every node takes part, in a pattern that is not listed but computed.
+constexpr bool is_pattern(Kind kind) {
+  return kind == Kind::all_to_all || kind == Kind::ring || kind == Kind::permutation;
+}
 
 // Which end's pages are absent when a transfer begins.
 enum class Cold { none, source, destination, both };
@@ -38,7 +45,8 @@ struct TransferConfig {
   std::uint64_t clean_size = 16384;
   unsigned initiator = 0;
   unsigned target = 1;
-  std::string flows;  // of the kind `flows`: workloads/flow.hpp
+  unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
+  std::string flows;   // of the kind `flows`: workloads/flow.hpp
   sim::Time time_limit = 100s;
 
   void declare(sim::ParameterTable& table);

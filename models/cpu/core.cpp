@@ -107,7 +107,7 @@ Request* Core::choose_thread() {
   return user.front();
 }
 
-Request* Core::request_of_current(std::deque<Request*>& waiting) {
+Request* Core::request_of_current(std::vector<Request*>& waiting) {
   for (Request* request : waiting) {
     if (&request->who == current_) return request;
   }

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <coroutine>
-#include <deque>
+#include <vector>
 
 #include "models/cpu/cpu.hpp"
 
@@ -62,19 +62,19 @@ class Core {
   void dispatch();
   Request* choose_above_threads();
   Request* choose_thread();
-  Request* request_of_current(std::deque<Request*>& queue);
+  Request* request_of_current(std::vector<Request*>& queue);
   bool slice_used_up() const;
   sim::Time end_of(const Request& request) const;
   void begin_switch(Execution& next);
   void on_deadline(std::uint64_t generation);
   void complete(Request& request);
   void charge(Execution& who, Work kind, sim::Time elapsed);
-  std::deque<Request*>& queue(Work kind) { return queues_[static_cast<std::size_t>(kind)]; }
-  const std::deque<Request*>& queue(Work kind) const { return queues_[static_cast<std::size_t>(kind)]; }
+  std::vector<Request*>& queue(Work kind) { return queues_[static_cast<std::size_t>(kind)]; }
+  const std::vector<Request*>& queue(Work kind) const { return queues_[static_cast<std::size_t>(kind)]; }
 
   Cpu& cpu_;
   sim::Port port_;
-  std::array<std::deque<Request*>, kWorks> queues_;  // waiting and running, in order of arrival
+  std::array<std::vector<Request*>, kWorks> queues_;  // waiting and running, in order of arrival: few
 
   Execution* current_ = nullptr;  // the thread whose context the core holds; null: the idle loop's
   sim::Time slice_used_{0};       // by current_, since it was switched in

@@ -93,7 +93,7 @@ class TransferTable {
   std::uint64_t last_id_;
   Map posted_;
   Map served_;
-  std::vector<std::deque<Transfer*>> channels_;  // the last one is that of served reads
+  std::vector<std::vector<Transfer*>> channels_;  // oldest first, few; the last one is that of served reads
   unsigned last_started_ = 0;
   unsigned last_scheduled_ = 0;
 };

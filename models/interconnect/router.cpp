@@ -32,7 +32,10 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
                                                 "cells sent to a node that does not exist, dropped")),
       lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")) {
-  for (unsigned port = 0; port < topology.ports(context.node); ++port) add_port(port, topology);
+  const unsigned ports = topology.ports(context.node);
+  outputs_.reserve(ports);
+  queues_.reserve(kLocalQueues + std::size_t{ports - 1} * config.virtual_channels);
+  for (unsigned port = 0; port < ports; ++port) add_port(port, topology);
   if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
 }
 

@@ -10,7 +10,10 @@ namespace {
 
 constexpr std::uint64_t kFrameBytes = sim::kPageBytes;
 constexpr std::size_t kWords = kFrameBytes / 8;
-constexpr std::uint64_t kFramesPerChunk = 512;
+// Host memory is taken a chunk at a time, where the node's programs and kernel have been.
+constexpr std::uint64_t kFramesPerChunk = 64;
+constexpr std::uint64_t kChunksPerRegion = 256;
+constexpr std::uint64_t kFramesPerRegion = kFramesPerChunk * kChunksPerRegion;
 
 // Writes of this size or less into a frame of words, or into an empty one, are kept as words: rings
 // and counters are written a few bytes at a time and would break a description into splinters.
@@ -57,10 +60,14 @@ struct FrameStore::Chunk {
   std::array<Frame, kFramesPerChunk> frames;
 };
 
+struct FrameStore::Region {
+  std::array<std::unique_ptr<Chunk>, kChunksPerRegion> chunks;
+};
+
 FrameStore::FrameStore(std::uint64_t bytes) : bytes_(bytes) {
   if (bytes % kFrameBytes != 0) throw std::logic_error("memory is a whole number of frames");
   const std::uint64_t frames = bytes / kFrameBytes;
-  chunks_.resize((frames + kFramesPerChunk - 1) / kFramesPerChunk);
+  regions_.resize((frames + kFramesPerRegion - 1) / kFramesPerRegion);
 }
 
 FrameStore::~FrameStore() = default;
@@ -68,7 +75,9 @@ FrameStore::~FrameStore() = default;
 FrameStore::Frame& FrameStore::frame(Address at) {
   assert(contains(at));
   const std::uint64_t number = at / kFrameBytes;
-  std::unique_ptr<Chunk>& chunk = chunks_[number / kFramesPerChunk];
+  std::unique_ptr<Region>& region = regions_[number / kFramesPerRegion];
+  if (!region) region = std::make_unique<Region>();
+  std::unique_ptr<Chunk>& chunk = region->chunks[number / kFramesPerChunk % kChunksPerRegion];
   if (!chunk) chunk = std::make_unique<Chunk>();
   return chunk->frames[number % kFramesPerChunk];
 }
@@ -76,7 +85,9 @@ FrameStore::Frame& FrameStore::frame(Address at) {
 const FrameStore::Frame* FrameStore::find(Address at) const {
   assert(contains(at));
   const std::uint64_t number = at / kFrameBytes;
-  const Chunk* chunk = chunks_[number / kFramesPerChunk].get();
+  const Region* region = regions_[number / kFramesPerRegion].get();
+  if (region == nullptr) return nullptr;
+  const Chunk* chunk = region->chunks[number / kFramesPerChunk % kChunksPerRegion].get();
   return chunk == nullptr ? nullptr : &chunk->frames[number % kFramesPerChunk];
 }
 

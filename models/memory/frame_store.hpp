@@ -44,12 +44,13 @@ class FrameStore {
  private:
   struct Frame;
   struct Chunk;
+  struct Region;
   Frame& frame(Address at);
   const Frame* find(Address at) const;
 
   std::uint64_t bytes_;
   std::uint64_t epoch_ = 1;
-  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::vector<std::unique_ptr<Region>> regions_;
 };
 
 }  // namespace faultline::memory

@@ -14,8 +14,8 @@ namespace faultline::sim {
 
 class Counter {
  public:
-  Counter(std::string name, std::string unit, std::string description)
-      : name_(std::move(name)), unit_(std::move(unit)), description_(std::move(description)) {}
+  Counter(std::string name, const char* unit, const char* description)
+      : name_(std::move(name)), unit_(unit), description_(description) {}
   Counter& operator++() { return *this += 1; }
   Counter& operator+=(std::uint64_t n) {
     value_ += n;
@@ -32,21 +32,22 @@ class Counter {
   }
   std::uint64_t value() const { return value_; }
   const std::string& name() const { return name_; }
-  const std::string& unit() const { return unit_; }
-  const std::string& description() const { return description_; }
+  std::string_view unit() const { return unit_; }
+  std::string_view description() const { return description_; }
 
  private:
   std::string name_;
-  std::string unit_;
-  std::string description_;
+  const char* unit_;
+  const char* description_;
   std::uint64_t value_ = 0;
 };
 
 class Statistics {
  public:
-  // The reference stays valid. unit: "count", "B", "ps", ... Names: "smmu.faults".
-  Counter& counter(std::string name, std::string unit, std::string description) {
-    return counters_.emplace_back(std::move(name), std::move(unit), std::move(description));
+  // The reference stays valid. unit: "count", "B", "ps", ... Names: "smmu.faults". Units and descriptions are literals,
+  // which all nodes share.
+  Counter& counter(std::string name, const char* unit, const char* description) {
+    return counters_.emplace_back(std::move(name), unit, description);
   }
   const std::deque<Counter>& all() const { return counters_; }
   // The value of the counter of this name. Throws std::logic_error when nobody registered it.

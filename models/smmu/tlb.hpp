@@ -18,9 +18,7 @@ class SetAssociative {
  public:
   // entries = 0 is a cache that never hits. Entries that do not fill a set are left out.
   SetAssociative(unsigned entries, unsigned ways)
-      : ways_(ways < entries ? ways : entries),
-        sets_(ways_ == 0 ? 0 : entries / ways_),
-        entries_(std::size_t{sets_} * ways_) {}
+      : ways_(ways < entries ? ways : entries), sets_(ways_ == 0 ? 0 : entries / ways_) {}
 
   // nullptr: no entry. The pointer stays valid until the next insertion.
   const Value* find(const Tag& tag, std::uint64_t va, unsigned level) {
@@ -44,7 +42,8 @@ class SetAssociative {
   }
 
   void insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
-    if (entries_.empty()) return;
+    if (sets_ == 0) return;
+    if (entries_.empty()) entries_.resize(std::size_t{sets_} * ways_);
     const std::uint64_t page = va >> level_shift(level);
     const std::size_t first = set_of(page);
     std::size_t victim = first;
@@ -98,7 +97,7 @@ class SetAssociative {
 
   unsigned ways_;
   unsigned sets_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_;  // none before the first insertion: most TBUs of a large cluster never translate
   std::size_t last_ = 0;
   std::uint64_t uses_ = 0;
 };

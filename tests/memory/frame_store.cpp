@@ -151,3 +151,16 @@ TEST_CASE("frames: a translation is stale once its frame's mapping has changed")
   CHECK(store.is_stale(4095, walked));
   CHECK_FALSE(store.is_stale(0, store.epoch()));
 }
+
+TEST_CASE("frames far apart do not share what they hold") {
+  const std::uint64_t bytes = std::uint64_t{16} << 30;
+  FrameStore store(bytes);
+  for (std::uint64_t at = sim::kPageBytes; at < bytes; at *= 2) store.write_word(at, at);
+  store.write_word(bytes - 8, 1);
+  for (std::uint64_t at = sim::kPageBytes; at < bytes; at *= 2) {
+    CHECK(store.read_word(at) == at);
+    CHECK(store.read_word(at + sim::kPageBytes / 2) == 0);
+    CHECK(store.read_word(at - sim::kPageBytes) == (at == 2 * sim::kPageBytes ? sim::kPageBytes : 0));
+  }
+  CHECK(store.read_word(bytes - 8) == 1);
+}

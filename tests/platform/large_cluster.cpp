@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What must not grow with the cluster.
+#include <malloc.h>
 #include <catch2/catch.hpp>
 
 #include <string_view>
@@ -35,4 +36,19 @@ TEST_CASE("a cluster of 1024 MPSoCs elaborates, without a thread of SystemC's") 
   });
   CHECK(facts.at("nodes") == 1024);
   CHECK(facts.at("threads") == 0);
+}
+
+// 512 MiB for 4096 MPSoCs. What a node may need later (translations, frames that hold something) is taken when it does.
+TEST_CASE("an MPSoC that has done nothing takes at most 128 KiB of the heap") {
+  const Facts facts = facts_from_child([] {
+    platform::Machine machine;
+    machine.shape.x = machine.shape.y = 4;
+    const auto before = static_cast<std::int64_t>(mallinfo2().uordblks);
+    platform::Cluster cluster("cluster", machine, 1);
+    cluster.boot();
+    return Facts{{"nodes", cluster.size()}, {"bytes", static_cast<std::int64_t>(mallinfo2().uordblks) - before}};
+  });
+  REQUIRE(facts.at("nodes") == 64);
+  CHECK(facts.at("bytes") > 64 * 16 * 1024);  // it was counted
+  CHECK(facts.at("bytes") <= 64 * 128 * 1024);
 }

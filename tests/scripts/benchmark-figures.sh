@@ -29,7 +29,8 @@ faults=0 host=2
 [[ "$*" == *window=4* ]] && host=$STREAM_HOST
 [[ "$*" == *cold=destination* ]] && faults=1000 host=3
 [[ $SLEEPS ]] && echo $$ >asleep && exec sleep 60
-echo "{\"host_s\": $host, \"wall_s\": 3, \"pages\": 1000, \"bytes\": 4096000, \"faults\": $faults, \"simulated_s\": 6}"
+echo "{\"host_s\": $host, \"wall_s\": 3, \"pages\": 1000, \"bytes\": 4096000, \"faults\": $faults, \"simulated_s\": 6,
+  \"nodes\": 10, \"transfers\": 250, \"hops\": 6000000, \"events\": 120000000, \"peak_mib\": 100}"
 EOS
 cat >"$programs/bench_cluster" <<'EOS'
 #!/bin/bash
@@ -88,6 +89,16 @@ STREAM_HOST=2.51 run 1 python3 benchmarks/run.py --quick --check
 expect "measuring again: stream_page" "WORSE by more than 25%"
 STREAM_HOST=0.1 run 0 python3 benchmarks/run.py --quick --check
 refuse "WORSE"
+
+# The table of sizes, as far as it can be measured.
+run 3 python3 benchmarks/run.py --quick --json figures.json --scaling
+expect "not measured: build_16384: run build_16384 ended with 1: no memory left" "| 16384 | - | - | - | 20 | 500 | 100 | 2 |"
+is "['scaling'][0]['nodes']" 2
+is "['scaling'][0]['hop_ns']" 500.0          # 3 s for 6 million cell-hops
+is "['scaling'][0]['events_per_us_node']" 2.0 # 120 million events in 6 s of 10 nodes
+is "['patterns_4096']['ring']['event_ns']" 25.0
+run 2 python3 benchmarks/run.py --figure figure.svg
+expect "--figure goes with --scaling"
 
 # Interrupted: no child goes on, nothing is written.
 rm figures.json

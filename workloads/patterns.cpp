@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/patterns.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "models/sim/random.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+using sim::Task;
+
+// `count` of the numbers 1 to `largest`, ascending: all of them, or a sample.
+std::vector<unsigned> draw_distances(unsigned count, unsigned largest, std::uint64_t seed) {
+  std::vector<unsigned> all(largest);
+  std::iota(all.begin(), all.end(), 1u);
+  sim::RandomStream random(seed, "distances of all_to_all");
+  for (unsigned i = 0; i < count; ++i) std::swap(all[i], all[i + random.below(largest - i)]);
+  all.resize(count);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// One cycle through all (Sattolo's algorithm): nobody is its own target.
+std::vector<unsigned> draw_cycle(unsigned nodes, std::uint64_t seed) {
+  std::vector<unsigned> targets(nodes);
+  std::iota(targets.begin(), targets.end(), 0u);
+  sim::RandomStream random(seed, "targets of permutation");
+  for (unsigned i = nodes - 1; i > 0; --i) std::swap(targets[i], targets[random.below(i)]);
+  return targets;
+}
+
+}  // namespace
+
+Pattern::Pattern(Kind kind, unsigned nodes, unsigned peers, std::uint64_t seed) : nodes_(nodes) {
+  if (kind == Kind::all_to_all) distances_ = draw_distances(peers == 0 ? nodes - 1 : peers, nodes - 1, seed);
+  if (kind == Kind::ring) distances_ = {1};
+  if (kind == Kind::permutation) targets_ = draw_cycle(nodes, seed);
+}
+
+unsigned Pattern::target(unsigned node, unsigned round) const {
+  return targets_.empty() ? (node + distances_[round]) % nodes_ : targets_[node];
+}
+
+Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+    : Benchmark(0),
+      configuration_(configuration),
+      cluster_(cluster),
+      pattern_(configuration.workload.kind, cluster.size(), configuration.workload.peers, seed),
+      all_ended_(clock().loop) {
+  for (unsigned node = 0; node < cluster.size(); ++node) {
+    senders_.push_back(open(node, true));
+    receivers_.push_back(open(node, false));
+  }
+}
+
+std::uint64_t Patterns::slot_bytes(bool sends) const {
+  const TransferConfig& w = configuration_.workload;
+  return sim::page_end((sends ? w.source_offset : w.destination_offset) + w.size);
+}
+
+Patterns::Program Patterns::open(unsigned node, bool sends) {
+  const TransferConfig& w = configuration_.workload;
+  const std::uint64_t slots = w.window * (sends ? 1 : pattern_.rounds());
+  const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
+  const std::uint64_t length = slots * slot_bytes(sends) - offset;
+  Program program;
+  program.endpoint = open_program(configuration_, cluster_.node(node), sends ? 0 : 1, sends);
+  program.buffer = program.endpoint->map_buffer(length, offset);
+  program.policy = program.endpoint->prepare(program.buffer, length);
+  return program;
+}
+
+// Made when its turn comes: all of them at once would be as many as the square of the number of nodes.
+Stream Patterns::stream(unsigned node, unsigned round) {
+  const TransferConfig& w = configuration_.workload;
+  Flow flow;
+  flow.from = node;
+  flow.to = pattern_.target(node, round);
+  flow.size = w.size;
+  flow.source_offset = w.source_offset;
+  flow.destination_offset = w.destination_offset;
+  flow.cold = w.cold;
+  flow.transfers = static_cast<unsigned>(w.iterations);
+  flow.window = w.window;
+  const Program& from = senders_[node];
+  const Program& to = receivers_[flow.to];
+  Stream made(flow, cluster_.node(node).context, *from.endpoint, *to.endpoint,
+              std::uint64_t{node} * pattern_.rounds() + round);
+  for (unsigned lane = 0; lane < w.window; ++lane) {
+    // In each round a node hears from one other, which writes to the slots of that round.
+    made.add_lane({from.buffer + lane * slot_bytes(true),
+                   to.buffer + (std::uint64_t{round} * w.window + lane) * slot_bytes(false)});
+  }
+  return made;
+}
+
+std::uint64_t Patterns::planned() const {
+  return std::uint64_t{cluster_.size()} * pattern_.rounds() * configuration_.workload.iterations;
+}
+
+void Patterns::start() { tasks_.start(run()); }
+
+Task<void> Patterns::run() {
+  start_everywhere(&Patterns::set_up_receiver);
+  start_everywhere(&Patterns::set_up_sender);
+  while (unfinished_ > 0) co_await all_ended_;
+  setup_time_ = clock().now();
+  measurement_begins(clock().now());
+  start_everywhere(&Patterns::send);
+  while (unfinished_ > 0) co_await all_ended_;
+  measurement_ends(clock().now());
+  finish_run();
+}
+
+void Patterns::start_everywhere(Part part) {
+  unfinished_ += cluster_.size();
+  for (unsigned node = 0; node < cluster_.size(); ++node) tasks_.start(counted(part, node));
+}
+
+Task<void> Patterns::counted(Part part, unsigned node) {
+  co_await (this->*part)(node);
+  if (--unfinished_ == 0) all_ended_.notify_all();
+}
+
+// The program's memory as its life left it, and what the strategy does about it.
+Task<void> Patterns::set_up(Program& program, bool sends) {
+  const TransferConfig& w = configuration_.workload;
+  const std::uint64_t slots = w.window * (sends ? 1 : pattern_.rounds());
+  const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
+  leave(*program.endpoint, program.buffer, slots * slot_bytes(sends) - offset,
+        sends ? w.cold_source() : w.cold_destination());
+  co_await program.endpoint->open();
+  check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->node());
+}
+
+Task<void> Patterns::send(unsigned node) {
+  const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
+  for (unsigned round = 0; round < pattern_.rounds(); ++round) {
+    Stream transfers = stream(node, round);
+    co_await transfers.run(cold_again, {samples_, failed_, data_errors_});
+  }
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traffic of the whole cluster: every node writes to others, as the pattern says. Each node has two programs: one
+// sends, one owns the memory that the others write to. Every transfer is checked end to end.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/platform/cluster.hpp"
+#include "models/rdma/endpoint.hpp"
+#include "workloads/benchmark.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/stream.hpp"
+
+namespace faultline::workloads {
+
+// Who writes to whom. In each round every node has one target and is the target of one.
+class Pattern {
+ public:
+  // `kind`: a pattern. `peers`: rounds of all_to_all, 0 for as many as there are others.
+  Pattern(Kind kind, unsigned nodes, unsigned peers, std::uint64_t seed);
+
+  unsigned rounds() const { return targets_.empty() ? static_cast<unsigned>(distances_.size()) : 1; }
+  unsigned target(unsigned node, unsigned round) const;
+
+ private:
+  unsigned nodes_;
+  std::vector<unsigned> distances_;  // by round: how much higher the target's number is, modulo the number of nodes
+  std::vector<unsigned> targets_;    // of a permutation, by node
+};
+
+class Patterns : public Benchmark {
+ public:
+  Patterns(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+
+  void start() override;
+  std::uint64_t planned() const override;
+
+ private:
+  // A program and its one buffer, which holds a slot for each transfer that may use it at a time.
+  struct Program {
+    std::unique_ptr<rdma::Endpoint> endpoint;
+    std::uint64_t buffer = 0;
+    std::unique_ptr<rdma::PreparePolicy> policy;
+  };
+
+  Program open(unsigned node, bool sends);
+  std::uint64_t slot_bytes(bool sends) const;
+  Stream stream(unsigned node, unsigned round);
+  sim::Task<void> run();
+  sim::Task<void> set_up_receiver(unsigned node) { return set_up(receivers_[node], false); }
+  sim::Task<void> set_up_sender(unsigned node) { return set_up(senders_[node], true); }
+  sim::Task<void> set_up(Program& program, bool sends);
+  sim::Task<void> send(unsigned node);
+  using Part = sim::Task<void> (Patterns::*)(unsigned node);
+  // Starts the part of every node, and tells all_ended_ when the last one has ended.
+  void start_everywhere(Part part);
+  sim::Task<void> counted(Part part, unsigned node);
+
+  sim::Context& clock() { return cluster_.node(0).context; }
+
+  const Configuration configuration_;
+  platform::Cluster& cluster_;
+  const Pattern pattern_;
+  std::vector<Program> senders_;  // by node
+  std::vector<Program> receivers_;
+  unsigned unfinished_ = 0;  // parts that have not ended
+  sim::Signal all_ended_;
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::workloads

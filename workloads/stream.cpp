@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/stream.hpp"
+
+#include <fmt/format.h>
+
+#include "models/sim/failure.hpp"
+
+namespace faultline::workloads {
+
+using os::Error;
+using rdma::Endpoint;
+using sim::Task;
+
+namespace {
+
+constexpr std::uint64_t kSeedsOfAStream = std::uint64_t{1} << 32;
+
+}  // namespace
+
+void check_buffer(Error error, std::string_view what, sim::NodeId node) {
+  if (error == Error::none) return;
+  throw sim::RunFailure(
+      fmt::format("node {}: {} of a buffer failed: {}", node, what, os::to_string(error)),
+      {"workload.flows", "workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"});
+}
+
+std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
+                                       bool has_source) {
+  const rdma::Strategy& strategy = configuration.strategy;
+  const platform::Machine& machine = configuration.machine;
+  return std::make_unique<Endpoint>(strategy, machine.library,
+                                    Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults,
+                                                   node.ddr, platform::kEngineBase, machine.dma.channels},
+                                    fmt::format("process {}", channel), channel,
+                                    has_source ? strategy.on_source_fault : strategy.on_destination_fault);
+}
+
+void leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold) {
+  const std::uint64_t first = sim::page_begin(address);
+  const std::uint64_t all = sim::page_end(address + bytes) - first;
+  os::Vm& vm = endpoint.vm();
+  check_buffer(cold ? vm.discard(endpoint.process(), first, all) : vm.make_present(endpoint.process(), first, all),
+               cold ? "discarding" : "first use", endpoint.node());
+}
+
+Stream::Stream(const Flow& flow, const sim::Context& clock, Endpoint& from, Endpoint& to, std::uint64_t number)
+    : flow_(flow), clock_(clock), from_(from), to_(to), next_seed_(1 + kSeedsOfAStream * number) {}
+
+void Stream::make_cold() const {
+  for (const Lane& lane : lanes_) make_cold(lane);
+}
+
+void Stream::make_cold(const Lane& lane) const {
+  leave(source(), source_address(lane), flow_.size, flow_.cold_source());
+  leave(destination(), destination_address(lane), flow_.size, flow_.cold_destination());
+}
+
+Task<void> Stream::run(bool cold_again, Tally tally) {
+  for (unsigned i = 0; i < flow_.transfers; ++i) {
+    if (running_.size() == lanes_.size()) co_await finish(tally);
+    const Lane& lane = lanes_[i % lanes_.size()];
+    if (cold_again) make_cold(lane);
+    co_await begin(lane);
+  }
+  while (!running_.empty()) co_await finish(tally);
+}
+
+Task<void> Stream::begin(const Lane& lane) {
+  source().vm().fill(source().process(), source_address(lane), flow_.size, next_seed_++);
+  Running running{&lane, clock_.now(), {}, {}};
+  running.expected =
+      source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
+  const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
+  const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
+  running.posted = co_await from_.library().post(from_.thread(), operation, lane.from_address, remote, flow_.size);
+  running_.push_back(std::move(running));
+}
+
+Task<void> Stream::finish(Tally tally) {
+  const Running running = std::move(running_.front());
+  running_.pop_front();
+  const auto size = static_cast<std::uint32_t>(flow_.size);
+  rdma::Status status = rdma::Status::error;
+  if (running.posted.transfer != 0) status = co_await from_.library().wait(from_.thread(), running.posted);
+  if (status != rdma::Status::done) {
+    ++tally.failed;
+    co_return;
+  }
+  Endpoint& to = destination();
+  const std::uint64_t address = destination_address(*running.lane);
+  if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally.data_errors;
+  tally.samples.push_back({running.begin, clock_.now(), size});
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transfers of one flow, one after the other or several at a time, each checked end to end.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "models/platform/node.hpp"
+#include "models/rdma/endpoint.hpp"
+#include "models/sim/content.hpp"
+#include "models/sim/context.hpp"
+#include "workloads/benchmark.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/flow.hpp"
+
+namespace faultline::workloads {
+
+class Stream {
+ public:
+  // A buffer at each end, used by one transfer at a time.
+  struct Lane {
+    std::uint64_t from_address = 0;
+    std::uint64_t to_address = 0;
+  };
+  // What came of the transfers.
+  struct Tally {
+    std::vector<Sample>& samples;
+    std::uint64_t& failed;
+    std::uint64_t& data_errors;
+  };
+  // Content of the transfers of different streams differs: `number` tells them apart.
+  Stream(const Flow& flow, const sim::Context& clock, rdma::Endpoint& from, rdma::Endpoint& to, std::uint64_t number);
+
+  const Flow& flow() const { return flow_; }
+  // Before the first transfer, one for each that may be under way at a time.
+  void add_lane(Lane lane) { lanes_.push_back(lane); }
+  // Leaves the buffers as the flow says.
+  void make_cold() const;
+  // All transfers. `cold_again`: the buffers are left so before each.
+  sim::Task<void> run(bool cold_again, Tally tally);
+
+ private:
+  struct Running {
+    const Lane* lane;
+    sim::Time begin;
+    rdma::Posted posted;
+    sim::Content expected;
+  };
+  sim::Task<void> begin(const Lane& lane);
+  sim::Task<void> finish(Tally tally);
+  void make_cold(const Lane& lane) const;
+  rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
+  rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
+  std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }
+  std::uint64_t destination_address(const Lane& lane) const {
+    return flow_.reads() ? lane.from_address : lane.to_address;
+  }
+
+  const Flow flow_;
+  const sim::Context& clock_;
+  rdma::Endpoint& from_;
+  rdma::Endpoint& to_;
+  std::uint64_t next_seed_;  // of the content that is sent next
+  std::vector<Lane> lanes_;
+  std::deque<Running> running_;
+};
+
+// A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.
+std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
+                                             bool has_source);
+
+// Leaves the pages of a buffer present or absent, without simulated time: as the program's life has left them.
+void leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
+
+// Throws sim::RunFailure, naming the parameters that decide how much memory a node has.
+void check_buffer(os::Error error, std::string_view what, sim::NodeId node);
+
+}  // namespace faultline::workloads
