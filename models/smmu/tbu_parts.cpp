@@ -51,8 +51,8 @@ Part& Tbu::new_part(Payload& train) {
 
 void Tbu::await(Part& part) {
   state_.context.loop.at<&Tbu::part_arrives>(std::max(state_.context.now(), part.arrivals.front()),
-                                        arrival_ports_[part.write ? 1 : 0], *this,
-                                        reinterpret_cast<std::uint64_t>(&part));
+                                             arrival_ports_[part.write ? 1 : 0], *this,
+                                             reinterpret_cast<std::uint64_t>(&part));
 }
 
 void Tbu::accept(Payload& payload) {
