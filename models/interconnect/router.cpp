@@ -117,7 +117,8 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_) paths_->choose(port, header);
   Route route = topology_.route(context_.node, header.destination, header.path);
   route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
-  InputQueue& queue = queues_[queue_of(port, header)];
+  const std::size_t index = queue_of(port, header);
+  InputQueue& queue = queues_[index];
   queue.cells += train.cells();
   const unsigned slots = port == kLocalPort ? config_.injection_cells : config_.buffer_cells;
   if (queue.cells > slots) throw std::logic_error("cell sent to a router without a free slot");
@@ -130,13 +131,16 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
                                           : train.times.shifted(config_.router_latency - head_start);
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
   queue.trains.push_back({&payload, std::move(ready), 0, route, service});
-  if (queue.trains.size() == 1) schedule(route.port);
+  if (queue.trains.size() > 1) return;
+  head_changed(index);
+  schedule(route.port);
 }
 
 // The cells are the last of their queue, or of a run that takes them from it.
 void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
-  InputQueue& queue = queues_[queue_of(port, extension<PacketHeader>(payload))];
+  const std::size_t index = queue_of(port, extension<PacketHeader>(payload));
+  InputQueue& queue = queues_[index];
   const auto waiting = [&] {
     return !queue.trains.empty() && queue.trains.back().payload == &payload ? queue.trains.back().ready.size() : 0U;
   };
@@ -158,6 +162,7 @@ void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_) paths_->note(output, [&](auto& load) { load.not_arriving(&payload, gone); });
   held.ready.drop_back(gone);
   if (held.ready.empty()) queue.trains.pop_back();
+  head_changed(index);
   queue.cells -= gone;
   if (port == kLocalPort) queue.injection.recall(context_.now(), &payload, gone);
   plan_decision(output);
@@ -214,13 +219,24 @@ void Router::forget(Output& output) {
   }
 }
 
-Time Router::eligible_at(const InputQueue& queue, unsigned output) const {
-  if (queue.trains.empty() || queue.trains.front().route.port != output) return kNever;
+void Router::head_changed(std::size_t index) {
+  InputQueue& queue = queues_[index];
+  const unsigned leaves_by = queue.trains.empty() ? kNowhere : queue.trains.front().route.port;
+  if (leaves_by == queue.leaves_by) return;
+  if (queue.leaves_by != kNowhere) std::erase(outputs_[queue.leaves_by].heads, index);
+  queue.leaves_by = leaves_by;
+  if (leaves_by == kNowhere) return;
+  std::vector<std::size_t>& heads = outputs_[leaves_by].heads;
+  heads.insert(std::lower_bound(heads.begin(), heads.end(), index), index);
+}
+
+Time Router::eligible_at(const InputQueue& queue) const {
   const Held& train = queue.trains.front();
-  if (outputs_[output].outages.cover(context_.now())) return std::max(train.ready.front(), queue.free);
-  const CreditPool& pool = outputs_[output].credits[train.route.virtual_channel];
-  if (pool.known() == 0) return kNever;
-  return std::max({train.ready.front(), queue.free, pool.peek(1).front()});
+  const Output& output = outputs_[train.route.port];
+  const Time ready = std::max(train.ready.front(), queue.free);
+  if (output.outages.cover(context_.now())) return ready;
+  const Time credit = output.credits[train.route.virtual_channel].next();
+  return credit == kNever ? kNever : std::max(ready, credit);
 }
 
 void Router::schedule(unsigned index) {
@@ -233,7 +249,7 @@ void Router::schedule(unsigned index) {
 void Router::plan_decision(unsigned index) {
   Output& output = outputs_[index];
   Time first = kNever;
-  for (const InputQueue& queue : queues_) first = std::min(first, eligible_at(queue, index));
+  for (const std::size_t queue : output.heads) first = std::min(first, eligible_at(queues_[queue]));
   if (first == kNever) return;
   const Time when = std::max({first, output.free, context_.now()});
   if (when >= output.decision) return;
@@ -253,9 +269,12 @@ void Router::decide(std::uint64_t index) {
   std::size_t winner = queues_.size();
   std::size_t competitors = 0;
   Time next_competitor = kNever;
-  for (std::size_t i = 1; i <= queues_.size(); ++i) {
-    const std::size_t queue = (output.served + i) % queues_.size();
-    const Time eligible = eligible_at(queues_[queue], port);
+  const auto& heads = output.heads;
+  auto next = std::upper_bound(heads.begin(), heads.end(), output.served);
+  for (std::size_t i = 0; i < heads.size(); ++i, ++next) {
+    if (next == heads.end()) next = heads.begin();
+    const std::size_t queue = *next;
+    const Time eligible = eligible_at(queues_[queue]);
     if (eligible > now) {
       next_competitor = std::min(next_competitor, eligible);
     } else if (++competitors == 1) {
@@ -289,7 +308,10 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   output.served = index;
   train.ready.drop_front(cells);
   train.sent += cells;
-  if (train.ready.empty()) queue.trains.pop_front();
+  if (train.ready.empty()) {
+    queue.trains.pop_front();
+    head_changed(index);
+  }
   run.departures = std::move(departures);
   count(output, run, cells);
   if (!run.lost) {
@@ -316,10 +338,10 @@ void Router::yield_to_competitors(unsigned index) {
   const Time soonest = context_.now() + Time{1};
   if (cells < 2 || run.departures.back() - run.held.service < soonest) return;
   std::uint32_t kept = cells;
-  for (const InputQueue& queue : queues_) {
-    if (&queue == &queues_[run.queue] || queue.trains.empty()) continue;
+  for (const std::size_t competitor : output.heads) {
+    if (competitor == run.queue) continue;
+    const InputQueue& queue = queues_[competitor];
     const Held& train = queue.trains.front();
-    if (train.route.port != index) continue;
     const auto cells_before = [&](Time start) {
       return run.departures.count_before(std::max(start, soonest) + run.held.service);
     };
@@ -327,7 +349,7 @@ void Router::yield_to_competitors(unsigned index) {
     if (before >= kept) continue;
     // It takes the credit that the run's cell would have used; or another channel's, when there is one.
     if (train.route.virtual_channel != run.held.route.virtual_channel) {
-      const Time eligible = eligible_at(queue, index);
+      const Time eligible = eligible_at(queue);
       if (eligible == kNever) continue;
       before = cells_before(eligible);
     }
@@ -367,6 +389,7 @@ void Router::cut(unsigned port, std::uint32_t kept) {
     queue.trains.pop_front();
   }
   queue.trains.push_front(std::move(rest));
+  head_changed(run.queue);
   queue.cells += gone;
   run.departures.drop_back(gone);
   run.held.ready.drop_back(gone);

@@ -98,6 +98,8 @@ class Router : public sc_core::sc_module {
   std::uint64_t cells_on_links() const;
 
  private:
+  static constexpr unsigned kNowhere = UINT32_MAX;
+
   // A train, or what is left of it, in an input queue.
   struct Held {
     tlm::tlm_generic_payload* payload;
@@ -112,6 +114,7 @@ class Router : public sc_core::sc_module {
     sim::Time free{0};           // departure of the last cell that was announced
     sim::TrainServer injection;  // port 0: the NI's datapath into this queue
     std::deque<Held> trains;
+    unsigned leaves_by = kNowhere;  // the first of them
   };
   // A train at an output's link.
   struct Sent {
@@ -134,6 +137,7 @@ class Router : public sc_core::sc_module {
     sim::Time decision = sim::kNever;  // instant of the pending event
     Outages outages;
     std::size_t served = 0;  // queue that was served last
+    std::vector<std::size_t> heads;  // queues whose first train leaves here, in order
     Run run;
     std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
     sim::Counter* cells;
@@ -155,8 +159,10 @@ class Router : public sc_core::sc_module {
   void recall(unsigned port, tlm::tlm_generic_payload& payload);
   Sent& sent(Output& output, const tlm::tlm_generic_payload& payload);
   void forget(Output& output);
-  // The instant from which the queue's first cell could start at this output; kNever while unknown.
-  sim::Time eligible_at(const InputQueue& queue, unsigned output) const;
+  // To be called when the queue's first train may be another one.
+  void head_changed(std::size_t queue);
+  // The instant from which the queue's first cell could start at the output that it leaves by; kNever while unknown.
+  sim::Time eligible_at(const InputQueue& queue) const;
   void schedule(unsigned output);
   void plan_decision(unsigned output);
   void wake(std::uint64_t output) { schedule(static_cast<unsigned>(output)); }
