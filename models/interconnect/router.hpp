@@ -136,7 +136,7 @@ class Router : public sc_core::sc_module {
     sim::Time free{0};
     sim::Time decision = sim::kNever;  // instant of the pending event
     Outages outages;
-    std::size_t served = 0;  // queue that was served last
+    std::size_t served = 0;          // queue that was served last
     std::vector<std::size_t> heads;  // queues whose first train leaves here, in order
     Run run;
     std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
