@@ -104,7 +104,7 @@ TEST_CASE("meta.json has what was simulated and the rates, of the run and of eac
   CHECK(meta.at("each_point")[0].at("peak_mib") > 0.1);
 }
 
-TEST_CASE("--profile prints host time by part and by process on standard error and changes no result") {
+TEST_CASE("profiling prints host time by part and by process on standard error and changes no result") {
   const Sandbox sandbox;
   const Ran plain = faultline_program({"run", "sizes", "--out", "plain"});
   const Ran profiled = faultline_program({"run", "sizes", "--out", "profiled", "--profile"});
