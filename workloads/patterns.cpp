@@ -65,11 +65,11 @@ Patterns::Program Patterns::open(unsigned node, bool sends) {
   const TransferConfig& w = configuration_.workload;
   const std::uint64_t slots = w.window * (sends ? 1 : pattern_.rounds());
   const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
-  const std::uint64_t length = slots * slot_bytes(sends) - offset;
   Program program;
+  program.bytes = slots * slot_bytes(sends) - offset;
   program.endpoint = open_program(configuration_, cluster_.node(node), sends ? 0 : 1, sends);
-  program.buffer = program.endpoint->map_buffer(length, offset);
-  program.policy = program.endpoint->prepare(program.buffer, length);
+  program.buffer = program.endpoint->map_buffer(program.bytes, offset);
+  program.policy = program.endpoint->prepare(program.buffer, program.bytes);
   return program;
 }
 
@@ -128,10 +128,7 @@ Task<void> Patterns::counted(Part part, unsigned node) {
 // The program's memory as its life left it, and what the strategy does about it.
 Task<void> Patterns::set_up(Program& program, bool sends) {
   const TransferConfig& w = configuration_.workload;
-  const std::uint64_t slots = w.window * (sends ? 1 : pattern_.rounds());
-  const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
-  leave(*program.endpoint, program.buffer, slots * slot_bytes(sends) - offset,
-        sends ? w.cold_source() : w.cold_destination());
+  leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
   co_await program.endpoint->open();
   check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->node());
 }

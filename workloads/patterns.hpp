@@ -41,6 +41,7 @@ class Patterns : public Benchmark {
   struct Program {
     std::unique_ptr<rdma::Endpoint> endpoint;
     std::uint64_t buffer = 0;
+    std::uint64_t bytes = 0;
     std::unique_ptr<rdma::PreparePolicy> policy;
   };
 

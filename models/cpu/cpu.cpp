@@ -8,6 +8,7 @@
 #include "models/cpu/core.hpp"
 #include "models/memory/axi.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::cpu {
 
@@ -182,9 +183,7 @@ tlm::tlm_generic_payload& Cpu::begin_bulk(tlm::tlm_command command, std::uint64_
   payload.set_address(address);
   payload.set_data_length(train.bytes());
   payload.set_streaming_width(train.bytes());
-  tlm::tlm_phase phase = tlm::BEGIN_REQ;
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  memory->nb_transport_fw(payload, phase, delay);
+  sim::send_on(memory, payload);
   return payload;
 }
 

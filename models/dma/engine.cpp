@@ -13,6 +13,7 @@
 #include "models/dma/register_file.hpp"
 #include "models/dma/send_unit.hpp"
 #include "models/dma/timer.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::dma {
 
@@ -27,28 +28,20 @@ const sim::ProfiledPart kRegisters{"dma::RegisterFile"};
 class InitiatorPort : public Forward {
  public:
   explicit InitiatorPort(tlm_utils::simple_initiator_socket<Engine>& socket) : socket_(socket) {}
-  void begin_request(tlm::tlm_generic_payload& payload) override { call(payload, tlm::BEGIN_REQ); }
-  void recall(tlm::tlm_generic_payload& payload) override { call(payload, sim::CELLS_RECALLED); }
+  void begin_request(tlm::tlm_generic_payload& payload) override { sim::send_on(socket_, payload); }
+  void recall(tlm::tlm_generic_payload& payload) override { sim::send_on(socket_, payload, sim::CELLS_RECALLED); }
 
  private:
-  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-    sc_core::sc_time delay;
-    socket_->nb_transport_fw(payload, phase, delay);
-  }
   tlm_utils::simple_initiator_socket<Engine>& socket_;
 };
 
 class TargetPort : public SlotReturn {
  public:
   explicit TargetPort(tlm_utils::passthrough_target_socket<Engine>& socket) : socket_(socket) {}
-  void freed(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_FREED); }
-  void recalled(tlm::tlm_generic_payload& payload) override { call(payload, sim::SLOTS_RECALLED); }
+  void freed(tlm::tlm_generic_payload& payload) override { sim::send_back(socket_, payload, sim::SLOTS_FREED); }
+  void recalled(tlm::tlm_generic_payload& payload) override { sim::send_back(socket_, payload, sim::SLOTS_RECALLED); }
 
  private:
-  void call(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-    sc_core::sc_time delay;
-    socket_->nb_transport_bw(payload, phase, delay);
-  }
   tlm_utils::passthrough_target_socket<Engine>& socket_;
 };
 

@@ -2,7 +2,10 @@
 #include "models/interconnect/axi_port.hpp"
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <stdexcept>
+
+#include "models/sim/transport.hpp"
 
 namespace faultline::interconnect {
 
@@ -14,8 +17,13 @@ const ProfiledPart kPort{"interconnect::AxiPort"};
 
 // What the port remembers of a train that passes through.
 struct Passage : tlm::tlm_extension<Passage> {
+  struct Answer {
+    std::uint32_t cells;
+    bool error;
+  };
   std::uint32_t cells = 0;
   std::uint32_t answered = 0;
+  boost::container::small_vector<Answer, 2> answers;  // as they were announced
 
   tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }
@@ -25,6 +33,7 @@ void remember(tlm::tlm_generic_payload& payload) {
   Passage& passage = extension<Passage>(payload);
   passage.cells = train_of(payload).cells();
   passage.answered = 0;
+  passage.answers.clear();
 }
 
 // Bytes that do not come after all.
@@ -116,6 +125,7 @@ tlm::tlm_sync_enum AxiPort::forward_write(tlm::tlm_generic_payload& payload, tlm
     // The cells behind them on the bus are later trains', which their initiator has recalled before.
     const std::uint64_t gone = cut(payload);
     bytes_written_ -= gone;
+    void_answers(payload, train.cells());
     write_bus_.recall(context_.now(), &payload, static_cast<std::uint32_t>(gone / train.cell_bytes));
   }
   return out->nb_transport_fw(payload, phase, delay);
@@ -127,14 +137,22 @@ tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm
   Train& train = train_of(payload);
   Passage& passage = extension<Passage>(payload);
   const bool begins = phase == tlm::BEGIN_RESP;
-  if (payload.is_response_error() && begins) error_responses_ += train.responses.size();
+  if (begins) {
+    const std::uint32_t cells = train.responses.size();
+    passage.answered += cells;
+    passage.answers.push_back({cells, payload.is_response_error()});
+    if (payload.is_response_error()) error_responses_ += cells;
+  }
   if (payload.is_write()) {
-    if (begins) train.responses = train.responses.shifted(config_.write_response_latency);
+    if (begins) {
+      train.responses = train.responses.shifted(config_.write_response_latency);
+    } else {
+      void_answers(payload, passage.answered - train.recalled);
+    }
     return writes->nb_transport_bw(payload, phase, delay);
   }
   if (begins) {
     // A failed read has as many beats as any other (AXI: each beat carries the error).
-    passage.answered += train.responses.size();
     train.responses = read_bus_.serve(context_.now(), train.responses, burst_time(payload), 0, &payload)
                           .shifted(config_.read_return_latency);
     reads->nb_transport_bw(payload, phase, delay);
@@ -146,25 +164,35 @@ tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm
   return tlm::TLM_ACCEPTED;
 }
 
-// Only the first `kept` cells of the train's answer still stand.
-void AxiPort::recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
+// Only the first `kept` cells of the train's answer still stand. Returns how many more there were.
+std::uint32_t AxiPort::void_answers(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
   Passage& passage = extension<Passage>(payload);
-  if (kept >= passage.answered) return;
-  read_bus_.recall(context_.now(), &payload, passage.answered - kept);
-  passage.answered = kept;
+  const std::uint32_t voided = passage.answered - std::min(kept, passage.answered);
+  for (std::uint32_t left = voided; left > 0;) {
+    Passage::Answer& last = passage.answers.back();
+    const std::uint32_t gone = std::min(left, last.cells);
+    if (last.error) error_responses_ -= gone;
+    left -= gone;
+    last.cells -= gone;
+    if (last.cells == 0) passage.answers.pop_back();
+  }
+  passage.answered -= voided;
+  return voided;
+}
+
+void AxiPort::recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
+  const std::uint32_t voided = void_answers(payload, kept);
+  if (voided > 0) read_bus_.recall(context_.now(), &payload, voided);
 }
 
 void AxiPort::tell_changed() {
   read_bus_.tell_changed([this](void* owner, const TimeSequence& moved) {
     auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
     Train& train = train_of(payload);
-    sc_core::sc_time delay;
-    tlm::tlm_phase phase = RESPONSES_RECALLED;
     train.recalled = moved.size();
-    reads->nb_transport_bw(payload, phase, delay);
-    phase = tlm::BEGIN_RESP;
+    send_back(reads, payload, RESPONSES_RECALLED);
     train.responses = moved.shifted(config_.read_return_latency);
-    reads->nb_transport_bw(payload, phase, delay);
+    send_back(reads, payload, tlm::BEGIN_RESP);
   });
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/sim/transport.hpp"
+
 namespace faultline::interconnect {
 
 using namespace sim;
@@ -178,9 +180,7 @@ void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
     return;
   }
   train.freed = train.times.shifted(link_latency(port));
-  tlm::tlm_phase phase = SLOTS_FREED;
-  sc_core::sc_time delay;
-  in[port]->nb_transport_bw(payload, phase, delay);
+  send_back(in[port], payload, SLOTS_FREED);
 }
 
 Router::Sent& Router::sent(Output& output, const tlm::tlm_generic_payload& payload) {
@@ -295,15 +295,18 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
   const std::uint32_t possible = std::min({most, train.ready.size(), run.lost ? UINT32_MAX : pool.known()});
   TimeSequence able = train.ready.prefix(possible);
   if (!run.lost) able = later_of(able, pool.peek(possible));
-  TimeSequence departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
-  const std::uint32_t cells = std::max(departures.shifted(-train.service).count_before(until), 1U);
-  departures = departures.prefix(cells);
+  run.departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
+  // A cell starts before `until` when it departs before `until` + service.
+  if (until != kNever) {
+    const std::uint32_t in_time = std::max(run.departures.count_before(until + train.service), 1U);
+    run.departures.drop_back(possible - in_time);
+  }
+  const std::uint32_t cells = run.departures.size();
 
   run.queue = index;
-  run.held = train;
-  run.held.ready = train.ready.prefix(cells);
+  run.held = {train.payload, train.ready.prefix(cells), train.sent, train.route, train.service};
   run.credits = run.lost ? TimeSequence{} : pool.take(cells);
-  queue.free = output.free = departures.back();
+  queue.free = output.free = run.departures.back();
   queue.cells -= cells;
   output.served = index;
   train.ready.drop_front(cells);
@@ -312,7 +315,6 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
     queue.trains.pop_front();
     head_changed(index);
   }
-  run.departures = std::move(departures);
   count(output, run, cells);
   if (!run.lost) {
     send(run, port);
@@ -322,9 +324,7 @@ void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time u
 
   Train& freed = train_of(*run.held.payload);
   freed.freed = run.departures.shifted(link_latency(queue.port));
-  tlm::tlm_phase phase = SLOTS_FREED;
-  sc_core::sc_time delay;
-  in[queue.port]->nb_transport_bw(*run.held.payload, phase, delay);
+  send_back(in[queue.port], *run.held.payload, SLOTS_FREED);
 
   schedule(port);
   if (!queue.trains.empty() && queue.trains.front().route.port != port) schedule(queue.trains.front().route.port);
@@ -399,9 +399,7 @@ void Router::cut(unsigned port, std::uint32_t kept) {
   if (!run.lost) recall_sent(gone, port);
   if (run.held.payload == recalling_) return;  // whoever recalls the cells knows what becomes of their slots
   train_of(*run.held.payload).recalled = gone;
-  tlm::tlm_phase phase = SLOTS_RECALLED;
-  sc_core::sc_time delay;
-  in[queue.port]->nb_transport_bw(*run.held.payload, phase, delay);
+  send_back(in[queue.port], *run.held.payload, SLOTS_RECALLED);
 }
 
 void Router::count(Output& output, const Run& run, std::int64_t cells) {
@@ -437,10 +435,7 @@ void Router::send(const Run& run, unsigned port) {
   payload.set_address(run.held.payload->get_address() + offset);
   payload.set_data_length(train.bytes());
   output.sent.push_back({&payload, {}});
-
-  tlm::tlm_phase phase = tlm::BEGIN_REQ;
-  sc_core::sc_time delay;
-  out[port]->nb_transport_fw(payload, phase, delay);
+  send_on(out[port], payload);
 }
 
 void Router::recall_sent(std::uint32_t gone, unsigned port) {
@@ -448,9 +443,7 @@ void Router::recall_sent(std::uint32_t gone, unsigned port) {
   Train& train = train_of(payload);
   train.times.drop_back(gone);
   if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  tlm::tlm_phase phase = CELLS_RECALLED;
-  sc_core::sc_time delay;
-  out[port]->nb_transport_fw(payload, phase, delay);
+  send_on(out[port], payload, CELLS_RECALLED);
 }
 
 void connect(Router& a, unsigned a_port, Router& b, unsigned b_port) {

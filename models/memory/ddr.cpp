@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "models/memory/axi.hpp"
+#include "models/sim/transport.hpp"
 
 namespace faultline::memory {
 
@@ -179,8 +180,7 @@ void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSe
 }
 
 void DdrController::send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  port[sim::extension<Arrival>(payload).inlet->id]->nb_transport_bw(payload, phase, delay);
+  sim::send_back(port[sim::extension<Arrival>(payload).inlet->id], payload, phase);
 }
 
 void DdrController::watch(Address frame, sim::Signal& written) {

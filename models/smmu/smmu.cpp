@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/sim/transport.hpp"
 #include "models/smmu/drain.hpp"
 #include "models/smmu/register_file.hpp"
 #include "models/smmu/state.hpp"
@@ -22,16 +23,6 @@ namespace {
 const sim::ProfiledPart kTbu{"smmu::Tbu"};
 const sim::ProfiledPart kTcu{"smmu::Tcu"};
 const sim::ProfiledPart kRegisters{"smmu::RegisterFile"};
-
-void send_back(auto& socket, tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  socket->nb_transport_bw(payload, phase, delay);
-}
-
-void send_on(auto& socket, tlm::tlm_generic_payload& payload, tlm::tlm_phase phase = tlm::BEGIN_REQ) {
-  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  socket->nb_transport_fw(payload, phase, delay);
-}
 
 }  // namespace
 
@@ -62,12 +53,14 @@ struct Smmu::Parts final : Ports, Maintenance {
     }
   }
 
-  void forward(tlm::tlm_generic_payload& request) override { send_on(module.downstream, request); }
-  void recall(tlm::tlm_generic_payload& request) override { send_on(module.downstream, request, sim::CELLS_RECALLED); }
-  void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) override {
-    send_back(module.upstream[tbu], train, phase);
+  void forward(tlm::tlm_generic_payload& request) override { sim::send_on(module.downstream, request); }
+  void recall(tlm::tlm_generic_payload& request) override {
+    sim::send_on(module.downstream, request, sim::CELLS_RECALLED);
   }
-  void read_descriptor(tlm::tlm_generic_payload& request) override { send_on(module.walker, request); }
+  void respond(unsigned tbu, tlm::tlm_generic_payload& train, tlm::tlm_phase phase) override {
+    sim::send_back(module.upstream[tbu], train, phase);
+  }
+  void read_descriptor(tlm::tlm_generic_payload& request) override { sim::send_on(module.walker, request); }
 
   void invalidate(const Invalidation& what) override {
     ++state.counters.tlb_invalidations;

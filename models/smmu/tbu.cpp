@@ -381,16 +381,22 @@ void Tbu::bypass(Part& part) {
 // the order of their last use; at one instant what had waited comes first, then reads that arrive, then writes.
 void Tbu::use_entries() {
   std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
-  boost::container::small_vector<std::pair<std::pair<Time, int>, Part*>, 16> uses;
-  for (Part* part : used_) {
+  struct Use {
+    Time at;
+    int kind;
+    std::size_t number;  // of equals the part that passed first
+    auto operator<=>(const Use&) const = default;
+  };
+  boost::container::small_vector<Use, 16> uses;
+  for (std::size_t i = 0; i < used_.size(); ++i) {
+    Part* part = used_[i];
     const std::uint32_t cells = arrived(*part);
     const Time arrival = cells == 0 ? Time{0} : part->arrivals.at(cells - 1);
-    const auto use =
-        arrival < part->passed_at ? std::pair(part->passed_at, 0) : std::pair(arrival, part->write ? 2 : 1);
-    if (use.first != std::exchange(part->last_use, use.first)) uses.emplace_back(use, part);
+    const Use use = arrival < part->passed_at ? Use{part->passed_at, 0, i} : Use{arrival, part->write ? 2 : 1, i};
+    if (use.at != std::exchange(part->last_use, use.at)) uses.push_back(use);
   }
-  std::stable_sort(uses.begin(), uses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [use, part] : uses) micro_tlb_.find(part->tag, part->va);
+  std::sort(uses.begin(), uses.end());
+  for (const Use& use : uses) micro_tlb_.find(used_[use.number]->tag, used_[use.number]->va);
   std::erase_if(used_, [this](const Part* part) { return arrived(*part) == part->cells(); });
 }
 
@@ -398,8 +404,7 @@ void Tbu::use_entries() {
 void Tbu::insert(const Miss& miss) {
   use_entries();
   micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
-  const std::vector<Part*> under_way = under_way_;
-  for (Part* part : under_way) {
+  for (Part* part : under_way_) {
     if (part->translated && !micro_tlb_.holds(part->tag, part->va)) split_off_future(*part);
   }
 }

@@ -51,8 +51,7 @@ std::string counters(platform::Cluster& cluster) {
     platform::Node& node = cluster.node(id);
     node.cpu.settle();
     for (const sim::Counter& c : node.statistics.all()) {
-      if (c.value() > 0 && !depends_on_trains(c.name()))
-        lines += fmt::format("node {}  {} = {}\n", id, c.name(), c.value());
+      if (c.value() > 0) lines += fmt::format("node {}  {} = {}\n", id, c.name(), c.value());
     }
   }
   return lines;
@@ -138,10 +137,6 @@ Difference first_difference(const std::string& cells, const std::string& trains)
 }
 
 }  // namespace
-
-bool depends_on_trains(const std::string& counter) {
-  return counter == "axi.error_responses";  // counts trains
-}
 
 Difference difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare) {
   Child cells([&] { return run(configuration, seed, 1, compare); }, kHostSeconds);

@@ -19,12 +19,8 @@ struct Difference {
 //
 // Compared are all steps that sim::Trace reports in any part of the cluster (time, node, step, block: every
 // completion, fault, interrupt and step of software), the times of the benchmark's transfers, how the run ended, and
-// every counter of every node but those of depends_on_trains(). Steps may be announced ahead, so their order is that
-// of their times.
+// every counter of every node. Steps may be announced ahead, so their order is that of their times.
 enum class Compare { all, times };  // times: all but the counters
 Difference difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare);
-
-// Counters that count the simulator's work and not the machine's.
-bool depends_on_trains(const std::string& counter);
 
 }  // namespace faultline::test
