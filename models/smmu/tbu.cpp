@@ -45,7 +45,7 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
 void Tbu::part_arrives(std::uint64_t argument) {
   Part& part = *reinterpret_cast<Part*>(argument);
   if (part.arrivals.empty()) {  // all were recalled
-    idle_parts_.push_back(&part);
+    give_up(part);
     return;
   }
   part.order = arrivals_++;

@@ -151,6 +151,7 @@ class Tbu {
   // How many of the part's cells have arrived.
   std::uint32_t arrived(const Part& part) const;
   Part& new_part(tlm::tlm_generic_payload& train);
+  void give_up(Part& part);
   void await(Part& part);
   // Cells of the part that have not arrived yet become a part of their own, which is looked up when they do.
   void split_off_future(Part& part);

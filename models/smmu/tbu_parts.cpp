@@ -46,7 +46,13 @@ Part& Tbu::new_part(Payload& train) {
   part = {};
   part.tbu = index_;
   part.train = &train;
+  train.acquire();  // whoever it belongs to may be done with it before its parts are forgotten
   return part;
+}
+
+void Tbu::give_up(Part& part) {
+  part.train->release();
+  idle_parts_.push_back(&part);
 }
 
 void Tbu::await(Part& part) {
@@ -223,7 +229,7 @@ void Tbu::forget() {
   const auto over = std::stable_partition(under_way_.begin(), under_way_.end(), std::not_fn(is_over));
   for (auto part = over; part != under_way_.end(); ++part) {
     if ((*part)->request != nullptr) (*part)->request->release();
-    idle_parts_.push_back(*part);
+    give_up(**part);
   }
   under_way_.erase(over, under_way_.end());
 }
