@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
+#include <cassert>
 #include <stdexcept>
 
 #include "models/sim/transport.hpp"
@@ -13,10 +15,6 @@ namespace faultline::interconnect {
 using namespace sim;
 
 namespace {
-
-// Port 0 has a queue for data and one for the rest, so that a short message of the mailbox need not
-// wait behind the pages of the DMA engine: these are two units of the NI.
-constexpr unsigned kLocalQueues = 2;
 
 const ProfiledPart kRouter{"interconnect::Router"};
 
@@ -33,21 +31,13 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
       event_port_(context.loop.new_port()),
       undeliverable_(context.statistics.counter("network.undeliverable_cells", "count",
                                                 "cells sent to a node that does not exist, dropped")),
-      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")) {
+      lost_(context.statistics.counter("network.lost_cells", "count", "cells that were to cross a failed link")),
+      // Behind all other hardware of an instant: who is ready at that instant takes part in its decisions.
+      wakeup_(context.loop, *this, context.loop.new_arrival_port()) {
   const unsigned ports = topology.ports(context.node);
   outputs_.reserve(ports);
-  queues_.reserve(kLocalQueues + std::size_t{ports - 1} * config.virtual_channels);
   for (unsigned port = 0; port < ports; ++port) add_port(port, topology);
   if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
-}
-
-// What waits for slots behind a link when it fails need not wait any longer.
-void Router::start_of_simulation() {
-  for (unsigned port = 0; port < outputs_.size(); ++port) {
-    for (const Time from : outputs_[port].outages.beginnings()) {
-      context_.loop.at<&Router::wake>(from, event_port_, *this, port);
-    }
-  }
 }
 
 void Router::add_port(unsigned port, const Topology& topology) {
@@ -57,22 +47,22 @@ void Router::add_port(unsigned port, const Topology& topology) {
   const auto counter = [&](const char* what, const char* unit, const char* description) {
     return &context_.statistics.counter(fmt::format("network.port{}.{}", port, what), unit, description);
   };
+  Outages outages;
+  if (config_.failures != nullptr) outages = config_.failures->outages(context_.node, port);
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = link_latency(port);
-  if (config_.failures != nullptr) output.outages = config_.failures->outages(context_.node, port);
-  if (local) {
-    output.credits.emplace_back(config_.local_buffer_cells);
-  } else {
-    output.credits.assign(config_.virtual_channels, CreditPool(config_.buffer_cells));
-  }
+  output.may_fail = !outages.empty();
   output.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");
   output.bytes = counter("bytes", "B", "bytes sent through this port, with packet overhead");
   output.busy = counter("busy", "ps", "time for which this port was sending");
+  plan_.add_output(
+      local ? std::vector{config_.local_buffer_cells} : std::vector(config_.virtual_channels, config_.buffer_cells),
+      keeps_together(port), std::move(outages));
 
-  first_queue_.push_back(queues_.size());
   const unsigned queues = local ? kLocalQueues : config_.virtual_channels;
-  for (unsigned i = 0; i < queues; ++i) queues_.emplace_back().port = port;
+  first_queue_.push_back(first_queue_.empty() ? 0 : first_queue_.back() + (port == 1 ? kLocalQueues : queues));
+  for (unsigned i = 0; i < queues; ++i) plan_.add_queue();
 
   in[port].register_nb_transport_fw(this, &Router::on_arrival, static_cast<int>(port));
   out[port].register_nb_transport_bw(this, &Router::on_slots_freed, static_cast<int>(port));
@@ -84,9 +74,9 @@ std::uint64_t Router::cells_on_links() const {
   return sum;
 }
 
-std::size_t Router::queue_of(unsigned port, const PacketHeader& header) const {
-  const unsigned index = port == kLocalPort ? (header.kind == PacketKind::data ? 0U : 1U) : header.virtual_channel;
-  return first_queue_[port] + index;
+unsigned Router::queue_of(unsigned port, const PacketHeader& header) const {
+  if (port == kLocalPort) return header.kind == PacketKind::data ? 0 : 1;
+  return first_queue_[port] + header.virtual_channel;
 }
 
 tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -95,8 +85,8 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
   const auto port = static_cast<unsigned>(tag);
   if (extension<PacketHeader>(payload).destination >= topology_.nodes()) {
     drop(port, payload);
-  } else if (phase == CELLS_RECALLED) {
-    recall(port, payload);
+  } else if (phase != tlm::BEGIN_REQ) {
+    rearrive(port, payload);
   } else if (paths_ && paths_->waits_for_head(port)) {
     const Train& train = train_of(payload);
     paths_->hold(port, payload);
@@ -117,57 +107,68 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   const Train& train = train_of(payload);
   PacketHeader& header = extension<PacketHeader>(payload);
   if (paths_) paths_->choose(port, header);
-  Route route = topology_.route(context_.node, header.destination, header.path);
-  route.virtual_channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
-  const std::size_t index = queue_of(port, header);
-  InputQueue& queue = queues_[index];
-  queue.cells += train.cells();
-  const unsigned slots = port == kLocalPort ? config_.injection_cells : config_.buffer_cells;
-  if (queue.cells > slots) throw std::logic_error("cell sent to a router without a free slot");
-
-  const Time service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
+  const Route route = topology_.route(context_.node, header.destination, header.path);
   const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);
-  const Time head_start = std::min(service, arriving);
-  TimeSequence ready = port == kLocalPort ? queue.injection.serve(context_.now(), train.times, arriving, 0, &payload)
-                                                .shifted(config_.injection_latency - head_start)
-                                          : train.times.shifted(config_.router_latency - head_start);
+
+  Passage& passage = extension<Passage>(payload);
+  passage.queue = queue_of(port, header);
+  passage.output = route.port;
+  passage.channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
+  passage.spacing = arriving;
+  passage.service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
+  passage.to_ready = -std::min(passage.service, arriving);
+  if (port == kLocalPort) {
+    Injection& injection = injections_[passage.queue];
+    injection.cells += train.cells();
+    if (injection.cells > config_.injection_cells) throw std::logic_error("cell sent to a router without a free slot");
+    passage.arrivals = injection.datapath.serve(context_.now(), train.times, arriving, 0, &payload);
+    passage.to_ready += config_.injection_latency;
+  } else {
+    passage.arrivals = train.times;
+    passage.to_ready += config_.router_latency;
+  }
+  passage.departures = {};
+  passage.breaks.clear();
+  passage.told = {};
+  passage.use = nullptr;
+  passage.awaited = passage.revised = false;
+  passage.payload = &payload;
+  passage.port = port;
+  passage.slots_told = 0;
+  passage.outgoing = nullptr;
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
-  queue.trains.push_back({&payload, std::move(ready), 0, route, service});
-  if (queue.trains.size() > 1) return;
-  head_changed(index);
-  schedule(route.port);
+
+  payload.acquire();
+  plan_.let_go(passage.queue, [](auto& gone) { static_cast<Passage&>(gone).payload->release(); });
+  plan_.enter(passage, context_.now());
+  wakeup_.at(plan_.disturbed_at());
 }
 
-// The cells are the last of their queue, or of a run that takes them from it.
-void Router::recall(unsigned port, tlm::tlm_generic_payload& payload) {
+// Cells that do not come after all, or at other instants: what was announced of their slots is void.
+void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
-  const std::size_t index = queue_of(port, extension<PacketHeader>(payload));
-  InputQueue& queue = queues_[index];
-  const auto waiting = [&] {
-    return !queue.trains.empty() && queue.trains.back().payload == &payload ? queue.trains.back().ready.size() : 0U;
-  };
-  const auto running = std::find_if(outputs_.begin(), outputs_.end(), [&](const Output& o) {
-    return o.free > context_.now() && !o.run.departures.empty() && o.run.held.payload == &payload;
-  });
-  const std::uint32_t run_begin = running == outputs_.end() ? 0 : running->run.held.sent;
-  const std::uint32_t run_cells = running == outputs_.end() ? 0 : running->run.departures.size();
-  const std::uint32_t cells = train_of(payload).cells();
-  const std::uint32_t before = waiting() > 0 ? queue.trains.back().sent + waiting() : run_begin + run_cells;
-  const std::uint32_t gone = before - cells;
-  if (gone > waiting()) {
-    recalling_ = &payload;
-    cut(static_cast<unsigned>(running - outputs_.begin()), run_cells - (gone - waiting()));
-    recalling_ = nullptr;
+  const TimeSequence& times = train_of(payload).times;
+  Passage& passage = extension<Passage>(payload);
+  TimeSequence arrivals = times;
+  if (port == kLocalPort) arrivals = passage.arrivals.prefix(times.size());
+  const std::uint32_t same = passage.arrivals.common_prefix(arrivals);
+  const std::uint32_t voided = passage.slots_told - std::min(passage.slots_told, same);
+  passage.slots_told -= voided;
+  if (port == kLocalPort) {
+    const std::uint32_t gone = passage.arrivals.size() - times.size();
+    Injection& injection = injections_[passage.queue];
+    injection.cells += voided;
+    injection.cells -= gone;
+    injection.datapath.recall(context_.now(), &payload, gone);
   }
-  Held& held = queue.trains.back();
-  const unsigned output = held.route.port;
-  if (paths_) paths_->note(output, [&](auto& load) { load.not_arriving(&payload, gone); });
-  held.ready.drop_back(gone);
-  if (held.ready.empty()) queue.trains.pop_back();
-  head_changed(index);
-  queue.cells -= gone;
-  if (port == kLocalPort) queue.injection.recall(context_.now(), &payload, gone);
-  plan_decision(output);
+  if (paths_) {
+    paths_->note(passage.output, [&](auto& load) {
+      load.not_arriving(&payload, passage.arrivals.size() - same);
+      if (same < times.size()) load.arriving(&payload, times.suffix(same), context_.now());
+    });
+  }
+  plan_.rearrive(passage, std::move(arrivals), context_.now());
+  wakeup_.at(plan_.disturbed_at());
 }
 
 void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
@@ -183,267 +184,192 @@ void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
   send_back(in[port], payload, SLOTS_FREED);
 }
 
-Router::Sent& Router::sent(Output& output, const tlm::tlm_generic_payload& payload) {
-  return *std::find_if(output.sent.begin(), output.sent.end(), [&](const Sent& s) { return s.payload == &payload; });
-}
-
 tlm::tlm_sync_enum Router::on_slots_freed(int tag, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                           sc_core::sc_time&) {
   const ProfileScope turn(context_.loop.profile(), kRouter);
   const auto port = static_cast<unsigned>(tag);
   const Train& train = train_of(payload);
-  Output& output = outputs_[port];
-  CreditPool& pool = output.credits[extension<PacketHeader>(payload).virtual_channel];
-  Sent& to = sent(output, payload);
+  Departed& departed = extension<Departed>(payload);
+  const unsigned channel = extension<PacketHeader>(payload).virtual_channel;
   if (phase == SLOTS_FREED) {
-    to.freed.append(train.freed);
-    pool.give(train.freed);
+    departed.freed.append(train.freed);
+    plan_.slots_freed(port, channel, train.freed, context_.now());
     if (paths_) paths_->note(port, [&](auto& load) { load.freed(&payload, train.freed, context_.now()); });
   } else {
-    const TimeSequence gone = to.freed.suffix(to.freed.size() - train.recalled);
-    to.freed.drop_back(gone.size());
-    pool.withdraw(gone);
-    if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone.size()); });
-    if (pool.owed() != kNever) cut(port, std::max(output.run.credits.count_before(pool.owed()), 1U));
+    void_slots(port, payload, departed.freed.size() - train.recalled);
   }
-  schedule(port);
+  wakeup_.at(plan_.disturbed_at());
   return tlm::TLM_ACCEPTED;
 }
 
-void Router::forget(Output& output) {
-  while (!output.sent.empty()) {
-    const Sent& oldest = output.sent.front();
-    if (oldest.freed.size() < train_of(*oldest.payload).cells() || oldest.freed.back() > context_.now()) return;
-    oldest.payload->release();
-    output.sent.pop_front();
-  }
-}
-
-void Router::head_changed(std::size_t index) {
-  InputQueue& queue = queues_[index];
-  const unsigned leaves_by = queue.trains.empty() ? kNowhere : queue.trains.front().route.port;
-  if (leaves_by == queue.leaves_by) return;
-  if (queue.leaves_by != kNowhere) std::erase(outputs_[queue.leaves_by].heads, index);
-  queue.leaves_by = leaves_by;
-  if (leaves_by == kNowhere) return;
-  std::vector<std::size_t>& heads = outputs_[leaves_by].heads;
-  heads.insert(std::lower_bound(heads.begin(), heads.end(), index), index);
-}
-
-Time Router::eligible_at(const InputQueue& queue) const {
-  const Held& train = queue.trains.front();
-  const Output& output = outputs_[train.route.port];
-  const Time ready = std::max(train.ready.front(), queue.free);
-  if (output.outages.cover(context_.now())) return ready;
-  const Time credit = output.credits[train.route.virtual_channel].next();
-  return credit == kNever ? kNever : std::max(ready, credit);
-}
-
-void Router::schedule(unsigned index) {
-  yield_to_competitors(index);
-  plan_decision(index);
-}
-
-// One pending event an output, at the instant of its next decision. An event that was overtaken by an
-// earlier one finds another instant there and does nothing.
-void Router::plan_decision(unsigned index) {
-  Output& output = outputs_[index];
-  Time first = kNever;
-  for (const std::size_t queue : output.heads) first = std::min(first, eligible_at(queues_[queue]));
-  if (first == kNever) return;
-  const Time when = std::max({first, output.free, context_.now()});
-  if (when >= output.decision) return;
-  output.decision = when;
-  context_.loop.at<&Router::decide>(when, event_port_, *this, index);
-}
-
-void Router::decide(std::uint64_t index) {
-  const auto port = static_cast<unsigned>(index);
-  Output& output = outputs_[port];
-  const Time now = context_.now();
-  if (output.decision != now) return;
-  output.decision = kNever;
-  if (output.free > now) return schedule(port);
-
-  // In turn, from the queue after the one that was served last.
-  std::size_t winner = queues_.size();
-  std::size_t competitors = 0;
-  Time next_competitor = kNever;
-  const auto& heads = output.heads;
-  auto next = std::upper_bound(heads.begin(), heads.end(), output.served);
-  for (std::size_t i = 0; i < heads.size(); ++i, ++next) {
-    if (next == heads.end()) next = heads.begin();
-    const std::size_t queue = *next;
-    const Time eligible = eligible_at(queues_[queue]);
-    if (eligible > now) {
-      next_competitor = std::min(next_competitor, eligible);
-    } else if (++competitors == 1) {
-      winner = queue;
-    }
-  }
-  if (competitors == 0) return schedule(port);
-  commit(winner, port, competitors > 1 ? 1 : UINT32_MAX, std::min(next_competitor, output.outages.next_change(now)));
-}
-
-void Router::commit(std::size_t index, unsigned port, std::uint32_t most, Time until) {
-  InputQueue& queue = queues_[index];
-  Output& output = outputs_[port];
-  Held& train = queue.trains.front();
-  CreditPool& pool = output.credits[train.route.virtual_channel];
-  Run& run = output.run;
-  run.lost = output.outages.cover(context_.now());
-  const std::uint32_t possible = std::min({most, train.ready.size(), run.lost ? UINT32_MAX : pool.known()});
-  TimeSequence able = train.ready.prefix(possible);
-  if (!run.lost) able = later_of(able, pool.peek(possible));
-  run.departures = serve_in_order(able, std::max(queue.free, output.free), train.service);
-  // A cell starts before `until` when it departs before `until` + service.
-  if (until != kNever) {
-    const std::uint32_t in_time = std::max(run.departures.count_before(until + train.service), 1U);
-    run.departures.drop_back(possible - in_time);
-  }
-  const std::uint32_t cells = run.departures.size();
-
-  run.queue = index;
-  run.held = {train.payload, train.ready.prefix(cells), train.sent, train.route, train.service};
-  run.credits = run.lost ? TimeSequence{} : pool.take(cells);
-  queue.free = output.free = run.departures.back();
-  queue.cells -= cells;
-  output.served = index;
-  train.ready.drop_front(cells);
-  train.sent += cells;
-  if (train.ready.empty()) {
-    queue.trains.pop_front();
-    head_changed(index);
-  }
-  count(output, run, cells);
-  if (!run.lost) {
-    send(run, port);
-  } else if (paths_) {
-    paths_->note(port, [&](auto& load) { load.freed(run.held.payload, run.departures, context_.now()); });
-  }
-
-  Train& freed = train_of(*run.held.payload);
-  freed.freed = run.departures.shifted(link_latency(queue.port));
-  send_back(in[queue.port], *run.held.payload, SLOTS_FREED);
-
-  schedule(port);
-  if (!queue.trains.empty() && queue.trains.front().route.port != port) schedule(queue.trains.front().route.port);
-}
-
-// A cell that starts when another queue's is ready would not have been chosen: that queue's turn comes first.
-void Router::yield_to_competitors(unsigned index) {
-  const Output& output = outputs_[index];
-  const Run& run = output.run;
-  const std::uint32_t cells = run.departures.size();
-  const Time soonest = context_.now() + Time{1};
-  if (cells < 2 || run.departures.back() - run.held.service < soonest) return;
-  std::uint32_t kept = cells;
-  for (const std::size_t competitor : output.heads) {
-    if (competitor == run.queue) continue;
-    const InputQueue& queue = queues_[competitor];
-    const Held& train = queue.trains.front();
-    const auto cells_before = [&](Time start) {
-      return run.departures.count_before(std::max(start, soonest) + run.held.service);
-    };
-    std::uint32_t before = cells_before(std::max(train.ready.front(), queue.free));
-    if (before >= kept) continue;
-    // It takes the credit that the run's cell would have used; or another channel's, when there is one.
-    if (train.route.virtual_channel != run.held.route.virtual_channel) {
-      const Time eligible = eligible_at(queue);
-      if (eligible == kNever) continue;
-      before = cells_before(eligible);
-    }
-    kept = std::min(kept, before);
-  }
-  if (kept < cells) cut(index, kept);
-}
-
-void Router::cut(unsigned port, std::uint32_t kept) {
-  Output& output = outputs_[port];
-  Run& run = output.run;
-  InputQueue& queue = queues_[run.queue];
-  const std::uint32_t gone = run.departures.size() - kept;
+// Only the first `kept` slots that were announced for the payload's cells come free as announced.
+void Router::void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept) {
+  Departed& departed = extension<Departed>(payload);
+  const std::uint32_t gone = departed.freed.size() - std::min(kept, departed.freed.size());
+  if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(&payload, gone + departed.aside.size()); });
+  departed.aside = {};
   if (gone == 0) return;
-  if (run.lost) {
-    if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(run.held.payload, gone); });
-  } else {
-    CreditPool& pool = output.credits[run.held.route.virtual_channel];
-    pool.give_back(run.credits.suffix(kept));
-    Sent& to = output.sent.back();
-    if (to.freed.size() > kept) {
-      const std::uint32_t withdrawn = to.freed.size() - kept;
-      pool.withdraw(to.freed.suffix(kept));
-      if (paths_) paths_->note(port, [&](auto& load) { load.not_freed(to.payload, withdrawn); });
-      to.freed.drop_back(withdrawn);
-    }
-    run.credits.drop_back(gone);
-  }
-  count(output, run, -static_cast<std::int64_t>(gone));
-
-  // Back to the head of the queue.
-  Held rest = run.held;
-  rest.ready = run.held.ready.suffix(kept);
-  rest.sent += kept;
-  if (!queue.trains.empty() && queue.trains.front().payload == rest.payload) {
-    rest.ready.append(queue.trains.front().ready);
-    queue.trains.pop_front();
-  }
-  queue.trains.push_front(std::move(rest));
-  head_changed(run.queue);
-  queue.cells += gone;
-  run.departures.drop_back(gone);
-  run.held.ready.drop_back(gone);
-  queue.free = output.free = run.departures.back();
-  output.decision = kNever;
-
-  if (!run.lost) recall_sent(gone, port);
-  if (run.held.payload == recalling_) return;  // whoever recalls the cells knows what becomes of their slots
-  train_of(*run.held.payload).recalled = gone;
-  send_back(in[queue.port], *run.held.payload, SLOTS_RECALLED);
+  plan_.slots_held(port, extension<PacketHeader>(payload).virtual_channel, departed.freed.suffix(kept), context_.now());
+  departed.freed.drop_back(gone);
 }
 
-void Router::count(Output& output, const Run& run, std::int64_t cells) {
-  const std::uint32_t cell_bytes = train_of(*run.held.payload).cell_bytes;
+void Router::forget(Output& output) {
+  const auto kept = std::find_if(output.sent.begin(), output.sent.end(), [this](tlm::tlm_generic_payload* payload) {
+    const Departed& departed = extension<Departed>(*payload);
+    if (departed.freed.size() < departed.cells || departed.freed.back() > context_.now()) return true;
+    payload->release();
+    return false;
+  });
+  output.sent.erase(output.sent.begin(), kept);
+}
+
+void Router::wake() {
+  const Time now = context_.now();
+  boost::container::small_vector<SwitchPlan::Transit*, 8> trains;
+  // What is on its way first: it may have to make room.
+  do {
+    plan_.advance(now);
+    trains.assign(plan_.revised().begin(), plan_.revised().end());
+    plan_.revised().clear();
+    for (const SwitchPlan::Transit* train : trains) plan_.complete(*train, train->told.size());
+    for (SwitchPlan::Transit* train : trains) revise(static_cast<Passage&>(*train));
+  } while (plan_.disturbed_at() != kNever);
+
+  trains.clear();
+  for (SwitchPlan::Transit* train : plan_.awaited()) {
+    if (train->start(train->told.size()) <= now) trains.push_back(train);
+  }
+  for (const SwitchPlan::Transit* train : trains) plan_.complete(*train);
+  for (SwitchPlan::Transit* train : trains) announce(static_cast<Passage&>(*train));
+  wakeup_.at(plan_.due());
+}
+
+void Router::announce(Passage& passage) {
+  const std::uint32_t begin = passage.told.size();
+  assert(passage.start(begin) == context_.now());
+  std::uint32_t end = passage.departures.size();
+  bool lost = false;
+  if (!keeps_together(passage.output)) {
+    end = plan_.piece_end(passage, begin);
+    lost = plan_.is_lost(passage, begin);
+  }
+  // More cells of a payload that is still on its way out, or another payload.
+  const bool continues =
+      passage.outgoing != nullptr && keeps_together(passage.output) && passage.told.back() >= context_.now();
+  passage.told.append(passage.departures.slice(begin, end - begin));
+  plan_.announced(passage);
+  count(passage, lost, end - begin);
+  if (continues) {
+    resend(passage);
+  } else if (!lost) {
+    send(passage, begin);
+  } else {
+    passage.outgoing = nullptr;
+    passage.use = nullptr;
+    if (paths_) {
+      paths_->note(passage.output,
+                   [&](auto& load) { load.freed(passage.payload, passage.told.suffix(begin), context_.now()); });
+    }
+  }
+  tell_slots(passage);
+}
+
+void Router::revise(Passage& passage) {
+  passage.revised = false;
+  const std::uint32_t before = passage.told.size();
+  std::uint32_t same = passage.told.common_prefix(passage.departures);
+  if (!keeps_together(passage.output)) same = plan_.still_together(passage, same);
+  if (same < before) {
+    const bool lost = passage.outgoing == nullptr;
+    const std::uint32_t after =
+        lost || !keeps_together(passage.output) ? same : std::min(before, passage.departures.size());
+    count(passage, lost, std::int64_t{after} - before);
+    passage.told.drop_back(before - same);
+    if (after > same) passage.told.append(passage.departures.slice(same, after - same));
+    if (!lost) {
+      void_slots(passage.output, *passage.outgoing, same - passage.use->first);
+      resend(passage);
+    } else if (paths_) {
+      paths_->note(passage.output, [&](auto& load) { load.not_freed(passage.payload, before - after); });
+    }
+    recall_slots(passage, same);
+  }
+  plan_.announced(passage);
+  tell_slots(passage);
+}
+
+void Router::count(const Passage& passage, bool lost, std::int64_t cells) {
+  const std::uint32_t cell_bytes = train_of(*passage.payload).cell_bytes;
   // Two's complement: what is taken back is subtracted.
-  if (run.lost) {
+  if (lost) {
     lost_ += static_cast<std::uint64_t>(cells);
     return;
   }
+  Output& output = outputs_[passage.output];
   *output.cells += static_cast<std::uint64_t>(cells);
   *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
-  *output.busy += static_cast<std::uint64_t>((run.held.service * cells).count());
+  *output.busy += static_cast<std::uint64_t>((passage.service * cells).count());
 }
 
-void Router::send(const Run& run, unsigned port) {
-  Output& output = outputs_[port];
-  forget(output);
-  const std::uint32_t cells = run.departures.size();
-  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  const Train& whole = train_of(*run.held.payload);
-  const std::uint32_t offset = run.held.sent * whole.cell_bytes;
+// Those of all cells whose departures are announced.
+void Router::tell_slots(Passage& passage) {
+  const std::uint32_t cells = passage.told.size() - passage.slots_told;
+  if (cells == 0) return;
+  train_of(*passage.payload).freed = passage.told.suffix(passage.slots_told).shifted(link_latency(passage.port));
+  passage.slots_told += cells;
+  if (passage.port == kLocalPort) injections_[passage.queue].cells -= cells;
+  send_back(in[passage.port], *passage.payload, SLOTS_FREED);
+}
 
-  Train& train = train_of(payload);
-  train.times = run.departures.shifted(output.latency);
-  train.cell_bytes = whole.cell_bytes;
-  if (!whole.content.empty()) train.content = whole.content.slice(offset, cells * whole.cell_bytes);
+void Router::recall_slots(Passage& passage, std::uint32_t kept) {
+  if (passage.slots_told <= kept) return;  // whoever recalled the cells knows what becomes of their slots
+  const std::uint32_t gone = passage.slots_told - kept;
+  train_of(*passage.payload).recalled = gone;
+  passage.slots_told = kept;
+  if (passage.port == kLocalPort) injections_[passage.queue].cells += gone;
+  send_back(in[passage.port], *passage.payload, SLOTS_RECALLED);
+}
+
+void Router::send(Passage& passage, std::uint32_t begin) {
+  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+  const Train& whole = train_of(*passage.payload);
+  const std::uint32_t offset = begin * whole.cell_bytes;
+  train_of(payload).cell_bytes = whole.cell_bytes;
   PacketHeader& header = extension<PacketHeader>(payload);
-  header = extension<PacketHeader>(*run.held.payload);
+  header = extension<PacketHeader>(*passage.payload);
   header.address += offset;
   header.block_offset += offset;
-  header.virtual_channel = static_cast<std::uint8_t>(run.held.route.virtual_channel);
+  header.virtual_channel = static_cast<std::uint8_t>(passage.channel);
   payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(run.held.payload->get_address() + offset);
-  payload.set_data_length(train.bytes());
-  output.sent.push_back({&payload, {}});
-  send_on(out[port], payload);
+  payload.set_address(passage.payload->get_address() + offset);
+  Departed& departed = extension<Departed>(payload);
+  departed.first = begin;
+  departed.freed = departed.aside = {};
+  passage.outgoing = &payload;
+  passage.use = &departed;
+
+  Output& output = outputs_[passage.output];
+  forget(output);
+  output.sent.push_back(&payload);
+  fill(passage);
+  send_on(out[passage.output], payload);
 }
 
-void Router::recall_sent(std::uint32_t gone, unsigned port) {
-  tlm::tlm_generic_payload& payload = *outputs_[port].sent.back().payload;
+void Router::resend(Passage& passage) {
+  fill(passage);
+  send_on(out[passage.output], *passage.outgoing, keeps_together(passage.output) ? CELLS_MOVED : CELLS_RECALLED);
+}
+
+// The payload on its way out carries the cells that are told from its first one on.
+void Router::fill(Passage& passage) {
+  tlm::tlm_generic_payload& payload = *passage.outgoing;
   Train& train = train_of(payload);
-  train.times.drop_back(gone);
-  if (!train.content.empty()) train.content = train.content.slice(0, train.bytes());
-  send_on(out[port], payload, CELLS_RECALLED);
+  const Train& whole = train_of(*passage.payload);
+  const std::uint32_t first = passage.use->first;
+  train.times = passage.told.suffix(first).shifted(outputs_[passage.output].latency);
+  extension<Departed>(payload).cells = train.cells();
+  if (!whole.content.empty()) train.content = whole.content.slice(first * whole.cell_bytes, train.bytes());
+  payload.set_data_length(train.bytes());
 }
 
 void connect(Router& a, unsigned a_port, Router& b, unsigned b_port) {

@@ -15,10 +15,9 @@
 //   ready(i) = arrival(i) + router_latency or injection_latency - min(s, time of the cell on the input)
 //   leaves(i) = max(ready(i), leaves(i-1), credit(i)) + s
 //
-// An output serves the inputs that hold a ready cell for it in turn, one cell each. When only one input
-// competes, as many cells of its train as have known credits and start before the next known competitor
-// are announced at once. When a competitor becomes known later, the cells that have not started when it is
-// ready are taken back: so every cell leaves when it would if each were decided on by itself.
+// An output serves the inputs that hold a ready cell for it in turn, one cell each (switch_plan.hpp). A train is
+// announced at an output when its first cell starts, with all of its cells that are known; if something comes between,
+// the others are told to come at other instants. So every cell leaves when it would if each were decided on by itself.
 //
 // While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
 // lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
@@ -27,8 +26,8 @@
 
 #include <tlm_utils/passthrough_target_socket.h>
 #include <tlm_utils/simple_initiator_socket.h>
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <systemc>
 #include <vector>
@@ -36,11 +35,12 @@
 #include "models/interconnect/failures.hpp"
 #include "models/interconnect/packet.hpp"
 #include "models/interconnect/path_choice.hpp"
+#include "models/interconnect/switch_plan.hpp"
 #include "models/interconnect/topology.hpp"
 #include "models/sim/context.hpp"
-#include "models/sim/credit_pool.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/train_server.hpp"
+#include "models/sim/wakeup.hpp"
 
 namespace faultline::interconnect {
 
@@ -98,98 +98,84 @@ class Router : public sc_core::sc_module {
   std::uint64_t cells_on_links() const;
 
  private:
-  static constexpr unsigned kNowhere = UINT32_MAX;
+  // Port 0 has a queue for data and one for the rest, so that a short message of the mailbox need not
+  // wait behind the pages of the DMA engine: these are two units of the NI.
+  static constexpr unsigned kLocalQueues = 2;
 
-  // A train, or what is left of it, in an input queue.
-  struct Held {
-    tlm::tlm_generic_payload* payload;
-    sim::TimeSequence ready;  // of the cells still here: when their heads may leave
-    std::uint32_t sent;       // cells that have left
-    Route route;
-    sim::Time service;  // of one cell at the output
+  // A train that came in, until it has left.
+  struct Passage : tlm::tlm_extension<Passage>, SwitchPlan::Transit {
+    tlm::tlm_generic_payload* payload = nullptr;
+    unsigned port = 0;
+    std::uint32_t slots_told = 0;  // cells whose slots were announced to where the train comes from
+    tlm::tlm_generic_payload* outgoing =
+        nullptr;  // carries the last cells that were announced; nullptr: they were lost
+
+    tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
+    void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }
   };
-  struct InputQueue {
-    unsigned port;
-    std::uint32_t cells = 0;     // held
-    sim::Time free{0};           // departure of the last cell that was announced
-    sim::TrainServer injection;  // port 0: the NI's datapath into this queue
-    std::deque<Held> trains;
-    unsigned leaves_by = kNowhere;  // the first of them
-  };
-  // A train at an output's link.
-  struct Sent {
-    tlm::tlm_generic_payload* payload;
-    sim::TimeSequence freed;  // slots that it used, as far as is known
-  };
-  // The cells that an output announced last.
-  struct Run {
-    std::size_t queue = 0;
-    Held held{};  // ready: of the run's cells
-    sim::TimeSequence departures;
-    sim::TimeSequence credits;
-    bool lost = false;  // on a dead link, without credits
+  // A train that went out, until its slots are free.
+  struct Departed : tlm::tlm_extension<Departed>, SwitchPlan::SlotUse {
+    std::uint32_t cells = 0;
+
+    tlm::tlm_extension_base* clone() const override { return new Departed(*this); }
+    void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Departed&>(other); }
   };
   struct Output {
     sim::BitRate rate;
     sim::Time latency;
-    std::vector<sim::CreditPool> credits;  // by virtual channel
-    sim::Time free{0};
-    sim::Time decision = sim::kNever;  // instant of the pending event
-    Outages outages;
-    std::size_t served = 0;          // queue that was served last
-    std::vector<std::size_t> heads;  // queues whose first train leaves here, in order
-    Run run;
-    std::deque<Sent> sent;  // those whose slots are not all free; the run's is the last
+    bool may_fail;
+    std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
     sim::Counter* cells;
     sim::Counter* bytes;
     sim::Counter* busy;
+  };
+  // The NI's datapath into one of port 0's queues, whose slots it uses.
+  struct Injection {
+    sim::TrainServer datapath;
+    std::uint32_t cells = 0;  // held
   };
 
   tlm::tlm_sync_enum on_arrival(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
-  void start_of_simulation() override;
   void add_port(unsigned port, const Topology& topology);
-  std::size_t queue_of(unsigned port, const PacketHeader& header) const;
+  unsigned queue_of(unsigned port, const PacketHeader& header) const;
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
   // At the instant of the head where a path is chosen by load.
   void accept(unsigned port, tlm::tlm_generic_payload& payload);
   void accept_held(std::uint64_t port);
-  void recall(unsigned port, tlm::tlm_generic_payload& payload);
-  Sent& sent(Output& output, const tlm::tlm_generic_payload& payload);
+  void rearrive(unsigned port, tlm::tlm_generic_payload& payload);
+
+  void wake();
+  // Announces the train's next cells: those that are planned, as far as one payload can carry them.
+  void announce(Passage& passage);
+  // What was announced of the train may be planned otherwise now.
+  void revise(Passage& passage);
+  void send(Passage& passage, std::uint32_t begin);
+  void resend(Passage& passage);
+  void fill(Passage& passage);
   void forget(Output& output);
-  // To be called when the queue's first train may be another one.
-  void head_changed(std::size_t queue);
-  // The instant from which the queue's first cell could start at the output that it leaves by; kNever while unknown.
-  sim::Time eligible_at(const InputQueue& queue) const;
-  void schedule(unsigned output);
-  void plan_decision(unsigned output);
-  void wake(std::uint64_t output) { schedule(static_cast<unsigned>(output)); }
-  void decide(std::uint64_t output);
-  // Sends up to `most` cells of the queue's first train that start before `until`, and at least one.
-  void commit(std::size_t queue, unsigned output, std::uint32_t most, sim::Time until);
-  // Takes back what has been announced at this output but for the run's first `kept` cells.
-  void cut(unsigned output, std::uint32_t kept);
-  // Takes back what starts when a competitor is ready.
-  void yield_to_competitors(unsigned output);
-  void send(const Run& run, unsigned output);
-  // The last cells of what was sent last.
-  void recall_sent(std::uint32_t gone, unsigned output);
-  void count(Output& output, const Run& run, std::int64_t cells);
+  void count(const Passage& passage, bool lost, std::int64_t cells);
+  void void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept);
+  void tell_slots(Passage& passage);
+  void recall_slots(Passage& passage, std::uint32_t kept);
+  // Whether all cells of a train go out in one payload, whatever goes between.
+  bool keeps_together(unsigned output) const { return output != kLocalPort && !outputs_[output].may_fail; }
   sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
   RouterConfig config_;
   sim::Context context_;
   const Topology& topology_;
   sim::Port event_port_;
-  std::vector<InputQueue> queues_;
-  std::vector<std::size_t> first_queue_;  // by port
+  std::vector<unsigned> first_queue_;  // by port
   std::vector<Output> outputs_;
-  tlm::tlm_generic_payload* recalling_ = nullptr;
+  SwitchPlan plan_;
+  std::array<Injection, kLocalQueues> injections_;
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
+  sim::Wakeup<Router, &Router::wake> wakeup_;
 };
 
 // Binds both directions of a link.

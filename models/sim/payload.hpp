@@ -14,10 +14,13 @@
 // be announced anew:
 //   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still
 //                                do, at least one. What the target announced for the others is void.
+//   CELLS_MOVED        forward, links between routers: train.times (and content) hold what comes now: the last cells
+//                                come at other instants than was said, more do, or fewer. What the target announced
+//                                for cells from the first change on is void.
 //   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
 //                                said to.
 //   RESPONSES_RECALLED backward  the same of responses.
-// An initiator never sends a cell for which it has no slot: a CreditPool tells it when slots come free
+// An initiator never sends a cell for which it has no slot: a CreditPool or SlotLedger tells it when slots come free
 // (from SLOTS_FREED, or from BEGIN_RESP where the bound is on outstanding bursts), and it cuts its
 // trains accordingly. So targets never split a train that they were given.
 // A payload belongs to its initiator, which keeps it until the last announced slot or response has come; whoever
@@ -36,6 +39,7 @@ namespace faultline::sim {
 
 TLM_DECLARE_EXTENDED_PHASE(SLOTS_FREED);
 TLM_DECLARE_EXTENDED_PHASE(CELLS_RECALLED);
+TLM_DECLARE_EXTENDED_PHASE(CELLS_MOVED);
 TLM_DECLARE_EXTENDED_PHASE(SLOTS_RECALLED);
 TLM_DECLARE_EXTENDED_PHASE(RESPONSES_RECALLED);
 

@@ -11,7 +11,8 @@ namespace faultline::sim {
 template <typename T, auto Method>
 class Wakeup {
  public:
-  Wakeup(EventLoop& loop, T& object) : loop_(loop), port_(loop.new_port()), object_(object) {}
+  Wakeup(EventLoop& loop, T& object) : Wakeup(loop, object, loop.new_port()) {}
+  Wakeup(EventLoop& loop, T& object, Port port) : loop_(loop), port_(port), object_(object) {}
   Wakeup(const Wakeup&) = delete;
   Wakeup& operator=(const Wakeup&) = delete;
 
