@@ -149,12 +149,6 @@ Time Outages::next_change(Time t) const {
   return next;
 }
 
-std::vector<Time> Outages::beginnings() const {
-  std::vector<Time> instants;
-  for (const Span& span : spans_) instants.push_back(span.from);
-  return instants;
-}
-
 FailureSchedule::FailureSchedule(const FailureConfig& config, const Topology& topology)
     : topology_(topology), detection_(config.detection), failures_(parse_failures(config.list)) {}
 

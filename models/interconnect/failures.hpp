@@ -50,8 +50,6 @@ class Outages {
   bool cover(sim::Time t) const;
   // The first instant after t at which an outage begins or ends; kNever when none does.
   sim::Time next_change(sim::Time t) const;
-  // When they begin.
-  std::vector<sim::Time> beginnings() const;
 
  private:
   struct Span {

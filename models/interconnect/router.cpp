@@ -49,16 +49,16 @@ void Router::add_port(unsigned port, const Topology& topology) {
   };
   Outages outages;
   if (config_.failures != nullptr) outages = config_.failures->outages(context_.node, port);
+  const bool mixed = !local && outages.empty();
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = link_latency(port);
-  output.may_fail = !outages.empty();
   output.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");
   output.bytes = counter("bytes", "B", "bytes sent through this port, with packet overhead");
   output.busy = counter("busy", "ps", "time for which this port was sending");
   plan_.add_output(
       local ? std::vector{config_.local_buffer_cells} : std::vector(config_.virtual_channels, config_.buffer_cells),
-      keeps_together(port), std::move(outages));
+      mixed, std::move(outages));
 
   const unsigned queues = local ? kLocalQueues : config_.virtual_channels;
   first_queue_.push_back(first_queue_.empty() ? 0 : first_queue_.back() + (port == 1 ? kLocalQueues : queues));
@@ -149,25 +149,24 @@ void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
   const TimeSequence& times = train_of(payload).times;
   Passage& passage = extension<Passage>(payload);
-  TimeSequence arrivals = times;
-  if (port == kLocalPort) arrivals = passage.arrivals.prefix(times.size());
-  const std::uint32_t same = passage.arrivals.common_prefix(arrivals);
+  const bool local = port == kLocalPort;
+  const std::uint32_t before = passage.arrivals.size();
+  const std::uint32_t same =
+      plan_.rearrive(passage, local ? passage.arrivals.prefix(times.size()) : times, context_.now());
   const std::uint32_t voided = passage.slots_told - std::min(passage.slots_told, same);
   passage.slots_told -= voided;
-  if (port == kLocalPort) {
-    const std::uint32_t gone = passage.arrivals.size() - times.size();
+  if (local) {
     Injection& injection = injections_[passage.queue];
     injection.cells += voided;
-    injection.cells -= gone;
-    injection.datapath.recall(context_.now(), &payload, gone);
+    injection.cells -= before - same;
+    injection.datapath.recall(context_.now(), &payload, before - same);
   }
   if (paths_) {
     paths_->note(passage.output, [&](auto& load) {
-      load.not_arriving(&payload, passage.arrivals.size() - same);
+      load.not_arriving(&payload, before - same);
       if (same < times.size()) load.arriving(&payload, times.suffix(same), context_.now());
     });
   }
-  plan_.rearrive(passage, std::move(arrivals), context_.now());
   wakeup_.at(plan_.disturbed_at());
 }
 

@@ -123,7 +123,6 @@ class Router : public sc_core::sc_module {
   struct Output {
     sim::BitRate rate;
     sim::Time latency;
-    bool may_fail;
     std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
     sim::Counter* cells;
     sim::Counter* bytes;
@@ -161,7 +160,7 @@ class Router : public sc_core::sc_module {
   void tell_slots(Passage& passage);
   void recall_slots(Passage& passage, std::uint32_t kept);
   // Whether all cells of a train go out in one payload, whatever goes between.
-  bool keeps_together(unsigned output) const { return output != kLocalPort && !outputs_[output].may_fail; }
+  bool keeps_together(unsigned output) const { return plan_.is_mixed(output); }
   sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
   RouterConfig config_;

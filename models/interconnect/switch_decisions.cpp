@@ -101,7 +101,8 @@ void SwitchPlan::serve(unsigned index) {
   auto next = std::upper_bound(output.heads.begin(), output.heads.end(), output.served);
   for (std::size_t i = 0; i < output.heads.size(); ++i, ++next) {
     if (next == output.heads.end()) next = output.heads.begin();
-    if (eligible(queues_[*next], output, now) == now) competitors.push_back(*next);
+    // One alone made the decision.
+    if (output.heads.size() == 1 || eligible(queues_[*next], output, now) == now) competitors.push_back(*next);
   }
   const unsigned winner = competitors.front();
   Transit& transit = *queues_[winner].head;

@@ -22,55 +22,50 @@ void SwitchPlan::enter(Transit& transit, Time now) {
   disturb(transit, transit.arrivals.front(), now);
 }
 
-void SwitchPlan::rearrive(Transit& transit, TimeSequence arrivals, Time now) {
+std::uint32_t SwitchPlan::rearrive(Transit& transit, TimeSequence arrivals, Time now) {
   const std::uint32_t same = transit.arrivals.common_prefix(arrivals);
   Time first = kNever;
   if (same < transit.arrivals.size()) first = transit.arrivals.at(same);
   if (same < arrivals.size()) first = std::min(first, arrivals.at(same));
   transit.arrivals = std::move(arrivals);
   if (first != kNever) disturb(transit, first, now);
+  return same;
 }
 
 // The transit's cells from this arrival on are others than was known, and so is what comes behind them in the queue.
 void SwitchPlan::disturb(Transit& transit, Time arrival, Time now) {
-  Queue& queue = queues_[transit.queue];
   Time from = arrival + transit.to_ready;
-  for (const Transit* each : queue.transits) {
+  for (const Transit* each : queues_[transit.queue].transits) {
     const std::uint32_t before = each->arrivals.count_before(arrival);
     if (before < each->departures.size()) from = std::min(from, each->start(before));
   }
-  queue.undo_from = std::min(queue.undo_from, std::max(from, settled_ + Time{1}));
-  disturbed_at_ = std::min(disturbed_at_, std::max(from, now));
+  disturb({from, transit.queue, kNowhere}, now);
 }
 
-// What waits at the output may leave earlier than was thought, and other cells of its queues by other outputs after it.
-void SwitchPlan::disturb(Output& output, Time from, Time now) {
-  const Time undo_from = std::max(from, settled_ + Time{1});
-  output.undo_from = std::min(output.undo_from, undo_from);
-  for (const unsigned queue : output.heads) queues_[queue].undo_from = std::min(queues_[queue].undo_from, undo_from);
-  disturbed_at_ = std::min(disturbed_at_, std::max(from, now));
+void SwitchPlan::disturb(Disturbance what, Time now) {
+  disturbed_at_ = std::min(disturbed_at_, std::max(what.from, now));
+  what.from = std::max(what.from, settled_ + Time{1});
+  disturbances_.push_back(what);
 }
 
 void SwitchPlan::slots_freed(unsigned index, unsigned channel, const TimeSequence& instants, Time now) {
-  Output& output = outputs_[index];
-  Lane& lane = output.lanes[channel];
+  Lane& lane = outputs_[index].lanes[channel];
   lane.slots.free(instants, now);
   const Time first = instants.front();
-  if (lane.waited_for >= first) disturb(output, first, now);
+  if (lane.waited_for >= first) disturb({first, kNowhere, index}, now);
   if (lane.lacks_from != kNever) {
     lane.has_more = true;
     // What was decided before still rests on the wait for this one.
     const Time from = std::max(first, lane.lacks_from);
     lane.waited_for = std::max(lane.waited_for, from);
-    disturb(output, from, now);
+    disturb({from, kNowhere, index}, now);
   }
 }
 
 void SwitchPlan::slots_held(unsigned index, unsigned channel, const TimeSequence& instants, Time now) {
-  Output& output = outputs_[index];
-  Lane& lane = output.lanes[channel];
+  Lane& lane = outputs_[index].lanes[channel];
   lane.slots.hold(instants);
-  if (lane.counted_on >= instants.front()) disturb(output, instants.front(), now);
+  if (lane.counted_on >= instants.front()) disturb({instants.front(), kNowhere, index}, now);
 }
 
 Time SwitchPlan::due() {
@@ -95,33 +90,22 @@ void SwitchPlan::advance(Time now) {
 
 // The earliest first: a later one would take back cells whose queues the earlier one has to follow.
 void SwitchPlan::undo_disturbed() {
-  for (;;) {
-    Output* output = nullptr;
-    Queue* queue = nullptr;
-    Time from = kNever;
-    for (Output& each : outputs_) {
-      if (each.undo_from >= from) continue;
-      from = each.undo_from;
-      output = &each;
-    }
-    for (Queue& each : queues_) {
-      if (each.undo_from >= from) continue;
-      from = each.undo_from;
-      queue = &each;
-    }
-    if (from == kNever) return;
-    if (queue != nullptr) {
-      queue->undo_from = kNever;
-      undo_queue(static_cast<unsigned>(queue - queues_.data()), from);
+  std::sort(disturbances_.begin(), disturbances_.end(), [](auto& a, auto& b) { return a.from < b.from; });
+  for (const Disturbance& what : disturbances_) {
+    if (what.output == kNowhere) {
+      undo_queue(what.queue, what.from);
       continue;
     }
-    output->undo_from = kNever;
-    for (Lane& lane : output->lanes) {
+    Output& output = outputs_[what.output];
+    output.is_stale = true;
+    for (Lane& lane : output.lanes) {
       if (std::exchange(lane.has_more, false)) lane.lacks_from = kNever;
     }
-    undo(static_cast<unsigned>(output - outputs_.data()), from);
-    output->is_stale = true;
+    undo(what.output, what.from);
+    // What waits here may leave earlier than was thought, and other cells of its queue by other outputs after it.
+    for (const unsigned queue : output.heads) undo_queue(queue, what.from);
   }
+  disturbances_.clear();
 }
 
 void SwitchPlan::announced(Transit& transit) {

@@ -61,11 +61,12 @@ class SwitchPlan {
   // may not be `mixed`, the plan keeps account of the cells at which another train comes between (piece_end()).
   void add_queue() { queues_.emplace_back(); }
   void add_output(const std::vector<std::uint32_t>& slots, bool mixed, Outages outages);
+  bool is_mixed(unsigned output) const { return outputs_[output].mixed; }
 
   // A train comes; its members are set. Cells of other trains in its queue may come between them.
   void enter(Transit& transit, sim::Time now);
-  // Its cells come at other instants than was said, or fewer do.
-  void rearrive(Transit& transit, sim::TimeSequence arrivals, sim::Time now);
+  // Its cells come at other instants than was said, or fewer do. Returns how many come as was said.
+  std::uint32_t rearrive(Transit& transit, sim::TimeSequence arrivals, sim::Time now);
   // Takes out of the queue the trains that have left altogether, calling gone(transit) for each.
   template <typename Gone>
   void let_go(unsigned queue, Gone gone);
@@ -112,8 +113,7 @@ class SwitchPlan {
     sim::Time behind = sim::kNever;  // when the first cell of another train arrives
     sim::Time free{0};               // departure of the last planned cell
     sim::Time gone{0};               // of the last cell of trains that were let go
-    sim::Time undo_from = sim::kNever;
-    bool is_stale = false;  // head, ready and behind are to be found anew
+    bool is_stale = false;           // head, ready and behind are to be found anew
   };
   struct Lane {
     sim::SlotLedger slots;
@@ -132,14 +132,19 @@ class SwitchPlan {
     sim::Time free{0}, gone{0};
     unsigned served = 0, gone_served = 0;  // queue
     sim::Time decision = sim::kNever;
-    sim::Time undo_from = sim::kNever;
     bool is_stale = false;  // decision is to be found anew
   };
 
+  // From an instant on a queue's cells are others than was planned for, or an output's slots.
+  struct Disturbance {
+    sim::Time from;
+    unsigned queue;   // or kNowhere
+    unsigned output;  // or kNowhere
+  };
   using Competitors = boost::container::small_vector<unsigned, 4>;  // queues, in turn
 
   void disturb(Transit& transit, sim::Time arrival, sim::Time now);
-  void disturb(Output& output, sim::Time from, sim::Time now);
+  void disturb(Disturbance what, sim::Time now);
   void undo_disturbed();
   void undo(unsigned output, sim::Time from);
   void undo_queue(unsigned queue, sim::Time from);
@@ -165,6 +170,7 @@ class SwitchPlan {
   std::vector<Output> outputs_;
   std::vector<Transit*> awaited_;
   std::vector<Transit*> revised_;
+  std::vector<Disturbance> disturbances_;
   sim::Time now_{0};
   sim::Time settled_{-1};                 // decisions up to this instant stand
   sim::Time disturbed_at_ = sim::kNever;  // when it begins to matter

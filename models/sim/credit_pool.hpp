@@ -17,14 +17,11 @@ class CreditPool {
     if (slots > 0) known_ = TimeSequence::regular(Time{0}, Time{0}, slots);
   }
 
-  std::uint32_t capacity() const { return capacity_; }
   // Slots whose instant is known, now free or later.
   std::uint32_t known() const { return known_.size(); }
   // The instant from which the next cell may use a slot; kNever while none is known.
   Time next() const { return known_.empty() ? kNever : known_.front(); }
 
-  // What take(count) would return.
-  TimeSequence peek(std::uint32_t count) const { return known_.prefix(count); }
   // The instants from which the next `count` cells may use a slot each, the earliest first. Requires count <= known().
   TimeSequence take(std::uint32_t count) {
     assert(count <= known_.size());

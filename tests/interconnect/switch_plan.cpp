@@ -180,7 +180,7 @@ class Driver {
       const std::uint32_t begin = transit->told.size();
       RC_ASSERT(transit->start(begin) == now);
       const bool lost = plan_.is_lost(*transit, begin);
-      if (lost || transit->use == nullptr || case_.outages[transit->output].beginnings().size() > 0) {
+      if (lost || transit->use == nullptr || !case_.outages[transit->output].empty()) {
         transit->use = lost ? nullptr : &uses_.emplace_back();
         if (!lost) transit->use->first = begin;
       }
@@ -301,9 +301,9 @@ std::string described(const Case& c) {
                         train.channel, train.known_at.count());
   }
   for (unsigned o = 0; o < c.outputs; ++o) {
-    for (const Time from : c.outages[o].beginnings()) {
-      text += fmt::format("output {} dead from {} to {}\n", o, from.count(), c.outages[o].next_change(from).count());
-    }
+    if (c.outages[o].empty()) continue;
+    const Time from = c.outages[o].next_change(Time{-1});
+    text += fmt::format("output {} dead from {} to {}\n", o, from.count(), c.outages[o].next_change(from).count());
   }
   for (unsigned q = 0; q < c.queues; ++q) {
     text += fmt::format("queue {}:", q);
