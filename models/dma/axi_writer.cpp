@@ -75,7 +75,8 @@ void AxiWriter::pump() {
 
 void AxiWriter::remember(Queue::Run& run) {
   judged_ = false;
-  run.details.id = next_id_++;
+  run.details.id = next_id_;
+  next_id_ += run.issued.size();
   run.item.client->left_buffer(run.item.tag, run.issued);
 }
 
@@ -135,6 +136,7 @@ void AxiWriter::taken_back(Queue::Run& run, const WriteRequest& rest, const sim:
   train.times.drop_back(rest.ready.size());
   train.content = run.item.content;
   port_.recall(*fate.payload);
+  if (kept == 0) fate.payload->release();
 }
 
 AxiWriter::Queue::Run* AxiWriter::find(std::uint64_t id) {
@@ -168,6 +170,17 @@ void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
   }
   if (!fate.replies.empty()) settle_at(fate.replies.back().responses.back(), fate.id);
   wakeup_.now();
+}
+
+void AxiWriter::train_parted(tlm::tlm_generic_payload& payload) {
+  Queue::Run& run = *find(sim::extension<WriteTag>(payload).id);
+  const std::uint32_t kept = sim::train_of(payload).cells();
+  const std::uint64_t id = run.details.id + kept;
+  tlm::tlm_generic_payload* payload_of_rest = sim::train_of(payload).rest;
+  sim::extension<WriteTag>(*payload_of_rest).id = id;
+  Fate& fate = queue_.part(run, kept).details;
+  fate.id = id;
+  fate.payload = payload_of_rest;
 }
 
 void AxiWriter::settle_at(Time when, std::uint64_t id) {

@@ -70,9 +70,10 @@ class AxiWriter {
   void recall(const WriteClient& client, std::uint64_t tag, std::uint32_t cells);
   // Clients may want less of what has not gone out by now.
   void verdicts_changed();
-  // BEGIN_RESP and RESPONSES_RECALLED of one of our payloads.
+  // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
   void responses_recalled(tlm::tlm_generic_payload& payload);
+  void train_parted(tlm::tlm_generic_payload& payload);
 
  private:
   // Responses that were announced together.
@@ -85,7 +86,7 @@ class AxiWriter {
   };
   // Of a run of cells: what became of them.
   struct Fate {
-    std::uint64_t id = 0;
+    std::uint64_t id = 0;                         // number of the first of all cells that went or were dropped
     tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
     boost::container::small_vector<Reply, 1> replies;
     bool drop_told = false;

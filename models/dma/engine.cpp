@@ -35,6 +35,17 @@ class InitiatorPort : public Forward {
   tlm_utils::simple_initiator_socket<Engine>& socket_;
 };
 
+// What comes back for an initiator of memory accesses.
+void deliver(auto& initiator, tlm::tlm_generic_payload& payload, const tlm::tlm_phase& phase) {
+  if (phase == tlm::BEGIN_RESP) {
+    initiator.response(payload);
+  } else if (phase == sim::RESPONSES_RECALLED) {
+    initiator.responses_recalled(payload);
+  } else {
+    initiator.train_parted(payload);
+  }
+}
+
 class TargetPort : public SlotReturn {
  public:
   explicit TargetPort(tlm_utils::passthrough_target_socket<Engine>& socket) : socket_(socket) {}
@@ -111,13 +122,13 @@ Engine::~Engine() = default;
 
 tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kSendUnit);
-  phase == tlm::BEGIN_RESP ? parts_->send.response(payload) : parts_->send.responses_recalled(payload);
+  deliver(parts_->send, payload, phase);
   return tlm::TLM_ACCEPTED;
 }
 
 tlm::tlm_sync_enum Engine::write_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
   const sim::ProfileScope turn(parts_->context.loop.profile(), kAxiWriter);
-  phase == tlm::BEGIN_RESP ? parts_->writer.response(payload) : parts_->writer.responses_recalled(payload);
+  deliver(parts_->writer, payload, phase);
   return tlm::TLM_ACCEPTED;
 }
 

@@ -138,7 +138,7 @@ bool SendUnit::issue() {
     wakeup_.at(next_issue());
     return false;
   }
-  Read read{next_read_++,
+  Read read{next_id_,
             first_block_ + blocks_.size() - 1,
             run,
             {},
@@ -149,6 +149,7 @@ bool SendUnit::issue() {
             {},
             {}};
   read.issued = sim::not_before(sim::later_of(read.read_credits, read.buffer_credits), context_.now());
+  next_id_ += run.cells;
   announced_ = context_.now();
   if (block.issued == 0) context_.report(sim::Step::read_issued, c.key);
   block.issued += run.bytes();
@@ -227,6 +228,33 @@ void SendUnit::responses_recalled(tlm::tlm_generic_payload& payload) {
   wakeup_.now();
 }
 
+void SendUnit::train_parted(tlm::tlm_generic_payload& payload) {
+  Read& read = *find(sim::extension<ReadTag>(payload).id);
+  const std::uint32_t kept = sim::train_of(payload).cells();
+  const std::uint32_t gone = read.issued.size() - kept;
+  tlm::tlm_generic_payload* payload_of_rest = sim::train_of(payload).rest;
+  Read rest{read.id + kept,
+            read.block,
+            {read.run.offset + kept * read.run.cell_bytes, read.run.cell_bytes, gone},
+            read.issued.suffix(kept),
+            read.read_credits.suffix(kept),
+            read.buffer_credits.suffix(kept),
+            payload_of_rest,
+            {},
+            {},
+            {}};
+  sim::extension<ReadTag>(*payload_of_rest).id = rest.id;
+  read.run.cells = kept;
+  read.issued.drop_back(gone);
+  read.read_credits.drop_back(gone);
+  read.buffer_credits.drop_back(gone);
+  if (read.content.size() > kept * read.run.cell_bytes) {
+    read.content = read.content.slice(0, kept * read.run.cell_bytes);
+  }
+  const auto at = std::find_if(reads_.begin(), reads_.end(), [&read](const Read& r) { return &r == &read; });
+  reads_.insert(std::next(at), std::move(rest));
+}
+
 // The last announced responses do not come when they were said to.
 void SendUnit::void_replies(Read& read, std::uint32_t cells) {
   while (cells > 0) {
@@ -281,6 +309,9 @@ void SendUnit::take_back_from(Time from) {
     if (read.answered() > kept) void_replies(read, read.answered() - kept);
     sim::train_of(*read.payload).times.drop_back(gone);
     port_.recall(*read.payload);
+    if (kept > 0) continue;
+    read.payload->release();
+    reads_.pop_back();
   }
   wakeup_.now();
 }

@@ -45,9 +45,10 @@ class SendUnit : public SendListener {
   void enqueue(const BlockCommand& command);
   // Stops the reads of this transfer's block, if it is the one being read.
   void cancel(std::uint64_t transfer);
-  // BEGIN_RESP and RESPONSES_RECALLED of one of our payloads.
+  // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
   void responses_recalled(tlm::tlm_generic_payload& payload);
+  void train_parted(tlm::tlm_generic_payload& payload);
 
   void cells_leave(std::uint64_t read, const sim::TimeSequence& instants) override;
   void cells_stay(std::uint64_t read, const sim::TimeSequence& instants) override;
@@ -68,9 +69,9 @@ class SendUnit : public SendListener {
     sim::TimeSequence responses;
     std::uint32_t passed_on;
   };
-  // Cells whose reads were announced together.
+  // Cells whose reads were announced together, or what parted from such.
   struct Read {
-    std::uint64_t id;
+    std::uint64_t id;  // number of the first of all cells that were announced
     std::uint64_t block;
     CellRun run;
     sim::TimeSequence issued;
@@ -126,7 +127,7 @@ class SendUnit : public SendListener {
   std::deque<Block> blocks_;  // the last one issues; at most one for each context
   std::uint64_t first_block_ = 0;
   std::deque<Read> reads_;  // of these blocks, in order of issue
-  std::uint64_t next_read_ = 0;
+  std::uint64_t next_id_ = 0;
   sim::Port error_port_;  // before the wake-up's: no read goes at the instant of an error response
   sim::Wakeup<SendUnit, &SendUnit::pump> wakeup_;
 };

@@ -136,6 +136,11 @@ tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm
   const ProfileScope turn(context_.loop.profile(), kPort);
   Train& train = train_of(payload);
   Passage& passage = extension<Passage>(payload);
+  if (phase == TRAIN_PARTED) {
+    part(payload);
+    return payload.is_write() ? writes->nb_transport_bw(payload, phase, delay)
+                              : reads->nb_transport_bw(payload, phase, delay);
+  }
   const bool begins = phase == tlm::BEGIN_RESP;
   if (begins) {
     const std::uint32_t cells = train.responses.size();
@@ -162,6 +167,13 @@ tlm::tlm_sync_enum AxiPort::backward(tlm::tlm_generic_payload& payload, tlm::tlm
   }
   tell_changed();
   return tlm::TLM_ACCEPTED;
+}
+
+void AxiPort::part(tlm::tlm_generic_payload& payload) {
+  const Train& train = train_of(payload);
+  extension<Passage>(payload).cells = train.cells();
+  remember(*train.rest);
+  if (payload.is_write()) write_bus_.part(context_.now(), &payload, train.cells(), train.rest);
 }
 
 // Only the first `kept` cells of the train's answer still stand. Returns how many more there were.

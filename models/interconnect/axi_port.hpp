@@ -57,6 +57,7 @@ class AxiPort : public sc_core::sc_module {
   tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum forward_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
   tlm::tlm_sync_enum backward(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
+  void part(tlm::tlm_generic_payload& payload);
   std::uint32_t void_answers(tlm::tlm_generic_payload& payload, std::uint32_t kept);
   void recall_data(tlm::tlm_generic_payload& payload, std::uint32_t kept);
   // Reads whose data the bus now moves at other instants than was announced.

@@ -87,6 +87,15 @@ class IssueQueue {
     return runs_.emplace_back(std::move(run));
   }
 
+  // The run's cells from `first` on are a run of their own, behind it. References to runs are void afterwards.
+  Run& part(Run& run, std::uint32_t first) {
+    Run rest{run.item.split(first), run.issued.suffix(first), run.credits.suffix(first)};
+    run.issued.drop_back(rest.issued.size());
+    run.credits.drop_back(rest.credits.size());
+    const auto at = std::find_if(runs_.begin(), runs_.end(), [&run](const Run& r) { return &r == &run; });
+    return *runs_.insert(std::next(at), std::move(rest));
+  }
+
   // Takes back all cells that would go at `from` or later, but for those that went when they were announced.
   void take_back_from(Time from) {
     from = std::max(from, announced_ + Time{1});

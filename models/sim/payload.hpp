@@ -13,16 +13,20 @@
 // What was announced is what happens if nothing comes between. What has not happened yet can be taken back, and then
 // be announced anew:
 //   CELLS_RECALLED     forward   the train's last cells do not come: train.times (and content) hold those that still
-//                                do, at least one. What the target announced for the others is void.
+//                                do: at least one, unless the train parted from another. What the target announced for
+//                                the others is void.
 //   CELLS_MOVED        forward, links between routers: train.times (and content) hold what comes now: the last cells
 //                                come at other instants than was said, more do, or fewer. What the target announced
 //                                for cells from the first change on is void.
 //   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
 //                                said to.
 //   RESPONSES_RECALLED backward  the same of responses.
+// Cells of one train may meet different fates, and later ones be answered before earlier ones. Then they part:
+//   TRAIN_PARTED       backward, memory-mapped sockets: the train's last cells, which have neither arrived nor been
+//                      answered, are the train *train.rest from now on, which is its initiator's as this one is.
 // An initiator never sends a cell for which it has no slot: a CreditPool or SlotLedger tells it when slots come free
 // (from SLOTS_FREED, or from BEGIN_RESP where the bound is on outstanding bursts), and it cuts its
-// trains accordingly. So targets never split a train that they were given.
+// trains accordingly. So targets never split a train for want of slots.
 // A payload belongs to its initiator, which keeps it until the last announced slot or response has come; whoever
 // keeps it longer calls acquire() and release().
 #pragma once
@@ -42,6 +46,7 @@ TLM_DECLARE_EXTENDED_PHASE(CELLS_RECALLED);
 TLM_DECLARE_EXTENDED_PHASE(CELLS_MOVED);
 TLM_DECLARE_EXTENDED_PHASE(SLOTS_RECALLED);
 TLM_DECLARE_EXTENDED_PHASE(RESPONSES_RECALLED);
+TLM_DECLARE_EXTENDED_PHASE(TRAIN_PARTED);
 
 // The unit of timing truth: one AXI burst, one network payload (UG1085: 16 beats of 128 bits).
 inline constexpr std::uint32_t kCellBytes = 256;
@@ -54,9 +59,10 @@ struct Train : tlm::tlm_extension<Train> {
   TimeSequence times;
   TimeSequence freed;
   TimeSequence responses;
-  std::uint32_t recalled = 0;    // slots or responses
-  std::uint32_t cell_bytes = 0;  // of every cell of the train: 1 to kCellBytes
-  Content content;               // of all cells, in order; empty where only timing matters
+  std::uint32_t recalled = 0;                // slots or responses
+  std::uint32_t cell_bytes = 0;              // of every cell of the train: 1 to kCellBytes
+  Content content;                           // of all cells, in order; empty where only timing matters
+  tlm::tlm_generic_payload* rest = nullptr;  // with TRAIN_PARTED
 
   std::uint32_t cells() const { return times.size(); }
   std::uint32_t bytes() const { return cells() * cell_bytes; }

@@ -38,6 +38,30 @@ void TrainServer::recall(Time now, void* owner, std::uint32_t cells) {
   if (kept == 0) jobs_.erase(jobs_.begin() + (job - jobs_.data()));
 }
 
+void TrainServer::part(Time now, void* owner, std::uint32_t first, void* other) {
+  forget_until(now);
+  Job* job = find(owner);
+  if (job == nullptr) return;  // all have left
+  const std::uint64_t number = job->number;
+  Job rest{other,
+           number,
+           job->rank,
+           job->service,
+           job->arrivals.suffix(first),
+           job->departures.suffix(first),
+           std::max(job->told, first) - first,
+           0,
+           {}};
+  job->arrivals.drop_back(rest.arrivals.size());
+  job->departures.drop_back(rest.departures.size());
+  job->told = std::min(job->told, first);
+  // It comes in line directly behind the job, and before what was added later.
+  const auto later = jobs_.insert(jobs_.begin() + (job - jobs_.data()) + 1, std::move(rest));
+  std::for_each(later, jobs_.end(), [](Job& j) { ++j.number; });
+  if (last_.number >= number) ++last_.number;
+  ++next_number_;
+}
+
 TrainServer::Job* TrainServer::find(void* owner) {
   const auto job = std::find_if(jobs_.begin(), jobs_.end(), [owner](const Job& j) { return j.owner == owner; });
   return job == jobs_.end() ? nullptr : &*job;

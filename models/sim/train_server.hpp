@@ -26,6 +26,8 @@ class TrainServer {
   TimeSequence serve(Time now, const TimeSequence& arrivals, Time service, std::uint32_t rank, void* owner);
   // The owner's last cells, of those that have not arrived, do not come.
   void recall(Time now, void* owner, std::uint32_t cells);
+  // The owner's cells from `first` on are another owner's, which has none yet. Nothing else changes.
+  void part(Time now, void* owner, std::uint32_t first, void* other);
 
   // Calls changed(owner, departures) for each train whose last departures.size() departures, of all that serve() and
   // this have told, have become these. The callback must neither serve nor cut.

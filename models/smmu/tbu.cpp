@@ -42,16 +42,16 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
   }
 }
 
-void Tbu::part_arrives(std::uint64_t argument) {
-  Part& part = *reinterpret_cast<Part*>(argument);
-  if (part.arrivals.empty()) {  // all were recalled
-    give_up(part);
+void Tbu::train_arrives(std::uint64_t argument) {
+  Transit& transit = *reinterpret_cast<Transit*>(argument);
+  if (transit.arrivals.empty()) {  // all were recalled
+    give_up(transit);
     return;
   }
-  part.order = arrivals_++;
-  part.state = Part::State::waiting;
-  auto& waiting = channels_[part.write ? 1 : 0].waiting;
-  if (!waiting.empty() || !admit(part)) waiting.push_back(&part);
+  transit.order = arrivals_++;
+  transit.state = Transit::State::waiting;
+  auto& waiting = channels_[transit.write ? 1 : 0].waiting;
+  if (!waiting.empty() || !admit(transit)) waiting.push_back(&transit);
 }
 
 void Tbu::reconsider() {
@@ -59,7 +59,7 @@ void Tbu::reconsider() {
     const std::size_t bursts = miss.bursts.size();
     for (std::size_t i = 0; i < bursts; ++i) split_off_future(*miss.bursts[i]);
   }
-  for (Part* part : under_way_) split_off_future(*part);
+  for (Transit* transit : under_way_) split_off_future(*transit);
 }
 
 // A channel is in order: what cannot be admitted keeps all behind it waiting. The two channels take
@@ -83,117 +83,117 @@ void Tbu::admit_waiting() {
 }
 
 // True when the train needs no place at the channel's head any more.
-bool Tbu::admit(Part& part) {
+bool Tbu::admit(Transit& transit) {
   // Writes pass a missed write only while the buffer holds all the missed beats.
-  if (part.write && held_beats_ > state_.config.write_buffer_beats) {
-    if (!continues_missed_write(part)) return false;
-    join(misses_[youngest_write_], part);
+  if (transit.write && held_beats_ > state_.config.write_buffer_beats) {
+    if (!continues_missed_write(transit)) return false;
+    join(misses_[youngest_write_], transit);
     return true;
   }
   if ((state_.scr0 & reg::scr0::kCLIENTPD) != 0) {
-    bypass(part);
+    bypass(transit);
     return true;
   }
-  const StreamMapping::Match match = state_.streams.match(part.stream);
+  const StreamMapping::Match match = state_.streams.match(transit.stream);
   switch (match.kind) {
-    case StreamMapping::Kind::bypass: bypass(part); return true;
+    case StreamMapping::Kind::bypass: bypass(transit); return true;
     case StreamMapping::Kind::unmatched:
       if ((state_.scr0 & reg::scr0::kUSFCFG) != 0) {
-        global_fault(part, reg::sgfsr::kUSF);
+        global_fault(transit, reg::sgfsr::kUSF);
       } else {
-        bypass(part);
+        bypass(transit);
       }
       return true;
-    case StreamMapping::Kind::conflict: global_fault(part, reg::sgfsr::kSMCF); return true;
-    case StreamMapping::Kind::fault: global_fault(part, reg::sgfsr::kICF); return true;
+    case StreamMapping::Kind::conflict: global_fault(transit, reg::sgfsr::kSMCF); return true;
+    case StreamMapping::Kind::fault: global_fault(transit, reg::sgfsr::kICF); return true;
     case StreamMapping::Kind::translate: break;
   }
-  return translate(part, match.bank);
+  return translate(transit, match.bank);
 }
 
 // What goes on where the youngest missed write ended shares its miss, though it must wait outside of the
 // buffer, when a lookup now would ask the same question. All others stand until the buffer holds the rest.
-bool Tbu::continues_missed_write(const Part& part) const {
+bool Tbu::continues_missed_write(const Transit& transit) const {
   const Miss& miss = misses_[youngest_write_];
   if (miss.phase == Miss::Phase::idle || (state_.scr0 & reg::scr0::kCLIENTPD) != 0) return false;
-  const StreamMapping::Match match = state_.streams.match(part.stream);
+  const StreamMapping::Match match = state_.streams.match(transit.stream);
   const ContextBank& bank = state_.banks[miss.bank];
   if (match.kind != StreamMapping::Kind::translate || !bank.translates() || !bank.supported()) return false;
-  if (!miss.is_for(true, match.bank, bank.tag(), part.va)) return false;
+  if (!miss.is_for(true, match.bank, bank.tag(), transit.va)) return false;
   return !bank.holds_off() || (bank.stalls_faults() && miss.waits_for_fsr());
 }
 
-bool Tbu::translate(Part& part, unsigned bank_index) {
+bool Tbu::translate(Transit& transit, unsigned bank_index) {
   if (bank_index >= state_.banks.size()) {
-    global_fault(part, reg::sgfsr::kUCBF);
+    global_fault(transit, reg::sgfsr::kUCBF);
     return true;
   }
   const ContextBank& bank = state_.banks[bank_index];
   if (!bank.translates()) {
-    bypass(part);
+    bypass(transit);
     return true;
   }
   if (!bank.supported()) {
-    global_fault(part, reg::sgfsr::kICF);
+    global_fault(transit, reg::sgfsr::kICF);
     return true;
   }
-  if (bank.holds_off()) return hold_off(part, bank_index);
-  const Leaf* leaf = micro_tlb_.find(bank.tag(), part.va);
+  if (bank.holds_off()) return hold_off(transit, bank_index);
+  const Leaf* leaf = micro_tlb_.find(bank.tag(), transit.va);
   // An entry that does not allow the access is no answer: faults come from the TCU only.
-  if (leaf != nullptr && leaf->allows(part.write)) {
-    const std::uint32_t waited = arrived(part);  // behind a missed write
+  if (leaf != nullptr && leaf->allows(transit.write)) {
+    const std::uint32_t waited = arrived(transit);  // behind a missed write
     state_.counters.merged_misses += waited;
-    state_.counters.micro_tlb_hits += part.cells() - waited;
-    part.tag = bank.tag();
-    pass(part, *leaf, Time{0});
+    state_.counters.micro_tlb_hits += transit.cells() - waited;
+    transit.tag = bank.tag();
+    pass(transit, *leaf, Time{0});
     return true;
   }
-  Miss* miss = join_or_begin(part, bank_index, [](const Miss&) { return true; });
+  Miss* miss = join_or_begin(transit, bank_index, [](const Miss&) { return true; });
   if (miss == nullptr) return false;
   if (miss->phase == Miss::Phase::idle) {
-    ask(*miss, std::max(part.arrivals.front() + state_.latency.hit, state_.context.now()));
+    ask(*miss, std::max(transit.arrivals.front() + state_.latency.hit, state_.context.now()));
   }
   return true;
 }
 
 // HUPCF = 0 and a fault stands: the fault model applies to everything else of the bank, unrecorded.
-bool Tbu::hold_off(Part& part, unsigned bank_index) {
+bool Tbu::hold_off(Transit& transit, unsigned bank_index) {
   const ContextBank& bank = state_.banks[bank_index];
   if (bank.stalls_faults()) {
     // Walks that were under way when the fault came go on, and what is stalled goes with RESUME. What comes
     // now is not looked up, so it meets neither, even on their pages.
-    Miss* miss = join_or_begin(part, bank_index, [](const Miss& m) { return m.waits_for_fsr(); });
+    Miss* miss = join_or_begin(transit, bank_index, [](const Miss& m) { return m.waits_for_fsr(); });
     if (miss == nullptr) return false;
     if (miss->phase == Miss::Phase::idle) {
       miss->phase = Miss::Phase::held;
       miss->own_fault = false;
     }
   } else {
-    split_off_future(part);
-    state_.counters.held_off += part.cells();
-    terminate(part, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
+    split_off_future(transit);
+    state_.counters.held_off += transit.cells();
+    terminate(transit, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
   }
   return true;
 }
 
-void Tbu::global_fault(Part& part, std::uint32_t kind) {
-  split_off_future(part);
-  state_.counters.global_faults += part.cells();
-  state_.record_global_fault(kind, {FaultKind::none, 0, part.va, part.write, part.stream});
-  terminate(part, tlm::TLM_GENERIC_ERROR_RESPONSE, (state_.scr0 & reg::scr0::kGFRE) != 0);
+void Tbu::global_fault(Transit& transit, std::uint32_t kind) {
+  split_off_future(transit);
+  state_.counters.global_faults += transit.cells();
+  state_.record_global_fault(kind, {FaultKind::none, 0, transit.va, transit.write, transit.stream});
+  terminate(transit, tlm::TLM_GENERIC_ERROR_RESPONSE, (state_.scr0 & reg::scr0::kGFRE) != 0);
 }
 
 // The pending miss that the train waits for, with the train in it; nullptr when a new one is needed and
 // all are taken. A new one is idle: the caller says what becomes of it.
 template <typename Joinable>
-Miss* Tbu::join_or_begin(Part& part, unsigned bank_index, Joinable joinable) {
+Miss* Tbu::join_or_begin(Transit& transit, unsigned bank_index, Joinable joinable) {
   const Tag tag = state_.banks[bank_index].tag();
   Miss* idle = nullptr;
   Miss* found = nullptr;
   for (Miss& miss : misses_) {
     if (miss.phase == Miss::Phase::idle) {
       if (idle == nullptr) idle = &miss;
-    } else if (miss.is_for(part.write, bank_index, tag, part.va) && joinable(miss)) {
+    } else if (miss.is_for(transit.write, bank_index, tag, transit.va) && joinable(miss)) {
       found = &miss;
       break;
     }
@@ -201,28 +201,28 @@ Miss* Tbu::join_or_begin(Part& part, unsigned bank_index, Joinable joinable) {
   if (found == nullptr) {
     if (idle == nullptr) return nullptr;
     found = idle;
-    found->write = part.write;
+    found->write = transit.write;
     found->invalidated = false;
     found->bank = bank_index;
     found->tag = tag;
-    found->va = part.va;
-    found->stream = part.stream;
+    found->va = transit.va;
+    found->stream = transit.stream;
     found->fault = FaultKind::none;
     found->asked = false;
   }
-  join(*found, part);
+  join(*found, transit);
   return found;
 }
 
-void Tbu::join(Miss& miss, Part& part) {
-  miss.bursts.push_back(&part);
-  part.state = Part::State::missed;
-  if (part.write) {
-    held_beats_ += std::uint64_t{part.cells()} * part.beats;
+void Tbu::join(Miss& miss, Transit& transit) {
+  miss.bursts.push_back(&transit);
+  transit.state = Transit::State::missed;
+  if (transit.write) {
+    held_beats_ += std::uint64_t{transit.cells()} * transit.beats;
     youngest_write_ = miss.slot;
   }
-  part.held_off = state_.banks[miss.bank].holds_off();
-  if (part.held_off) state_.counters.held_off += part.cells();
+  transit.held_off = state_.banks[miss.bank].holds_off();
+  if (transit.held_off) state_.counters.held_off += transit.cells();
 }
 
 void Tbu::ask(Miss& miss, Time when) {
@@ -323,9 +323,9 @@ void Tbu::retry(Miss& miss) {
 void Tbu::finish(Miss& miss, const Leaf& leaf, Time not_before) {
   count_bursts(miss);
   const Tag tag = miss.tag;
-  for (Part* part : release(miss)) {
-    part->tag = tag;
-    pass(*part, leaf, not_before);
+  for (Transit* transit : release(miss)) {
+    transit->tag = tag;
+    pass(*transit, leaf, not_before);
   }
   admit_waiting();
 }
@@ -334,17 +334,17 @@ void Tbu::finish(Miss& miss, FaultKind fault) {
   const bool report = state_.banks[miss.bank].reports_errors();
   for (std::size_t i = 0; i < miss.bursts.size(); ++i) split_off_future(*miss.bursts[i]);
   if (miss.asked) count_bursts(miss);
-  for (Part* part : release(miss)) terminate(*part, status_of(fault), report);
+  for (Transit* transit : release(miss)) terminate(*transit, status_of(fault), report);
   admit_waiting();
 }
 
-std::vector<Part*> Tbu::release(Miss& miss) {
-  std::vector<Part*> bursts = std::exchange(miss.bursts, {});
-  for (Part* part : bursts) {
-    if (miss.write) held_beats_ -= std::uint64_t{part->cells()} * part->beats;
+std::vector<Transit*> Tbu::release(Miss& miss) {
+  std::vector<Transit*> bursts = std::exchange(miss.bursts, {});
+  for (Transit* transit : bursts) {
+    if (miss.write) held_beats_ -= std::uint64_t{transit->cells()} * transit->beats;
     // Cells that arrive from now on do not meet the miss.
-    if (std::exchange(part->held_off, false)) {
-      state_.counters.held_off -= part->cells() - arrived(*part);
+    if (std::exchange(transit->held_off, false)) {
+      state_.counters.held_off -= transit->cells() - arrived(*transit);
     }
   }
   miss.phase = Miss::Phase::idle;
@@ -355,57 +355,58 @@ std::vector<Part*> Tbu::release(Miss& miss) {
 // so; and so are all if the TCU was not asked.
 void Tbu::count_bursts(const Miss& miss) {
   std::uint64_t merged = 0;
-  for (const Part* part : miss.bursts) {
-    const std::uint32_t waited = miss.asked ? arrived(*part) : 0;
+  for (const Transit* transit : miss.bursts) {
+    const std::uint32_t waited = miss.asked ? arrived(*transit) : 0;
     merged += waited;
-    state_.counters.micro_tlb_hits += part->cells() - waited;
+    state_.counters.micro_tlb_hits += transit->cells() - waited;
   }
   if (merged > 0) state_.counters.merged_misses += merged - 1;
 }
 
-void Tbu::pass(Part& part, const Leaf& leaf, Time not_before) {
-  part.translated = true;
-  part.passed_at = state_.context.now();
-  part.drain_number = drain_.open(state_.context.now());
-  state_.counters.translations += part.cells();
-  if (part.cells() > 1 || !used_.empty()) used_.push_back(&part);
-  forward(part, leaf.physical(part.va), leaf.epoch, not_before);
+void Tbu::pass(Transit& transit, const Leaf& leaf, Time not_before) {
+  transit.translated = true;
+  transit.passed_at = state_.context.now();
+  transit.drain_number = drain_.open(state_.context.now());
+  state_.counters.translations += transit.cells();
+  if (transit.cells() > 1 || !used_.empty()) used_.push_back(&transit);
+  forward(transit, leaf.physical(transit.va), leaf.epoch, not_before);
 }
 
-void Tbu::bypass(Part& part) {
-  state_.counters.bypassed += part.cells();
-  forward(part, part.va, AxiAttributes::kUntranslated, Time{0});
+void Tbu::bypass(Transit& transit) {
+  state_.counters.bypassed += transit.cells();
+  forward(transit, transit.va, AxiAttributes::kUntranslated, Time{0});
 }
 
 // Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters, in
 // the order of their last use; at one instant what had waited comes first, then reads that arrive, then writes.
 void Tbu::use_entries() {
-  std::erase_if(used_, [](const Part* part) { return part->arrivals.empty(); });
+  std::erase_if(used_, [](const Transit* transit) { return transit->arrivals.empty(); });
   struct Use {
     Time at;
     int kind;
-    std::size_t number;  // of equals the part that passed first
+    std::size_t number;  // of equals the train that passed first
     auto operator<=>(const Use&) const = default;
   };
   boost::container::small_vector<Use, 16> uses;
   for (std::size_t i = 0; i < used_.size(); ++i) {
-    Part* part = used_[i];
-    const std::uint32_t cells = arrived(*part);
-    const Time arrival = cells == 0 ? Time{0} : part->arrivals.at(cells - 1);
-    const Use use = arrival < part->passed_at ? Use{part->passed_at, 0, i} : Use{arrival, part->write ? 2 : 1, i};
-    if (use.at != std::exchange(part->last_use, use.at)) uses.push_back(use);
+    Transit* transit = used_[i];
+    const std::uint32_t cells = arrived(*transit);
+    const Time arrival = cells == 0 ? Time{0} : transit->arrivals.at(cells - 1);
+    const Use use =
+        arrival < transit->passed_at ? Use{transit->passed_at, 0, i} : Use{arrival, transit->write ? 2 : 1, i};
+    if (use.at != std::exchange(transit->last_use, use.at)) uses.push_back(use);
   }
   std::sort(uses.begin(), uses.end());
   for (const Use& use : uses) micro_tlb_.find(used_[use.number]->tag, used_[use.number]->va);
-  std::erase_if(used_, [this](const Part* part) { return arrived(*part) == part->cells(); });
+  std::erase_if(used_, [this](const Transit* transit) { return arrived(*transit) == transit->cells(); });
 }
 
 // A new entry may take the place of one that cells under way were to use.
 void Tbu::insert(const Miss& miss) {
   use_entries();
   micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
-  for (Part* part : under_way_) {
-    if (part->translated && !micro_tlb_.holds(part->tag, part->va)) split_off_future(*part);
+  for (Transit* transit : under_way_) {
+    if (transit->translated && !micro_tlb_.holds(transit->tag, transit->va)) split_off_future(*transit);
   }
 }
 

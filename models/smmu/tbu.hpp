@@ -18,9 +18,9 @@ namespace faultline::smmu {
 
 class Tcu;
 
-// Cells of a train that have met the same fate so far. Most trains stay in one part; one is split where cells that have
-// not arrived yet may meet another: behind a fault, or when the translations change.
-struct Part {
+// A train at the TBU. Where cells that have not arrived yet may meet another fate than those that have, behind a fault
+// or when the translations change, they part from it.
+struct Transit {
   enum class State : std::uint8_t {
     coming,   // the first cell has not arrived
     waiting,  // at its channel's head or behind it
@@ -31,7 +31,6 @@ struct Part {
 
   unsigned tbu = 0;
   tlm::tlm_generic_payload* train = nullptr;  // as it came from upstream
-  std::uint32_t first = 0;                    // cell of the train
   sim::TimeSequence arrivals;
   State state = State::coming;
   bool write = false;
@@ -48,7 +47,6 @@ struct Part {
   bool translated = false;
   std::uint64_t drain_number = 0;
   sim::TimeSequence responses;  // as far as they are known
-  sim::Content content;         // of those that the initiator has not been told
   tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
 
   std::uint32_t cells() const { return arrivals.size(); }
@@ -81,7 +79,7 @@ struct Miss {
   std::uint32_t stream = 0;
   FaultKind fault = FaultKind::none;
   Leaf leaf;
-  std::vector<Part*> bursts;
+  std::vector<Transit*> bursts;
 
   bool is_for(bool by_write, unsigned in_bank, const Tag& owner, std::uint64_t at) const {
     return write == by_write && bank == in_bank && tag == owner && same_page(va, at);
@@ -120,45 +118,47 @@ class Tbu {
 
  private:
   struct Channel {
-    std::deque<Part*> waiting;
+    std::deque<Transit*> waiting;
   };
 
-  void part_arrives(std::uint64_t part);
+  void train_arrives(std::uint64_t transit);
   void answered(std::uint64_t slot);
   void resumed(std::uint64_t slot);
 
   void admit_waiting();
-  bool admit(Part& part);
-  bool continues_missed_write(const Part& part) const;
-  bool translate(Part& part, unsigned bank_index);
-  bool hold_off(Part& part, unsigned bank_index);
-  void global_fault(Part& part, std::uint32_t kind);
+  bool admit(Transit& transit);
+  bool continues_missed_write(const Transit& transit) const;
+  bool translate(Transit& transit, unsigned bank_index);
+  bool hold_off(Transit& transit, unsigned bank_index);
+  void global_fault(Transit& transit, std::uint32_t kind);
   template <typename Joinable>
-  Miss* join_or_begin(Part& part, unsigned bank_index, Joinable joinable);
-  void join(Miss& miss, Part& part);
+  Miss* join_or_begin(Transit& transit, unsigned bank_index, Joinable joinable);
+  void join(Miss& miss, Transit& transit);
   void ask(Miss& miss, sim::Time when);
   void retry(Miss& miss);
 
   void finish(Miss& miss, const Leaf& leaf, sim::Time not_before);
   void finish(Miss& miss, FaultKind fault);
-  std::vector<Part*> release(Miss& miss);
+  std::vector<Transit*> release(Miss& miss);
   void count_bursts(const Miss& miss);
-  void pass(Part& part, const Leaf& leaf, sim::Time not_before);
-  void bypass(Part& part);
-  void forward(Part& part, std::uint64_t address, std::uint64_t epoch, sim::Time not_before);
-  void terminate(Part& part, tlm::tlm_response_status status, bool report);
+  void pass(Transit& transit, const Leaf& leaf, sim::Time not_before);
+  void bypass(Transit& transit);
+  void forward(Transit& transit, std::uint64_t address, std::uint64_t epoch, sim::Time not_before);
+  void terminate(Transit& transit, tlm::tlm_response_status status, bool report);
 
-  // How many of the part's cells have arrived.
-  std::uint32_t arrived(const Part& part) const;
-  Part& new_part(tlm::tlm_generic_payload& train);
-  void give_up(Part& part);
-  void await(Part& part);
-  // Cells of the part that have not arrived yet become a part of their own, which is looked up when they do.
-  void split_off_future(Part& part);
-  // The part's last cells do not come.
-  void cut(Part& part, std::uint32_t cells);
-  void respond(Part& part, const sim::TimeSequence& responses, const sim::Content& content);
-  void recall_responses(Part& part, std::uint32_t cells);
+  // How many of the train's cells have arrived.
+  std::uint32_t arrived(const Transit& transit) const;
+  Transit& new_transit(tlm::tlm_generic_payload& train);
+  void give_up(Transit& transit);
+  void await(Transit& transit);
+  // Cells that have not arrived yet part from their train: they are one of their own, looked up when they arrive.
+  void split_off_future(Transit& transit);
+  // The payload of the train's cells from `first` on, which its initiator is told of.
+  tlm::tlm_generic_payload& part_train(Transit& transit, std::uint32_t first);
+  // The train's last cells do not come.
+  void cut(Transit& transit, std::uint32_t cells);
+  void respond(Transit& transit, const sim::TimeSequence& responses, const sim::Content& content);
+  void recall_responses(Transit& transit, std::uint32_t cells);
   void use_entries();
   void insert(const Miss& miss);
   void forget();
@@ -175,10 +175,10 @@ class Tbu {
   std::uint64_t held_beats_ = 0;     // of missed writes
   unsigned youngest_write_ = 0;      // slot of the miss that a write last joined
   std::uint64_t arrivals_ = 0;
-  std::deque<Part> parts_;  // all that there ever were
-  std::vector<Part*> idle_parts_;
-  std::vector<Part*> under_way_;  // passed or terminated, and not all over
-  std::vector<Part*> used_;       // hits since the entries' last use was brought up to date
+  std::deque<Transit> transits_;  // all that there ever were
+  std::vector<Transit*> idle_;
+  std::vector<Transit*> under_way_;  // passed or terminated, and not all over
+  std::vector<Transit*> used_;       // hits since the entries' last use was brought up to date
 };
 
 }  // namespace faultline::smmu

@@ -171,6 +171,40 @@ TEST_CASE("train server: what is told in the end is what serving cell by cell gi
   }));
 }
 
+TEST_CASE("train server: cells that change their owner keep their place in line") {
+  CHECK(rc::check([] {
+    Initiators whole(arbitrary_jobs(16, 300));
+    Initiators parted(whole.jobs);
+    const auto at = *rc::gen::inRange<std::size_t>(0, whole.jobs.size());
+    const auto k = *rc::gen::inRange<std::size_t>(0, at + 1);
+    Job& job = parted.jobs[k];
+    RC_PRE(job.arrivals.size() > 1);
+    const auto first = *rc::gen::inRange(1U, job.arrivals.size());
+    Job rest = job;
+    for (std::size_t j = 0; j < whole.jobs.size(); ++j) {
+      const Time now = whole.jobs[j].arrivals.front();
+      whole.serve(now, j, 0, whole.jobs[j].arrivals.size());
+      parted.serve(now, j, 0, whole.jobs[j].arrivals.size());
+      if (j != at) continue;
+      parted.server.part(now, &job, first, &rest);
+      parted.told[&rest] = parted.told[&job].suffix(first);
+      parted.told[&job].drop_back(parted.told[&rest].size());
+      // Some of those that have not arrived do not come.
+      const std::uint32_t future = job.arrivals.size() - std::max(first, job.arrivals.count_before(now + Time{1}));
+      if (future == 0) continue;
+      const auto gone = *rc::gen::inRange(1U, future + 1);
+      whole.recall(now, k, gone);
+      parted.told[&rest].drop_back(gone);
+      parted.server.recall(now, &rest, gone);
+      parted.hear_changes();
+    }
+    parted.told[&job].append(parted.told[&rest]);
+    for (std::size_t j = 0; j < whole.jobs.size(); ++j) {
+      RC_ASSERT(whole.told[&whole.jobs[j]] == parted.told[&parted.jobs[j]]);
+    }
+  }));
+}
+
 TEST_CASE("train server: trains that are announced in pieces and cut are served as if they had been whole") {
   CHECK(rc::check([] {
     Initiators all(arbitrary_jobs(16, 900));

@@ -198,6 +198,34 @@ TEST_CASE("HUPCF = 0, terminate: a write does not slip through with a walk under
   CHECK(b.ddr.seen.size() == 1);
 }
 
+TEST_CASE("HUPCF = 0, terminate: cells that are held off are answered before those of their train that wait",
+          "[CB.SCTLR]") {
+  SmmuBench coarse({}, 16, "coarse_");
+  SmmuBench fine({}, 1, "fine_");
+  std::vector<const Answer*> trains;
+  const Time fault = fine.walk_end(1us, 3);
+  const Time in = fault - 100ns;
+  for (SmmuBench* b : {&coarse, &fine}) {
+    b->set_up_bank(0, 0, kRoot, 39, kHupcfOff);
+    b->map(kRoot, kVa, kPa);
+    b->read_cell(3, kVa + 8 * kPage, 1us);
+    // The fault comes between the second cell and the third; their own walk of one read ends after it.
+    trains.push_back(&b->send(0, false, kVa + kPage, TimeSequence::regular(in, 60ns, 16)));
+  }
+  fine.run_until(5us);
+  const Time walked = fine.walk_done(in, 1) + fine.termination();
+  for (const Answer* train : trains) {
+    CHECK(train->at[0] == walked);
+    CHECK(train->at[1] == walked);
+    for (unsigned i = 2; i < 16; ++i) CHECK(train->at[i] == in + i * 60ns + fine.hit() + fine.termination());
+    CHECK(train->at[2] < walked);
+  }
+  for (const SmmuBench* b : {&coarse, &fine}) {
+    CHECK(b->count("held_off") == 14);
+    CHECK(b->count("terminated") == 17);
+  }
+}
+
 TEST_CASE("HUPCF = 0, stall: a write does not slip through with a walk under way", "[CB.SCTLR]") {
   SmmuBench b;
   b.set_up_bank(0, 0, kRoot, 39, kStallHupcfOff);

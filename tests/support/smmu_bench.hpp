@@ -136,6 +136,10 @@ class SmmuMaster : public sc_core::sc_module {
       open.answered -= train.recalled;
       return tlm::TLM_ACCEPTED;
     }
+    if (phase == sim::TRAIN_PARTED) {
+      open_[train.rest] = {open.answer, open.first_cell + train.cells(), 0};
+      return tlm::TLM_ACCEPTED;
+    }
     for (std::uint32_t i = 0; i < train.responses.size(); ++i)
       open.answer->at[open.first_cell + open.answered++] = train.responses.at(i);
     open.answer->status = payload.get_response_status();

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of trains through a TBU: how they part, what is sent on for each, and what is taken back. By which
+// rules they pass or wait is in tbu.cpp.
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include "models/memory/axi.hpp"
+#include "models/smmu/tbu.hpp"
+
+namespace faultline::smmu {
+
+using memory::AxiAttributes;
+using sim::Time;
+using sim::Train;
+
+namespace {
+
+using Payload = tlm::tlm_generic_payload;
+
+// Whose a train is, or a request to memory.
+struct TransitOf : tlm::tlm_extension<TransitOf> {
+  Transit* transit = nullptr;
+
+  tlm::tlm_extension_base* clone() const override { return new TransitOf(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const TransitOf&>(other); }
+};
+
+}  // namespace
+
+Transit& Tbu::new_transit(Payload& train) {
+  if (idle_.empty()) idle_.push_back(&transits_.emplace_back());
+  Transit& transit = *idle_.back();
+  idle_.pop_back();
+  transit = {};
+  transit.tbu = index_;
+  transit.train = &train;
+  train.acquire();  // whoever it belongs to may be done with it before the TBU forgets it
+  sim::extension<TransitOf>(train).transit = &transit;
+  return transit;
+}
+
+void Tbu::give_up(Transit& transit) {
+  transit.train->release();
+  idle_.push_back(&transit);
+}
+
+void Tbu::await(Transit& transit) {
+  state_.context.loop.at<&Tbu::train_arrives>(std::max(state_.context.now(), transit.arrivals.front()),
+                                              arrival_ports_[transit.write ? 1 : 0], *this,
+                                              reinterpret_cast<std::uint64_t>(&transit));
+}
+
+void Tbu::accept(Payload& payload) {
+  forget();
+  const Train& train = sim::train_of(payload);
+  if (train.times.empty() || !same_page(payload.get_address(), payload.get_address() + train.bytes() - 1)) {
+    throw std::logic_error("a train at the SMMU must lie within one page");
+  }
+  Transit& transit = new_transit(payload);
+  transit.arrivals = train.times;
+  transit.write = payload.is_write();
+  transit.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
+  transit.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
+  transit.va = payload.get_address();
+  await(transit);
+}
+
+void Tbu::recall(Payload& payload) {
+  Transit& transit = *sim::extension<TransitOf>(payload).transit;
+  cut(transit, transit.cells() - sim::train_of(payload).cells());
+}
+
+void Tbu::cut(Transit& transit, std::uint32_t cells) {
+  const std::uint32_t kept = transit.cells() - cells;
+  transit.arrivals.drop_back(cells);
+  if (transit.responses.size() > kept) transit.responses.drop_back(transit.responses.size() - kept);
+  if (transit.state == Transit::State::missed && transit.write) held_beats_ -= std::uint64_t{cells} * transit.beats;
+  if (transit.held_off) state_.counters.held_off -= cells;
+  if (transit.state == Transit::State::terminated) state_.counters.terminated -= cells;
+  if (transit.state != Transit::State::passed) return;
+  (transit.translated ? state_.counters.translations : state_.counters.bypassed) -= cells;
+  if (transit.translated) state_.counters.micro_tlb_hits -= cells;
+  Train& train = sim::train_of(*transit.request);
+  train.times.drop_back(cells);
+  if (transit.write && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
+  state_.ports.recall(*transit.request);
+  if (transit.translated)
+    drain_.answered(transit.drain_number, transit.answered() ? transit.responses.back() : sim::kNever);
+}
+
+// Those of this instant come after the TBU's own events of the instant, and before software's.
+std::uint32_t Tbu::arrived(const Transit& transit) const {
+  return transit.arrivals.count_before(state_.context.now() + Time{state_.context.loop.software_runs() ? 1 : 0});
+}
+
+void Tbu::split_off_future(Transit& transit) {
+  const std::uint32_t kept = std::max(arrived(transit), 1U);  // one may arrive in this event
+  if (kept >= transit.cells()) return;
+  if (transit.responses.size() > kept) recall_responses(transit, transit.responses.size() - kept);
+  Transit& rest = new_transit(part_train(transit, kept));
+  rest.arrivals = transit.arrivals.suffix(kept);
+  rest.write = transit.write;
+  rest.stream = transit.stream;
+  rest.beats = transit.beats;
+  rest.va = rest.train->get_address();
+  cut(transit, transit.cells() - kept);
+  await(rest);
+}
+
+Payload& Tbu::part_train(Transit& transit, std::uint32_t first) {
+  Payload& payload = *transit.train;
+  Train& train = sim::train_of(payload);
+  const std::uint32_t bytes = first * train.cell_bytes;
+  Payload& payload_of_rest = state_.context.payloads.acquire();
+  Train& rest = sim::train_of(payload_of_rest);
+  rest.times = train.times.suffix(first);
+  rest.cell_bytes = train.cell_bytes;
+  if (transit.write && !train.content.empty()) {
+    rest.content = train.content.slice(bytes, rest.bytes());
+    train.content = train.content.slice(0, bytes);
+  }
+  train.times.drop_back(rest.cells());
+  sim::extension<AxiAttributes>(payload_of_rest) = sim::extension<AxiAttributes>(payload);
+  payload_of_rest.set_command(payload.get_command());
+  payload_of_rest.set_address(payload.get_address() + bytes);
+  payload_of_rest.set_data_length(rest.bytes());
+  payload_of_rest.set_streaming_width(rest.bytes());
+  train.rest = &payload_of_rest;
+  state_.ports.respond(index_, payload, sim::TRAIN_PARTED);
+  return payload_of_rest;
+}
+
+void Tbu::forward(Transit& transit, std::uint64_t address, std::uint64_t epoch, Time not_before) {
+  transit.state = Transit::State::passed;
+  under_way_.push_back(&transit);
+  const Train& from = sim::train_of(*transit.train);
+  Payload& request = state_.context.payloads.acquire();
+  transit.request = &request;
+  Train& train = sim::train_of(request);
+  train.times =
+      sim::not_before(transit.arrivals.shifted(state_.latency.hit), std::max(not_before, state_.context.now()));
+  train.cell_bytes = from.cell_bytes;
+  if (transit.write) train.content = from.content;
+  sim::extension<TransitOf>(request).transit = &transit;
+  AxiAttributes& attributes = sim::extension<AxiAttributes>(request);
+  attributes = {};
+  attributes.master_id = sim::extension<AxiAttributes>(*transit.train).master_id;
+  attributes.translation_epoch = epoch;
+  request.set_command(transit.write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
+  request.set_address(address);
+  request.set_data_length(train.bytes());
+  request.set_streaming_width(train.bytes());
+  state_.ports.forward(request);
+}
+
+void Tbu::terminate(Transit& transit, tlm::tlm_response_status status, bool report) {
+  transit.state = Transit::State::terminated;
+  under_way_.push_back(&transit);
+  state_.counters.terminated += transit.cells();
+  transit.status = report ? status : tlm::TLM_OK_RESPONSE;
+  // If it is not reported: read as zero, write ignored.
+  const bool zeros = !report && !transit.write;
+  const sim::TimeSequence responses =
+      sim::not_before(transit.arrivals.shifted(state_.latency.hit), state_.context.now())
+          .shifted(state_.latency.termination);
+  respond(transit, responses,
+          zeros ? sim::Content::zeros(transit.cells() * sim::train_of(*transit.train).cell_bytes) : sim::Content());
+}
+
+unsigned Tbu::index_of(const Payload& request) { return request.get_extension<TransitOf>()->transit->tbu; }
+
+void Tbu::answer(Payload& request, bool recalled) {
+  Transit& transit = *sim::extension<TransitOf>(request).transit;
+  Train& train = sim::train_of(request);
+  if (recalled) return recall_responses(transit, train.recalled);
+  transit.status = request.get_response_status();
+  respond(transit, train.responses, transit.write ? sim::Content() : train.content);
+}
+
+void Tbu::respond(Transit& transit, const sim::TimeSequence& responses, const sim::Content& content) {
+  transit.responses.append(responses);
+  if (transit.translated) {
+    drain_.answered(transit.drain_number, transit.answered() ? transit.responses.back() : sim::kNever);
+  }
+  Train& train = sim::train_of(*transit.train);
+  train.responses = responses;
+  if (!transit.write) train.content = content;
+  transit.train->set_response_status(transit.status);
+  state_.ports.respond(index_, *transit.train, tlm::BEGIN_RESP);
+}
+
+void Tbu::recall_responses(Transit& transit, std::uint32_t cells) {
+  transit.responses.drop_back(cells);
+  if (transit.translated) drain_.answered(transit.drain_number, sim::kNever);
+  sim::train_of(*transit.train).recalled = cells;
+  state_.ports.respond(index_, *transit.train, sim::RESPONSES_RECALLED);
+}
+
+void Tbu::forget() {
+  const Time now = state_.context.now();
+  const auto is_over = [now](const Transit* transit) {
+    return transit->answered() && transit->responses.back() <= now;
+  };
+  if (std::none_of(under_way_.begin(), under_way_.end(), is_over)) return;
+  use_entries();
+  const auto over = std::stable_partition(under_way_.begin(), under_way_.end(), std::not_fn(is_over));
+  for (auto transit = over; transit != under_way_.end(); ++transit) {
+    if ((*transit)->request != nullptr) (*transit)->request->release();
+    give_up(**transit);
+  }
+  under_way_.erase(over, under_way_.end());
+}
+
+}  // namespace faultline::smmu
