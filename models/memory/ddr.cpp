@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/memory/ddr.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -12,12 +13,15 @@ namespace faultline::memory {
 
 using sim::ByteRate;
 using sim::Standing;
+using sim::Time;
 using sim::Train;
 
 namespace {
 
-// Of the requests of one instant the CPU's bulk traffic comes last, as all software does.
+// Of the requests of one instant the CPU's bulk traffic comes last, as all software does. Of one initiator's, reads
+// come before writes, whichever train was there first: so they leave a TBU.
 constexpr std::uint32_t kBulkRank = UINT32_MAX;
+std::uint32_t rank_of(int inlet, bool write) { return 2 * static_cast<std::uint32_t>(inlet) + (write ? 1 : 0); }
 
 const sim::ProfiledPart kController{"memory::DdrController"};
 
@@ -72,7 +76,8 @@ struct DdrController::Inlet {
 struct DdrController::Arrival : tlm::tlm_extension<Arrival> {
   Inlet* inlet = nullptr;
   Address address = 0;
-  std::uint32_t cells = 0;  // that were served
+  std::uint32_t cells = 0;       // that were served
+  std::uint32_t stale_from = 0;  // cells from here on are counted as stale
   tlm::tlm_extension_base* clone() const override { return new Arrival(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Arrival&>(other); }
 };
@@ -93,6 +98,7 @@ DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& conf
       address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")) {
   port.register_nb_transport_fw(this, &DdrController::on_request);
   port.register_b_transport(this, &DdrController::on_blocking);
+  frames_.listen([this](Address frame) { mapping_changed(frame); });
 }
 
 DdrController::~DdrController() = default;
@@ -115,7 +121,7 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
   auto& arrival = sim::extension<Arrival>(payload);
   arrival.inlet = &inlet;
   arrival.address = payload.get_address();
-  arrival.cells = 0;
+  arrival.cells = arrival.stale_from = 0;
   context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
                                           reinterpret_cast<std::uint64_t>(&payload));
   return tlm::TLM_ACCEPTED;
@@ -124,7 +130,7 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
 void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
   Train& train = sim::train_of(payload);
   const bool bulk = is_bulk(payload);
-  const auto rank = bulk ? kBulkRank : static_cast<std::uint32_t>(inlet.id);
+  const std::uint32_t rank = bulk ? kBulkRank : rank_of(inlet.id, payload.is_write());
   const sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank, &payload);
   sim::extension<Arrival>(payload).cells = train.cells();
   const bool inside = frames_.contains(payload.get_address(), train.bytes());
@@ -147,6 +153,7 @@ void DdrController::recall(tlm::tlm_generic_payload& payload) {
   const std::uint32_t cells = sim::train_of(payload).cells();
   if (arrival.cells == 0) return;  // the first cell has not arrived
   const std::uint32_t gone = arrival.cells - cells;
+  uncount_stale(payload);
   server_.recall(context_.now(), &payload, gone);
   if (payload.is_response_ok()) {
     (payload.is_read() ? read_bytes_ : written_bytes_) -= std::uint64_t{gone} * sim::train_of(payload).cell_bytes;
@@ -197,11 +204,41 @@ void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::
 
 void DdrController::notify_watch(std::uint64_t index) { watches_[index].written->notify_all(); }
 
-// A train lies in one page, so in one frame.
-void DdrController::count_stale(const tlm::tlm_generic_payload& payload) {
+// A train lies in one page, so in one frame. A mapping that changes while it comes concerns its later cells.
+void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
+  const Time now = context_.now();
+  std::erase_if(fresh_, [now](const Fresh& train) { return train.arrivals.back() <= now; });
+  Arrival& arrival = sim::extension<Arrival>(payload);
+  arrival.stale_from = arrival.cells;
   const std::uint64_t epoch = translation_epoch(payload);
   if (epoch == AxiAttributes::kUntranslated) return;
-  if (frames_.is_stale(payload.get_address(), epoch)) stale_ += payload.get_extension<Train>()->cells();
+  if (!frames_.is_stale(arrival.address, epoch)) {
+    if (arrival.cells > 1) fresh_.push_back({&payload, epoch, sim::train_of(payload).times});
+    return;
+  }
+  arrival.stale_from = 0;
+  stale_ += arrival.cells;
+}
+
+// By software, which comes after the cells of the instant.
+void DdrController::mapping_changed(Address frame) {
+  std::erase_if(fresh_, [&](const Fresh& train) {
+    Arrival& arrival = sim::extension<Arrival>(*train.payload);
+    const std::uint32_t arrived = train.arrivals.count_before(context_.now() + Time{1});
+    if (arrived == train.arrivals.size()) return true;
+    if (arrival.address / sim::kPageBytes != frame / sim::kPageBytes) return false;
+    arrival.stale_from = arrived;
+    stale_ += arrival.cells - arrived;
+    return true;
+  });
+}
+
+void DdrController::uncount_stale(tlm::tlm_generic_payload& payload) {
+  const Arrival& arrival = sim::extension<Arrival>(payload);
+  const std::uint32_t kept = sim::train_of(payload).cells();
+  if (arrival.stale_from < arrival.cells) stale_ -= arrival.cells - std::max(kept, arrival.stale_from);
+  const auto fresh = std::find_if(fresh_.begin(), fresh_.end(), [&](const Fresh& t) { return t.payload == &payload; });
+  if (fresh != fresh_.end()) fresh->arrivals = sim::train_of(payload).times;
 }
 
 void DdrController::read_content(tlm::tlm_generic_payload& payload, std::uint32_t first) {

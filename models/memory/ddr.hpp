@@ -34,7 +34,8 @@ struct DdrConfig {
 
 class DdrController : public sc_core::sc_module {
  public:
-  // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first.
+  // Any number of initiators; of requests that arrive at one instant, that of the first bound goes first, and of its
+  // own reads before writes.
   //   nb_transport  data path: BEGIN_REQ, answered by BEGIN_RESP as soon as the first cell has arrived.
   //                 Out of range: TLM_ADDRESS_ERROR_RESPONSE at the same instants. Bulk traffic of the CPU, marked so
   //                 in the AxiAttributes, is timing only: its responses are the instants at which the controller has
@@ -72,7 +73,10 @@ class DdrController : public sc_core::sc_module {
   void tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved);
   void notify_watch(std::uint64_t index);
   void access_word(tlm::tlm_generic_payload& payload);
-  void count_stale(const tlm::tlm_generic_payload& payload);
+  // Cells of the train that come through a translation that does not describe the frame (any longer).
+  void count_stale(tlm::tlm_generic_payload& payload);
+  void mapping_changed(Address frame);
+  void uncount_stale(tlm::tlm_generic_payload& payload);
 
   DdrConfig config_;
   const sim::Context& context_;
@@ -86,6 +90,13 @@ class DdrController : public sc_core::sc_module {
     sim::Signal* written;
   };
   std::vector<Watch> watches_;
+  // Trains of which cells are coming, and whose translation has described the frame so far.
+  struct Fresh {
+    tlm::tlm_generic_payload* payload;
+    std::uint64_t epoch;
+    sim::TimeSequence arrivals;
+  };
+  std::vector<Fresh> fresh_;
   sim::Port watch_port_;
   sim::Counter& read_bytes_;
   sim::Counter& written_bytes_;

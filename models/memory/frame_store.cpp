@@ -143,7 +143,10 @@ void FrameStore::write_word(Address at, std::uint64_t value) {
   (*target.words)[offset_of(at) / 8] = value;
 }
 
-void FrameStore::mapping_changed(Address frame_address) { frame(frame_address).changed_at = ++epoch_; }
+void FrameStore::mapping_changed(Address frame_address) {
+  frame(frame_address).changed_at = ++epoch_;
+  listener_(frame_address);
+}
 
 std::uint64_t FrameStore::changed_at(Address frame_address) const {
   const Frame* found = find(frame_address);

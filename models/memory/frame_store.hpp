@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "models/sim/content.hpp"
@@ -36,7 +38,8 @@ class FrameStore {
   // Truth about mappings (design: a DMA through a translation older than the frame's last map, unmap,
   // copy or migration is a stale access). The epoch counts such changes in the whole node.
   std::uint64_t epoch() const { return epoch_; }
-  void mapping_changed(Address frame);  // stamps the frame with a new epoch
+  void mapping_changed(Address frame);  // stamps the frame with a new epoch, and tells who listens
+  void listen(std::function<void(Address frame)> listener) { listener_ = std::move(listener); }
   std::uint64_t changed_at(Address frame) const;
   // True when a translation walked at `translation_epoch` no longer describes this frame.
   bool is_stale(Address frame, std::uint64_t translation_epoch) const { return changed_at(frame) > translation_epoch; }
@@ -50,6 +53,7 @@ class FrameStore {
 
   std::uint64_t bytes_;
   std::uint64_t epoch_ = 1;
+  std::function<void(Address)> listener_ = [](Address) {};
   std::vector<std::unique_ptr<Region>> regions_;
 };
 
