@@ -39,7 +39,7 @@ std::uint32_t AxiWriter::Fate::answered() const {
 AxiWriter::AxiWriter(unsigned outstanding, Forward& port, const sim::Context& context)
     : port_(port),
       context_(context),
-      queue_(outstanding, *this),
+      queue_({outstanding}, *this),
       settle_port_(context.loop.new_port()),
       wakeup_(context.loop, *this) {}
 
@@ -51,6 +51,7 @@ void AxiWriter::submit(WriteRequest request) {
 // The head is judged at its turn, and again when it has a slot.
 void AxiWriter::wake() {
   if (queue_.is_disturbed()) return wakeup_.now();
+  wakeup_.at(queue_.doubtful_at());
   if (queue_.empty()) return;
   if (queue_.turn() > context_.now() || !judged_) return wakeup_.at(queue_.turn());
   if (queue_.next_slot() != sim::kNever) wakeup_.at(queue_.next_slot());
@@ -58,19 +59,17 @@ void AxiWriter::wake() {
 
 void AxiWriter::pump() {
   queue_.reconcile(context_.now());
-  while (!queue_.empty()) {
-    if (queue_.turn() > context_.now()) return wakeup_.at(queue_.turn());
+  while (!queue_.empty() && queue_.turn() <= context_.now()) {
     const WriteRequest& head = queue_.head();
     if (!head.client->wanted(head.tag)) {
       drop();
       continue;
     }
-    const Time slot = queue_.next_slot();
     judged_ = true;
-    if (slot == sim::kNever) return;
-    if (slot > context_.now()) return wakeup_.at(slot);
+    if (queue_.next_slot() > context_.now()) break;
     send();
   }
+  wake();
 }
 
 void AxiWriter::remember(Queue::Run& run) {
@@ -148,12 +147,14 @@ AxiWriter::Queue::Run* AxiWriter::find(std::uint64_t id) {
 
 void AxiWriter::response(tlm::tlm_generic_payload& payload) {
   const sim::TimeSequence& responses = sim::train_of(payload).responses;
-  Fate& fate = find(sim::extension<WriteTag>(payload).id)->details;
+  Queue::Run& run = *find(sim::extension<WriteTag>(payload).id);
+  Fate& fate = run.details;
   const bool ok = payload.is_response_ok();
-  fate.replies.push_back({fate.answered(), ok, responses});
+  const std::uint32_t first = fate.answered();
+  fate.replies.push_back({first, ok, responses});
   if (!ok) settle_at(responses.front(), fate.id);
   settle_at(responses.back(), fate.id);
-  queue_.give(responses);
+  queue_.give(responses, run.issued.at(first), context_.now());
   wake();
 }
 

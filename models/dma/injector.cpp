@@ -25,8 +25,8 @@ Outgoing Outgoing::split(std::uint32_t first) {
 Injector::Injector(const DmaConfig& config, Forward& port, const sim::Context& context)
     : port_(port),
       context_(context),
-      control_(config.neighbours.router_cells, *this),
-      data_(config.neighbours.router_cells, *this),
+      control_({config.neighbours.router_cells}, *this),
+      data_({config.neighbours.router_cells}, *this),
       wakeup_(context.loop, *this) {}
 
 void Injector::submit(Queue& lane, Outgoing cells) {
@@ -51,12 +51,8 @@ void Injector::pump() {
 void Injector::advance(Queue& lane) {
   lane.reconcile(context_.now());
   forget(lane);
-  while (!lane.empty()) {
-    if (lane.next_slot() == sim::kNever) return;
-    const Time goes = std::max(lane.turn(), lane.next_slot());
-    if (goes > context_.now()) return wakeup_.at(goes);
-    send(lane);
-  }
+  while (!lane.empty() && std::max(lane.turn(), lane.next_slot()) <= context_.now()) send(lane);
+  wake(lane);
 }
 
 void Injector::send(Queue& lane) {
@@ -97,23 +93,24 @@ Injector::Queue& Injector::lane_of(const tlm::tlm_generic_payload& payload) {
   return payload.get_extension<PacketHeader>()->kind == PacketKind::data ? data_ : control_;
 }
 
-Injector::Injected& Injector::injected(Queue& lane, const tlm::tlm_generic_payload& payload) {
+Injector::Queue::Run& Injector::run_of(Queue& lane, const tlm::tlm_generic_payload& payload) {
   auto& runs = lane.runs();
-  return std::find_if(runs.begin(), runs.end(), [&](const Queue::Run& r) { return r.details.payload == &payload; })
-      ->details;
+  return *std::find_if(runs.begin(), runs.end(), [&](const Queue::Run& r) { return r.details.payload == &payload; });
 }
 
 void Injector::slots_freed(tlm::tlm_generic_payload& payload) {
   Queue& lane = lane_of(payload);
   const sim::TimeSequence& freed = sim::train_of(payload).freed;
-  injected(lane, payload).freed.append(freed);
-  lane.give(freed);
+  Queue::Run& run = run_of(lane, payload);
+  const Time issued = run.issued.at(run.details.freed.size());
+  run.details.freed.append(freed);
+  lane.give(freed, issued, context_.now());
   wake(lane);
 }
 
 void Injector::slots_recalled(tlm::tlm_generic_payload& payload) {
   Queue& lane = lane_of(payload);
-  sim::TimeSequence& freed = injected(lane, payload).freed;
+  sim::TimeSequence& freed = run_of(lane, payload).details.freed;
   const sim::TimeSequence gone = freed.suffix(freed.size() - sim::train_of(payload).recalled);
   freed.drop_back(gone.size());
   lane.withdraw(gone);

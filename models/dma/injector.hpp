@@ -65,7 +65,7 @@ class Injector {
   void send(Queue& lane);
   void taken_back(Queue::Run& run, const Outgoing& rest, const sim::TimeSequence& instants);
   Queue& lane_of(const tlm::tlm_generic_payload& payload);
-  Injected& injected(Queue& lane, const tlm::tlm_generic_payload& payload);
+  Queue::Run& run_of(Queue& lane, const tlm::tlm_generic_payload& payload);
   void forget(Queue& lane);
 
   Forward& port_;

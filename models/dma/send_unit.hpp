@@ -10,7 +10,7 @@
 #include "models/dma/cells.hpp"
 #include "models/dma/counters.hpp"
 #include "models/dma/injector.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/issue_queue.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
@@ -58,9 +58,17 @@ class SendUnit : public SendListener {
   struct Block {
     BlockCommand command;
     Time start{0};
-    std::uint32_t issued = 0;  // bytes
-    bool stopped = false;      // no read is issued any more, no data that comes back is sent
+    bool stopped = false;  // no read is issued any more, no data that comes back is sent
     bool fault_reported = false;
+  };
+  // Cells of a block to be read.
+  struct ReadRequest {
+    std::uint64_t block = 0;
+    CellRun run;
+    sim::TimeSequence ready;
+    std::uint64_t number = 0;  // the queue's
+
+    ReadRequest split(std::uint32_t first);
   };
   // Responses that were announced together. The data of the first `passed_on` cells are the injector's.
   struct Reply {
@@ -69,49 +77,43 @@ class SendUnit : public SendListener {
     sim::TimeSequence responses;
     std::uint32_t passed_on;
   };
-  // Cells whose reads were announced together, or what parted from such.
+  // Of cells whose reads were announced together, or of what parted from such.
   struct Read {
-    std::uint64_t id;  // number of the first of all cells that were announced
-    std::uint64_t block;
-    CellRun run;
-    sim::TimeSequence issued;
-    sim::TimeSequence read_credits;
-    sim::TimeSequence buffer_credits;
-    tlm::tlm_generic_payload* payload;
+    std::uint64_t id = 0;  // number of the first of all cells that were announced
+    tlm::tlm_generic_payload* payload = nullptr;
     boost::container::small_vector<Reply, 1> replies;
     sim::Content content;    // of the cells that have been answered, be it that their responses were recalled
     sim::TimeSequence left;  // departures of cells that are passed on, as far as they are known
 
     std::uint32_t answered() const;
   };
+  // A read needs a slot of the port and a place in the buffer.
+  static constexpr std::size_t kPort = 0;
+  static constexpr std::size_t kBuffer = 1;
+  using Queue = sim::IssueQueue<ReadRequest, Read, SendUnit>;
+  friend Queue;
 
   void pump();
   void retire();
   bool start_next();
-  bool issuing() const { return !blocks_.empty() && !blocks_.back().stopped && !all_issued(blocks_.back()); }
-  static bool all_issued(const Block& block) { return block.issued == block.command.bytes; }
-  bool issue();
-  // When the next read can go, as far as slots are known.
-  Time next_issue() const;
+  // Announces the block's next reads. Requires that they go now.
+  void issue();
   // Sees to it that pump() runs when there is something to do.
   void wake();
   // When the block's last cell is back and out; kNever while that is not known.
-  Time done(std::uint64_t block) const;
+  Time done(std::uint64_t block);
 
-  void pass_on(const Read& read, Reply& reply);
-  void stop(Block& block);
+  void pass_on(const Queue::Run& run, Reply& reply);
+  void stop(std::uint64_t block);
   // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response.
-  void hold_back(const Read& read, Reply& reply, std::uint32_t kept);
-  void void_replies(Read& read, std::uint32_t cells);
-  // Takes back the reads that go at `from` or later, but for those that went when they were announced.
-  void take_back_from(Time from);
-  void give(sim::CreditPool& pool, sim::TimeSequence Read::*taken, const sim::TimeSequence& freed);
-  // Takes back reads that do not go as announced since slots do not come free as they were said to.
-  void reconcile();
-  void read_error(std::uint64_t read);
+  void hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept);
+  void void_replies(Queue::Run& run, std::uint32_t cells);
+  void taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence& instants);
+  void read_error(std::uint64_t id);
 
-  Read* find(std::uint64_t id);
-  Block& block_of(const Read& read) { return blocks_[static_cast<std::size_t>(read.block - first_block_)]; }
+  Queue::Run* find(std::uint64_t id);
+  Queue::Run& run_of(tlm::tlm_generic_payload& payload);
+  Block& block_of(const Queue::Run& run) { return blocks_[static_cast<std::size_t>(run.item.block - first_block_)]; }
 
   const DmaConfig& config_;
   Forward& port_;
@@ -119,14 +121,10 @@ class SendUnit : public SendListener {
   Counters& counters_;
   const sim::Context& context_;
   SendClient* client_ = nullptr;
-  sim::CreditPool read_credits_;
-  sim::CreditPool buffer_;
-  Time disturbed_from_ = sim::kNever;
-  Time announced_{-1};  // when reads were announced last
+  Queue queue_;
   std::deque<BlockCommand> commands_;
-  std::deque<Block> blocks_;  // the last one issues; at most one for each context
+  std::deque<Block> blocks_;  // cells of the last one wait; at most one for each context
   std::uint64_t first_block_ = 0;
-  std::deque<Read> reads_;  // of these blocks, in order of issue
   std::uint64_t next_id_ = 0;
   sim::Port error_port_;  // before the wake-up's: no read goes at the instant of an error response
   sim::Wakeup<SendUnit, &SendUnit::pump> wakeup_;

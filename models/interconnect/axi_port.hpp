@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 struct AxiPortConfig {
   sim::Frequency pl_clock{150'000'000};
   std::uint64_t width = 16;  // bytes a beat
-  // Bursts that the initiator may have on their way. The initiator keeps the bound itself, with a
-  // sim::CreditPool of this capacity for each direction: a slot is free again at the burst's response.
+  // Bursts that the initiator may have on their way. The initiator keeps the bound itself (sim::IssueQueue), for
+  // each direction: a slot is free again at the burst's response.
   unsigned outstanding_reads = 8;
   unsigned outstanding_writes = 8;
   // An idle read that hits the TLB brings its first beat after about 300 ns and a write is answered

@@ -118,10 +118,7 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   passage.service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
   passage.to_ready = -std::min(passage.service, arriving);
   if (port == kLocalPort) {
-    Injection& injection = injections_[passage.queue];
-    injection.cells += train.cells();
-    if (injection.cells > config_.injection_cells) throw std::logic_error("cell sent to a router without a free slot");
-    passage.arrivals = injection.datapath.serve(context_.now(), train.times, arriving, 0, &payload);
+    passage.arrivals = datapaths_[passage.queue].serve(context_.now(), train.times, arriving, 0, &payload);
     passage.to_ready += config_.injection_latency;
   } else {
     passage.arrivals = train.times;
@@ -153,14 +150,8 @@ void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
   const std::uint32_t before = passage.arrivals.size();
   const std::uint32_t same =
       plan_.rearrive(passage, local ? passage.arrivals.prefix(times.size()) : times, context_.now());
-  const std::uint32_t voided = passage.slots_told - std::min(passage.slots_told, same);
-  passage.slots_told -= voided;
-  if (local) {
-    Injection& injection = injections_[passage.queue];
-    injection.cells += voided;
-    injection.cells -= before - same;
-    injection.datapath.recall(context_.now(), &payload, before - same);
-  }
+  passage.slots_told = std::min(passage.slots_told, same);
+  if (local) datapaths_[passage.queue].recall(context_.now(), &payload, before - same);
   if (paths_) {
     paths_->note(passage.output, [&](auto& load) {
       load.not_arriving(&payload, before - same);
@@ -316,7 +307,6 @@ void Router::tell_slots(Passage& passage) {
   if (cells == 0) return;
   train_of(*passage.payload).freed = passage.told.suffix(passage.slots_told).shifted(link_latency(passage.port));
   passage.slots_told += cells;
-  if (passage.port == kLocalPort) injections_[passage.queue].cells -= cells;
   send_back(in[passage.port], *passage.payload, SLOTS_FREED);
 }
 
@@ -325,7 +315,6 @@ void Router::recall_slots(Passage& passage, std::uint32_t kept) {
   const std::uint32_t gone = passage.slots_told - kept;
   train_of(*passage.payload).recalled = gone;
   passage.slots_told = kept;
-  if (passage.port == kLocalPort) injections_[passage.queue].cells += gone;
   send_back(in[passage.port], *passage.payload, SLOTS_RECALLED);
 }
 

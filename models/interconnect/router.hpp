@@ -87,8 +87,8 @@ class Router : public sc_core::sc_module {
          const Topology& topology);
 
   // By port. Port 0 is the local NI, whose packets need `destination` and `kind` in the PacketHeader. It
-  // has one injection queue of injection_cells slots for data and one for everything else; an NI that
-  // keeps a single CreditPool of injection_cells for both never overfills either. Packets of one source,
+  // has one injection queue of injection_cells slots for data and one for everything else; the NI keeps
+  // the bound itself (sim::IssueQueue). Packets of one source,
   // destination and queue arrive in order. A destination that does not exist loses the packet, which
   // is counted in network.undeliverable_cells.
   sc_core::sc_vector<Out> out;
@@ -128,12 +128,6 @@ class Router : public sc_core::sc_module {
     sim::Counter* bytes;
     sim::Counter* busy;
   };
-  // The NI's datapath into one of port 0's queues, whose slots it uses.
-  struct Injection {
-    sim::TrainServer datapath;
-    std::uint32_t cells = 0;  // held
-  };
-
   tlm::tlm_sync_enum on_arrival(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                 sc_core::sc_time& delay);
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -170,7 +164,7 @@ class Router : public sc_core::sc_module {
   std::vector<unsigned> first_queue_;  // by port
   std::vector<Output> outputs_;
   SwitchPlan plan_;
-  std::array<Injection, kLocalQueues> injections_;
+  std::array<sim::TrainServer, kLocalQueues> datapaths_;  // the NI's, into port 0's queues
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path

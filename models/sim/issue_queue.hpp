@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cells that wait for their turn and for a slot at the next stage, and those that were announced to it.
+// Cells that wait for their turn and for slots at the next stage, and those that were announced to it.
 //
-// Cells take their turn in the order in which they are ready; at one instant, in the order of submission. Cell i
+// Cells take their turn in the order in which they are ready; at one instant, in the order of submission. The n-th cell
 // goes at
-//   issue(i) = max(ready(i), credit(i), issue(i-1)).
-// Runs of cells are announced when their first one goes, as far as slots are known. What comes between, a cell that is
-// ready earlier or a slot that comes free at another time, takes back the cells that have not gone yet. So at every
-// instant what has gone is what an event for each cell would have sent.
+//   issue(n) = max(ready(n), slot(n), issue(n-1)),
+// where slot(n) is when the n-th slot comes free: the latest, if slots of several kinds are needed.
+//
+// Runs of cells are announced when their first one goes. Its slot is known then. Those of the cells behind it often
+// depend on the run itself (of two slots, the third cell has that of the first), so the run is not cut where they are
+// not known: it is announced as if slots went on to come free as they did. As soon as they are known this is verified;
+// cells whose slots are not known just before they go, or for which the guess was wrong, are taken back. So are those
+// that have not gone when a cell is ready before them. At every instant what has gone is what an event for each cell
+// would have sent.
 #pragma once
 
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <deque>
+#include <initializer_list>
 #include <utility>
 
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/slot_ledger.hpp"
 
 namespace faultline::sim {
 
@@ -29,15 +36,19 @@ namespace faultline::sim {
 template <typename Item, typename Details, typename Owner>
 class IssueQueue {
  public:
-  // Cells that were announced together: with a slot each, or with none as they are dropped.
+  // Cells that were announced together: with slots, or with none as they are dropped.
   struct Run {
     Item item;
     TimeSequence issued;
-    TimeSequence credits;
+    Time announced{0};
+    bool has_slots = true;
     Details details{};
   };
 
-  IssueQueue(std::uint32_t slots, Owner& owner) : credits_(slots), owner_(owner) {}
+  // `slots`: how many there are of each kind that a cell needs.
+  IssueQueue(std::initializer_list<std::uint32_t> slots, Owner& owner) : owner_(owner) {
+    for (const std::uint32_t count : slots) kinds_.emplace_back(count);
+  }
 
   bool empty() const { return waiting_.empty(); }
   Item& head() { return waiting_.front(); }
@@ -46,15 +57,21 @@ class IssueQueue {
     return runs_.empty() ? waiting_.front().ready.front()
                          : std::max(waiting_.front().ready.front(), runs_.back().issued.back());
   }
-  // When the next slot comes free; kNever while that is not known.
-  Time next_slot() const { return credits_.next(); }
+  // When the head has slots; kNever while that is not known.
+  Time next_slot() const {
+    Time next{0};
+    for (const Kind& kind : kinds_) next = std::max(next, kind.slots.next());
+    return next;
+  }
 
-  // Whether reconcile() has something to do.
-  bool is_disturbed() const { return disturbed_from_ != kNever || credits_.owed() != kNever; }
-  // When the head's turn and its slot have come, if all stays as it is; now when it is disturbed.
+  // Whether reconcile() has something to do now; and when it will have, if nothing comes before: kNever if nothing.
+  bool is_disturbed() const { return disturbed_from_ != kNever || unverified_; }
+  Time doubtful_at() const { return doubtful_at_; }
+  // When there is something to do for the head or reconcile(), if all stays as it is.
   Time due(Time now) const {
     if (is_disturbed()) return now;
-    return waiting_.empty() || next_slot() == kNever ? kNever : std::max({turn(), next_slot(), now});
+    const Time head = waiting_.empty() || next_slot() == kNever ? kNever : std::max({turn(), next_slot(), now});
+    return std::min(head, doubtful_at_);
   }
 
   void submit(Item item) {
@@ -63,25 +80,45 @@ class IssueQueue {
     insert(std::move(item));
   }
 
-  // Takes back what does not go as announced since others have come, or slots do not come free as they were said to. To
-  // be called in an event of the instant of the change, before anything else is announced.
+  // Takes back what does not go as announced since others have come, or slots do not come free as was thought. To be
+  // called in an event of the instant of the change, and at doubtful_at(), before anything else is announced.
   void reconcile(Time now) {
     const Time soonest = now + Time{1};
     if (disturbed_from_ != kNever) take_back_from(std::max(std::exchange(disturbed_from_, kNever), soonest));
-    while (credits_.owed() != kNever) take_back_from(std::max(credits_.owed(), soonest));
+    if (!unverified_ && now < doubtful_at_) return;
+    for (Time from = verify(now); from != kNever; from = verify(now)) {
+      // The next guess comes after twice as many runs.
+      if (std::exchange(guessing_, false)) cautious_runs_ = caution_ = std::min(2 * caution_ + 1, kMostCaution);
+      take_back_from(std::max(from, soonest));
+    }
   }
 
   // Announces the head's next cells, from now on; the reference is valid until runs are taken back or forgotten.
-  // Requires that turn and slot have come.
+  // Requires that turn and slots have come.
   Run& issue(Time now) {
-    const std::uint32_t cells = std::min(cells_in_turn(), credits_.known());
-    Run run{take_from_head(cells), {}, credits_.take(cells)};
-    run.issued = not_before(later_of(run.item.ready, run.credits), now);
+    const std::uint32_t in_turn = cells_in_turn();
+    std::uint32_t known = in_turn;
+    for (const Kind& kind : kinds_) known = std::min(known, kind.slots.known());
+    const bool guesses = known < in_turn && cautious_runs_ == 0;
+    if (known < in_turn && !guesses) --cautious_runs_;
+    const std::uint32_t cells = guesses ? in_turn : known;
+    Run run{take_from_head(cells), {}, now};
+    run.issued = not_before(run.item.ready.prefix(known), now);
+    for (Kind& kind : kinds_) {
+      if (kind.slots.by(now) == kind.count) kind.idle_until = now;
+      kind.slots.take(known);
+      run.issued = later_of(run.issued, kind.slots.taken(known));
+    }
+    if (guesses) {
+      guess(run, now);
+      doubtful_at_ = std::min(doubtful_at_, run.issued.at(known) - Time{1});
+      guessing_ = true;
+    }
     announced_ = now;
     return runs_.emplace_back(std::move(run));
   }
   Run& drop(Time now) {
-    Run run{take_from_head(cells_in_turn()), {}, {}};
+    Run run{take_from_head(cells_in_turn()), {}, now, false};
     run.issued = not_before(run.item.ready, now);
     announced_ = now;
     return runs_.emplace_back(std::move(run));
@@ -89,9 +126,8 @@ class IssueQueue {
 
   // The run's cells from `first` on are a run of their own, behind it. References to runs are void afterwards.
   Run& part(Run& run, std::uint32_t first) {
-    Run rest{run.item.split(first), run.issued.suffix(first), run.credits.suffix(first)};
+    Run rest{run.item.split(first), run.issued.suffix(first), run.announced, run.has_slots};
     run.issued.drop_back(rest.issued.size());
-    run.credits.drop_back(rest.credits.size());
     const auto at = std::find_if(runs_.begin(), runs_.end(), [&run](const Run& r) { return &r == &run; });
     return *runs_.insert(std::next(at), std::move(rest));
   }
@@ -105,9 +141,8 @@ class IssueQueue {
       Item rest = run.item.split(kept);
       const TimeSequence instants = run.issued.suffix(kept);
       run.issued.drop_back(rest.ready.size());
-      if (!run.credits.empty()) {
-        credits_.give_back(run.credits.suffix(kept));
-        run.credits.drop_back(rest.ready.size());
+      if (run.has_slots) {
+        for (Kind& kind : kinds_) kind.slots.give_back(rest.ready.size());
       }
       owner_.taken_back(run, rest, instants);
       insert(std::move(rest));
@@ -137,18 +172,47 @@ class IssueQueue {
     }
   }
 
-  // Slots come free at these instants. One that comes before those that cells wait for is theirs.
-  void give(const TimeSequence& freed) {
-    if (!runs_.empty() && !runs_.back().credits.empty()) disturb(freed.front(), runs_.back().credits.back());
-    credits_.give(freed);
+  // The items that wait of which is_of(item) is true do not come.
+  template <typename Predicate>
+  void remove(Predicate is_of) {
+    std::erase_if(waiting_, is_of);
+  }
+
+  // Slots of a kind come free at these instants: those of cells of which the first went at `since`.
+  void give(const TimeSequence& freed, Time since, Time now, std::size_t of_kind = 0) {
+    Kind& kind = kinds_[of_kind];
+    const bool was_idle = since == kind.idle_until;
+    if (was_idle) kind.round_trip = freed.front() - since;
+    if (freed.size() > 1) {
+      kind.gap = freed.back() - freed.at(freed.size() - 2);
+    } else if (!was_idle && freed.back() > kind.slots.last()) {
+      kind.gap = freed.back() - kind.slots.last();
+    }
+    kind.slots.free(freed, now);
+    if (!runs_.empty() && runs_.back().issued.back() > now) unverified_ = unverified_ || verify(now) != kNever;
   }
   // They do not, after all.
-  void withdraw(const TimeSequence& freed) { credits_.withdraw(freed); }
+  void withdraw(const TimeSequence& freed, std::size_t of_kind = 0) {
+    if (freed.empty()) return;
+    kinds_[of_kind].slots.hold(freed);
+    unverified_ = true;
+  }
 
   // Announced runs, in order of issue.
   std::deque<Run>& runs() { return runs_; }
 
  private:
+  // Slots that a cell needs one of, and what a guess rests on.
+  struct Kind {
+    explicit Kind(std::uint32_t slots_of_kind) : slots(slots_of_kind), count(slots_of_kind) {}
+    SlotLedger slots;
+    std::uint32_t count;
+    Time gap{0};          // between the last slots that were said to come free
+    Time guessed{0};      // the last slot, as far as was guessed
+    Time idle_until{-1};  // when a cell went while all slots were free, and how long after that its slot came free
+    Time round_trip{0};
+  };
+
   // What comes from an instant on may concern cells that go, or have a slot, up to another one.
   void disturb(Time from, Time last) {
     if (from <= last) disturbed_from_ = std::min(disturbed_from_, from);
@@ -181,13 +245,80 @@ class IssueQueue {
     return cells;
   }
 
-  CreditPool credits_;
+  // When the run's other cells go if slots come free as far apart as the last ones, and not sooner after the cell that
+  // has the slot now than after an idle while. None goes now: whether it may has to be known before it goes.
+  void guess(Run& run, Time now) {
+    for (Kind& kind : kinds_) kind.guessed = kind.slots.last();
+    for (std::uint32_t cell = run.issued.size(); cell < run.item.ready.size(); ++cell) {
+      Time goes = std::max({run.item.ready.at(cell), run.issued.back(), now + Time{1}});
+      for (Kind& kind : kinds_) {
+        Time slot = kind.slots.next();
+        if (slot == kNever) {
+          slot = kind.guessed =
+              std::max(kind.guessed + kind.gap, went(run, std::int64_t{cell} - kind.count) + kind.round_trip);
+        }
+        kind.slots.take(1);
+        goes = std::max(goes, slot);
+      }
+      run.issued.append(goes);
+    }
+  }
+  // When a cell went; before the run's first one are those of the runs before it.
+  Time went(const Run& run, std::int64_t cell) const {
+    if (cell >= 0) return run.issued.at(static_cast<std::uint32_t>(cell));
+    for (auto before = runs_.rbegin(); before != runs_.rend(); ++before) {
+      if (!before->has_slots) continue;
+      cell += before->issued.size();
+      if (cell >= 0) return before->issued.at(static_cast<std::uint32_t>(cell));
+    }
+    return Time{0};
+  }
+
+  // The instant from which cells that were announced must be taken back now; kNever: none, and doubtful_at_ is set.
+  Time verify(Time now) {
+    unverified_ = false;
+    doubtful_at_ = kNever;
+    std::uint32_t taken = 0;  // slots, by runs that have not gone
+    auto run = runs_.rbegin();
+    for (; run != runs_.rend() && run->issued.back() > now; ++run) taken += run->has_slots ? run->issued.size() : 0;
+    while (run != runs_.rbegin()) {
+      --run;
+      if (!run->has_slots) continue;
+      const std::uint32_t gone = run->issued.count_before(now + Time{1});
+      const std::uint32_t left = run->issued.size() - gone;
+      TimeSequence expected = not_before(run->item.ready.suffix(gone), run->announced);
+      for (const Kind& kind : kinds_) {
+        const TimeSequence known = kind.slots.taken(taken - gone);
+        const std::uint32_t both = std::min(expected.size(), known.size());
+        expected = later_of(expected.prefix(both), known.prefix(both));
+      }
+      taken -= run->issued.size();
+      const std::uint32_t same = expected.common_prefix(run->issued.suffix(gone));
+      if (same == left) continue;
+      const Time doubtful = run->issued.at(gone + same);
+      if (same < expected.size()) return std::min(doubtful, expected.at(same));
+      if (doubtful <= now + Time{1}) return doubtful;
+      doubtful_at_ = doubtful - Time{1};
+      return kNever;
+    }
+    if (std::exchange(guessing_, false)) caution_ = 0;
+    return kNever;
+  }
+
+  static constexpr std::uint32_t kMostCaution = 63;
+
+  boost::container::small_vector<Kind, 2> kinds_;
   Owner& owner_;
   std::deque<Item> waiting_;  // by first ready instant, then number
   std::deque<Run> runs_;
   std::uint64_t next_number_ = 0;
   Time disturbed_from_ = kNever;
   Time announced_{-1};  // when something was announced last
+  bool unverified_ = false;
+  Time doubtful_at_ = kNever;        // just before the first cell goes whose slot is not known
+  bool guessing_ = false;            // since the last time that all slots were known
+  std::uint32_t caution_ = 0;        // grows with wrong guesses
+  std::uint32_t cautious_runs_ = 0;  // that many are still cut where slots are not known
 };
 
 }  // namespace faultline::sim

@@ -24,9 +24,10 @@
 // Cells of one train may meet different fates, and later ones be answered before earlier ones. Then they part:
 //   TRAIN_PARTED       backward, memory-mapped sockets: the train's last cells, which have neither arrived nor been
 //                      answered, are the train *train.rest from now on, which is its initiator's as this one is.
-// An initiator never sends a cell for which it has no slot: a CreditPool or SlotLedger tells it when slots come free
-// (from SLOTS_FREED, or from BEGIN_RESP where the bound is on outstanding bursts), and it cuts its
-// trains accordingly. So targets never split a train for want of slots.
+// No cell goes for which there is no slot: a SlotLedger tells the initiator when slots come free (from SLOTS_FREED, or
+// from BEGIN_RESP where the bound is on outstanding bursts). Of a train only the first cell's slot must be known when
+// the train is announced; cells whose slots turn out otherwise are recalled before they go (issue_queue.hpp). So
+// targets never split a train for want of slots.
 // A payload belongs to its initiator, which keeps it until the last announced slot or response has come; whoever
 // keeps it longer calls acquire() and release().
 #pragma once

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <catch2/catch.hpp>
-
 #include "models/sim/issue_queue.hpp"
+
+#include <rapidcheck.h>
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <tuple>
+#include <vector>
 
 using namespace faultline::sim;
 using namespace std::chrono_literals;
@@ -29,33 +34,116 @@ struct Owner {
   void taken_back(Queue::Run&, const Cells&, const TimeSequence& instants) { back = instants; }
 };
 
+// A server with a buffer of few slots: a cell has one until it has been served. The n-th cell takes service(n).
+class Stage {
+ public:
+  Stage(std::uint32_t slots, bool tells_late, std::vector<Time> service)
+      : queue({slots}, *this), tells_late_(tells_late), service_(std::move(service)) {}
+
+  // Runs until all items, which are known at an instant each, have been served.
+  void run(std::deque<std::pair<Time, Cells>> items) {
+    for (Time now{0}; now != kNever; now = next(items, now)) {
+      while (!items.empty() && items.front().first <= now) {
+        queue.submit(items.front().second);
+        items.pop_front();
+      }
+      while (told_ < departures.size() && tell_at(told_) <= now) tell(now);
+      queue.reconcile(now);
+      while (!queue.empty() && std::max(queue.turn(), queue.next_slot()) <= now) {
+        Queue2::Run& run = queue.issue(now);
+        for (std::uint32_t i = 0; i < run.issued.size(); ++i) serve(run.item.first + i, run.issued.at(i));
+        while (!tells_late_ && told_ < departures.size()) tell(now);
+      }
+    }
+  }
+
+  struct Details {};
+  using Queue2 = IssueQueue<Cells, Details, Stage>;
+  Queue2 queue;
+  std::vector<Time> issued;
+  std::vector<std::uint32_t> cells;
+  std::vector<Time> departures;
+  std::uint32_t runs_taken_back = 0;
+
+ private:
+  friend Queue2;
+  Time next(const std::deque<std::pair<Time, Cells>>& items, Time now) const {
+    Time first = queue.due(now);
+    if (!items.empty()) first = std::min(first, items.front().first);
+    if (told_ < departures.size()) first = std::min(first, tell_at(told_));
+    return first;
+  }
+  // Late: when its service begins.
+  Time tell_at(std::size_t cell) const { return tells_late_ ? departures[cell] - service_[cell] : Time{0}; }
+  void serve(std::uint32_t cell, Time at) {
+    const Time free = departures.empty() ? Time{0} : departures.back();
+    departures.push_back(std::max(at, free) + service_[departures.size()]);
+    issued.push_back(at);
+    cells.push_back(cell);
+  }
+  void tell(Time now) {
+    queue.give(TimeSequence::single(departures[told_]), issued[told_], now);
+    ++told_;
+  }
+  void taken_back(Queue2::Run&, const Cells& rest, const TimeSequence&) {
+    ++runs_taken_back;
+    for (std::uint32_t i = 0; i < rest.ready.size(); ++i) {
+      if (told_ == departures.size()) queue.withdraw(TimeSequence::single(departures[--told_]));
+      departures.pop_back();
+      issued.pop_back();
+      cells.pop_back();
+    }
+  }
+
+  bool tells_late_;
+  std::vector<Time> service_;  // by place in the order of issue
+  std::size_t told_ = 0;       // departures
+};
+
 }  // namespace
 
-TEST_CASE("issue queue: cells that are taken back go before those of the same item that still wait") {
+TEST_CASE("issue queue: cells whose slots do not come free in time go later, the others as they were to") {
   Owner owner;
-  Queue queue(4, owner);
+  Queue queue({4}, owner);
   queue.submit({0, TimeSequence::regular(10ns, 0ns, 8)});
   CHECK(queue.due(5ns) == 10ns);
-  CHECK(queue.issue(10ns).issued == TimeSequence::regular(10ns, 0ns, 4));
-  queue.give(TimeSequence::regular(20ns, 10ns, 2));
+  const TimeSequence first = queue.issue(10ns).issued;
+  CHECK(first.size() == 8);
+  CHECK(first.prefix(4) == TimeSequence::regular(10ns, 0ns, 4));
+  CHECK(first.at(4) > 10ns);  // a guess
+  const Time doubtful = queue.doubtful_at();
+  CHECK(doubtful == first.at(4) - Time{1});
+  queue.reconcile(doubtful);
+  CHECK(owner.back == first.suffix(4));
+  CHECK(queue.head().first == 4);
+  CHECK(queue.due(15ns) == kNever);
+  queue.give(TimeSequence::regular(20ns, 10ns, 2), 10ns, 15ns);
   CHECK(queue.due(15ns) == 20ns);
-  CHECK(queue.issue(20ns).issued == TimeSequence::regular(20ns, 10ns, 2));  // cells 4 and 5
+  CHECK(queue.issue(20ns).issued == TimeSequence::regular(20ns, 10ns, 2));  // no guess after a wrong one
   queue.withdraw(TimeSequence::single(30ns));
   CHECK(queue.due(25ns) == 25ns);
   queue.reconcile(25ns);
+  queue.reconcile(queue.doubtful_at());
   CHECK(owner.back == TimeSequence::single(30ns));
   CHECK(queue.head().first == 5);
-  CHECK(queue.due(25ns) == kNever);
-  queue.give(TimeSequence::single(40ns));
-  const Queue::Run& run = queue.issue(40ns);
-  CHECK(run.item.first == 5);
-  CHECK(run.issued == TimeSequence::single(40ns));
-  CHECK(queue.head().first == 6);
+  CHECK(queue.due(30ns) == kNever);
+  queue.give(TimeSequence::single(40ns), 10ns, 35ns);
+  CHECK(queue.due(35ns) == 40ns);
+}
+
+TEST_CASE("issue queue: a run whose slots come free as was guessed stays whole") {
+  Stage stage(2, true, std::vector<Time>(64, 10ns));
+  std::deque<std::pair<Time, Cells>> items;
+  for (std::uint32_t i = 0; i < 4; ++i) items.push_back({0ns, Cells{16 * i, TimeSequence::regular(0ns, 0ns, 16)}});
+  stage.run(items);
+  CHECK(stage.departures.back() == 640ns);
+  // Once, before it has seen a slot come free.
+  CHECK(stage.runs_taken_back <= 1);
 }
 
 TEST_CASE("issue queue: what is ready earlier takes the turn of cells that have not gone, and their slots") {
   Owner owner;
-  Queue queue(8, owner);
+  Queue queue({8}, owner);
   queue.submit({0, TimeSequence::regular(10ns, 10ns, 4)});
   CHECK(queue.issue(10ns).issued == TimeSequence::regular(10ns, 10ns, 4));
   queue.submit({100, TimeSequence::single(25ns)});
@@ -66,4 +154,43 @@ TEST_CASE("issue queue: what is ready earlier takes the turn of cells that have 
   CHECK(queue.due(15ns) == 25ns);
   queue.submit({200, TimeSequence::single(60ns)});  // behind all of them
   CHECK(queue.due(15ns) == 25ns);
+}
+
+TEST_CASE("issue queue: every cell goes when one event for each would have sent it, however slots come free") {
+  CHECK(rc::check([] {
+    const auto slots = *rc::gen::inRange(1U, 10U);
+    const auto late = *rc::gen::arbitrary<bool>();
+    const auto count = *rc::gen::inRange(1, 8);
+    // Cells by readiness and item: what the queue is to send them in.
+    std::vector<std::tuple<Time, int, std::uint32_t>> order;
+    std::deque<std::pair<Time, Cells>> items;
+    Time known{0};
+    for (int i = 0; i < count; ++i) {
+      known += Time{*rc::gen::inRange<std::int64_t>(0, 300)};
+      const Time first = known + Time{*rc::gen::inRange<std::int64_t>(0, 200)};
+      const Time gap{*rc::gen::inRange<std::int64_t>(0, 40)};
+      const auto ready = TimeSequence::regular(first, gap, *rc::gen::inRange(1U, 20U));
+      for (std::uint32_t c = 0; c < ready.size(); ++c) order.emplace_back(ready.at(c), i, 100U * i + c);
+      items.push_back({known, Cells{100U * i, ready}});
+    }
+    std::sort(order.begin(), order.end());
+    // Phases of equal service, so that some guesses are right.
+    std::vector<Time> service;
+    while (service.size() < order.size()) {
+      service.insert(service.end(), *rc::gen::inRange<std::size_t>(1, 30),
+                     Time{*rc::gen::inRange<std::int64_t>(1, 50)});
+    }
+    Stage stage(slots, late, service);
+    stage.run(items);
+    RC_ASSERT(stage.issued.size() == order.size());
+    std::vector<Time> served;
+    Time before{0};
+    for (std::size_t n = 0; n < order.size(); ++n) {
+      const Time slot = n < slots ? Time{0} : served[n - slots];
+      before = std::max({std::get<0>(order[n]), slot, before});
+      served.push_back(std::max(before, n == 0 ? Time{0} : served.back()) + service[n]);
+      RC_ASSERT(stage.cells[n] == std::get<2>(order[n]));
+      RC_ASSERT(stage.issued[n] == before);
+    }
+  }));
 }

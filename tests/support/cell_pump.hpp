@@ -24,7 +24,7 @@ class CellPump {
            std::function<void(tlm::tlm_generic_payload&, const Job&)> send,
            std::function<void(tlm::tlm_generic_payload&)> recall)
       : context_(context),
-        queue_(slots, *this),
+        queue_({slots}, *this),
         wakeup_(context_.loop, *this),
         releases_(context_.loop, *this),
         send_(std::move(send)),
@@ -40,8 +40,11 @@ class CellPump {
   }
   // Of the payload's next, or last, cells.
   void slots_come_free(tlm::tlm_generic_payload& payload, const sim::TimeSequence& instants) {
+    const auto run = std::find_if(queue_.runs().begin(), queue_.runs().end(),
+                                  [&](const auto& r) { return r.details.payload == &payload; });
+    const sim::Time issued = run->issued.at(freed_[&payload].size());
     freed_[&payload].append(instants);
-    queue_.give(instants);
+    queue_.give(instants, issued, context_.now());
     wakeup_.now();
     releases_.at(instants.back());
   }
@@ -79,9 +82,7 @@ class CellPump {
   void pump() {
     queue_.reconcile(context_.now());
     forget();
-    while (!queue_.empty() && queue_.next_slot() != sim::kNever) {
-      const sim::Time goes = std::max(queue_.turn(), queue_.next_slot());
-      if (goes > context_.now()) return wakeup_.at(goes);
+    while (!queue_.empty() && std::max(queue_.turn(), queue_.next_slot()) <= context_.now()) {
       auto& run = queue_.issue(context_.now());
       tlm::tlm_generic_payload& payload = context_.payloads.acquire();
       run.details.payload = &payload;
@@ -94,6 +95,7 @@ class CellPump {
       const Job job = run.item.job;
       send_(payload, job);
     }
+    wakeup_.at(queue_.due(context_.now()));
   }
   void taken_back(typename Queue::Run& run, const Item& rest, const sim::TimeSequence&) {
     tlm::tlm_generic_payload& payload = *run.details.payload;

@@ -20,7 +20,7 @@
 #include "models/dma/engine.hpp"
 #include "models/interconnect/packet.hpp"
 #include "models/memory/axi.hpp"
-#include "models/sim/credit_pool.hpp"
+#include "models/sim/slot_ledger.hpp"
 #include "models/sim/train_server.hpp"
 
 namespace faultline::test {
@@ -141,7 +141,7 @@ class Fabric : public sc_core::sc_module {
     for (unsigned i = 0; i < 2; ++i) {
       in[i].register_nb_transport_fw(this, &Fabric::on_cells, static_cast<int>(i));
       out[i].register_nb_transport_bw(this, &Fabric::on_freed, static_cast<int>(i));
-      lines_[2 * i].credits = lines_[2 * i + 1].credits = sim::CreditPool(receive_cells);
+      lines_[2 * i].slots = lines_[2 * i + 1].slots = sim::SlotLedger(receive_cells);
     }
   }
   sc_core::sc_vector<In> in;
@@ -157,16 +157,15 @@ class Fabric : public sc_core::sc_module {
 
  private:
   struct Line {
-    sim::CreditPool credits{0};
+    sim::SlotLedger slots{0};
     sim::TrainServer server;
-    std::deque<tlm::tlm_generic_payload*> waiting;  // for credits
+    std::deque<tlm::tlm_generic_payload*> waiting;  // for slots
   };
   // A train on its way, as the destination sees it.
   struct Sent {
     tlm::tlm_generic_payload* original;
     tlm::tlm_generic_payload* copy;
     Line* line;
-    sim::TimeSequence credits;
     sim::TimeSequence freed;
   };
   static bool is_data(tlm::tlm_generic_payload& p) {
@@ -190,10 +189,9 @@ class Fabric : public sc_core::sc_module {
     sim::Train& train = sim::train_of(*sent.copy);
     const std::uint32_t gone = train.cells() - kept;
     sent.line->server.recall(context_.now(), sent.copy, gone);
-    sent.line->credits.give_back(sent.credits.suffix(kept));
-    sent.credits.drop_back(gone);
+    sent.line->slots.give_back(gone);
     if (sent.freed.size() > kept) {
-      sent.line->credits.withdraw(sent.freed.suffix(kept));
+      sent.line->slots.hold(sent.freed.suffix(kept));
       sent.freed.drop_back(sent.freed.size() - kept);
     }
     train.times.drop_back(gone);
@@ -208,7 +206,7 @@ class Fabric : public sc_core::sc_module {
     while (!line.waiting.empty()) {
       tlm::tlm_generic_payload& payload = *line.waiting.front();
       sim::Train& train = sim::train_of(payload);
-      if (line.credits.known() < train.cells()) return;
+      if (line.slots.known() < train.cells()) return;
       line.waiting.pop_front();
       const auto& header = sim::extension<interconnect::PacketHeader>(payload);
       const Time service = cell_time(train.cell_bytes);
@@ -216,11 +214,11 @@ class Fabric : public sc_core::sc_module {
         free(header.source, payload, train.times);
         continue;
       }
-      const auto credits = line.credits.take(train.cells());
-      const auto starts = sim::not_before(sim::later_of(train.times, credits), context_.now());
+      line.slots.take(train.cells());
+      const auto starts = sim::not_before(sim::later_of(train.times, line.slots.taken(train.cells())), context_.now());
       tlm::tlm_generic_payload& copy = context_.payloads.acquire();
       const auto departures = line.server.serve(context_.now(), starts, service, 0, &copy);
-      sent_.push_back({&payload, &copy, &line, credits, {}});
+      sent_.push_back({&payload, &copy, &line, {}});
       sim::Train& sent = sim::train_of(copy);
       sent.times = departures.shifted(latency);
       sent.cell_bytes = train.cell_bytes;
@@ -242,16 +240,16 @@ class Fabric : public sc_core::sc_module {
     sc_core::sc_time delay;
     in[source]->nb_transport_bw(payload, phase, delay);
   }
-  // A train that was cut by credits that were said to come and do not is not sent anew: the line takes what it gave.
+  // A train that was cut by slots that were said to come and do not is not sent anew: the line takes what it gave.
   tlm::tlm_sync_enum on_freed(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     const sim::Train& train = sim::train_of(payload);
     Sent& sent = *std::find_if(sent_.begin(), sent_.end(), [&](const Sent& s) { return s.copy == &payload; });
     if (phase == sim::SLOTS_FREED) {
       sent.freed.append(train.freed);
-      sent.line->credits.give(train.freed);
+      sent.line->slots.free(train.freed, context_.now());
     } else {
       const sim::TimeSequence gone = sent.freed.suffix(sent.freed.size() - train.recalled);
-      sent.line->credits.withdraw(gone);
+      sent.line->slots.hold(gone);
       sent.freed.drop_back(gone.size());
     }
     pump(*sent.line);
