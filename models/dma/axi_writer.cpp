@@ -4,20 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/memory/axi.hpp"
+#include "models/dma/memory_access.hpp"
 
 namespace faultline::dma {
-
-namespace {
-
-// Which of the announced runs a payload is.
-struct WriteTag : tlm::tlm_extension<WriteTag> {
-  std::uint64_t id = 0;
-  tlm::tlm_extension_base* clone() const override { return new WriteTag(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const WriteTag&>(other); }
-};
-
-}  // namespace
 
 WriteRequest WriteRequest::split(std::uint32_t first) {
   WriteRequest rest = *this;
@@ -88,20 +77,10 @@ void AxiWriter::drop() {
 void AxiWriter::send() {
   Queue::Run& run = queue_.issue(context_.now());
   remember(run);
-  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  run.details.payload = &payload;
-  sim::Train& train = sim::train_of(payload);
-  train.times = run.issued;
-  train.cell_bytes = run.item.cell_bytes;
-  train.content = run.item.content;
-  auto& axi = sim::extension<memory::AxiAttributes>(payload);
-  axi = {};
-  axi.master_id = run.item.master_id;
-  sim::extension<WriteTag>(payload).id = run.details.id;
-  payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(run.item.address);
-  payload.set_data_length(train.bytes());
-  payload.set_streaming_width(train.bytes());
+  const WriteRequest& item = run.item;
+  tlm::tlm_generic_payload& payload =
+      make_access(run, tlm::TLM_WRITE_COMMAND, item.address, item.cell_bytes, item.master_id, context_);
+  sim::train_of(payload).content = item.content;
   port_.begin_request(payload);
 }
 
@@ -138,16 +117,9 @@ void AxiWriter::taken_back(Queue::Run& run, const WriteRequest& rest, const sim:
   if (kept == 0) fate.payload->release();
 }
 
-AxiWriter::Queue::Run* AxiWriter::find(std::uint64_t id) {
-  auto& runs = queue_.runs();
-  const auto at = std::lower_bound(runs.begin(), runs.end(), id,
-                                   [](const Queue::Run& run, std::uint64_t wanted) { return run.details.id < wanted; });
-  return at == runs.end() || at->details.id != id ? nullptr : &*at;
-}
-
 void AxiWriter::response(tlm::tlm_generic_payload& payload) {
   const sim::TimeSequence& responses = sim::train_of(payload).responses;
-  Queue::Run& run = *find(sim::extension<WriteTag>(payload).id);
+  Queue::Run& run = run_of(queue_, payload);
   Fate& fate = run.details;
   const bool ok = payload.is_response_ok();
   const std::uint32_t first = fate.answered();
@@ -159,7 +131,7 @@ void AxiWriter::response(tlm::tlm_generic_payload& payload) {
 }
 
 void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
-  Fate& fate = find(sim::extension<WriteTag>(payload).id)->details;
+  Fate& fate = run_of(queue_, payload).details;
   for (std::uint32_t left = sim::train_of(payload).recalled; left > 0;) {
     Reply& reply = fate.replies.back();
     const std::uint32_t gone = std::min(left, reply.responses.size());
@@ -173,16 +145,7 @@ void AxiWriter::responses_recalled(tlm::tlm_generic_payload& payload) {
   wakeup_.now();
 }
 
-void AxiWriter::train_parted(tlm::tlm_generic_payload& payload) {
-  Queue::Run& run = *find(sim::extension<WriteTag>(payload).id);
-  const std::uint32_t kept = sim::train_of(payload).cells();
-  const std::uint64_t id = run.details.id + kept;
-  tlm::tlm_generic_payload* payload_of_rest = sim::train_of(payload).rest;
-  sim::extension<WriteTag>(*payload_of_rest).id = id;
-  Fate& fate = queue_.part(run, kept).details;
-  fate.id = id;
-  fate.payload = payload_of_rest;
-}
+void AxiWriter::train_parted(tlm::tlm_generic_payload& payload) { part_run(queue_, payload); }
 
 void AxiWriter::settle_at(Time when, std::uint64_t id) {
   context_.loop.at<&AxiWriter::settle>(std::max(when, context_.now()), settle_port_, *this, id);
@@ -190,7 +153,7 @@ void AxiWriter::settle_at(Time when, std::uint64_t id) {
 
 // Tells the client what has happened by now. What was put off meanwhile has another event for it.
 void AxiWriter::settle(std::uint64_t id) {
-  Queue::Run* run = find(id);
+  Queue::Run* run = find_run(queue_, id);
   if (run == nullptr) return;
   const Time now = context_.now();
   Fate& fate = run->details;

@@ -102,7 +102,6 @@ class AxiWriter {
   void drop();
   void remember(Queue::Run& run);
   void taken_back(Queue::Run& run, const WriteRequest& rest, const sim::TimeSequence& instants);
-  Queue::Run* find(std::uint64_t id);
   void settle(std::uint64_t id);
   void settle_at(Time when, std::uint64_t id);
   static bool is_over(const Queue::Run& run);

@@ -4,20 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/dma/memory_access.hpp"
 #include "models/dma/registers.hpp"
-#include "models/memory/axi.hpp"
 
 namespace faultline::dma {
-
-namespace {
-
-struct ReadTag : tlm::tlm_extension<ReadTag> {
-  std::uint64_t id = 0;
-  tlm::tlm_extension_base* clone() const override { return new ReadTag(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const ReadTag&>(other); }
-};
-
-}  // namespace
 
 SendUnit::ReadRequest SendUnit::ReadRequest::split(std::uint32_t first) {
   ReadRequest rest = *this;
@@ -138,40 +128,18 @@ bool SendUnit::start_next() {
 void SendUnit::issue() {
   Queue::Run& run = queue_.issue(context_.now());
   const BlockCommand& c = block_of(run).command;
-  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
+  const CellRun& cells = run.item.run;
   run.details.id = next_id_;
-  run.details.payload = &payload;
-  next_id_ += run.issued.size();
-  if (run.item.run.offset == 0) context_.report(sim::Step::read_issued, c.key);
-
-  sim::Train& train = sim::train_of(payload);
-  train.times = run.issued;
-  train.cell_bytes = run.item.run.cell_bytes;
-  auto& axi = sim::extension<memory::AxiAttributes>(payload);
-  axi = {};
-  axi.master_id = hpc0_master_id(c.pdid);
-  sim::extension<ReadTag>(payload).id = run.details.id;
-  payload.set_command(tlm::TLM_READ_COMMAND);
-  payload.set_address(c.source + run.item.run.offset);
-  payload.set_data_length(train.bytes());
-  payload.set_streaming_width(train.bytes());
+  next_id_ += cells.cells;
+  if (cells.offset == 0) context_.report(sim::Step::read_issued, c.key);
+  tlm::tlm_generic_payload& payload = make_access(run, tlm::TLM_READ_COMMAND, c.source + cells.offset, cells.cell_bytes,
+                                                  hpc0_master_id(c.pdid), context_);
   port_.begin_request(payload);
-}
-
-SendUnit::Queue::Run* SendUnit::find(std::uint64_t id) {
-  auto& runs = queue_.runs();
-  const auto at = std::lower_bound(runs.begin(), runs.end(), id,
-                                   [](const Queue::Run& run, std::uint64_t wanted) { return run.details.id < wanted; });
-  return at == runs.end() || at->details.id != id ? nullptr : &*at;
-}
-
-SendUnit::Queue::Run& SendUnit::run_of(tlm::tlm_generic_payload& payload) {
-  return *find(sim::extension<ReadTag>(payload).id);
 }
 
 void SendUnit::response(tlm::tlm_generic_payload& payload) {
   sim::Train& train = sim::train_of(payload);
-  Queue::Run& run = run_of(payload);
+  Queue::Run& run = run_of(queue_, payload);
   Read& read = run.details;
   const bool ok = payload.is_response_ok();
   const std::uint32_t first = read.answered();
@@ -218,20 +186,15 @@ void SendUnit::pass_on(const Queue::Run& run, Reply& reply) {
 }
 
 void SendUnit::responses_recalled(tlm::tlm_generic_payload& payload) {
-  void_replies(run_of(payload), sim::train_of(payload).recalled);
+  void_replies(run_of(queue_, payload), sim::train_of(payload).recalled);
   wakeup_.now();
 }
 
 void SendUnit::train_parted(tlm::tlm_generic_payload& payload) {
-  Queue::Run& run = run_of(payload);
-  const sim::Train& train = sim::train_of(payload);
-  Read& read = run.details;
-  if (read.content.size() > train.bytes()) read.content = read.content.slice(0, train.bytes());
-  const std::uint64_t id = read.id + train.cells();
-  sim::extension<ReadTag>(*train.rest).id = id;
-  Read& rest = queue_.part(run, train.cells()).details;
-  rest.id = id;
-  rest.payload = train.rest;
+  const std::uint32_t bytes = sim::train_of(payload).bytes();
+  sim::Content& content = run_of(queue_, payload).details.content;
+  if (content.size() > bytes) content = content.slice(0, bytes);
+  part_run(queue_, payload);
 }
 
 // The last announced responses do not come when they were said to.
@@ -286,7 +249,7 @@ void SendUnit::taken_back(Queue::Run& run, const ReadRequest& rest, const sim::T
 }
 
 void SendUnit::read_error(std::uint64_t id) {
-  const Queue::Run* run = find(id);
+  const Queue::Run* run = find_run(queue_, id);
   if (run == nullptr) return;
   const auto& replies = run->details.replies;
   const auto bad = std::find_if(replies.begin(), replies.end(), [](const Reply& r) { return !r.ok; });
@@ -304,7 +267,7 @@ void SendUnit::read_error(std::uint64_t id) {
 }
 
 void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) {
-  Queue::Run& run = *find(id);
+  Queue::Run& run = *find_run(queue_, id);
   const CellRun& cells = run.item.run;
   const sim::BlockKey& key = block_of(run).command.key;
   if (key.attempt > 0) counters_.retransmitted_bytes += std::uint64_t{instants.size()} * cells.cell_bytes;
@@ -316,7 +279,7 @@ void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) 
 }
 
 void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {
-  Queue::Run& run = *find(id);
+  Queue::Run& run = *find_run(queue_, id);
   if (block_of(run).command.key.attempt > 0) {
     counters_.retransmitted_bytes -= std::uint64_t{instants.size()} * run.item.run.cell_bytes;
   }

@@ -111,8 +111,6 @@ class SendUnit : public SendListener {
   void taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence& instants);
   void read_error(std::uint64_t id);
 
-  Queue::Run* find(std::uint64_t id);
-  Queue::Run& run_of(tlm::tlm_generic_payload& payload);
   Block& block_of(const Queue::Run& run) { return blocks_[static_cast<std::size_t>(run.item.block - first_block_)]; }
 
   const DmaConfig& config_;

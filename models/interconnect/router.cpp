@@ -37,6 +37,7 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
   const unsigned ports = topology.ports(context.node);
   outputs_.reserve(ports);
   for (unsigned port = 0; port < ports; ++port) add_port(port, topology);
+  slots_reused_.fill(TimeSequence::regular(Time{0}, Time{0}, config.injection_cells));
   if (topology.shape().has_detours()) paths_ = std::make_unique<PathChooser>(topology, config.failures, context_);
 }
 
@@ -136,9 +137,22 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
 
   payload.acquire();
-  plan_.let_go(passage.queue, [](auto& gone) { static_cast<Passage&>(gone).payload->release(); });
+  plan_.let_go(passage.queue, [this](auto& gone) { let_go(static_cast<Passage&>(gone)); });
   plan_.enter(passage, context_.now());
   wakeup_.at(plan_.disturbed_at());
+}
+
+void Router::let_go(Passage& passage) {
+  if (passage.port == kLocalPort) {
+    const TimeSequence& sent = train_of(*passage.payload).times;
+    TimeSequence& slots = slots_reused_[passage.queue];
+    slots.append(passage.departures);
+    if (later_of(sent, slots.prefix(sent.size())) != sent) {
+      throw std::logic_error("cell sent to a router without a free slot");
+    }
+    slots.drop_front(sent.size());
+  }
+  passage.payload->release();
 }
 
 // Cells that do not come after all, or at other instants: what was announced of their slots is void.

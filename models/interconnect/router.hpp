@@ -139,6 +139,8 @@ class Router : public sc_core::sc_module {
   void accept(unsigned port, tlm::tlm_generic_payload& payload);
   void accept_held(std::uint64_t port);
   void rearrive(unsigned port, tlm::tlm_generic_payload& payload);
+  // The train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
+  void let_go(Passage& passage);
 
   void wake();
   // Announces the train's next cells: those that are planned, as far as one payload can carry them.
@@ -164,7 +166,8 @@ class Router : public sc_core::sc_module {
   std::vector<unsigned> first_queue_;  // by port
   std::vector<Output> outputs_;
   SwitchPlan plan_;
-  std::array<sim::TrainServer, kLocalQueues> datapaths_;  // the NI's, into port 0's queues
+  std::array<sim::TrainServer, kLocalQueues> datapaths_;      // the NI's, into port 0's queues
+  std::array<sim::TimeSequence, kLocalQueues> slots_reused_;  // when the last injection_cells of them came free
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path

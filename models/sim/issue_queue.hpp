@@ -188,8 +188,12 @@ class IssueQueue {
     } else if (!was_idle && freed.back() > kind.slots.last()) {
       kind.gap = freed.back() - kind.slots.last();
     }
+    // Where all slots are known, those that come free after them change nothing.
+    const bool matters = doubtful_at_ != kNever || freed.front() < kind.slots.last_taken();
     kind.slots.free(freed, now);
-    if (!runs_.empty() && runs_.back().issued.back() > now) unverified_ = unverified_ || verify(now) != kNever;
+    if (matters && !runs_.empty() && runs_.back().issued.back() > now) {
+      unverified_ = unverified_ || verify(now) != kNever;
+    }
   }
   // They do not, after all.
   void withdraw(const TimeSequence& freed, std::size_t of_kind = 0) {

@@ -25,6 +25,11 @@ class SlotLedger {
     if (at_hand_ > 0) return Time{0};
     return -at_hand_ < freed_.size() ? freed_.at(static_cast<std::uint32_t>(-at_hand_)) : kNever;
   }
+  // The slot of the last cell that took one: 0 if it is free, kNever while it is not known.
+  Time last_taken() const {
+    if (at_hand_ >= 0) return Time{0};
+    return -at_hand_ <= freed_.size() ? freed_.at(static_cast<std::uint32_t>(-at_hand_ - 1)) : kNever;
+  }
   // The last slot of which the instant is kept; 0 if none is.
   Time last() const { return freed_.empty() ? Time{0} : freed_.back(); }
   // When the last `cells` that took a slot have it: of the first ones, as far as known, 0 for those that are free.

@@ -148,7 +148,7 @@ class Tbu {
 
   // How many of the train's cells have arrived.
   std::uint32_t arrived(const Transit& transit) const;
-  Transit& new_transit(tlm::tlm_generic_payload& train);
+  Transit& new_transit(tlm::tlm_generic_payload& payload);
   void give_up(Transit& transit);
   void await(Transit& transit);
   // Cells that have not arrived yet part from their train: they are one of their own, looked up when they arrive.

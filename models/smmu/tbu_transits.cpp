@@ -29,15 +29,21 @@ struct TransitOf : tlm::tlm_extension<TransitOf> {
 
 }  // namespace
 
-Transit& Tbu::new_transit(Payload& train) {
+Transit& Tbu::new_transit(Payload& payload) {
+  const Train& train = sim::train_of(payload);
   if (idle_.empty()) idle_.push_back(&transits_.emplace_back());
   Transit& transit = *idle_.back();
   idle_.pop_back();
   transit = {};
   transit.tbu = index_;
-  transit.train = &train;
-  train.acquire();  // whoever it belongs to may be done with it before the TBU forgets it
-  sim::extension<TransitOf>(train).transit = &transit;
+  transit.train = &payload;
+  transit.arrivals = train.times;
+  transit.write = payload.is_write();
+  transit.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
+  transit.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
+  transit.va = payload.get_address();
+  payload.acquire();  // whoever it belongs to may be done with it before the TBU forgets it
+  sim::extension<TransitOf>(payload).transit = &transit;
   return transit;
 }
 
@@ -58,13 +64,7 @@ void Tbu::accept(Payload& payload) {
   if (train.times.empty() || !same_page(payload.get_address(), payload.get_address() + train.bytes() - 1)) {
     throw std::logic_error("a train at the SMMU must lie within one page");
   }
-  Transit& transit = new_transit(payload);
-  transit.arrivals = train.times;
-  transit.write = payload.is_write();
-  transit.stream = stream_id(index_, sim::extension<AxiAttributes>(payload).master_id);
-  transit.beats = (train.cell_bytes + state_.config.beat_bytes - 1) / state_.config.beat_bytes;
-  transit.va = payload.get_address();
-  await(transit);
+  await(new_transit(payload));
 }
 
 void Tbu::recall(Payload& payload) {
@@ -100,11 +100,6 @@ void Tbu::split_off_future(Transit& transit) {
   if (kept >= transit.cells()) return;
   if (transit.responses.size() > kept) recall_responses(transit, transit.responses.size() - kept);
   Transit& rest = new_transit(part_train(transit, kept));
-  rest.arrivals = transit.arrivals.suffix(kept);
-  rest.write = transit.write;
-  rest.stream = transit.stream;
-  rest.beats = transit.beats;
-  rest.va = rest.train->get_address();
   cut(transit, transit.cells() - kept);
   await(rest);
 }

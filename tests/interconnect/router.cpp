@@ -140,6 +140,15 @@ TEST_CASE("a packet to a node that does not exist is lost and counted, and its s
   CHECK(rig.pool.in_use() <= rig.most_kept());
 }
 
+TEST_CASE("an NI that sends a cell without a free slot is found out when the cell has left") {
+  RouterConfig config;
+  config.injection_cells = 4;
+  NetworkRig rig("n", kQfdb, config, 16, 0ns, false, {}, 1);
+  rig.source(0).post(cells(1, 1us, 16));
+  rig.source(0).post(cells(1, 20us, 1));
+  CHECK_THROWS_WITH(sc_core::sc_start(), Catch::Contains("without a free slot"));
+}
+
 TEST_CASE("ports count what they send and for how long") {
   NetworkRig rig("n", kQfdb, {}, 16);
   rig.source(0).post(cells(1, 1us, 16));

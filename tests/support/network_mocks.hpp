@@ -212,26 +212,27 @@ struct NetworkRig {
     NetworkSink sink;
 
     Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
-         std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late)
+         std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late, std::uint32_t excess)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
           router((name + "_router").c_str(), config, context, *rig.topology),
-          source((name + "_source").c_str(), config.injection_cells, context),
+          source((name + "_source").c_str(), config.injection_cells + excess, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
       source.out.bind(router.in[interconnect::kLocalPort]);
       router.out[interconnect::kLocalPort].bind(sink.in);
     }
   };
 
+  // `excess`: slots that sources use and routers do not have.
   NetworkRig(const std::string& name, const interconnect::ClusterShape& shape,
              const interconnect::RouterConfig& described, std::uint32_t cells_per_train,
              sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
-             const interconnect::FailureConfig& failing = {})
+             const interconnect::FailureConfig& failing = {}, std::uint32_t excess = 0)
       : loop((name + "_loop").c_str()), topology(interconnect::make_topology(shape)), failures(failing, *topology) {
     interconnect::RouterConfig config = described;
     config.failures = &failures;
     for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
-                                             longest_hold, announce_late));
+                                             longest_hold, announce_late, excess));
     }
     for (interconnect::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
       bare.push_back(std::make_unique<BareRouter>(name + std::to_string(id), id, loop, pool, trace, config, *topology,
