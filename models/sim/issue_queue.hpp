@@ -76,7 +76,7 @@ class IssueQueue {
 
   void submit(Item item) {
     item.number = next_number_++;
-    if (!runs_.empty()) disturb(item.ready.front(), runs_.back().issued.back());
+    overtake(item.ready.front());
     insert(std::move(item));
   }
 
@@ -220,6 +220,12 @@ class IssueQueue {
   // What comes from an instant on may concern cells that go, or have a slot, up to another one.
   void disturb(Time from, Time last) {
     if (from <= last) disturbed_from_ = std::min(disturbed_from_, from);
+  }
+  // A cell comes that is ready then: those that were announced and are ready after it go behind it.
+  void overtake(Time ready) {
+    for (auto run = runs_.rbegin(); run != runs_.rend() && run->item.ready.back() > ready; ++run) {
+      disturb(run->issued.at(run->item.ready.count_before(ready + Time{1})), runs_.back().issued.back());
+    }
   }
   static bool goes_before(const Item& a, const Item& b) {
     return std::pair(a.ready.front(), a.number) < std::pair(b.ready.front(), b.number);
