@@ -404,9 +404,10 @@ void Tbu::use_entries() {
 // A new entry may take the place of one that cells under way were to use.
 void Tbu::insert(const Miss& miss) {
   use_entries();
-  micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
+  const std::optional<TlbKey> replaced = micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
+  if (!replaced) return;
   for (Transit* transit : under_way_) {
-    if (transit->translated && !micro_tlb_.holds(transit->tag, transit->va)) split_off_future(*transit);
+    if (transit->translated && replaced->covers(transit->tag, transit->va)) split_off_future(*transit);
   }
 }
 

@@ -6,11 +6,23 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/smmu/translation.hpp"
 
 namespace faultline::smmu {
+
+// What an entry translates: the addresses of a page of its level, for its owner.
+struct TlbKey {
+  std::uint64_t page = 0;  // number
+  Tag tag;
+  std::uint8_t level = 0;
+
+  bool operator==(const TlbKey&) const = default;
+  bool covers(const Tag& owner, std::uint64_t va) const { return page == va >> level_shift(level) && tag == owner; }
+};
 
 // Entries keyed by owner, level and the address bits that the level translates.
 template <typename Value>
@@ -23,39 +35,34 @@ class SetAssociative {
   // nullptr: no entry. The pointer stays valid until the next insertion.
   const Value* find(const Tag& tag, std::uint64_t va, unsigned level) {
     if (entries_.empty()) return nullptr;
-    const std::uint64_t page = va >> level_shift(level);
+    const TlbKey key{va >> level_shift(level), tag, static_cast<std::uint8_t>(level)};
     // A stream of bursts to one page hits the entry that was hit last.
-    if (entries_[last_].is(tag, page, level)) return &touch(last_);
-    const std::size_t first = set_of(page);
+    if (entries_[last_].is(key)) return &touch(last_);
+    const std::size_t first = set_of(key.page);
     for (std::size_t i = first; i < first + ways_; ++i) {
-      if (entries_[i].is(tag, page, level)) return &touch(i);
+      if (entries_[i].is(key)) return &touch(i);
     }
     return nullptr;
   }
 
-  // The same without using it.
-  bool holds(const Tag& tag, std::uint64_t va, unsigned level) const {
-    if (entries_.empty()) return false;
-    const std::uint64_t page = va >> level_shift(level);
-    const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(set_of(page));
-    return std::any_of(first, first + ways_, [&](const Entry& e) { return e.is(tag, page, level); });
-  }
-
-  void insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
-    if (sets_ == 0) return;
+  // Returns what it replaced.
+  std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
+    if (sets_ == 0) return std::nullopt;
     if (entries_.empty()) entries_.resize(std::size_t{sets_} * ways_);
     const std::uint64_t page = va >> level_shift(level);
+    const TlbKey key{page, tag, static_cast<std::uint8_t>(level)};
     const std::size_t first = set_of(page);
     std::size_t victim = first;
     for (std::size_t i = first; i < first + ways_; ++i) {
-      if (entries_[i].is(tag, page, level)) {
+      if (entries_[i].is(key)) {
         victim = i;
         break;
       }
       if (entries_[i].last_use < entries_[victim].last_use) victim = i;
     }
-    entries_[victim] = {page, 0, tag, static_cast<std::uint8_t>(level), true, value};
+    const Entry before = std::exchange(entries_[victim], {key, 0, true, value});
     touch(victim);
+    return before.valid && before.key != key ? std::optional(before.key) : std::nullopt;
   }
 
   void invalidate(const Invalidation& what) {
@@ -73,20 +80,18 @@ class SetAssociative {
 
  private:
   struct Entry {
-    std::uint64_t page = 0;
+    TlbKey key;
     std::uint64_t last_use = 0;  // 0: never, so that invalid entries are replaced first
-    Tag tag;
-    std::uint8_t level = 0;
     bool valid = false;
     Value value{};
-    bool is(const Tag& t, std::uint64_t p, unsigned l) const { return valid && page == p && level == l && tag == t; }
+    bool is(const TlbKey& wanted) const { return valid && key == wanted; }
   };
 
   std::size_t set_of(std::uint64_t page) const { return static_cast<std::size_t>(page % sets_) * ways_; }
   void invalidate(const Invalidation& what, std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
       Entry& e = entries_[i];
-      if (e.valid && what.matches(e.tag, e.page << level_shift(e.level), e.level)) e = {};
+      if (e.valid && what.matches(e.key.tag, e.key.page << level_shift(e.key.level), e.key.level)) e = {};
     }
   }
   const Value& touch(std::size_t i) {
@@ -114,12 +119,10 @@ class Tlb {
     }
     return nullptr;
   }
-  bool holds(const Tag& tag, std::uint64_t va) const {
-    return leaves_.holds(tag, va, 3) || leaves_.holds(tag, va, 2) || leaves_.holds(tag, va, 1);
-  }
-  void insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
+  // Returns what it replaced.
+  std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, const Leaf& leaf) {
     seen_[leaf.level] = true;
-    leaves_.insert(tag, va, leaf.level, leaf);
+    return leaves_.insert(tag, va, leaf.level, leaf);
   }
   void invalidate(const Invalidation& what) { leaves_.invalidate(what); }
 
