@@ -16,8 +16,15 @@ target_compile_definitions(faultline_app ${app_scope} TOML_HEADER_ONLY=0 TOML_SH
 if(NOT EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
   return()
 endif()
+# The allocator of the program and the benchmarks. Sanitizers bring their own; tests use the system's.
+add_library(faultline_allocator INTERFACE)
+if(NOT FAULTLINE_SANITIZE)
+  target_sources(faultline_allocator INTERFACE "${CMAKE_SOURCE_DIR}/src/allocator/huge_pages.cpp")
+  target_link_libraries(faultline_allocator INTERFACE "${JEMALLOC_LIBRARY}")
+endif()
+
 add_executable(faultline src/main.cpp)
-target_link_libraries(faultline PRIVATE faultline_app)
+target_link_libraries(faultline PRIVATE faultline_app faultline_allocator)
 set_target_properties(faultline PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 
 set(doc_dir "${CMAKE_INSTALL_DATADIR}/doc/faultline")
