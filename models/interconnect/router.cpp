@@ -54,6 +54,7 @@ void Router::add_port(unsigned port, const Topology& topology) {
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
   output.latency = link_latency(port);
+  output.full_cell = config_.cell_time(output.rate, kCellBytes);
   output.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");
   output.bytes = counter("bytes", "B", "bytes sent through this port, with packet overhead");
   output.busy = counter("busy", "ps", "time for which this port was sending");
@@ -92,7 +93,7 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
     const Train& train = train_of(payload);
     paths_->hold(port, payload);
     context_.loop.at<&Router::accept_held>(
-        train.times.front() - config_.cell_time(outputs_[port].rate, train.cell_bytes), event_port_, *this, port);
+        train.times.front() - cell_time(port, train.cell_bytes), event_port_, *this, port);
   } else {
     accept(port, payload);
   }
@@ -109,14 +110,14 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   PacketHeader& header = extension<PacketHeader>(payload);
   if (paths_) paths_->choose(port, header);
   const Route route = topology_.route(context_.node, header.destination, header.path);
-  const Time arriving = config_.cell_time(outputs_[port].rate, train.cell_bytes);
+  const Time arriving = cell_time(port, train.cell_bytes);
 
   Passage& passage = extension<Passage>(payload);
   passage.queue = queue_of(port, header);
   passage.output = route.port;
   passage.channel = std::min(route.virtual_channel, config_.virtual_channels - 1);
   passage.spacing = arriving;
-  passage.service = config_.cell_time(outputs_[route.port].rate, train.cell_bytes);
+  passage.service = cell_time(route.port, train.cell_bytes);
   passage.to_ready = -std::min(passage.service, arriving);
   if (port == kLocalPort) {
     passage.arrivals = datapaths_[passage.queue].serve(context_.now(), train.times, arriving, 0, &payload);
@@ -137,8 +138,11 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
 
   payload.acquire();
-  plan_.let_go(passage.queue, [this](auto& gone) { let_go(static_cast<Passage&>(gone)); });
-  plan_.enter(passage, context_.now());
+  plan_.let_go(passage.queue, context_.now(), [this](auto& gone) { let_go(static_cast<Passage&>(gone)); });
+  if (plan_.enter(passage, context_.now())) {
+    // Where paths are chosen by load, heads are looked at as they come: no train is announced before it starts.
+    paths_ ? wakeup_.at(passage.start(0)) : announce(passage);
+  }
   wakeup_.at(plan_.disturbed_at());
 }
 
@@ -220,7 +224,8 @@ void Router::void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::u
 void Router::forget(Output& output) {
   const auto kept = std::find_if(output.sent.begin(), output.sent.end(), [this](tlm::tlm_generic_payload* payload) {
     const Departed& departed = extension<Departed>(*payload);
-    if (departed.freed.size() < departed.cells || departed.freed.back() > context_.now()) return true;
+    const bool waits = departed.cells == 0 || departed.freed.size() < departed.cells;
+    if (waits || departed.freed.back() > context_.now()) return true;
     payload->release();
     return false;
   });
@@ -250,7 +255,6 @@ void Router::wake() {
 
 void Router::announce(Passage& passage) {
   const std::uint32_t begin = passage.told.size();
-  assert(passage.start(begin) == context_.now());
   std::uint32_t end = passage.departures.size();
   bool lost = false;
   if (!keeps_together(passage.output)) {
@@ -259,7 +263,8 @@ void Router::announce(Passage& passage) {
   }
   // More cells of a payload that is still on its way out, or another payload.
   const bool continues =
-      passage.outgoing != nullptr && keeps_together(passage.output) && passage.told.back() >= context_.now();
+      passage.outgoing != nullptr && keeps_together(passage.output) &&
+      (passage.told.empty() || passage.told.back() >= context_.now());
   passage.told.append(passage.departures.slice(begin, end - begin));
   plan_.announced(passage);
   count(passage, lost, end - begin);

@@ -16,8 +16,10 @@
 //   leaves(i) = max(ready(i), leaves(i-1), credit(i)) + s
 //
 // An output serves the inputs that hold a ready cell for it in turn, one cell each (switch_plan.hpp). A train is
-// announced at an output when its first cell starts, with all of its cells that are known; if something comes between,
-// the others are told to come at other instants. So every cell leaves when it would if each were decided on by itself.
+// announced at an output with all of its cells that are known when its first cell starts, or at once where nothing that
+// is known can meet it: then it crosses an idle network without an event until the router of its destination. If
+// something comes between, what has not started is told to come at other instants. So every cell leaves when it would if
+// each were decided on by itself.
 //
 // While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
 // lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
@@ -123,6 +125,7 @@ class Router : public sc_core::sc_module {
   struct Output {
     sim::BitRate rate;
     sim::Time latency;
+    sim::Time full_cell;  // service of a cell of kCellBytes
     std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
     sim::Counter* cells;
     sim::Counter* bytes;
@@ -133,6 +136,10 @@ class Router : public sc_core::sc_module {
   tlm::tlm_sync_enum on_slots_freed(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
   void add_port(unsigned port, const Topology& topology);
+  sim::Time cell_time(unsigned port, std::uint32_t cell_bytes) const {
+    const Output& output = outputs_[port];
+    return cell_bytes == sim::kCellBytes ? output.full_cell : config_.cell_time(output.rate, cell_bytes);
+  }
   unsigned queue_of(unsigned port, const PacketHeader& header) const;
   void drop(unsigned port, tlm::tlm_generic_payload& payload);
   // At the instant of the head where a path is chosen by load.

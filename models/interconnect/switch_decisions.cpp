@@ -19,6 +19,7 @@ void SwitchPlan::complete(const Transit& transit, std::uint32_t cells) {
 void SwitchPlan::find_head(unsigned index) {
   Queue& queue = queues_[index];
   queue.is_stale = false;
+  if (queue.head != nullptr) --heads_;
   queue.head = nullptr;
   queue.behind = kNever;
   queue.free = queue.gone;
@@ -36,6 +37,7 @@ void SwitchPlan::find_head(unsigned index) {
   }
   const unsigned leaves_by = queue.head == nullptr ? kNowhere : queue.head->output;
   if (queue.head != nullptr) {
+    ++heads_;
     queue.ready = first + queue.head->to_ready;
     outputs_[leaves_by].is_stale = true;
   }
@@ -213,6 +215,7 @@ bool SwitchPlan::serve_stream(unsigned index) {
 
 Time SwitchPlan::next_rival(unsigned output, const Competitors& but) const {
   Time first = kNever;
+  if (heads_ == 0) return first;
   for (unsigned i = 0; i < queues_.size(); ++i) {
     if (queues_[i].head == nullptr || std::find(but.begin(), but.end(), i) != but.end()) continue;
     for (const Transit* transit : queues_[i].transits) {

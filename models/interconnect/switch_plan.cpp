@@ -17,9 +17,36 @@ void SwitchPlan::add_output(const std::vector<std::uint32_t>& slots, bool mixed,
   output.outages = std::move(outages);
 }
 
-void SwitchPlan::enter(Transit& transit, Time now) {
-  queues_[transit.queue].transits.push_back(&transit);
-  disturb(transit, transit.arrivals.front(), now);
+bool SwitchPlan::enter(Transit& transit, Time now) {
+  Queue& queue = queues_[transit.queue];
+  const bool passes = may_pass(transit, now);
+  queue.transits.push_back(&transit);
+  queue.last_arrival = std::max(queue.last_arrival, transit.arrivals.back());
+  if (!passes) {
+    disturb(transit, transit.arrivals.front(), now);
+    return false;
+  }
+  now_ = now;
+  const Time free = std::max({queue.free, outputs_[transit.output].free, now});
+  plan(transit, serve_in_order(transit.arrivals.shifted(transit.to_ready), free, transit.service), false);
+  queue.free = std::max(queue.free, transit.departures.back());
+  return true;
+}
+
+// Whether no cell that is known can go between the train's, or make one of them wait, and all have slots.
+bool SwitchPlan::may_pass(const Transit& transit, Time now) const {
+  const Queue& queue = queues_[transit.queue];
+  const Output& output = outputs_[transit.output];
+  const Lane& lane = output.lanes[transit.channel];
+  if (!output.mixed || !disturbances_.empty() || queue.head != nullptr || !output.heads.empty()) return false;
+  if (queue.last_arrival > transit.arrivals.front()) return false;
+  if (lane.lacks_from != kNever || lane.slots.by(now) < transit.arrivals.size()) return false;
+  const bool comes_last =
+      output.free <= transit.ready() ||
+      std::none_of(output.transits.begin(), output.transits.end(), [&](const Transit* other) {
+        return other->queue != transit.queue && other->last_start() >= transit.ready();
+      });
+  return comes_last && next_rival(transit.output, {transit.queue}) == kNever;
 }
 
 std::uint32_t SwitchPlan::rearrive(Transit& transit, TimeSequence arrivals, Time now) {
@@ -28,6 +55,10 @@ std::uint32_t SwitchPlan::rearrive(Transit& transit, TimeSequence arrivals, Time
   if (same < transit.arrivals.size()) first = transit.arrivals.at(same);
   if (same < arrivals.size()) first = std::min(first, arrivals.at(same));
   transit.arrivals = std::move(arrivals);
+  if (!transit.arrivals.empty()) {
+    Time& last = queues_[transit.queue].last_arrival;
+    last = std::max(last, transit.arrivals.back());
+  }
   if (first != kNever) disturb(transit, first, now);
   return same;
 }
@@ -159,7 +190,9 @@ void SwitchPlan::undo_queue(unsigned index, Time from) {
   Queue& queue = queues_[index];
   queue.is_stale = true;
   for (const Transit* transit : queue.transits) {
-    if (!transit->is_planned() || transit->departures.back() - transit->service >= from) undo(transit->output, from);
+    if (!transit->is_planned() || (!transit->departures.empty() && transit->last_start() >= from)) {
+      undo(transit->output, from);
+    }
   }
 }
 

@@ -51,6 +51,7 @@ class SwitchPlan {
     std::uint32_t undone_from = 0;      // revised: cells that were announced and undone
 
     sim::Time start(std::uint32_t cell) const { return departures.at(cell) - service; }
+    sim::Time last_start() const { return departures.back() - service; }
     bool is_planned() const { return departures.size() == arrivals.size(); }
     std::uint32_t unplanned() const { return arrivals.size() - departures.size(); }
     // When the next cell's head may leave, as far as this train is concerned.
@@ -63,13 +64,14 @@ class SwitchPlan {
   void add_output(const std::vector<std::uint32_t>& slots, bool mixed, Outages outages);
   bool is_mixed(unsigned output) const { return outputs_[output].mixed; }
 
-  // A train comes; its members are set. Cells of other trains in its queue may come between them.
-  void enter(Transit& transit, sim::Time now);
+  // A train comes; its members are set. Cells of other trains in its queue may come between them. True where nothing
+  // that is known can meet it: then all of its cells are planned, and may be announced.
+  bool enter(Transit& transit, sim::Time now);
   // Its cells come at other instants than was said, or fewer do. Returns how many come as was said.
   std::uint32_t rearrive(Transit& transit, sim::TimeSequence arrivals, sim::Time now);
-  // Takes out of the queue the trains that have left altogether, calling gone(transit) for each.
+  // Takes out of the queue the first trains, as far as they have left altogether, calling gone(transit) for each.
   template <typename Gone>
-  void let_go(unsigned queue, Gone gone);
+  void let_go(unsigned queue, sim::Time now, Gone gone);
 
   // Slots behind the output come free at these instants; or they do not come free when they were said to. The owner
   // notes them in the SlotUse.
@@ -113,6 +115,7 @@ class SwitchPlan {
     sim::Time behind = sim::kNever;  // when the first cell of another train arrives
     sim::Time free{0};               // departure of the last planned cell
     sim::Time gone{0};               // of the last cell of trains that were let go
+    sim::Time last_arrival{-1};      // of all cells that were announced, not before
     bool is_stale = false;           // head, ready and behind are to be found anew
   };
   struct Lane {
@@ -143,6 +146,11 @@ class SwitchPlan {
   };
   using Competitors = boost::container::small_vector<unsigned, 4>;  // queues, in turn
 
+  bool may_pass(const Transit& transit, sim::Time now) const;
+  bool has_left(const Transit& transit) const {
+    return !transit.arrivals.empty() && transit.told.size() == transit.arrivals.size() && transit.is_planned() &&
+           !transit.revised && transit.last_start() <= settled_;
+  }
   void disturb(Transit& transit, sim::Time arrival, sim::Time now);
   void disturb(Disturbance what, sim::Time now);
   void undo_disturbed();
@@ -168,6 +176,7 @@ class SwitchPlan {
 
   std::vector<Queue> queues_;
   std::vector<Output> outputs_;
+  unsigned heads_ = 0;  // queues that have one
   std::vector<Transit*> awaited_;
   std::vector<Transit*> revised_;
   std::vector<Disturbance> disturbances_;
@@ -177,23 +186,22 @@ class SwitchPlan {
 };
 
 template <typename Gone>
-void SwitchPlan::let_go(unsigned index, Gone gone) {
+void SwitchPlan::let_go(unsigned index, sim::Time now, Gone gone) {
+  settled_ = std::max(settled_, now - sim::Time{1});  // whatever was due before has been done
   Queue& queue = queues_[index];
-  std::erase_if(queue.transits, [&](Transit* transit) {
-    if (!transit->is_planned() || transit->told.size() != transit->arrivals.size() || transit->revised ||
-        transit->departures.back() - transit->service > settled_) {
-      return false;
-    }
-    Output& output = outputs_[transit->output];
-    std::erase(output.transits, transit);
-    queue.gone = std::max(queue.gone, transit->departures.back());
-    if (transit->departures.back() > output.gone) {
-      output.gone = transit->departures.back();
+  auto kept = queue.transits.begin();
+  for (; kept != queue.transits.end() && has_left(**kept); ++kept) {
+    Transit& transit = **kept;
+    Output& output = outputs_[transit.output];
+    std::erase(output.transits, &transit);
+    queue.gone = std::max(queue.gone, transit.departures.back());
+    if (transit.departures.back() > output.gone) {
+      output.gone = transit.departures.back();
       output.gone_served = index;
     }
-    gone(*transit);
-    return true;
-  });
+    gone(transit);
+  }
+  queue.transits.erase(queue.transits.begin(), kept);
 }
 
 }  // namespace faultline::interconnect

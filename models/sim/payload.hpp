@@ -16,8 +16,9 @@
 //                                do: at least one, unless the train parted from another. What the target announced for
 //                                the others is void.
 //   CELLS_MOVED        forward, links between routers: train.times (and content) hold what comes now: the last cells
-//                                come at other instants than was said, more do, or fewer. What the target announced
-//                                for cells from the first change on is void.
+//                                come at other instants than was said, more do, or fewer; none for the time being, if
+//                                the first has not set off. What the target announced for cells from the first change
+//                                on is void.
 //   SLOTS_RECALLED     backward  the last train.recalled of the slots announced so far do not come free when they were
 //                                said to.
 //   RESPONSES_RECALLED backward  the same of responses.

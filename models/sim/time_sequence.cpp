@@ -2,7 +2,6 @@
 #include "models/sim/time_sequence.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 namespace faultline::sim {
 
@@ -10,15 +9,6 @@ TimeSequence TimeSequence::regular(Time first, Time gap, std::uint32_t count) {
   TimeSequence sequence;
   if (count > 0) sequence.append(Segment{first, gap, count});
   return sequence;
-}
-
-Time TimeSequence::at(std::uint32_t i) const {
-  assert(i < size_);
-  for (const Segment& s : segments_) {
-    if (i < s.count) return s.at(i);
-    i -= s.count;
-  }
-  return kNever;
 }
 
 std::uint32_t TimeSequence::count_before(Time t) const {
@@ -65,6 +55,7 @@ TimeSequence TimeSequence::shifted(Time by) const {
 
 TimeSequence TimeSequence::slice(std::uint32_t begin, std::uint32_t count) const {
   assert(begin + count <= size_);
+  if (count == size_) return *this;
   TimeSequence part;
   for (const Segment& s : segments_) {
     if (count == 0) break;

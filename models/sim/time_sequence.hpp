@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
+#include <cassert>
 #include <cstdint>
 
 #include "models/sim/time.hpp"
@@ -33,7 +34,12 @@ class TimeSequence {
   bool empty() const { return size_ == 0; }
   Time front() const { return segments_.front().first; }
   Time back() const { return segments_.back().last(); }
-  Time at(std::uint32_t i) const;
+  Time at(std::uint32_t i) const {
+    assert(i < size_);
+    auto s = segments_.begin();
+    for (; i >= s->count; ++s) i -= s->count;
+    return s->at(i);
+  }
   // How many instants lie strictly before t (they are the first ones).
   std::uint32_t count_before(Time t) const;
   bool contains(Time t) const {

@@ -155,8 +155,10 @@ class Driver {
     transit.service = case_.service;
     transit.to_ready = case_.to_ready;
     transit.arrivals = arrivals_of(i, case_.moved_at[train.queue] <= now ? case_.cells : case_.forecast);
-    plan_.let_go(train.queue, [](auto&) {});
-    plan_.enter(transit, now);
+    plan_.let_go(train.queue, now, [](auto&) {});
+    if (!plan_.enter(transit, now)) return;
+    transit.use = &uses_.emplace_back();
+    announce(transit, transit.departures.size(), now);
   }
   void move(unsigned queue, Time now, const std::vector<bool>& known) {
     for (std::size_t i = 0; i < transits_.size(); ++i) {
