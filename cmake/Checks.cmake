@@ -17,6 +17,9 @@ if(TARGET test_properties)
     ENVIRONMENT "FAULTLINE_CASES=100000")
 endif()
 
+# A program of its own, because it replaces operator new.
+faultline_tests(allocations faultline_workloads)
+
 # tests/scripts/NAME.sh, run with the tree and the build folder in its environment.
 function(faultline_script_test name label)
   add_test(NAME "scripts: ${name}" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")

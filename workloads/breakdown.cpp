@@ -101,14 +101,14 @@ void Breakdown::on_step(const StepRecord& record) {
 void Breakdown::finish(std::uint64_t transfer, bool measured) {
   const auto found = open_.find(transfer);
   if (found == open_.end()) return;
-  const std::vector<StepRecord> records = std::move(found->second);
+  const sim::Vector<StepRecord> records = std::move(found->second);
   open_.erase(found);
   if (!measured) return;
   const StepRecord* last = nullptr;
   for (const StepRecord& record : records) {
     if (record.step == Step::block_acknowledged && (last == nullptr || record.at >= last->at)) last = &record;
   }
-  std::vector<StepRecord> chain;
+  sim::Vector<StepRecord> chain;
   for (const StepRecord& record : records) {
     const bool of_last = last != nullptr && record.key.block == last->key.block;
     if (of_last || of_the_whole_transfer(record.step)) chain.push_back(record);
@@ -121,7 +121,7 @@ void Breakdown::finish_message(bool measured) {
   message_.clear();
 }
 
-void Breakdown::add(std::vector<StepRecord> chain) {
+void Breakdown::add(sim::Vector<StepRecord> chain) {
   std::stable_sort(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   ++transfers_;
   for (std::size_t i = 1; i < chain.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
 #include "workloads/experiment_point.hpp"
 
@@ -46,11 +47,11 @@ class Breakdown : public sim::StepListener {
     std::uint64_t samples = 0;
   };
 
-  void add(std::vector<sim::StepRecord> chain);
+  void add(sim::Vector<sim::StepRecord> chain);
 
   sim::NodeId data_source_;
-  std::map<std::uint64_t, std::vector<sim::StepRecord>> open_;
-  std::vector<sim::StepRecord> message_;
+  sim::Map<std::uint64_t, sim::Vector<sim::StepRecord>> open_;
+  sim::Vector<sim::StepRecord> message_;
   std::map<RowKey, Row> rows_;
   std::uint64_t transfers_ = 0;
 };

@@ -2,7 +2,6 @@
 // The transfers of one flow, one after the other or several at a time, each checked end to end.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flow.hpp"
@@ -64,7 +64,7 @@ class Stream {
   rdma::Endpoint& to_;
   std::uint64_t next_seed_;  // of the content that is sent next
   std::vector<Lane> lanes_;
-  std::deque<Running> running_;
+  sim::Deque<Running> running_;
 };
 
 // A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.

@@ -4,13 +4,13 @@
 // it must, post, poll, release.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
+#include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 
@@ -73,7 +73,7 @@ class Transfers : public Benchmark {
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
-  std::deque<Running> running_;
+  sim::Deque<Running> running_;
   sim::RandomStream cold_pages_;
 
   std::uint64_t started_ = 0;

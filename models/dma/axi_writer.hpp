@@ -14,6 +14,7 @@
 #include "models/sim/context.hpp"
 #include "models/sim/issue_queue.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
@@ -88,7 +89,7 @@ class AxiWriter {
   struct Fate {
     std::uint64_t id = 0;                         // number of the first of all cells that went or were dropped
     tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
-    boost::container::small_vector<Reply, 1> replies;
+    boost::container::small_vector<Reply, 1, sim::Recycling<Reply>> replies;
     bool drop_told = false;
 
     std::uint32_t answered() const;

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 
 #include "models/cpu/r5.hpp"
@@ -22,6 +21,7 @@
 #include "models/dma/send_unit.hpp"
 #include "models/dma/timer.hpp"
 #include "models/dma/transfer_table.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/task.hpp"
 
 namespace faultline::dma {
@@ -91,8 +91,8 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   const sim::Context& context_;
   TransferTable table_;
   sim::Signal work_;
-  std::deque<FinishedRead> to_report_;
-  std::deque<FinishedRead> finished_;  // the latest ones, to answer a request whose answer was lost
+  sim::Deque<FinishedRead> to_report_;
+  sim::Deque<FinishedRead> finished_;  // the latest ones, to answer a request whose answer was lost
   sim::TaskGroup tasks_;               // last: its coroutines use everything above
 };
 

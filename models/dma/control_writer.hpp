@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 
 #include "models/dma/axi_writer.hpp"
 #include "models/dma/config.hpp"
 #include "models/dma/counters.hpp"
 #include "models/dma/timer.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::dma {
 
@@ -55,7 +55,7 @@ class ControlWriter : public WriteClient, public TimerClient {
   Timer& timer_;
   Counters& counters_;
   const sim::Context& context_;
-  std::unordered_map<std::uint64_t, Pending> pending_;
+  sim::HashMap<std::uint64_t, Pending> pending_;
   std::uint64_t next_id_ = 0;
 };
 

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include "models/dma/config.hpp"
 #include "models/dma/counters.hpp"
 #include "models/dma/deferred.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::dma {
 
@@ -52,7 +52,7 @@ class FaultFifo {
   const sim::Context& context_;
   Counters& counters_;
   Deferred<FaultRecord, FaultFifo, &FaultFifo::push> coming_;
-  std::deque<FaultRecord> records_;
+  sim::Deque<FaultRecord> records_;
 };
 
 }  // namespace faultline::dma

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 
 #include "models/dma/config.hpp"
@@ -13,6 +12,7 @@
 #include "models/dma/deferred.hpp"
 #include "models/dma/injector.hpp"
 #include "models/sim/random.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::dma {
 
@@ -77,7 +77,7 @@ class Mailbox : public ControlWriteClient {
   FirmwareInbox* firmware_ = nullptr;
   sim::RandomStream losses_;
   std::unordered_map<std::uint32_t, Ring> rings_;  // by PDID
-  std::deque<Message> inbox_;
+  sim::Deque<Message> inbox_;
 };
 
 }  // namespace faultline::dma

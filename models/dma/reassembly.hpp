@@ -4,11 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <optional>
 #include <utility>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/statistics.hpp"
 #include "models/sim/time.hpp"
 #include "models/sim/trace.hpp"
@@ -26,7 +25,7 @@ class BlockSet {
   std::size_t intervals() const { return ends_.size(); }
 
  private:
-  std::map<std::uint32_t, std::uint32_t> ends_;  // first -> one past the last
+  sim::Map<std::uint32_t, std::uint32_t> ends_;  // first -> one past the last
 };
 
 class Reassembly {
@@ -65,8 +64,8 @@ class Reassembly {
   };
   struct Transfer {
     BlockSet complete;
-    std::map<std::uint32_t, Block> under_way;
-    std::list<Id>::iterator age;
+    sim::Map<std::uint32_t, Block> under_way;
+    sim::List<Id>::iterator age;
   };
   Transfer& touch(const Id& id);
   void evict_oldest();
@@ -74,8 +73,8 @@ class Reassembly {
 
   std::size_t capacity_;
   sim::Counter& evicted_unfinished_;
-  std::map<Id, Transfer> transfers_;
-  std::list<Id> by_age_;  // the most recently seen first
+  sim::Map<Id, Transfer> transfers_;
+  sim::List<Id> by_age_;  // the most recently seen first
 };
 
 }  // namespace faultline::dma

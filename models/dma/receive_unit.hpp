@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <tlm>
 
 #include "models/dma/axi_writer.hpp"
@@ -12,6 +11,7 @@
 #include "models/dma/fault_fifo.hpp"
 #include "models/dma/injector.hpp"
 #include "models/dma/reassembly.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::dma {
 
@@ -72,7 +72,7 @@ class ReceiveUnit : public WriteClient {
   Counters& counters_;
   const sim::Context& context_;
   Reassembly reassembly_;
-  std::deque<Arrived> arrived_;
+  sim::Deque<Arrived> arrived_;
   std::uint64_t first_tag_ = 0;  // of arrived_.front()
   tlm::tlm_generic_payload* recalling_ = nullptr;
 };

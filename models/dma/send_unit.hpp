@@ -4,13 +4,13 @@
 
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <deque>
 #include <tlm>
 
 #include "models/dma/cells.hpp"
 #include "models/dma/counters.hpp"
 #include "models/dma/injector.hpp"
 #include "models/sim/issue_queue.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/wakeup.hpp"
 
 namespace faultline::dma {
@@ -81,7 +81,7 @@ class SendUnit : public SendListener {
   struct Read {
     std::uint64_t id = 0;  // number of the first of all cells that were announced
     tlm::tlm_generic_payload* payload = nullptr;
-    boost::container::small_vector<Reply, 1> replies;
+    boost::container::small_vector<Reply, 1, sim::Recycling<Reply>> replies;
     sim::Content content;    // of the cells that have been answered, be it that their responses were recalled
     sim::TimeSequence left;  // departures of cells that are passed on, as far as they are known
 
@@ -120,8 +120,8 @@ class SendUnit : public SendListener {
   const sim::Context& context_;
   SendClient* client_ = nullptr;
   Queue queue_;
-  std::deque<BlockCommand> commands_;
-  std::deque<Block> blocks_;  // cells of the last one wait; at most one for each context
+  sim::Deque<BlockCommand> commands_;
+  sim::Deque<Block> blocks_;  // cells of the last one wait; at most one for each context
   std::uint64_t first_block_ = 0;
   std::uint64_t next_id_ = 0;
   sim::Port error_port_;  // before the wake-up's: no read goes at the instant of an error response

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
 
 namespace faultline::dma {
@@ -64,7 +64,7 @@ class Timer {
   Time timeout_;
   const sim::Context& context_;
   sim::Port port_;
-  std::deque<Deadline> deadlines_;
+  sim::Deque<Deadline> deadlines_;
   bool armed_ = false;
 };
 

@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "models/dma/config.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
 
 namespace faultline::dma {
@@ -42,7 +41,7 @@ struct Block {
 
 // Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned
 // transfer touches one page more than that of an aligned one.
-struct Transfer {
+struct Transfer : sim::Recycled {
   std::uint64_t id = 0;
   Role role = Role::write;
   unsigned channel = 0;
@@ -50,9 +49,9 @@ struct Transfer {
   Descriptor descriptor;   // source and destination of the data
   bool started = false;
   bool ended = false;  // acknowledged or failed; lives until the notification is written
-  std::vector<Block> blocks;
+  sim::Vector<Block> blocks;
   std::uint32_t next_untouched = 0;
-  std::deque<std::uint32_t> again;  // blocks to send again
+  sim::Deque<std::uint32_t> again;  // blocks to send again
   std::uint32_t outstanding = 0;    // blocks scheduled and not acknowledged
   std::uint32_t acknowledged = 0;
   std::uint32_t requests = 0;  // read: requests sent
@@ -83,7 +82,7 @@ class TransferTable {
   Transfer* next_with_block();
 
  private:
-  using Map = std::unordered_map<std::uint64_t, std::unique_ptr<Transfer>>;
+  using Map = sim::HashMap<std::uint64_t, std::unique_ptr<Transfer>>;
   static Transfer* find(const Map& map, std::uint64_t id);
   bool has_block(Transfer& transfer) const;
   template <typename Wanted>

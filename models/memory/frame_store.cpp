@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/memory/frame_store.hpp"
+#include "models/sim/recycling.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -19,7 +20,7 @@ constexpr std::uint64_t kFramesPerRegion = kFramesPerChunk * kChunksPerRegion;
 // and counters are written a few bytes at a time and would break a description into splinters.
 constexpr std::uint32_t kSmall = 64;
 
-using Words = std::array<std::uint64_t, kWords>;
+struct Words : std::array<std::uint64_t, kWords>, sim::Recycled {};
 
 std::uint32_t offset_of(Address at) { return static_cast<std::uint32_t>(at % kFrameBytes); }
 

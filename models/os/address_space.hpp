@@ -5,12 +5,12 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "models/os/page_table.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
@@ -40,7 +40,7 @@ struct PageState {
 };
 
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.
-struct HugeRange {
+struct HugeRange : sim::Recycled {
   bool huge = false;
   unsigned present = 0;
   std::array<PageState, kPagesPerHuge> pages{};
@@ -66,7 +66,7 @@ class AddressSpace {
   void set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvice advice);
   // Bytes of [begin, end) that lie in locked VMAs.
   std::uint64_t locked_bytes(VirtualAddress begin, VirtualAddress end) const;
-  const std::map<VirtualAddress, Vma>& vmas() const { return vmas_; }
+  const sim::Map<VirtualAddress, Vma>& vmas() const { return vmas_; }
 
   // Pages. page() is nullptr unless the page is present.
   PageState* page(VirtualAddress va);
@@ -89,7 +89,7 @@ class AddressSpace {
   void remove_pinned(std::uint64_t bytes) { pinned_bytes_ -= bytes; }
 
  private:
-  using Vmas = std::map<VirtualAddress, Vma>;  // by begin
+  using Vmas = sim::Map<VirtualAddress, Vma>;  // by begin
   void cut_at(VirtualAddress va);
   void merge_around(VirtualAddress begin, VirtualAddress end);
   template <typename Change>
@@ -98,7 +98,7 @@ class AddressSpace {
 
   unsigned va_bits_;
   Vmas vmas_;
-  std::map<std::uint64_t, std::unique_ptr<HugeRange>> ranges_;  // by va / 2 MiB
+  sim::Map<std::uint64_t, std::unique_ptr<HugeRange>> ranges_;  // by va / 2 MiB
   std::uint64_t resident_pages_ = 0;
   std::uint64_t locked_bytes_ = 0;
   std::uint64_t pinned_bytes_ = 0;

@@ -11,15 +11,15 @@ namespace reg = dma::reg;
 using cpu::Work;
 using sim::Step;
 
-sim::Task<std::vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread) {
+sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread) {
   while (waiting_.empty()) co_await cpu_.sleep(thread, arrived_);
   co_await cpu_.run(thread, Work::system, config_.netlink_receive);
-  std::vector<FaultRecord> records;
+  sim::Vector<FaultRecord> records;
   records.swap(waiting_);
   co_return records;
 }
 
-bool FaultSocket::deliver(const std::vector<FaultRecord>& records) {
+bool FaultSocket::deliver(const sim::Vector<FaultRecord>& records) {
   if (waiting_.size() >= config_.netlink_socket_records) return false;
   waiting_.insert(waiting_.end(), records.begin(), records.end());
   arrived_.notify_all();
@@ -51,7 +51,7 @@ FaultSocket& FaultService::open(std::uint32_t pdid) {
 
 sim::Task<void> FaultService::handle() {
   const sim::Time entered = context_.now();
-  const std::vector<BankFault> faults = co_await driver_.handle_interrupt(cpu_.irq_context());
+  const sim::Vector<BankFault> faults = co_await driver_.handle_interrupt(cpu_.irq_context());
   for (const BankFault& fault : faults) {
     if (fault.stalled) stalled_.push_back(fault);
   }
@@ -97,7 +97,7 @@ sim::Task<void> FaultService::drain() {
   const Handled handler = last_handled_;
   const sim::Time begun = context_.now();
   ByProcess by_process;
-  std::vector<BankFault> stalled;
+  sim::Vector<BankFault> stalled;
   stalled.swap(stalled_);
   for (const BankFault& fault : stalled) {
     FaultRecord record;
@@ -111,12 +111,12 @@ sim::Task<void> FaultService::drain() {
   for (const auto& [pdid, found] : by_process) co_await send(pdid, found);
 }
 
-sim::Task<void> FaultService::send(std::uint32_t pdid, const std::vector<Found>& found) {
+sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>& found) {
   const auto socket = sockets_.find(pdid);
   bool delivered = false;
   if (socket != sockets_.end()) {
     co_await cpu_.run(cpu_.softirq_context(), Work::softirq, config_.netlink_send);
-    std::vector<FaultRecord> records;
+    sim::Vector<FaultRecord> records;
     records.reserve(found.size());
     for (const Found& f : found) records.push_back(f.record);
     ++messages_;

@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/os/smmu_driver.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
 
 namespace faultline::os {
@@ -31,16 +31,16 @@ class FaultSocket {
       : config_(config), cpu_(cpu), arrived_(loop) {}
 
   // recvmsg(): blocks until there are records, then gives all of them.
-  sim::Task<std::vector<FaultRecord>> receive(cpu::Execution& thread);
+  sim::Task<sim::Vector<FaultRecord>> receive(cpu::Execution& thread);
   // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before
   // that is taken whatever its length.
-  bool deliver(const std::vector<FaultRecord>& records);
+  bool deliver(const sim::Vector<FaultRecord>& records);
 
  private:
   const KernelConfig& config_;
   cpu::Cpu& cpu_;
   sim::Signal arrived_;
-  std::vector<FaultRecord> waiting_;
+  sim::Vector<FaultRecord> waiting_;
 };
 
 class FaultService {
@@ -67,12 +67,12 @@ class FaultService {
     sim::Time begun;
   };
   // By PDID, so that the order of messages does not depend on addresses of the host.
-  using ByProcess = std::map<std::uint32_t, std::vector<Found>>;
+  using ByProcess = sim::Map<std::uint32_t, sim::Vector<Found>>;
 
   sim::Task<void> handle();
   sim::Task<void> drain();
   sim::Task<void> read_fifo(ByProcess& by_process, Handled handler, sim::Time begun);
-  sim::Task<void> send(std::uint32_t pdid, const std::vector<Found>& found);
+  sim::Task<void> send(std::uint32_t pdid, const sim::Vector<Found>& found);
 
   const KernelConfig config_;
   sim::Context context_;
@@ -80,7 +80,7 @@ class FaultService {
   SmmuDriver& driver_;
   std::uint64_t engine_;
   std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
-  std::vector<BankFault> stalled_;
+  sim::Vector<BankFault> stalled_;
   Handled last_handled_;
   cpu::Tasklet tasklet_;
   sim::Counter& records_;

@@ -6,11 +6,10 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <set>
-#include <unordered_map>
 
 #include "models/memory/frame_store.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
@@ -58,9 +57,9 @@ class FrameAllocator {
   std::uint64_t next_untouched_;  // blocks from here on have never been used
   std::uint64_t end_of_blocks_;   // the first that does not lie wholly inside
   std::uint64_t used_pages_ = 0;
-  std::set<std::uint64_t> whole_blocks_;   // below next_untouched_, free and merged again
-  std::set<std::uint64_t> broken_blocks_;  // with at least one free page
-  std::unordered_map<std::uint64_t, Block> blocks_;
+  sim::Set<std::uint64_t> whole_blocks_;   // below next_untouched_, free and merged again
+  sim::Set<std::uint64_t> broken_blocks_;  // with at least one free page
+  sim::HashMap<std::uint64_t, Block> blocks_;
 };
 
 }  // namespace faultline::os

@@ -173,7 +173,7 @@ void PageTable::stamp(Address frame, PageSize size) {
   for (Address at = frame; at < frame + bytes_of(size); at += kPage) store_.mapping_changed(at);
 }
 
-void PageTable::free_tables(const std::vector<Address>& retired) {
+void PageTable::free_tables(const sim::Vector<Address>& retired) {
   for (const Address table : retired) frames_.free_page(table);
 }
 

@@ -7,13 +7,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include "models/memory/frame_store.hpp"
 #include "models/os/error.hpp"
 #include "models/os/frame_allocator.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
@@ -72,8 +71,8 @@ class PageTable {
   std::optional<Address> translate(VirtualAddress va) const;
 
   // The tables retired since the last call, to be freed when no walker can hold them.
-  std::vector<Address> take_retired() { return std::exchange(retired_, {}); }
-  void free_tables(const std::vector<Address>& retired);
+  sim::Vector<Address> take_retired() { return std::exchange(retired_, {}); }
+  void free_tables(const sim::Vector<Address>& retired);
   // In use, the root included.
   std::uint64_t tables() const { return live_entries_.size(); }
 
@@ -93,8 +92,8 @@ class PageTable {
   FrameAllocator& frames_;
   unsigned va_bits_;
   Address root_;
-  std::unordered_map<Address, unsigned> live_entries_;  // of each table, how many entries are valid
-  std::vector<Address> retired_;
+  sim::HashMap<Address, unsigned> live_entries_;  // of each table, how many entries are valid
+  sim::Vector<Address> retired_;
 };
 
 }  // namespace faultline::os

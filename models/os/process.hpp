@@ -3,15 +3,14 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "models/os/address_space.hpp"
 #include "models/os/mmap_lock.hpp"
 #include "models/os/page_table.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
@@ -30,9 +29,9 @@ class PrivateTable {
   friend class Vm;
   Process& process_;
   std::unique_ptr<PageTable> table_;
-  std::set<std::uint64_t> pins_;  // mapped here
+  sim::Set<std::uint64_t> pins_;  // mapped here
   // Overlapping pins share a descriptor: how many pins each mapped page serves.
-  std::unordered_map<VirtualAddress, unsigned> users_;
+  sim::HashMap<VirtualAddress, unsigned> users_;
 };
 
 class Process {

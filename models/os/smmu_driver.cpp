@@ -67,9 +67,9 @@ std::optional<unsigned> SmmuDriver::bank_of(std::uint32_t pdid) const {
   return std::nullopt;
 }
 
-sim::Task<std::vector<BankFault>> SmmuDriver::handle_interrupt(cpu::Execution& irq) {
+sim::Task<sim::Vector<BankFault>> SmmuDriver::handle_interrupt(cpu::Execution& irq) {
   ++interrupts_;
-  std::vector<BankFault> faults;
+  sim::Vector<BankFault> faults;
   co_await cpu_.run(irq, Work::irq, config_.handler_body);
   // One line serves all banks, so each attached bank's FSR has to be read.
   for (unsigned bank = 0; bank < banks_.size(); ++bank) {
@@ -150,7 +150,7 @@ sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Proces
   }
 }
 
-void SmmuDriver::drop(const Process& process, const std::vector<VirtualAddress>& leaves) {
+void SmmuDriver::drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) {
   const std::optional<unsigned> bank = bank_of(process.id());
   if (!bank) return;
   const std::uint64_t at = reg::context_bank(*bank) + reg::cb::kTLBIVA;

@@ -13,6 +13,7 @@
 #include "models/os/kernel_config.hpp"
 #include "models/os/vm.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/smmu/dvm.hpp"
 
 namespace faultline::os {
@@ -41,13 +42,13 @@ class SmmuDriver : public TlbInvalidator {
   Error attach(const Process& process, std::uint64_t table_root, bool stall_on_fault);
 
   // The context-fault handler: scans the banks of attached processes, reads and clears the records.
-  sim::Task<std::vector<BankFault>> handle_interrupt(cpu::Execution& irq);
+  sim::Task<sim::Vector<BankFault>> handle_interrupt(cpu::Execution& irq);
   // Lets all stalled transactions of the bank go: retried, or terminated with an error.
   sim::Task<void> resume(cpu::Execution& exec, cpu::Work kind, unsigned bank, bool retry);
 
   bool hears_broadcasts() const override;
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) override;
-  void drop(const Process& process, const std::vector<VirtualAddress>& leaves) override;
+  void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) override;
 
  private:
   struct Bank {

@@ -13,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "models/cpu/cpu.hpp"
@@ -25,13 +24,14 @@
 #include "models/os/process.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/task.hpp"
 
 namespace faultline::os {
 
 // The TLB maintenance that a change of a table asks for, the same on the CPUs and on the SMMU.
 struct TlbFlush {
-  std::vector<VirtualAddress> leaves;  // one address of each page or block whose descriptor was cleared
+  sim::Vector<VirtualAddress> leaves;  // one address of each page or block whose descriptor was cleared
   bool whole = false;                  // one operation for the process's ASID instead of one a leaf
   std::uint64_t operations() const { return whole ? 1 : leaves.size(); }
 };
@@ -47,7 +47,7 @@ class TlbInvalidator {
   // of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then.
   virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
   // The same, leaf by leaf and in no time (Vm::discard).
-  virtual void drop(const Process& process, const std::vector<VirtualAddress>& leaves) = 0;
+  virtual void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) = 0;
 };
 
 struct MmapOptions {
@@ -66,7 +66,7 @@ struct Pin {
   Process* process;
   VirtualAddress begin;
   bool write;
-  std::vector<Address> frames;  // of each page, in order
+  sim::Vector<Address> frames;  // of each page, in order
   sim::Time release_cost{0};    // of the pages; a huge page is released as one
   std::uint64_t bytes() const { return frames.size() * kPage; }
 };
@@ -167,9 +167,9 @@ class Vm {
   };
   // What is no longer mapped but may still be in a TLB or walk cache.
   struct Zapped {
-    std::vector<Address> frames;  // 4 KiB each
-    std::vector<Address> tables;
-    std::vector<VirtualAddress> leaves;  // where descriptors were cleared
+    sim::Vector<Address> frames;  // 4 KiB each
+    sim::Vector<Address> tables;
+    sim::Vector<VirtualAddress> leaves;  // where descriptors were cleared
   };
 
   // With the mmap lock held. `owed` is charged together with the fault's own cost.
@@ -179,7 +179,7 @@ class Vm {
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, bool write,
                                             WalkCost cost, Pin* pin);
   // For a table that the CPUs walk, too, or only devices.
-  sim::Task<void> invalidate(cpu::Execution& exec, Process& process, std::vector<VirtualAddress> leaves,
+  sim::Task<void> invalidate(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves,
                              bool cpus_walk);
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost);
 
@@ -196,7 +196,7 @@ class Vm {
   void put_frame(Address frame);
   void drop_frames(const Pin& pin);
   Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write);
-  static std::vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
+  static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
   unsigned locked_leaves(const Process& process, Range range) const;
   bool exceeds_limit(std::uint64_t bytes) const { return bytes > config_.rlimit_memlock; }
@@ -212,7 +212,7 @@ class Vm {
   FrameTable frame_table_;
   std::deque<std::unique_ptr<Process>> processes_;
   std::vector<TlbInvalidator*> invalidators_;
-  std::unordered_map<PinId, Pin> pins_;
+  sim::HashMap<PinId, Pin> pins_;
   PinId next_pin_ = 1;
   std::uint64_t pinned_bytes_ = 0;
   std::uint64_t locked_bytes_ = 0;

@@ -208,7 +208,7 @@ Vm::Zapped Vm::zap(Process& process, Range range) {
   return zapped;
 }
 
-sim::Task<void> Vm::invalidate(cpu::Execution& exec, Process& process, std::vector<VirtualAddress> leaves,
+sim::Task<void> Vm::invalidate(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves,
                                bool cpus_walk) {
   if (leaves.empty()) co_return;  // TLBs hold only what was mapped
   ++counters_->tlb_invalidations;
@@ -219,7 +219,7 @@ sim::Task<void> Vm::invalidate(cpu::Execution& exec, Process& process, std::vect
   const bool tlbi = cpus_walk || heard;
   const auto before_last = static_cast<std::int64_t>(flush.operations() - 1);
   if (tlbi && before_last > 0) co_await run(exec, config_.cpu_tlbi_page * before_last);
-  std::vector<sim::Task<void>> others;
+  sim::Vector<sim::Task<void>> others;
   for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->invalidate(exec, process, flush));
   // The DSB after the last operation waits for the other CPUs and for the devices at the same time.
   if (tlbi) co_await run(exec, config_.cpu_tlbi_page);

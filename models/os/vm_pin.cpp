@@ -113,8 +113,8 @@ sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, Pin
   const Pin* pin = find_pin(id);
   if (pin == nullptr || table.pins_.erase(id) == 0) co_return Error::invalid;
   const sim::Time cost = config_.private_map_per_page * static_cast<std::int64_t>(pin->frames.size());
-  std::vector<VirtualAddress> leaves = unmap_private(table, *pin, pin->frames.size());
-  const std::vector<Address> retired = table.table_->take_retired();
+  sim::Vector<VirtualAddress> leaves = unmap_private(table, *pin, pin->frames.size());
+  const sim::Vector<Address> retired = table.table_->take_retired();
   co_await run(exec, cost);
   co_await invalidate(exec, table.process_, std::move(leaves), /*cpus_walk=*/false);
   table.table_->free_tables(retired);
@@ -122,8 +122,8 @@ sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, Pin
 }
 
 // Where that cleared a descriptor: other pins may need those that remain.
-std::vector<VirtualAddress> Vm::unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages) {
-  std::vector<VirtualAddress> leaves;
+sim::Vector<VirtualAddress> Vm::unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages) {
+  sim::Vector<VirtualAddress> leaves;
   for (std::size_t i = 0; i < pages; ++i) {
     const auto users = table.users_.find(pin.begin + i * kPage);
     if (--users->second > 0) continue;

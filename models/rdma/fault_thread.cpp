@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/fault_thread.hpp"
 
-#include <map>
 #include <utility>
 
 namespace faultline::rdma {
@@ -31,7 +30,7 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
 
 sim::Task<void> FaultThread::serve() {
   for (;;) {
-    std::vector<FaultRecord> records = co_await socket_.receive(thread_);
+    sim::Vector<FaultRecord> records = co_await socket_.receive(thread_);
     for (const FaultRecord& record : records) {
       if (!record.stalled) context_.report(Step::library_woken, record.key);
     }
@@ -39,10 +38,10 @@ sim::Task<void> FaultThread::serve() {
   }
 }
 
-sim::Task<void> FaultThread::handle(std::vector<FaultRecord> records) {
+sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
   // Faults of many blocks of one page resolve once; a page that may be read need not be writable.
-  std::map<std::pair<std::uint64_t, bool>, Error> resolved;
+  sim::Map<std::pair<std::uint64_t, bool>, Error> resolved;
   for (const FaultRecord& record : records) {
     if (!record.stalled) context_.report(Step::resolve_begin, record.key);
     const auto known = resolved.find({record.page, record.write});

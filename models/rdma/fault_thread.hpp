@@ -16,7 +16,7 @@ class FaultThread {
 
  private:
   sim::Task<void> serve();
-  sim::Task<void> handle(std::vector<os::FaultRecord> records);
+  sim::Task<void> handle(sim::Vector<os::FaultRecord> records);
   sim::Task<os::Error> resolve(std::uint64_t page, bool write);
   sim::Task<void> answer(const os::FaultRecord& record, os::Error error);
 

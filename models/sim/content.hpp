@@ -7,6 +7,8 @@
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
 
+#include "models/sim/recycling.hpp"
+
 namespace faultline::sim {
 
 class Content {
@@ -45,7 +47,7 @@ class Content {
  private:
   void append(Extent extent);
 
-  boost::container::small_vector<Extent, 2> extents_;
+  boost::container::small_vector<Extent, 2, Recycling<Extent>> extents_;
   std::uint32_t size_ = 0;
 };
 

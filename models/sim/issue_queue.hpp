@@ -17,10 +17,10 @@
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
 #include <cstdint>
-#include <deque>
 #include <initializer_list>
 #include <utility>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/slot_ledger.hpp"
 
 namespace faultline::sim {
@@ -203,7 +203,7 @@ class IssueQueue {
   }
 
   // Announced runs, in order of issue.
-  std::deque<Run>& runs() { return runs_; }
+  Deque<Run>& runs() { return runs_; }
 
  private:
   // Slots that a cell needs one of, and what a guess rests on.
@@ -319,8 +319,8 @@ class IssueQueue {
 
   boost::container::small_vector<Kind, 2> kinds_;
   Owner& owner_;
-  std::deque<Item> waiting_;  // by first ready instant, then number
-  std::deque<Run> runs_;
+  Deque<Item> waiting_;  // by first ready instant, then number
+  Deque<Run> runs_;
   std::uint64_t next_number_ = 0;
   Time disturbed_from_ = kNever;
   Time announced_{-1};  // when something was announced last

@@ -10,14 +10,13 @@
 #pragma once
 
 #include <coroutine>
-#include <deque>
 #include <exception>
 #include <optional>
 #include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include "models/sim/event_loop.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::sim {
 
@@ -26,7 +25,7 @@ class [[nodiscard]] Task;
 
 namespace detail {
 
-struct PromiseBase {
+struct PromiseBase : Recycled {
   std::coroutine_handle<> continuation;
   std::exception_ptr error;
 
@@ -121,7 +120,7 @@ class TaskGroup {
 
  private:
   struct Root {
-    struct promise_type {
+    struct promise_type : Recycled {
       TaskGroup& group;
       promise_type(TaskGroup& g, Task<void>&) : group(g) {}
       Root get_return_object() {
@@ -137,7 +136,7 @@ class TaskGroup {
   };
   static Root root(TaskGroup&, Task<void> task) { co_await task; }
 
-  std::unordered_set<void*> roots_;
+  HashSet<void*> roots_;
 };
 
 // Many may wait; notify_all() resumes, at the present instant, all that wait now.
@@ -162,7 +161,7 @@ class Signal {
 
  private:
   EventLoop& loop_;
-  std::deque<std::coroutine_handle<>> waiters_;
+  Deque<std::coroutine_handle<>> waiters_;
 };
 
 // A queue that one or more coroutines take from: `Message m = co_await queue.take();`
@@ -185,7 +184,7 @@ class Queue {
   std::size_t size() const { return items_.size(); }
 
  private:
-  std::deque<T> items_;
+  Deque<T> items_;
   Signal filled_;
 };
 
@@ -220,7 +219,7 @@ class Semaphore {
  private:
   EventLoop& loop_;
   unsigned available_;
-  std::deque<std::coroutine_handle<>> waiters_;
+  Deque<std::coroutine_handle<>> waiters_;
 };
 
 }  // namespace faultline::sim

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::smmu {
@@ -56,7 +56,7 @@ class Drain {
   };
 
   std::vector<Sync> syncs_;
-  std::deque<sim::Time> last_responses_;  // by number
+  sim::Deque<sim::Time> last_responses_;  // by number
   std::uint64_t first_ = 0;               // number of the first of them
 };
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/transport.hpp"
 #include "models/smmu/drain.hpp"
 #include "models/smmu/register_file.hpp"
@@ -137,7 +138,7 @@ struct Smmu::Parts final : Ports, Maintenance {
   RegisterFile register_file;
   std::vector<std::unique_ptr<Tbu>> tbus;
   const sim::Port dvm_port;
-  std::deque<Broadcast> broadcasts;  // on their way; all take equally long
+  sim::Deque<Broadcast> broadcasts;  // on their way; all take equally long
   std::deque<DvmSync> dvm_syncs;
 };
 

@@ -338,8 +338,8 @@ void Tbu::finish(Miss& miss, FaultKind fault) {
   admit_waiting();
 }
 
-std::vector<Transit*> Tbu::release(Miss& miss) {
-  std::vector<Transit*> bursts = std::exchange(miss.bursts, {});
+sim::Vector<Transit*> Tbu::release(Miss& miss) {
+  sim::Vector<Transit*> bursts = std::exchange(miss.bursts, {});
   for (Transit* transit : bursts) {
     if (miss.write) held_beats_ -= std::uint64_t{transit->cells()} * transit->beats;
     // Cells that arrive from now on do not meet the miss.
@@ -387,7 +387,7 @@ void Tbu::use_entries() {
     std::size_t number;  // of equals the train that passed first
     auto operator<=>(const Use&) const = default;
   };
-  boost::container::small_vector<Use, 16> uses;
+  boost::container::small_vector<Use, 16, sim::Recycling<Use>> uses;
   for (std::size_t i = 0; i < used_.size(); ++i) {
     Transit* transit = used_[i];
     const std::uint32_t cells = arrived(*transit);

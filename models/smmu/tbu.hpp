@@ -10,6 +10,7 @@
 
 #include "models/sim/content.hpp"
 #include "models/sim/payload.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/smmu/drain.hpp"
 #include "models/smmu/state.hpp"
 #include "models/smmu/tlb.hpp"
@@ -79,7 +80,7 @@ struct Miss {
   std::uint32_t stream = 0;
   FaultKind fault = FaultKind::none;
   Leaf leaf;
-  std::vector<Transit*> bursts;
+  sim::Vector<Transit*> bursts;
 
   bool is_for(bool by_write, unsigned in_bank, const Tag& owner, std::uint64_t at) const {
     return write == by_write && bank == in_bank && tag == owner && same_page(va, at);
@@ -118,7 +119,7 @@ class Tbu {
 
  private:
   struct Channel {
-    std::deque<Transit*> waiting;
+    sim::Deque<Transit*> waiting;
   };
 
   void train_arrives(std::uint64_t transit);
@@ -139,7 +140,7 @@ class Tbu {
 
   void finish(Miss& miss, const Leaf& leaf, sim::Time not_before);
   void finish(Miss& miss, FaultKind fault);
-  std::vector<Transit*> release(Miss& miss);
+  sim::Vector<Transit*> release(Miss& miss);
   void count_bursts(const Miss& miss);
   void pass(Transit& transit, const Leaf& leaf, sim::Time not_before);
   void bypass(Transit& transit);

@@ -2,7 +2,6 @@
 // The way of trains through a TBU: how they part, what is sent on for each, and what is taken back. By which
 // rules they pass or wait is in tbu.cpp.
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
@@ -200,12 +199,12 @@ void Tbu::forget() {
   };
   if (std::none_of(under_way_.begin(), under_way_.end(), is_over)) return;
   use_entries();
-  const auto over = std::stable_partition(under_way_.begin(), under_way_.end(), std::not_fn(is_over));
-  for (auto transit = over; transit != under_way_.end(); ++transit) {
-    if ((*transit)->request != nullptr) (*transit)->request->release();
-    give_up(**transit);
-  }
-  under_way_.erase(over, under_way_.end());
+  std::erase_if(under_way_, [&](Transit* transit) {
+    if (!is_over(transit)) return false;
+    if (transit->request != nullptr) transit->request->release();
+    give_up(*transit);
+    return true;
+  });
 }
 
 }  // namespace faultline::smmu

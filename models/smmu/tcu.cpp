@@ -180,7 +180,7 @@ void Tcu::descriptor_read(std::uint64_t slot) {
 void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
   Walk& walk = walks_[slot];
   state_.counters.walk_time += static_cast<std::uint64_t>((state_.context.now() - walk.begun).count());
-  const std::vector<Miss*> misses = std::exchange(walk.misses, {});
+  const sim::Vector<Miss*> misses = std::exchange(walk.misses, {});
   walk.busy = false;
   bool good = false;
   for (Miss* miss : misses) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/memory/frame_store.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/smmu/state.hpp"
 #include "models/smmu/tbu.hpp"
 #include "models/smmu/tlb.hpp"
@@ -47,7 +48,7 @@ class Tcu {
     sim::Time begun{0};
     sim::Time answer_at{0};
     tlm::tlm_generic_payload* read = nullptr;
-    std::vector<Miss*> misses;
+    sim::Vector<Miss*> misses;
 
     bool serves(const Miss& miss) const;
   };
@@ -69,7 +70,7 @@ class Tcu {
   Tlb macro_tlb_;
   WalkCache walk_cache_;
   std::vector<Walk> walks_;
-  std::deque<Miss*> waiting_;  // for a walk slot
+  sim::Deque<Miss*> waiting_;  // for a walk slot
 };
 
 }  // namespace faultline::smmu

@@ -164,13 +164,13 @@ struct Listener : os::TlbInvalidator {
     co_await b.node.loop.delay(duration);
     used_at_end = b.used();
   }
-  void drop(const Process&, const std::vector<VirtualAddress>& leaves) override { dropped = leaves; }
+  void drop(const Process&, const sim::Vector<VirtualAddress>& leaves) override { dropped = leaves; }
 
   OsBench& b;
   Time duration;
   bool hears = false;
   std::vector<os::TlbFlush> flushes;
-  std::vector<VirtualAddress> dropped;
+  sim::Vector<VirtualAddress> dropped;
   Time told_at{0};
   bool present_at_start = false;
   std::uint64_t used_at_end = 0;

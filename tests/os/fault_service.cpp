@@ -21,7 +21,7 @@ struct FaultBench : DriverBench {
     co_await b.node.loop.until(when);
     b.push(transfer);
   }
-  static Task<void> receive(FaultBench& b, std::vector<os::FaultRecord>& records) {
+  static Task<void> receive(FaultBench& b, sim::Vector<os::FaultRecord>& records) {
     records = co_await b.socket.receive(b.thread);
   }
 
@@ -127,7 +127,7 @@ TEST_CASE("a full socket refuses messages and counts their records") {
   CHECK(b.counted("driver.fault_records") == 3);
   CHECK(b.counted("driver.netlink_messages") == 3);
   CHECK(b.at(Step::message_sent, 4) == Time{-1});
-  std::vector<os::FaultRecord> records;
+  sim::Vector<os::FaultRecord> records;
   b.tasks.start(FaultBench::receive(b, records));
   b.run_until(b.node.now() + 100us);
   REQUIRE(records.size() == 3);
@@ -185,7 +185,7 @@ TEST_CASE("a fault of a masked bank interrupts when the bank is resumed") {
   const Answer& second = b.read(va + kPage, b.node.now() + 1us);
   b.run_until(b.node.now() + 1ms);
   CHECK(b.counted("driver.fault_interrupts") == 1);
-  std::vector<os::FaultRecord> records;
+  sim::Vector<os::FaultRecord> records;
   b.tasks.start(FaultBench::receive(b, records));
   b.run_until(b.node.now() + 1ms);
   REQUIRE(records.size() == 1);

@@ -240,7 +240,7 @@ TEST_CASE("munmap waits for every TLB before it frees frames and tables") {
   const auto done = b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kPage));
   CHECK(done.took == b.config.munmap_fixed + 3 * b.config.cpu_tlbi_page + 12us);
   REQUIRE(first.flushes.size() == 1);
-  CHECK(first.flushes[0].leaves == std::vector{va, va + kPage, va + 2 * kPage});
+  CHECK(first.flushes[0].leaves == sim::Vector<VirtualAddress>{va, va + kPage, va + 2 * kPage});
   CHECK_FALSE(first.flushes[0].whole);
   CHECK_FALSE(first.present_at_start);
   CHECK(first.used_at_end == mapped);
@@ -287,7 +287,7 @@ TEST_CASE("what another pin still maps in a private table is not invalidated") {
   CHECK(listener.flushes.empty());
   CHECK(b.run(b.vm.unmap_pinned(b.thread, table, one)).took == 2 * b.config.private_map_per_page + 1us);
   REQUIRE(listener.flushes.size() == 1);
-  CHECK(listener.flushes[0].leaves == std::vector{va, va + kPage});
+  CHECK(listener.flushes[0].leaves == sim::Vector<VirtualAddress>{va, va + kPage});
 }
 
 TEST_CASE("a private table costs a descriptor a page, and its removal reaches the TLBs") {
@@ -313,7 +313,7 @@ TEST_CASE("a private table costs a descriptor a page, and its removal reaches th
   const auto unmapped = b.run(b.vm.unmap_pinned(b.thread, *table.value, pin));
   CHECK(unmapped.took == 4 * b.config.private_map_per_page + 3us);
   REQUIRE(listener.flushes.size() == 1);
-  CHECK(listener.flushes[0].leaves == std::vector{va, va + kPage, va + 2 * kPage, va + 3 * kPage});
+  CHECK(listener.flushes[0].leaves == sim::Vector<VirtualAddress>{va, va + kPage, va + 2 * kPage, va + 3 * kPage});
   CHECK_FALSE(walk(b.store, table.value->root(), 39, va));
   REQUIRE(b.run(b.vm.unpin(b.thread, pin)).value == Error::none);
   CHECK_FALSE(b.vm.frames().is_allocated(walked->physical));

@@ -30,7 +30,7 @@ TEST_CASE("discard removes whole pages and drops their translations, VMAs and pi
   b.vm.fill(*b.process, va, 4 * kPage, 9);
   const auto used = b.used();
   CHECK(b.vm.discard(*b.process, va + 1, 3 * kPage) == Error::none);
-  CHECK(listener.dropped == std::vector{va + kPage, va + 2 * kPage});
+  CHECK(listener.dropped == sim::Vector<VirtualAddress>{va + kPage, va + 2 * kPage});
   CHECK(b.present(va));
   CHECK_FALSE(b.present(va + kPage));
   CHECK_FALSE(b.present(va + 2 * kPage));

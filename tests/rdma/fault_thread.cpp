@@ -28,10 +28,10 @@ struct FaultBench : RdmaBench {
     wanted.touch_ahead_pages = ahead;
     return wanted;
   }
-  void deliver(std::vector<FaultRecord> records, Time when = kMessage, std::uint32_t pdid = 1) {
+  void deliver(sim::Vector<FaultRecord> records, Time when = kMessage, std::uint32_t pdid = 1) {
     tasks.start(deliver_at(*this, std::move(records), when, pdid));
   }
-  static Task<void> deliver_at(FaultBench& b, std::vector<FaultRecord> records, Time when, std::uint32_t pdid) {
+  static Task<void> deliver_at(FaultBench& b, sim::Vector<FaultRecord> records, Time when, std::uint32_t pdid) {
     co_await b.node.loop.until(when);
     b.faults.open(pdid).deliver(std::move(records));
   }
@@ -44,7 +44,7 @@ struct FaultBench : RdmaBench {
     return 1;
   }
   // One message, to the end of all that it causes.
-  void handle(std::vector<FaultRecord> records) {
+  void handle(sim::Vector<FaultRecord> records) {
     deliver(std::move(records));
     settle();
   }
@@ -303,7 +303,7 @@ TEST_CASE("a page that may be read but not written answers its reader and refuse
       os::FaultRecord write = fault(mapped.value, 8);
       write.write = true;
       b.registers.taken();
-      b.handle(write_first ? std::vector{write, read} : std::vector{read, write});
+      b.handle(write_first ? sim::Vector<FaultRecord>{write, read} : sim::Vector<FaultRecord>{read, write});
       Facts facts;
       for (const Access& access : b.registers.taken()) {
         if (access.address == kRegisters + reg::kMessageWord0) {
