@@ -16,7 +16,7 @@ void check_write(DmaBench& bench, const DmaPost& post) {
   INFO("length " << post.length << " from " << post.source << " to " << post.destination);
   bench.memory[0]->fill(post.source, post.length, 42);
   bench.steps.clear();
-  for (const auto& memory : bench.memory) memory->accesses.clear();
+  for (const auto& memory : bench.memory) memory->forget_accesses();
   const Prediction expected = predict(bench, post, bench.now());
   const std::uint64_t id = bench.post(0, post);
   REQUIRE(id != 0);

@@ -25,7 +25,7 @@ namespace faultline::test {
 using sim::Time;
 using namespace std::chrono_literals;
 
-// One direction streams a cell in `service` and answers `latency` later. A train into a missing page gets an error.
+// One direction streams a cell in `service` and answers `latency` later. Cells into a missing page get an error.
 class PagedMemory : public sc_core::sc_module {
  public:
   struct Access {
@@ -48,6 +48,23 @@ class PagedMemory : public sc_core::sc_module {
   Time service{106'667};            // 16 beats at 150 MHz
   std::set<std::uint64_t> missing;  // page numbers
   std::vector<Access> accesses;
+
+  // Requires that none is under way.
+  void forget_accesses() {
+    accesses.clear();
+    access_of_.clear();
+  }
+  // The page is there, for cells from now on, too, that were announced before: they part.
+  void appear(std::uint64_t page_number) {
+    if (missing.erase(page_number) == 0) return;
+    std::vector<tlm::tlm_generic_payload*> coming;
+    for (const auto& [payload, index] : access_of_) {
+      const Access& access = accesses[index];
+      if (access.address / sim::kPageBytes != page_number || access.ok) continue;
+      if (access.cells > 0 && access.times.back() >= context_.now()) coming.push_back(payload);
+    }
+    for (tlm::tlm_generic_payload* payload : coming) part(*payload);
+  }
 
   sim::Content read(std::uint64_t address, std::uint64_t bytes) {
     sim::Content content;
@@ -79,18 +96,12 @@ class PagedMemory : public sc_core::sc_module {
   }
   tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, read_bus_);
-    if (begin(payload, read_bus_, read_latency, false)) {
-      sim::train_of(payload).content = read(payload.get_address(), sim::train_of(payload).bytes());
-    }
+    if (begin(payload, read_bus_, read_latency, false)) move(payload);
     return answer(reads, payload);
   }
   tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, write_bus_);
-    if (begin(payload, write_bus_, write_latency, true)) {
-      page(payload.get_address())
-          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes),
-                     sim::train_of(payload).content);
-    }
+    if (begin(payload, write_bus_, write_latency, true)) move(payload);
     return answer(writes, payload);
   }
   // The cells behind them on the bus have been recalled before.
@@ -101,6 +112,48 @@ class PagedMemory : public sc_core::sc_module {
     access.times = train.times;
     access.cells = train.cells();
     return tlm::TLM_ACCEPTED;
+  }
+  void part(tlm::tlm_generic_payload& payload) {
+    Access& access = accesses[access_of_[&payload]];
+    sim::Train& train = sim::train_of(payload);
+    const std::uint32_t kept = access.times.count_before(context_.now());
+    const std::uint32_t bytes = kept * train.cell_bytes;
+    auto& socket = access.write ? writes : reads;
+    tlm::tlm_generic_payload& rest_payload = context_.payloads.acquire();
+    sim::Train& rest = sim::train_of(rest_payload);
+    rest.times = train.times.suffix(kept);
+    rest.cell_bytes = train.cell_bytes;
+    rest.responses = train.responses.slice(kept, rest.cells());
+    rest_payload.set_command(payload.get_command());
+    rest_payload.set_address(payload.get_address() + bytes);
+    if (access.write) {
+      rest.content = train.content.slice(bytes, rest.bytes());
+      train.content = train.content.slice(0, bytes);
+    }
+    train.times.drop_back(rest.cells());
+    train.rest = &rest_payload;
+    train.recalled = rest.cells();
+    (access.write ? write_bus_ : read_bus_).part(context_.now(), &payload, kept, &rest_payload);
+    const Access of_rest{rest.times, rest_payload.get_address(), rest.cells(), access.master_id, access.write, true};
+    access.times = train.times;
+    access.cells = kept;
+    access_of_[&rest_payload] = accesses.size();
+    accesses.push_back(of_rest);
+    sim::send_back(socket, payload, sim::RESPONSES_RECALLED);
+    sim::send_back(socket, payload, sim::TRAIN_PARTED);
+    rest_payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    move(rest_payload);
+    answer(socket, rest_payload);
+  }
+  // The data of cells that reach memory.
+  void move(tlm::tlm_generic_payload& payload) {
+    sim::Train& train = sim::train_of(payload);
+    if (payload.is_read()) {
+      train.content = read(payload.get_address(), train.bytes());
+    } else {
+      page(payload.get_address())
+          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), train.content);
+    }
   }
   bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency, bool write) {
     sim::Train& train = sim::train_of(payload);
@@ -294,7 +347,7 @@ class DmaBench : public sim::StepListener {
       const std::uint64_t transfer = privileged_read(node, dma::reg::kFaultWord2);
       const std::uint64_t block = privileged_read(node, dma::reg::kFaultWord3);
       privileged_write(node, dma::reg::kFaultPop, 0);
-      if (pages_appear) memory[node]->missing.erase(page / sim::kPageBytes);
+      if (pages_appear) memory[node]->appear(page / sim::kPageBytes);
       send(node, static_cast<sim::NodeId>(who >> 32), dma::reg::kMessageToFirmware,
            {dma::reg::kRetransmit, transfer, block});
     }
