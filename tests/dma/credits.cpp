@@ -12,16 +12,6 @@ namespace {
 constexpr std::uint64_t kSource = 0x100000;
 constexpr std::uint64_t kDestination = 0x400000;
 
-// When the cells from this address on were handed to the memory.
-std::vector<Time> instants(const PagedMemory& memory, bool write, std::uint64_t from) {
-  std::vector<Time> found;
-  for (const auto& access : memory.accesses) {
-    if (access.write != write || access.address < from) continue;
-    for (std::uint32_t i = 0; i < access.times.size(); ++i) found.push_back(access.times.at(i));
-  }
-  return found;
-}
-
 }  // namespace
 
 TEST_CASE("reads that a fault cuts off leave their credits to the next block, at the instants they had") {

@@ -26,6 +26,16 @@ struct Prediction {
   std::vector<CellTimes> cells;
 };
 
+// When the cells from this address on were handed to the memory.
+inline std::vector<Time> instants(const PagedMemory& memory, bool write, std::uint64_t from = 0) {
+  std::vector<Time> found;
+  for (const auto& access : memory.accesses) {
+    if (access.write != write || access.address < from) continue;
+    for (std::uint32_t i = 0; i < access.times.size(); ++i) found.push_back(access.times.at(i));
+  }
+  return found;
+}
+
 inline Prediction predict(const DmaBench& bench, const DmaPost& post, Time posted) {
   const dma::DmaConfig& c = bench.config;
   const PagedMemory& from = *bench.memory[0];

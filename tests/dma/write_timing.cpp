@@ -16,6 +16,7 @@ void check_write(DmaBench& bench, const DmaPost& post) {
   INFO("length " << post.length << " from " << post.source << " to " << post.destination);
   bench.memory[0]->fill(post.source, post.length, 42);
   bench.steps.clear();
+  for (const auto& memory : bench.memory) memory->forget_accesses();
   const Prediction expected = predict(bench, post, bench.now());
   const std::uint64_t id = bench.post(0, post);
   REQUIRE(id != 0);
@@ -33,6 +34,13 @@ void check_write(DmaBench& bench, const DmaPost& post) {
     CHECK(bench.at(Step::block_acknowledged, key) == block.acknowledged);
   }
   CHECK(bench.all(Step::block_scheduled).size() == expected.blocks.size());
+  std::vector<Time> reads, writes;
+  for (const CellTimes& cell : expected.cells) {
+    reads.push_back(cell.issued);
+    writes.push_back(cell.write);
+  }
+  CHECK(instants(*bench.memory[0], false) == reads);
+  CHECK(instants(*bench.memory[1], true) == writes);
   CHECK(bench.at(Step::notified, {id, 0, 0}) == expected.notified);
   CHECK(bench.memory[0]->word(DmaBench::kNotify) == (post.cookie << 8 | dma::reg::kNotifyDone));
   CHECK(bench.memory[1]->read(post.destination, post.length) == bench.memory[0]->read(post.source, post.length));
@@ -65,12 +73,23 @@ TEST_CASE("every bound of the engine delays a write exactly as it must") {
   tight.outstanding_blocks = 2;
   tight.block_bytes = 4096;
   tight.neighbours.router_cells = 5;
-  DmaBench trains(tight, 4, "trains");  // the fabric carries trains whole, once it has slots for all of it
-  DmaBench cells(tight, 1, "cells");
-  trains.set_up();
-  cells.set_up();
-  check_sizes(trains);
-  check_sizes(cells);
+  // Bounds on cells that are fewer than a train's, and none before the router's.
+  dma::DmaConfig short_of_slots;
+  short_of_slots.neighbours.outstanding_writes = 4;
+  short_of_slots.receive_buffer = 6;
+  short_of_slots.neighbours.router_cells = 2;
+  DmaBench tight_trains(tight, 16, "tight_trains"), tight_cells(tight, 1, "tight_cells");
+  DmaBench short_trains(short_of_slots, 16, "short_trains"), short_cells(short_of_slots, 1, "short_cells");
+  for (DmaBench* bench : {&tight_trains, &tight_cells, &short_trains, &short_cells}) {
+    bench->set_up();
+    check_sizes(*bench);
+  }
+  // Trains are what is compared with cells, and those that were cut late are among them.
+  for (const auto& [trains, cells] : {std::pair(&tight_trains, &tight_cells), std::pair(&short_trains, &short_cells)}) {
+    CHECK(3 * trains->fabric->delivered_trains < 2 * cells->fabric->delivered_trains);
+    CHECK(trains->fabric->recalled_cells > 0);
+    CHECK(cells->fabric->recalled_cells == 0);
+  }
 }
 
 TEST_CASE("the window of one block waits for each acknowledgement") {

@@ -5,11 +5,11 @@
 
 #include <vector>
 
-#include "tests/support/memory_master.hpp"
-#include "tests/support/node.hpp"
+#include "tests/memory/bench.hpp"
 #include "tests/support/parameter_source.hpp"
 
 using namespace faultline;
+using namespace faultline::test;
 using namespace std::chrono_literals;
 using memory::DdrConfig;
 using memory::DdrController;
@@ -18,30 +18,6 @@ using sim::Time;
 using sim::TimeSequence;
 
 namespace {
-
-constexpr std::uint64_t kPage = sim::kPageBytes;
-
-struct Bench {
-  Bench() {
-    first.socket.bind(ddr.port);
-    second.socket.bind(ddr.port);
-    sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates
-  }
-  // A round rate: 16 ns a cell.
-  static DdrConfig small() {
-    DdrConfig config;
-    config.size = std::uint64_t{1} << 20;
-    config.peak_bandwidth = sim::ByteRate{20'000'000'000};
-    config.efficiency = 0.8;
-    return config;
-  }
-
-  test::Node node;
-  DdrConfig config = small();
-  DdrController ddr{"ddr", config, node.context};
-  test::MemoryMaster first{"first", node.context};
-  test::MemoryMaster second{"second", node.context};
-};
 
 // Watches a frame and writes down when it is told.
 struct Watcher {
@@ -59,9 +35,6 @@ struct Watcher {
   std::vector<Time> told;
   sim::TaskGroup tasks;
 };
-
-constexpr Time kCell = 16ns;
-constexpr Time kLatency = 100ns;
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "models/sim/context.hpp"
+#include "models/sim/transport.hpp"
 #include "tests/support/cell_pump.hpp"
 
 namespace faultline::test {
@@ -145,6 +146,102 @@ class LatencyMemory : public sc_core::sc_module {
   sim::Port port_;
   std::deque<tlm::tlm_generic_payload*> answers_;
   std::map<tlm::tlm_generic_payload*, std::size_t> request_of_;
+};
+
+// Answers each cell a while after it came: how, depends on its address. Cells with different fates part.
+class PartingMemory : public sc_core::sc_module {
+ public:
+  struct Fate {
+    sim::Time latency{0};
+    tlm::tlm_response_status status = tlm::TLM_OK_RESPONSE;
+  };
+  PartingMemory(sc_core::sc_module_name name, const sim::Context& context)
+      : sc_module(name), in("in"), context_(context), port_(context.loop.new_port()) {
+    in.register_nb_transport_fw(this, &PartingMemory::on_request);
+  }
+  tlm_utils::simple_target_socket<PartingMemory> in;
+  std::map<std::uint64_t, Fate> fates;  // of what lies from this address on
+  // Trains part when the last cell before the others has come, and have all been answered as that one until then; else
+  // they part at once.
+  bool parts_late = false;
+
+  // Another fate for what lies from this address on and up to the next one in `fates`, though it has been answered.
+  // Cells of a train that all have come, or that have parted, may have several.
+  void change(std::uint64_t from, Fate fate) {
+    fates[from] = fate;
+    const auto next = fates.upper_bound(from);
+    for (tlm::tlm_generic_payload* payload : requests_) {
+      const sim::Train& train = sim::train_of(*payload);
+      const std::uint64_t begin = std::max<std::uint64_t>(from, payload->get_address());
+      const std::uint64_t end = payload->get_address() + train.bytes();
+      if (begin >= end || (next != fates.end() && begin >= next->first)) continue;
+      const auto first = static_cast<std::uint32_t>((begin - payload->get_address()) / train.cell_bytes);
+      recall_answer(*payload, train.cells() - first);
+      answer(*payload, first);
+    }
+  }
+
+ private:
+  const Fate& fate_of(std::uint64_t address) const { return std::prev(fates.upper_bound(address))->second; }
+  // The train's first cells that have one fate.
+  std::uint32_t together(const tlm::tlm_generic_payload& payload) const {
+    const sim::Train& train = *payload.get_extension<sim::Train>();
+    const auto next = fates.upper_bound(payload.get_address());
+    if (next == fates.end()) return train.cells();
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>((next->first - payload.get_address()) / train.cell_bytes, train.cells()));
+  }
+
+  tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
+    if (phase == sim::CELLS_RECALLED) return tlm::TLM_ACCEPTED;
+    requests_.push_back(&payload);
+    const sim::Train& train = sim::train_of(payload);
+    const std::uint32_t first = together(payload);
+    if (first < train.cells() && parts_late) {
+      context_.loop.at<&PartingMemory::part_late>(train.times.at(first - 1), port_, *this,
+                                                  reinterpret_cast<std::uint64_t>(&payload));
+    } else if (first < train.cells()) {
+      answer(part(payload, first), 0);
+    }
+    answer(payload, 0);
+    return tlm::TLM_ACCEPTED;
+  }
+  void part_late(std::uint64_t request) {
+    auto& payload = *reinterpret_cast<tlm::tlm_generic_payload*>(request);
+    const std::uint32_t first = together(payload);
+    const std::uint32_t cells = sim::train_of(payload).cells();
+    if (first == cells) return;  // the others were recalled
+    recall_answer(payload, cells - first);
+    answer(part(payload, first), 0);
+  }
+  tlm::tlm_generic_payload& part(tlm::tlm_generic_payload& payload, std::uint32_t first) {
+    tlm::tlm_generic_payload& rest = context_.payloads.acquire();
+    sim::Train& train = sim::train_of(payload);
+    sim::train_of(rest).times = train.times.suffix(first);
+    sim::train_of(rest).cell_bytes = train.cell_bytes;
+    train.times.drop_back(train.cells() - first);
+    rest.set_command(payload.get_command());
+    rest.set_address(payload.get_address() + train.bytes());
+    train.rest = &rest;
+    requests_.push_back(&rest);
+    sim::send_back(in, payload, sim::TRAIN_PARTED);
+    return rest;
+  }
+  void recall_answer(tlm::tlm_generic_payload& payload, std::uint32_t cells) {
+    sim::train_of(payload).recalled = cells;
+    sim::send_back(in, payload, sim::RESPONSES_RECALLED);
+  }
+  void answer(tlm::tlm_generic_payload& payload, std::uint32_t first) {
+    sim::Train& train = sim::train_of(payload);
+    const Fate& fate = fate_of(payload.get_address() + std::uint64_t{first} * train.cell_bytes);
+    train.responses = train.times.suffix(first).shifted(fate.latency);
+    payload.set_response_status(fate.status);
+    sim::send_back(in, payload, tlm::BEGIN_RESP);
+  }
+
+  const sim::Context& context_;
+  sim::Port port_;
+  std::vector<tlm::tlm_generic_payload*> requests_;
 };
 
 }  // namespace faultline::test

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,17 +16,16 @@
 #include <vector>
 
 #include "models/dma/engine.hpp"
-#include "models/interconnect/packet.hpp"
 #include "models/memory/axi.hpp"
-#include "models/sim/slot_ledger.hpp"
 #include "models/sim/train_server.hpp"
+#include "tests/support/dma_fabric.hpp"
 
 namespace faultline::test {
 
 using sim::Time;
 using namespace std::chrono_literals;
 
-// One direction streams a cell in `service` and answers `latency` later. A train into a missing page gets an error.
+// One direction streams a cell in `service` and answers `latency` later. Cells into a missing page get an error.
 class PagedMemory : public sc_core::sc_module {
  public:
   struct Access {
@@ -51,6 +48,23 @@ class PagedMemory : public sc_core::sc_module {
   Time service{106'667};            // 16 beats at 150 MHz
   std::set<std::uint64_t> missing;  // page numbers
   std::vector<Access> accesses;
+
+  // Requires that none is under way.
+  void forget_accesses() {
+    accesses.clear();
+    access_of_.clear();
+  }
+  // The page is there, for cells from now on, too, that were announced before: they part.
+  void appear(std::uint64_t page_number) {
+    if (missing.erase(page_number) == 0) return;
+    std::vector<tlm::tlm_generic_payload*> coming;
+    for (const auto& [payload, index] : access_of_) {
+      const Access& access = accesses[index];
+      if (access.address / sim::kPageBytes != page_number || access.ok) continue;
+      if (access.cells > 0 && access.times.back() >= context_.now()) coming.push_back(payload);
+    }
+    for (tlm::tlm_generic_payload* payload : coming) part(*payload);
+  }
 
   sim::Content read(std::uint64_t address, std::uint64_t bytes) {
     sim::Content content;
@@ -82,18 +96,12 @@ class PagedMemory : public sc_core::sc_module {
   }
   tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, read_bus_);
-    if (begin(payload, read_bus_, read_latency, false)) {
-      sim::train_of(payload).content = read(payload.get_address(), sim::train_of(payload).bytes());
-    }
+    if (begin(payload, read_bus_, read_latency, false)) move(payload);
     return answer(reads, payload);
   }
   tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, write_bus_);
-    if (begin(payload, write_bus_, write_latency, true)) {
-      page(payload.get_address())
-          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes),
-                     sim::train_of(payload).content);
-    }
+    if (begin(payload, write_bus_, write_latency, true)) move(payload);
     return answer(writes, payload);
   }
   // The cells behind them on the bus have been recalled before.
@@ -104,6 +112,48 @@ class PagedMemory : public sc_core::sc_module {
     access.times = train.times;
     access.cells = train.cells();
     return tlm::TLM_ACCEPTED;
+  }
+  void part(tlm::tlm_generic_payload& payload) {
+    Access& access = accesses[access_of_[&payload]];
+    sim::Train& train = sim::train_of(payload);
+    const std::uint32_t kept = access.times.count_before(context_.now());
+    const std::uint32_t bytes = kept * train.cell_bytes;
+    auto& socket = access.write ? writes : reads;
+    tlm::tlm_generic_payload& rest_payload = context_.payloads.acquire();
+    sim::Train& rest = sim::train_of(rest_payload);
+    rest.times = train.times.suffix(kept);
+    rest.cell_bytes = train.cell_bytes;
+    rest.responses = train.responses.slice(kept, rest.cells());
+    rest_payload.set_command(payload.get_command());
+    rest_payload.set_address(payload.get_address() + bytes);
+    if (access.write) {
+      rest.content = train.content.slice(bytes, rest.bytes());
+      train.content = train.content.slice(0, bytes);
+    }
+    train.times.drop_back(rest.cells());
+    train.rest = &rest_payload;
+    train.recalled = rest.cells();
+    (access.write ? write_bus_ : read_bus_).part(context_.now(), &payload, kept, &rest_payload);
+    const Access of_rest{rest.times, rest_payload.get_address(), rest.cells(), access.master_id, access.write, true};
+    access.times = train.times;
+    access.cells = kept;
+    access_of_[&rest_payload] = accesses.size();
+    accesses.push_back(of_rest);
+    sim::send_back(socket, payload, sim::RESPONSES_RECALLED);
+    sim::send_back(socket, payload, sim::TRAIN_PARTED);
+    rest_payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    move(rest_payload);
+    answer(socket, rest_payload);
+  }
+  // The data of cells that reach memory.
+  void move(tlm::tlm_generic_payload& payload) {
+    sim::Train& train = sim::train_of(payload);
+    if (payload.is_read()) {
+      train.content = read(payload.get_address(), train.bytes());
+    } else {
+      page(payload.get_address())
+          .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), train.content);
+    }
   }
   bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency, bool write) {
     sim::Train& train = sim::train_of(payload);
@@ -128,144 +178,6 @@ class PagedMemory : public sc_core::sc_module {
   sim::TrainServer write_bus_;
   std::map<tlm::tlm_generic_payload*, std::size_t> access_of_;
   std::map<std::uint64_t, sim::Content> pages_;
-};
-
-// What one engine sends, the engine of its destination receives: a serial line to each, separate for data and control.
-class Fabric : public sc_core::sc_module {
- public:
-  using In = tlm_utils::simple_target_socket_tagged<Fabric>;
-  using Out = tlm_utils::simple_initiator_socket_tagged<Fabric>;
-
-  Fabric(sc_core::sc_module_name name, unsigned receive_cells, const sim::Context& context)
-      : sc_module(name), in("in", 2), out("out", 2), context_(context) {
-    for (unsigned i = 0; i < 2; ++i) {
-      in[i].register_nb_transport_fw(this, &Fabric::on_cells, static_cast<int>(i));
-      out[i].register_nb_transport_bw(this, &Fabric::on_freed, static_cast<int>(i));
-      lines_[2 * i].slots = lines_[2 * i + 1].slots = sim::SlotLedger(receive_cells);
-    }
-  }
-  sc_core::sc_vector<In> in;
-  sc_core::sc_vector<Out> out;
-  sim::BitRate rate{16'000'000'000};
-  Time latency = 385ns;
-  // Cells that the network loses; asked once for each train.
-  std::function<bool(const interconnect::PacketHeader&)> loses = [](const auto&) { return false; };
-  // What it does to the headers of those that it delivers.
-  std::function<void(interconnect::PacketHeader&)> alters = [](auto&) {};
-
-  Time cell_time(std::uint32_t bytes) const { return rate.time_for(bytes + 32); }
-
- private:
-  struct Line {
-    sim::SlotLedger slots{0};
-    sim::TrainServer server;
-    std::deque<tlm::tlm_generic_payload*> waiting;  // for slots
-  };
-  // A train on its way, as the destination sees it.
-  struct Sent {
-    tlm::tlm_generic_payload* original;
-    tlm::tlm_generic_payload* copy;
-    Line* line;
-    sim::TimeSequence freed;
-  };
-  static bool is_data(tlm::tlm_generic_payload& p) {
-    return sim::extension<interconnect::PacketHeader>(p).kind == interconnect::PacketKind::data;
-  }
-  tlm::tlm_sync_enum on_cells(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const auto& header = sim::extension<interconnect::PacketHeader>(payload);
-    Line& line = lines_[2 * header.destination + (is_data(payload) ? 0 : 1)];
-    if (phase == sim::CELLS_RECALLED) {
-      if (std::find(line.waiting.begin(), line.waiting.end(), &payload) != line.waiting.end()) return tlm::TLM_ACCEPTED;
-      const auto sent = std::find_if(sent_.rbegin(), sent_.rend(), [&](auto& s) { return s.original == &payload; });
-      if (sent != sent_.rend()) recall(*sent, sim::train_of(payload).cells(), header.destination);
-      return tlm::TLM_ACCEPTED;
-    }
-    line.waiting.push_back(&payload);
-    pump(line);
-    return tlm::TLM_ACCEPTED;
-  }
-  // What the line carries behind these cells has been recalled before.
-  void recall(Sent& sent, std::uint32_t kept, unsigned to) {
-    sim::Train& train = sim::train_of(*sent.copy);
-    const std::uint32_t gone = train.cells() - kept;
-    sent.line->server.recall(context_.now(), sent.copy, gone);
-    sent.line->slots.give_back(gone);
-    if (sent.freed.size() > kept) {
-      sent.line->slots.hold(sent.freed.suffix(kept));
-      sent.freed.drop_back(sent.freed.size() - kept);
-    }
-    train.times.drop_back(gone);
-    train.content = train.content.slice(0, train.bytes());
-    tlm::tlm_phase phase = sim::CELLS_RECALLED;
-    sc_core::sc_time delay;
-    out[to]->nb_transport_fw(*sent.copy, phase, delay);
-    pump(*sent.line);
-  }
-  void pump(Line& line) {
-    forget();
-    while (!line.waiting.empty()) {
-      tlm::tlm_generic_payload& payload = *line.waiting.front();
-      sim::Train& train = sim::train_of(payload);
-      if (line.slots.known() < train.cells()) return;
-      line.waiting.pop_front();
-      const auto& header = sim::extension<interconnect::PacketHeader>(payload);
-      const Time service = cell_time(train.cell_bytes);
-      if (loses(header)) {
-        free(header.source, payload, train.times);
-        continue;
-      }
-      line.slots.take(train.cells());
-      const auto starts = sim::not_before(sim::later_of(train.times, line.slots.taken(train.cells())), context_.now());
-      tlm::tlm_generic_payload& copy = context_.payloads.acquire();
-      const auto departures = line.server.serve(context_.now(), starts, service, 0, &copy);
-      sent_.push_back({&payload, &copy, &line, {}});
-      sim::Train& sent = sim::train_of(copy);
-      sent.times = departures.shifted(latency);
-      sent.cell_bytes = train.cell_bytes;
-      sent.content = train.content;
-      auto& sent_header = sim::extension<interconnect::PacketHeader>(copy);
-      sent_header = header;
-      alters(sent_header);
-      copy.set_address(payload.get_address());
-      const unsigned to = header.destination;
-      free(header.source, payload, departures);
-      tlm::tlm_phase phase = tlm::BEGIN_REQ;
-      sc_core::sc_time delay;
-      out[to]->nb_transport_fw(copy, phase, delay);
-    }
-  }
-  void free(sim::NodeId source, tlm::tlm_generic_payload& payload, const sim::TimeSequence& freed) {
-    sim::train_of(payload).freed = freed;
-    tlm::tlm_phase phase = sim::SLOTS_FREED;
-    sc_core::sc_time delay;
-    in[source]->nb_transport_bw(payload, phase, delay);
-  }
-  // A train that was cut by slots that were said to come and do not is not sent anew: the line takes what it gave.
-  tlm::tlm_sync_enum on_freed(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const sim::Train& train = sim::train_of(payload);
-    Sent& sent = *std::find_if(sent_.begin(), sent_.end(), [&](const Sent& s) { return s.copy == &payload; });
-    if (phase == sim::SLOTS_FREED) {
-      sent.freed.append(train.freed);
-      sent.line->slots.free(train.freed, context_.now());
-    } else {
-      const sim::TimeSequence gone = sent.freed.suffix(sent.freed.size() - train.recalled);
-      sent.line->slots.hold(gone);
-      sent.freed.drop_back(gone.size());
-    }
-    pump(*sent.line);
-    return tlm::TLM_ACCEPTED;
-  }
-  void forget() {
-    while (!sent_.empty() && sent_.front().freed.size() == sim::train_of(*sent_.front().copy).cells() &&
-           sent_.front().freed.back() <= context_.now()) {
-      sent_.front().copy->release();
-      sent_.pop_front();
-    }
-  }
-
-  sim::Context context_;
-  std::array<Line, 4> lines_;
-  std::deque<Sent> sent_;
 };
 
 class MmioMaster : public sc_core::sc_module {
@@ -435,7 +347,7 @@ class DmaBench : public sim::StepListener {
       const std::uint64_t transfer = privileged_read(node, dma::reg::kFaultWord2);
       const std::uint64_t block = privileged_read(node, dma::reg::kFaultWord3);
       privileged_write(node, dma::reg::kFaultPop, 0);
-      if (pages_appear) memory[node]->missing.erase(page / sim::kPageBytes);
+      if (pages_appear) memory[node]->appear(page / sim::kPageBytes);
       send(node, static_cast<sim::NodeId>(who >> 32), dma::reg::kMessageToFirmware,
            {dma::reg::kRetransmit, transfer, block});
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <systemc>
+#include <vector>
 
 #include "models/memory/axi.hpp"
 #include "models/sim/context.hpp"
@@ -20,6 +21,8 @@ class MemoryMaster : public sc_core::sc_module {
     sim::Content content;
     tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
     bool arrived = false;
+    std::vector<tlm::tlm_response_status> statuses = {};  // one for each response
+    const Answer* rest = nullptr;                         // of the cells that parted
   };
 
   tlm_utils::simple_initiator_socket<MemoryMaster> socket{"socket"};
@@ -36,6 +39,22 @@ class MemoryMaster : public sc_core::sc_module {
   const Answer& write(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes,
                       const sim::Content& content, std::uint64_t epoch = memory::AxiAttributes::kUntranslated) {
     return send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, content, epoch);
+  }
+
+  // Only the first `kept` cells of the train come, those that parted from it included.
+  void recall(const Answer& answer, std::uint32_t kept) {
+    const std::size_t index = index_of([&](std::size_t i) { return &answers_[i] == &answer; });
+    tlm::tlm_generic_payload& payload = *pending_[index];
+    sim::Train& train = sim::train_of(payload);
+    const std::uint32_t cells = train.cells();
+    if (answer.rest != nullptr) recall(*answer.rest, kept - std::min(kept, cells));
+    if (kept >= cells) return;
+    train.times.drop_back(cells - kept);
+    if (payload.is_write() && !train.content.empty()) train.content = train.content.slice(0, train.bytes());
+    keep_responses(answers_[index], kept);
+    tlm::tlm_phase phase = sim::CELLS_RECALLED;
+    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+    socket->nb_transport_fw(payload, phase, delay);
   }
 
   // A train of a core's bulk traffic.
@@ -81,24 +100,47 @@ class MemoryMaster : public sc_core::sc_module {
     axi.translation_epoch = epoch;
     axi.bulk = bulk_;
     pending_.push_back(&payload);
-    answers_.emplace_back();
+    const Answer& answer = answers_.emplace_back();
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     socket->nb_transport_fw(payload, phase, delay);
-    return answers_.back();
+    return answer;
+  }
+
+  template <typename Predicate>
+  std::size_t index_of(Predicate is_it) const {
+    std::size_t index = 0;
+    while (!is_it(index)) ++index;
+    sc_assert(index < pending_.size());
+    return index;
+  }
+  static void keep_responses(Answer& answer, std::uint32_t kept) {
+    if (answer.responses.size() <= kept) return;
+    answer.responses.drop_back(answer.responses.size() - kept);
+    answer.statuses.resize(kept);
   }
 
   tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
-    const auto found = std::find(pending_.begin(), pending_.end(), &payload);
-    sc_assert(found != pending_.end());
-    Answer& answer = answers_[static_cast<std::size_t>(found - pending_.begin())];
+    Answer& answer = answers_[index_of([&](std::size_t i) { return pending_[i] == &payload; })];
     const sim::Train& train = sim::train_of(payload);
-    if (phase == sim::RESPONSES_RECALLED) {
-      answer.responses.drop_back(train.recalled);
+    if (phase == sim::TRAIN_PARTED) {
+      sc_assert(answer.responses.size() <= train.cells() && answer.rest == nullptr);
+      pending_.push_back(train.rest);
+      answer.rest = &answers_.emplace_back();
       return tlm::TLM_ACCEPTED;
     }
-    if (!answer.arrived) answer = {context_.now(), {}, train.content, payload.get_response_status(), true};
+    if (phase == sim::RESPONSES_RECALLED) {
+      keep_responses(answer, answer.responses.size() - train.recalled);
+      return tlm::TLM_ACCEPTED;
+    }
+    if (!answer.arrived) {
+      answer.announced = context_.now();
+      answer.content = train.content;
+      answer.status = payload.get_response_status();
+      answer.arrived = true;
+    }
     answer.responses.append(train.responses);
+    answer.statuses.resize(answer.responses.size(), payload.get_response_status());
     return tlm::TLM_ACCEPTED;  // what has been said may change until it happens: the payload stays ours
   }
 
