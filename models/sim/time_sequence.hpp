@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cstdint>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::sim {
@@ -69,7 +70,7 @@ class TimeSequence {
   bool operator==(const TimeSequence& other) const;
 
  private:
-  boost::container::small_vector<Segment, 2> segments_;
+  boost::container::small_vector<Segment, 2, Recycling<Segment>> segments_;
   std::uint32_t size_ = 0;
 };
 
