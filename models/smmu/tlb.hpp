@@ -16,12 +16,17 @@ namespace faultline::smmu {
 
 // What an entry translates: the addresses of a page of its level, for its owner.
 struct TlbKey {
+  static constexpr std::uint8_t kNoLevel = UINT8_MAX;
   std::uint64_t page = 0;  // number
   Tag tag;
-  std::uint8_t level = 0;
+  std::uint8_t level = kNoLevel;
 
+  static TlbKey of(const Tag& tag, std::uint64_t va, unsigned level) {
+    return {va >> level_shift(level), tag, static_cast<std::uint8_t>(level)};
+  }
+  bool valid() const { return level != kNoLevel; }
+  bool covers(const Tag& owner, std::uint64_t va) const { return valid() && *this == of(owner, va, level); }
   bool operator==(const TlbKey&) const = default;
-  bool covers(const Tag& owner, std::uint64_t va) const { return page == va >> level_shift(level) && tag == owner; }
 };
 
 // Entries keyed by owner, level and the address bits that the level translates.
@@ -34,41 +39,38 @@ class SetAssociative {
 
   // nullptr: no entry. The pointer stays valid until the next insertion.
   const Value* find(const Tag& tag, std::uint64_t va, unsigned level) {
-    if (entries_.empty()) return nullptr;
-    const TlbKey key{va >> level_shift(level), tag, static_cast<std::uint8_t>(level)};
+    if (keys_.empty()) return nullptr;
+    const TlbKey key = TlbKey::of(tag, va, level);
     // A stream of bursts to one page hits the entry that was hit last.
-    if (entries_[last_].is(key)) return &touch(last_);
-    const std::size_t first = set_of(key.page);
-    for (std::size_t i = first; i < first + ways_; ++i) {
-      if (entries_[i].is(key)) return &touch(i);
-    }
-    return nullptr;
+    const std::size_t at = keys_[last_] == key ? last_ : place_of(key);
+    return at == keys_.size() ? nullptr : &touch(at);
   }
 
   // Returns what it replaced.
   std::optional<TlbKey> insert(const Tag& tag, std::uint64_t va, unsigned level, const Value& value) {
     if (sets_ == 0) return std::nullopt;
-    if (entries_.empty()) entries_.resize(std::size_t{sets_} * ways_);
-    const std::uint64_t page = va >> level_shift(level);
-    const TlbKey key{page, tag, static_cast<std::uint8_t>(level)};
-    const std::size_t first = set_of(page);
-    std::size_t victim = first;
-    for (std::size_t i = first; i < first + ways_; ++i) {
-      if (entries_[i].is(key)) {
-        victim = i;
-        break;
-      }
-      if (entries_[i].last_use < entries_[victim].last_use) victim = i;
+    if (keys_.empty()) {
+      keys_.resize(std::size_t{sets_} * ways_);
+      last_uses_.resize(keys_.size());
+      values_.resize(keys_.size());
     }
-    const Entry before = std::exchange(entries_[victim], {key, 0, true, value});
-    touch(victim);
-    return before.valid && before.key != key ? std::optional(before.key) : std::nullopt;
+    const TlbKey key = TlbKey::of(tag, va, level);
+    std::size_t at = place_of(key);
+    const bool is_new = at == keys_.size();
+    if (is_new) {
+      const auto first = last_uses_.begin() + static_cast<std::ptrdiff_t>(set_of(key.page));
+      at = static_cast<std::size_t>(std::min_element(first, first + ways_) - last_uses_.begin());
+    }
+    const TlbKey before = std::exchange(keys_[at], key);
+    values_[at] = value;
+    touch(at);
+    return is_new && before.valid() ? std::optional(before) : std::nullopt;
   }
 
   void invalidate(const Invalidation& what) {
     if (uses_ == 0) return;  // it never held anything
     if (!what.by_address() || sets_ == 1) {
-      invalidate(what, 0, entries_.size());
+      invalidate(what, 0, keys_.size());
       return;
     }
     // An entry that translates the address is, whatever its level, in the set of that level's page.
@@ -79,30 +81,33 @@ class SetAssociative {
   }
 
  private:
-  struct Entry {
-    TlbKey key;
-    std::uint64_t last_use = 0;  // 0: never, so that invalid entries are replaced first
-    bool valid = false;
-    Value value{};
-    bool is(const TlbKey& wanted) const { return valid && key == wanted; }
-  };
-
   std::size_t set_of(std::uint64_t page) const { return static_cast<std::size_t>(page % sets_) * ways_; }
+  // keys_.size(): nowhere.
+  std::size_t place_of(const TlbKey& key) const {
+    const auto first = keys_.begin() + static_cast<std::ptrdiff_t>(set_of(key.page));
+    const auto found = std::find(first, first + ways_, key);
+    return found == first + ways_ ? keys_.size() : static_cast<std::size_t>(found - keys_.begin());
+  }
   void invalidate(const Invalidation& what, std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i) {
-      Entry& e = entries_[i];
-      if (e.valid && what.matches(e.key.tag, e.key.page << level_shift(e.key.level), e.key.level)) e = {};
+      const TlbKey& key = keys_[i];
+      if (!key.valid() || !what.matches(key.tag, key.page << level_shift(key.level), key.level)) continue;
+      keys_[i] = {};
+      last_uses_[i] = 0;
     }
   }
   const Value& touch(std::size_t i) {
     last_ = i;
-    entries_[i].last_use = ++uses_;
-    return entries_[i].value;
+    last_uses_[i] = ++uses_;
+    return values_[i];
   }
 
   unsigned ways_;
   unsigned sets_;
-  std::vector<Entry> entries_;  // none before the first insertion: most TBUs of a large cluster never translate
+  // By entry; none before the first insertion: most TBUs of a large cluster never translate.
+  std::vector<TlbKey> keys_;
+  std::vector<std::uint64_t> last_uses_;  // 0: never, so that invalid entries are replaced first
+  std::vector<Value> values_;
   std::size_t last_ = 0;
   std::uint64_t uses_ = 0;
 };
