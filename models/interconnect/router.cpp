@@ -92,8 +92,8 @@ tlm::tlm_sync_enum Router::on_arrival(int tag, tlm::tlm_generic_payload& payload
   } else if (paths_ && paths_->waits_for_head(port)) {
     const Train& train = train_of(payload);
     paths_->hold(port, payload);
-    context_.loop.at<&Router::accept_held>(
-        train.times.front() - cell_time(port, train.cell_bytes), event_port_, *this, port);
+    context_.loop.at<&Router::accept_held>(train.times.front() - cell_time(port, train.cell_bytes), event_port_, *this,
+                                           port);
   } else {
     accept(port, payload);
   }
@@ -262,9 +262,8 @@ void Router::announce(Passage& passage) {
     lost = plan_.is_lost(passage, begin);
   }
   // More cells of a payload that is still on its way out, or another payload.
-  const bool continues =
-      passage.outgoing != nullptr && keeps_together(passage.output) &&
-      (passage.told.empty() || passage.told.back() >= context_.now());
+  const bool continues = passage.outgoing != nullptr && keeps_together(passage.output) &&
+                         (passage.told.empty() || passage.told.back() >= context_.now());
   passage.told.append(passage.departures.slice(begin, end - begin));
   plan_.announced(passage);
   count(passage, lost, end - begin);

@@ -18,8 +18,8 @@
 // An output serves the inputs that hold a ready cell for it in turn, one cell each (switch_plan.hpp). A train is
 // announced at an output with all of its cells that are known when its first cell starts, or at once where nothing that
 // is known can meet it: then it crosses an idle network without an event until the router of its destination. If
-// something comes between, what has not started is told to come at other instants. So every cell leaves when it would if
-// each were decided on by itself.
+// something comes between, what has not started is told to come at other instants. So every cell leaves when it would
+// if each were decided on by itself.
 //
 // While a link is dead (failures.hpp) its output needs no credits, and cells that would start on it are
 // lost, at the link's rate, and counted in network.lost_cells. Their slots in the input queue come free
@@ -125,7 +125,7 @@ class Router : public sc_core::sc_module {
   struct Output {
     sim::BitRate rate;
     sim::Time latency;
-    sim::Time full_cell;  // service of a cell of kCellBytes
+    sim::Time full_cell;                          // service of a cell of kCellBytes
     std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
     sim::Counter* cells;
     sim::Counter* bytes;

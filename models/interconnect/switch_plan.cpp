@@ -41,11 +41,10 @@ bool SwitchPlan::may_pass(const Transit& transit, Time now) const {
   if (!output.mixed || !disturbances_.empty() || queue.head != nullptr || !output.heads.empty()) return false;
   if (queue.last_arrival > transit.arrivals.front()) return false;
   if (lane.lacks_from != kNever || lane.slots.by(now) < transit.arrivals.size()) return false;
-  const bool comes_last =
-      output.free <= transit.ready() ||
-      std::none_of(output.transits.begin(), output.transits.end(), [&](const Transit* other) {
-        return other->queue != transit.queue && other->last_start() >= transit.ready();
-      });
+  const bool comes_last = output.free <= transit.ready() ||
+                          std::none_of(output.transits.begin(), output.transits.end(), [&](const Transit* other) {
+                            return other->queue != transit.queue && other->last_start() >= transit.ready();
+                          });
   return comes_last && next_rival(transit.output, {transit.queue}) == kNever;
 }
 
