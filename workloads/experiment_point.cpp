@@ -214,7 +214,7 @@ void beat(platform::Cluster& cluster, const std::function<void(const Totals&)>& 
 
 void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
   if (!transfers.finished()) {
-    if (!cluster.loop.pending()) throw std::logic_error("transfers wait for ever: nothing is left to happen");
+    check_not_stuck(cluster, transfers);
     throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
                                       sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
                                       transfers.planned()),
@@ -227,6 +227,16 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
 }
 
 }  // namespace
+
+void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
+  if (transfers.finished() || cluster.loop.pending()) return;
+  const std::uint64_t lost = cluster.total("dma.control_writes_lost");
+  if (lost == 0) throw std::logic_error("transfers wait for ever: nothing is left to happen");
+  throw sim::RunFailure(fmt::format("programs wait for ever: {} of the engine's writes that tell them of a completion "
+                                    "met a fault until no retry was left",
+                                    lost),
+                        {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
+}
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           std::uint64_t seed) {

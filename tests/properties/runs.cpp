@@ -80,7 +80,7 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
     benchmark->start();
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();
-    if (!benchmark->finished() && !cluster.loop.pending()) throw std::logic_error("transfers wait for ever");
+    workloads::check_not_stuck(cluster, *benchmark);
     ending = measured(*benchmark);
     if (compare == Compare::all) ending += counters(cluster);
   } catch (const sim::RunFailure& failure) {

@@ -130,6 +130,23 @@ TEST_CASE("no memory in the middle of a run is the configuration's fault and nam
   CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "os.user_memory") != p.error_keys.end());
 }
 
+TEST_CASE("a notification that is lost for good is the configuration's fault and names what decides it") {
+  // While one page's fault stands, everything else of the bank is terminated. Timeouts that come far too early keep it
+  // so until the notification of the failed transfer has no retry left; its program polls for ever.
+  const Point p = run({{"cluster.mpsocs_per_qfdb", std::int64_t{7}},
+                       {"workload.kind", "flows"},
+                       {"workload.flows", "from=6, to=2, size=59.648 kB, cold=source, transfers=2, window=2"},
+                       {"workload.iterations", std::int64_t{1}},
+                       {"workload.warmup", std::int64_t{0}},
+                       {"axi.width", "4 B"},
+                       {"dma.block_contexts", std::int64_t{2}},
+                       {"dma.block_timeout", "10 us"},
+                       {"kernel.hupcf", false},
+                       {"os.thp", "never"}});
+  CHECK(p.error.find("1 of the engine's writes") != std::string::npos);
+  CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "dma.retry_limit") != p.error_keys.end());
+}
+
 TEST_CASE("what cannot be, or would be without effect, is refused with the parameters that decide it") {
   struct Case {
     Settings settings;
