@@ -88,8 +88,8 @@ class Benchmark {
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           std::uint64_t seed);
 
-// Nothing is left to happen and transfers are not finished. Throws sim::RunFailure if the model has lost what their
-// programs wait for, as hardware does after its retries, and std::logic_error if not: then it is a bug of ours.
+// If nothing is left to happen and transfers are not finished: throws sim::RunFailure if the model has lost what their
+// programs wait for, as hardware does after its retries, and std::logic_error if not, because it is a bug of ours then.
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers);
 
 }  // namespace faultline::workloads

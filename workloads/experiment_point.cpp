@@ -230,10 +230,10 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
   if (transfers.finished() || cluster.loop.pending()) return;
-  const std::uint64_t lost = cluster.total("dma.control_writes_lost");
+  const std::uint64_t lost = cluster.total("dma.notifications_lost");
   if (lost == 0) throw std::logic_error("transfers wait for ever: nothing is left to happen");
-  throw sim::RunFailure(fmt::format("programs wait for ever: {} of the engine's writes that tell them of a completion "
-                                    "met a fault until no retry was left",
+  throw sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until no "
+                                    "retry was left",
                                     lost),
                         {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
 }

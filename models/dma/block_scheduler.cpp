@@ -188,6 +188,8 @@ void BlockScheduler::control_written(std::uint64_t id, bool ok) {
   if (ok) {
     ++counters_.notifications;
     context_.report(sim::Step::notified, {id, 0, 0});
+  } else {
+    ++counters_.notifications_lost;
   }
   table_.erase(*table_.posted(id));
 }

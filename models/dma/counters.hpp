@@ -37,6 +37,8 @@ struct Counters {
         late_acknowledgements(
             s.counter("dma.late_acknowledgements", "count", "acknowledgements of nothing unacknowledged")),
         notifications(s.counter("dma.notifications", "count", "notification words written")),
+        notifications_lost(
+            s.counter("dma.notifications_lost", "count", "notification words given up after the retry limit")),
         control_write_faults(
             s.counter("dma.control_write_faults", "count", "notifications or mailbox slots whose write failed")),
         control_writes_lost(s.counter("dma.control_writes_lost", "count", "of these, given up after the retry limit")),
@@ -77,6 +79,7 @@ struct Counters {
   sim::Counter& acknowledgements;
   sim::Counter& late_acknowledgements;
   sim::Counter& notifications;
+  sim::Counter& notifications_lost;
   sim::Counter& control_write_faults;
   sim::Counter& control_writes_lost;
   sim::Counter& messages_sent;

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <tlm>
 #include <vector>
 
@@ -104,7 +103,7 @@ class PathChooser {
   sim::RandomStream draws_;
   std::vector<Recent> recent_;                               // by input port
   std::vector<OutputLoad> loads_;                            // by output port
-  std::vector<std::deque<tlm::tlm_generic_payload*>> held_;  // by input port
+  std::vector<sim::Deque<tlm::tlm_generic_payload*>> held_;  // by input port
   std::vector<Candidate> candidates_;
 };
 

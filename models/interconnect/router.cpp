@@ -133,6 +133,7 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   passage.awaited = passage.revised = false;
   passage.payload = &payload;
   passage.port = port;
+  passage.gone = false;
   passage.slots_told = 0;
   passage.outgoing = nullptr;
   if (paths_) paths_->note(route.port, [&](auto& load) { load.arriving(&payload, train.times, context_.now()); });
@@ -140,13 +141,15 @@ void Router::accept(unsigned port, tlm::tlm_generic_payload& payload) {
   payload.acquire();
   plan_.let_go(passage.queue, context_.now(), [this](auto& gone) { let_go(static_cast<Passage&>(gone)); });
   if (plan_.enter(passage, context_.now())) {
-    // Where paths are chosen by load, heads are looked at as they come: no train is announced before it starts.
+    // Where paths are chosen as trains come, by load or round failures that are known by then, none is announced before
+    // it starts.
     paths_ ? wakeup_.at(passage.start(0)) : announce(passage);
   }
   wakeup_.at(plan_.disturbed_at());
 }
 
 void Router::let_go(Passage& passage) {
+  passage.gone = true;
   if (passage.port == kLocalPort) {
     const TimeSequence& sent = train_of(*passage.payload).times;
     TimeSequence& slots = slots_reused_[passage.queue];
@@ -164,6 +167,7 @@ void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
   const TimeSequence& times = train_of(payload).times;
   Passage& passage = extension<Passage>(payload);
+  if (passage.gone) throw std::logic_error("a train changed after all of its cells had left");
   const bool local = port == kLocalPort;
   const std::uint32_t before = passage.arrivals.size();
   const std::uint32_t same =
@@ -225,7 +229,7 @@ void Router::forget(Output& output) {
   const auto kept = std::find_if(output.sent.begin(), output.sent.end(), [this](tlm::tlm_generic_payload* payload) {
     const Departed& departed = extension<Departed>(*payload);
     const bool waits = departed.cells == 0 || departed.freed.size() < departed.cells;
-    if (waits || departed.freed.back() > context_.now()) return true;
+    if (waits || departed.freed.back() >= context_.now()) return true;
     payload->release();
     return false;
   });
@@ -255,6 +259,7 @@ void Router::wake() {
 
 void Router::announce(Passage& passage) {
   const std::uint32_t begin = passage.told.size();
+  assert(begin == 0 || passage.start(begin) <= context_.now());  // only whole trains are announced ahead
   std::uint32_t end = passage.departures.size();
   bool lost = false;
   if (!keeps_together(passage.output)) {

@@ -108,6 +108,7 @@ class Router : public sc_core::sc_module {
   struct Passage : tlm::tlm_extension<Passage>, SwitchPlan::Transit {
     tlm::tlm_generic_payload* payload = nullptr;
     unsigned port = 0;
+    bool gone = false;             // let go of
     std::uint32_t slots_told = 0;  // cells whose slots were announced to where the train comes from
     tlm::tlm_generic_payload* outgoing =
         nullptr;  // carries the last cells that were announced; nullptr: they were lost

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <boost/container/small_vector.hpp>
-#include <cassert>
 #include <utility>
 
 namespace faultline::interconnect {
@@ -33,7 +32,8 @@ bool SwitchPlan::enter(Transit& transit, Time now) {
   return true;
 }
 
-// Whether no cell that is known can go between the train's, or make one of them wait, and all have slots.
+// Whether the train goes behind all cells that are known and share its queue or output, whatever they are, with slots.
+// While something is to be undone, plans may contradict arrivals.
 bool SwitchPlan::may_pass(const Transit& transit, Time now) const {
   const Queue& queue = queues_[transit.queue];
   const Output& output = outputs_[transit.output];

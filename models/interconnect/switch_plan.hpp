@@ -64,8 +64,9 @@ class SwitchPlan {
   void add_output(const std::vector<std::uint32_t>& slots, bool mixed, Outages outages);
   bool is_mixed(unsigned output) const { return outputs_[output].mixed; }
 
-  // A train comes; its members are set. Cells of other trains in its queue may come between them. True where nothing
-  // that is known can meet it: then all of its cells are planned, and may be announced.
+  // A train comes; its members are set. Cells of other trains in its queue may come between them. True where all cells
+  // that are known and share its queue or output go before it, and it has slots: then all of its cells are planned, and
+  // may be announced.
   bool enter(Transit& transit, sim::Time now);
   // Its cells come at other instants than was said, or fewer do. Returns how many come as was said.
   std::uint32_t rearrive(Transit& transit, sim::TimeSequence arrivals, sim::Time now);
@@ -115,7 +116,7 @@ class SwitchPlan {
     sim::Time behind = sim::kNever;  // when the first cell of another train arrives
     sim::Time free{0};               // departure of the last planned cell
     sim::Time gone{0};               // of the last cell of trains that were let go
-    sim::Time last_arrival{-1};      // of all cells that were announced, not before
+    sim::Time last_arrival{-1};      // no known cell arrives later; not lowered when cells are taken back
     bool is_stale = false;           // head, ready and behind are to be found anew
   };
   struct Lane {
@@ -147,9 +148,11 @@ class SwitchPlan {
   using Competitors = boost::container::small_vector<unsigned, 4>;  // queues, in turn
 
   bool may_pass(const Transit& transit, sim::Time now) const;
-  bool has_left(const Transit& transit) const {
-    return !transit.arrivals.empty() && transit.told.size() == transit.arrivals.size() && transit.is_planned() &&
-           !transit.revised && transit.last_start() <= settled_;
+  // Up to its last arrival more of its cells may follow at once.
+  bool has_left(const Transit& transit, sim::Time now) const {
+    return !transit.arrivals.empty() && transit.arrivals.back() < now &&
+           transit.told.size() == transit.arrivals.size() && transit.is_planned() && !transit.revised &&
+           transit.last_start() <= settled_;
   }
   void disturb(Transit& transit, sim::Time arrival, sim::Time now);
   void disturb(Disturbance what, sim::Time now);
@@ -190,7 +193,7 @@ void SwitchPlan::let_go(unsigned index, sim::Time now, Gone gone) {
   settled_ = std::max(settled_, now - sim::Time{1});  // whatever was due before has been done
   Queue& queue = queues_[index];
   auto kept = queue.transits.begin();
-  for (; kept != queue.transits.end() && has_left(**kept); ++kept) {
+  for (; kept != queue.transits.end() && has_left(**kept, now); ++kept) {
     Transit& transit = **kept;
     Output& output = outputs_[transit.output];
     std::erase(output.transits, &transit);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/memory/frame_store.hpp"
-#include "models/sim/recycling.hpp"
 
 #include <algorithm>
 #include <cassert>
 #include <stdexcept>
+
+#include "models/sim/recycling.hpp"
 
 namespace faultline::memory {
 namespace {

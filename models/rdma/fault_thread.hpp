@@ -6,6 +6,7 @@
 #include "models/os/fault_service.hpp"
 #include "models/rdma/library.hpp"
 #include "models/rdma/strategy.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::rdma {
 

@@ -217,14 +217,11 @@ class IssueQueue {
     Time round_trip{0};
   };
 
-  // What comes from an instant on may concern cells that go, or have a slot, up to another one.
-  void disturb(Time from, Time last) {
-    if (from <= last) disturbed_from_ = std::min(disturbed_from_, from);
-  }
-  // A cell comes that is ready then: those that were announced and are ready after it go behind it.
+  // A cell comes that is ready then: those that were announced and are ready after it go behind it. Runs go in the
+  // order in which their cells are ready, but for cells that had gone when others came.
   void overtake(Time ready) {
     for (auto run = runs_.rbegin(); run != runs_.rend() && run->item.ready.back() > ready; ++run) {
-      disturb(run->issued.at(run->item.ready.count_before(ready + Time{1})), runs_.back().issued.back());
+      disturbed_from_ = std::min(disturbed_from_, run->issued.at(run->item.ready.count_before(ready + Time{1})));
     }
   }
   static bool goes_before(const Item& a, const Item& b) {

@@ -70,6 +70,7 @@ inline void give_block(void* block, std::size_t bytes) noexcept {
 // Base of what is allocated one at a time.
 struct Recycled {
   static void* operator new(std::size_t bytes) { return take_block(bytes); }
+  static void* operator new(std::size_t, std::align_val_t) = delete;
   static void operator delete(void* block, std::size_t bytes) noexcept { give_block(block, bytes); }
 };
 
@@ -79,7 +80,7 @@ struct Recycling {
   using value_type = T;
   Recycling() = default;
   template <typename U>
-  Recycling(const Recycling<U>&) {}
+  Recycling(const Recycling<U>&) noexcept {}
 
   T* allocate(std::size_t count) {
     static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);

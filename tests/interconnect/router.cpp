@@ -21,6 +21,7 @@ constexpr Time kHop = 120ns + 145ns;
 constexpr Time kStart = 1us + 145ns;
 const ClusterShape kQfdb{1, 1, 1, 4};
 const ClusterShape kTwoQfdbs{2, 1, 1, 4};
+const ClusterShape kLine{8, 1, 1, 1};
 
 Shipment cells(NodeId to, Time at, std::uint32_t count, Time gap = Time{0}, std::uint32_t bytes = kCellBytes) {
   return {to, 0x1000, bytes, TimeSequence::regular(at, gap, count)};
@@ -250,6 +251,28 @@ TEST_CASE("a train that was announced ahead gives way to cells that are ready be
   CHECK(train.delivered(4) == single.delivered(4));
   REQUIRE(train.delivered(4).size() == 4);
   for (std::size_t i = 0; i < 4; ++i) CHECK(train.delivered(4)[i].source == i % 2);
+}
+
+TEST_CASE("a train that slots cut is lengthened when its last cell leaves, whatever others announce ahead") {
+  // Nothing takes time but cells on links: the routers behind have started the last cell before that. A cell of the
+  // second router's own comes at each instant in turn and makes both look for what has left.
+  RouterConfig config;
+  config.link_latency = config.router_latency = config.injection_latency = Time{0};
+  config.buffer_cells = 4;
+  std::vector<std::unique_ptr<NetworkRig>> rigs;
+  for (int i = 0; i < 120; ++i) {
+    for (const std::uint32_t cells_per_train : {16U, 1U}) {
+      rigs.push_back(std::make_unique<NetworkRig>("rig" + std::to_string(rigs.size()), kLine, config, cells_per_train));
+      rigs.back()->source(0).post(cells(3, 1us, 16));
+      rigs.back()->source(1).post(cells(3, 1us + i * Time{33'000}, 1));
+      rigs.back()->source(1).post(cells(2, 1us + i * Time{33'000}, 1));
+    }
+  }
+  sc_core::sc_start();
+  for (std::size_t i = 0; i < rigs.size(); i += 2) {
+    CHECK(rigs[i]->delivered(3).size() == 17);
+    CHECK(rigs[i]->delivered(3) == rigs[i + 1]->delivered(3));
+  }
 }
 
 TEST_CASE("a competitor that is ready when a cell of a run starts goes first, one picosecond later it does not") {

@@ -143,7 +143,7 @@ TEST_CASE("a notification that is lost for good is the configuration's fault and
                        {"dma.block_timeout", "10 us"},
                        {"kernel.hupcf", false},
                        {"os.thp", "never"}});
-  CHECK(p.error.find("1 of the engine's writes") != std::string::npos);
+  CHECK(p.error.find("notifications of a transfer's end met a fault") != std::string::npos);
   CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "dma.retry_limit") != p.error_keys.end());
 }
 
