@@ -230,12 +230,19 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
   if (transfers.finished() || cluster.loop.pending()) return;
-  const std::uint64_t lost = cluster.total("dma.notifications_lost");
-  if (lost == 0) throw std::logic_error("transfers wait for ever: nothing is left to happen");
-  throw sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until no "
-                                    "retry was left",
-                                    lost),
-                        {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
+  if (const std::uint64_t lost = cluster.total("dma.notifications_lost"); lost > 0) {
+    throw sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until "
+                                      "no retry was left",
+                                      lost),
+                          {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
+  }
+  if (const std::uint64_t lost = cluster.total("network.lost_cells"); lost > 0) {
+    throw sim::RunFailure(fmt::format("programs wait for ever: {} cells were lost on failed links, and nobody sends a "
+                                      "message of a program again",
+                                      lost),
+                          {"network.failures"});
+  }
+  throw std::logic_error("transfers wait for ever: nothing is left to happen");
 }
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,

@@ -147,6 +147,15 @@ TEST_CASE("a notification that is lost for good is the configuration's fault and
   CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "dma.retry_limit") != p.error_keys.end());
 }
 
+TEST_CASE("a message that a failed link loses is the configuration's fault and names what decides it") {
+  const Point p = run({{"workload.kind", "message"},
+                       {"workload.size", "16 B"},
+                       {"workload.iterations", std::int64_t{20}},
+                       {"network.failures", "router 1 at 5 us"}});
+  CHECK(p.error.find("lost on failed links") != std::string::npos);
+  CHECK(p.error_keys == std::vector<std::string>{"network.failures"});
+}
+
 TEST_CASE("what cannot be, or would be without effect, is refused with the parameters that decide it") {
   struct Case {
     Settings settings;
