@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/dma/memory_access.hpp"
+#include "models/dma/run_payload.hpp"
 
 namespace faultline::dma {
 

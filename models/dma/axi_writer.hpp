@@ -6,7 +6,6 @@
 // which it needs no slot.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <tlm>
 
@@ -89,7 +88,7 @@ class AxiWriter {
   struct Fate {
     std::uint64_t id = 0;                         // number of the first of all cells that went or were dropped
     tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
-    boost::container::small_vector<Reply, 1, sim::Recycling<Reply>> replies;
+    sim::SmallVector<Reply, 1> replies;
     bool drop_told = false;
 
     std::uint32_t answered() const;

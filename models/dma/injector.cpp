@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "models/dma/run_payload.hpp"
+
 namespace faultline::dma {
 
 using interconnect::PacketHeader;
@@ -57,18 +59,11 @@ void Injector::advance(Queue& lane) {
 
 void Injector::send(Queue& lane) {
   Queue::Run& run = lane.issue(context_.now());
-  tlm::tlm_generic_payload& payload = context_.payloads.acquire();
-  run.details.payload = &payload;
-  sim::Train& train = sim::train_of(payload);
-  train.times = run.issued;
-  train.cell_bytes = run.item.cell_bytes;
-  train.content = run.item.content;
-  auto& header = sim::extension<PacketHeader>(payload);
-  header = run.item.header;
-  payload.set_command(tlm::TLM_WRITE_COMMAND);
-  payload.set_address(header.address);
-  payload.set_data_length(train.bytes());
-  payload.set_streaming_width(train.bytes());
+  const PacketHeader& header = run.item.header;
+  tlm::tlm_generic_payload& payload =
+      make_payload(run, tlm::TLM_WRITE_COMMAND, header.address, run.item.cell_bytes, context_);
+  sim::train_of(payload).content = run.item.content;
+  sim::extension<PacketHeader>(payload) = header;
   if (header.kind == PacketKind::data) listener_->cells_leave(run.item.tag, run.issued);
   if (header.kind == PacketKind::message) context_.report(sim::Step::message_injected, {});
   port_.begin_request(payload);

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/dma/memory_access.hpp"
 #include "models/dma/registers.hpp"
+#include "models/dma/run_payload.hpp"
 
 namespace faultline::dma {
 

@@ -2,7 +2,6 @@
 // The send unit: takes block commands in order, reads each block's cells over AXI and passes them to the network.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <tlm>
 
@@ -81,7 +80,7 @@ class SendUnit : public SendListener {
   struct Read {
     std::uint64_t id = 0;  // number of the first of all cells that were announced
     tlm::tlm_generic_payload* payload = nullptr;
-    boost::container::small_vector<Reply, 1, sim::Recycling<Reply>> replies;
+    sim::SmallVector<Reply, 1> replies;
     sim::Content content;    // of the cells that have been answered, be it that their responses were recalled
     sim::TimeSequence left;  // departures of cells that are passed on, as far as they are known
 

@@ -22,6 +22,7 @@
 #include "models/interconnect/packet.hpp"
 #include "models/interconnect/topology.hpp"
 #include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/time_sequence.hpp"
 
 namespace faultline::interconnect {

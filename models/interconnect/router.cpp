@@ -259,7 +259,8 @@ void Router::wake() {
 
 void Router::announce(Passage& passage) {
   const std::uint32_t begin = passage.told.size();
-  assert(begin == 0 || passage.start(begin) <= context_.now());  // only whole trains are announced ahead
+  // Now, but for whole trains that are announced ahead.
+  assert(passage.start(begin) == context_.now() || (begin == 0 && passage.start(begin) > context_.now()));
   std::uint32_t end = passage.departures.size();
   bool lost = false;
   if (!keeps_together(passage.output)) {

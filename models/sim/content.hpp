@@ -4,7 +4,6 @@
 // exact, and comparing two descriptions finds wrong data as surely as comparing bytes would.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 
 #include "models/sim/recycling.hpp"
@@ -47,7 +46,7 @@ class Content {
  private:
   void append(Extent extent);
 
-  boost::container::small_vector<Extent, 2, Recycling<Extent>> extents_;
+  SmallVector<Extent, 2> extents_;
   std::uint32_t size_ = 0;
 };
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -96,6 +97,8 @@ struct Recycling {
 
 template <typename T>
 using Vector = std::vector<T, Recycling<T>>;
+template <typename T, std::size_t places>  // that the list has in its owner
+using SmallVector = boost::container::small_vector<T, places, Recycling<T>>;
 template <typename T>
 using Deque = std::deque<T, Recycling<T>>;
 template <typename T>

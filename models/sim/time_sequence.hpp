@@ -5,7 +5,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <cassert>
 #include <cstdint>
 
@@ -70,7 +69,7 @@ class TimeSequence {
   bool operator==(const TimeSequence& other) const;
 
  private:
-  boost::container::small_vector<Segment, 2, Recycling<Segment>> segments_;
+  SmallVector<Segment, 2> segments_;
   std::uint32_t size_ = 0;
 };
 

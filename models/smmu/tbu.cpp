@@ -2,7 +2,6 @@
 #include "models/smmu/tbu.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <utility>
 
 #include "models/memory/axi.hpp"
@@ -387,7 +386,7 @@ void Tbu::use_entries() {
     std::size_t number;  // of equals the train that passed first
     auto operator<=>(const Use&) const = default;
   };
-  boost::container::small_vector<Use, 16, sim::Recycling<Use>> uses;
+  sim::SmallVector<Use, 16> uses;
   for (std::size_t i = 0; i < used_.size(); ++i) {
     Transit* transit = used_[i];
     const std::uint32_t cells = arrived(*transit);

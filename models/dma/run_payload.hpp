@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs of an issue queue as payloads to memory: which run a payload is, and how one becomes two.
+// Runs of an issue queue as payloads: how they are made, and for accesses to memory which run a payload is and how one
+// becomes two.
 //
-// Details of such a run have the members `id`, the number of the first of all cells that the queue announced, and
-// `payload`.
+// Details of a run have the member `payload`, those of an access also `id`, the number of the first of all cells that
+// the queue announced.
 #pragma once
 
 #include <algorithm>
@@ -23,21 +24,29 @@ struct RunTag : tlm::tlm_extension<RunTag> {
 
 // The payload of a run that was announced, with all but its content.
 template <typename Run>
-tlm::tlm_generic_payload& make_access(Run& run, tlm::tlm_command command, std::uint64_t address,
-                                      std::uint32_t cell_bytes, std::uint32_t master_id, const sim::Context& context) {
+tlm::tlm_generic_payload& make_payload(Run& run, tlm::tlm_command command, std::uint64_t address,
+                                       std::uint32_t cell_bytes, const sim::Context& context) {
   tlm::tlm_generic_payload& payload = context.payloads.acquire();
   run.details.payload = &payload;
   sim::Train& train = sim::train_of(payload);
   train.times = run.issued;
   train.cell_bytes = cell_bytes;
-  auto& axi = sim::extension<memory::AxiAttributes>(payload);
-  axi = {};
-  axi.master_id = master_id;
-  sim::extension<RunTag>(payload).id = run.details.id;
   payload.set_command(command);
   payload.set_address(address);
   payload.set_data_length(train.bytes());
   payload.set_streaming_width(train.bytes());
+  return payload;
+}
+
+// Of an access to memory.
+template <typename Run>
+tlm::tlm_generic_payload& make_access(Run& run, tlm::tlm_command command, std::uint64_t address,
+                                      std::uint32_t cell_bytes, std::uint32_t master_id, const sim::Context& context) {
+  tlm::tlm_generic_payload& payload = make_payload(run, command, address, cell_bytes, context);
+  auto& axi = sim::extension<memory::AxiAttributes>(payload);
+  axi = {};
+  axi.master_id = master_id;
+  sim::extension<RunTag>(payload).id = run.details.id;
   return payload;
 }
 
