@@ -29,6 +29,8 @@ struct Domain {
   bool benchmarks = false;     // the benchmark of one pair: messages, all preparations
   bool preparations = false;   // pinned, locked and populated buffers
   bool several_qfdbs = false;  // rings and tori
+  bool topologies = false;     // the other ones, and paths that are chosen by load
+  bool failures = false;       // of links and routers, with and without ways round
   bool rates = false;          // of links, clocks and memory
   bool latencies = false;      // of everything, down to 0
   bool buffers = false;        // small queues and few credits

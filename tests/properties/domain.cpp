@@ -25,6 +25,8 @@ Domain full_domain() {
   d.benchmarks = true;
   d.preparations = true;
   d.several_qfdbs = true;
+  d.topologies = true;
+  d.failures = true;
   d.rates = true;
   d.latencies = true;
   d.buffers = true;
@@ -54,6 +56,8 @@ Domain named_domain(const std::string& names) {
       {"benchmarks", [](Domain& d, const Domain& full) { d.benchmarks = full.benchmarks; }},
       {"preparations", [](Domain& d, const Domain& full) { d.preparations = full.preparations; }},
       {"several_qfdbs", [](Domain& d, const Domain& full) { d.several_qfdbs = full.several_qfdbs; }},
+      {"topologies", [](Domain& d, const Domain& full) { d.topologies = full.topologies; }},
+      {"failures", [](Domain& d, const Domain& full) { d.failures = full.failures; }},
       {"rates", [](Domain& d, const Domain& full) { d.rates = full.rates; }},
       {"latencies", [](Domain& d, const Domain& full) { d.latencies = full.latencies; }},
       {"buffers", [](Domain& d, const Domain& full) { d.buffers = full.buffers; }},

@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "tests/properties/dice.hpp"
 #include "tests/properties/domain.hpp"
+#include "tests/properties/networks.hpp"
 
 namespace faultline::test {
 namespace {
@@ -14,25 +16,6 @@ using workloads::Cold;
 using workloads::Flow;
 using workloads::Kind;
 
-// Draws from rapidcheck's random numbers, so that its seed and its `reproduce` text hold.
-class Dice {
- public:
-  explicit Dice(const rc::Random& random) : random_(random) {}
-
-  std::uint64_t below(std::uint64_t n) { return random_.next() % n; }
-  unsigned from_to(unsigned low, unsigned high) { return low + static_cast<unsigned>(below(high - low + 1)); }
-  bool percent(unsigned share) { return below(100) < share; }
-  template <typename T>
-  const T& one_of(const std::vector<T>& values) {
-    return values[below(values.size())];
-  }
-  // Half of the time 1.
-  unsigned few(unsigned most) { return most == 1 || percent(50) ? 1 : from_to(1, most); }
-
- private:
-  rc::Random random_;
-};
-
 void turn(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
   // A case that turns every knob says little, and shrinks slowly.
   const unsigned share = dice.one_of<unsigned>({0, 10, 25, 50});
@@ -40,19 +23,6 @@ void turn(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
     if (!dice.percent(share)) continue;
     settings.push_back({knob.key, dice.percent(35) ? knob.values.front() : dice.one_of(knob.values)});
   }
-}
-
-struct Shape {
-  unsigned x;
-  unsigned y;
-  unsigned mpsocs;
-  unsigned nodes() const { return x * y * mpsocs; }
-};
-
-Shape any_shape(const Domain& domain, Dice& dice) {
-  if (!domain.several_qfdbs || dice.percent(50)) return {1, 1, dice.from_to(2, 8)};
-  return dice.one_of<Shape>(
-      {{2, 1, 1}, {2, 1, 2}, {2, 1, 4}, {3, 1, 1}, {3, 1, 2}, {4, 1, 2}, {2, 2, 1}, {2, 2, 2}, {8, 1, 1}});
 }
 
 std::uint64_t any_size(const Domain& domain, Dice& dice) {
@@ -87,11 +57,10 @@ Flow any_flow(const Domain& domain, unsigned nodes, Dice& dice) {
   return flow;
 }
 
-std::vector<Flow> any_flows(const Domain& domain, const Shape& shape, Dice& dice) {
+std::vector<Flow> any_flows(const Domain& domain, const Network& network, Dice& dice) {
   std::vector<Flow> flows;
-  const unsigned nodes = shape.nodes();
-  // Between QFDBs, and inside of one to its network MPSoC, pairs share links even if they share no nodes.
-  const bool apart = domain.shared_nodes || shape.nodes() == shape.mpsocs;
+  const unsigned nodes = network.nodes;
+  const bool apart = domain.shared_nodes || network.all_to_all;
   unsigned wanted = apart ? dice.few(domain.flows) : 1;
   if (domain.shared_nodes && dice.percent(50)) wanted = dice.from_to(1, domain.flows);
   std::vector<bool> taken(nodes);
@@ -155,8 +124,8 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
 // Half of the cases meet no fault and lose nothing.
 Domain of_this_case(Domain domain, Dice& dice) {
   if (dice.percent(50)) {
-    domain.cold = domain.losses = false;
-  } else if (domain.cold || domain.losses) {
+    domain.cold = domain.losses = domain.failures = false;
+  } else if (domain.cold || domain.losses || domain.failures) {
     domain.largest = domain.largest_recovered;
   }
   return domain;
@@ -166,11 +135,8 @@ Case draw(const Domain& widest, Dice& dice) {
   const Domain domain = of_this_case(widest, dice);
   Case c;
   c.seed = 1 + dice.below(1000);
-  const Shape shape = any_shape(domain, dice);
-  c.settings = {{"workload.time_limit", "100 ms"},
-                {"cluster.x", std::int64_t{shape.x}},
-                {"cluster.y", std::int64_t{shape.y}},
-                {"cluster.mpsocs_per_qfdb", std::int64_t{shape.mpsocs}}};
+  const Network network = any_network(domain, dice);
+  c.settings = Settings{{"workload.time_limit", "100 ms"}} + network.settings;
   const bool benchmark = domain.benchmarks && dice.percent(20);
   add_policies(domain, benchmark, dice, c.settings);
   if (domain.buffers) turn(buffer_knobs(), dice, c.settings);
@@ -183,10 +149,11 @@ Case draw(const Domain& widest, Dice& dice) {
   } else {
     c.settings.push_back({"dma.block_timeout", "50 ms"});  // slow is not lost
   }
+  if (domain.failures && dice.percent(25)) c.settings = c.settings + any_failures(c, dice);
   if (benchmark) {
-    add_benchmark(domain, shape.nodes(), dice, c.settings);
+    add_benchmark(domain, network.nodes, dice, c.settings);
   } else {
-    c.flows = any_flows(domain, shape, dice);
+    c.flows = any_flows(domain, network, dice);
   }
   return c;
 }

@@ -82,7 +82,8 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
     cluster.loop.rethrow_failure();
     workloads::check_not_stuck(cluster, *benchmark);
     ending = measured(*benchmark);
-    if (compare == Compare::all) ending += counters(cluster);
+    // Of a run that was cut short some counters hold what is still on its way.
+    if (compare == Compare::all && !cluster.loop.pending()) ending += counters(cluster);
   } catch (const sim::RunFailure& failure) {
     ending = failure.what();
   }

@@ -11,6 +11,7 @@
 #include "tests/properties/case.hpp"
 #include "tests/properties/runs.hpp"
 #include "tests/properties/survey.hpp"
+#include "tests/support/number_of_cases.hpp"
 
 using namespace faultline::test;
 
@@ -21,17 +22,9 @@ std::string variable(const char* name, const char* otherwise) {
   return value == nullptr ? otherwise : value;
 }
 
-// FAULTLINE_CASES, 500 without it, unless rapidcheck's own variable says how many. It prints its seed by itself.
-void set_number_of_cases() {
-  std::string parameters = variable("RC_PARAMS", "");
-  if (parameters.find("max_success") != std::string::npos) return;
-  parameters += " max_success=" + variable("FAULTLINE_CASES", "500");
-  setenv("RC_PARAMS", parameters.c_str(), 1);
-}
-
 void check_equality(const Domain& domain, const std::string& id) {
   const Compare compared = domain.counters ? Compare::all : Compare::times;
-  set_number_of_cases();
+  set_number_of_cases(variable("FAULTLINE_CASES", "500"));  // rapidcheck prints its seed by itself
   const auto result = rc::detail::checkTestable(
       [&] {
         const Case c = *any_case(domain);
