@@ -17,14 +17,16 @@ struct CellRun {
   std::uint32_t bytes() const { return cell_bytes * cells; }
 };
 
-// The run from `offset` on: at most `most_cells` cells of at most 256 B that stay within one page at both ends. Where
-// the cells' boundaries fall does not depend on most_cells.
+// The run from `offset` on: at most `most_cells` cells of at most 256 B, none of which lies across a page boundary at
+// either end. Where the cells' boundaries fall does not depend on most_cells.
 inline CellRun next_run(std::uint64_t source, std::uint64_t destination, std::uint32_t offset,
                         std::uint32_t block_bytes, std::uint32_t most_cells) {
   const auto page_left = [offset](std::uint64_t base) {
     return static_cast<std::uint32_t>(sim::kPageBytes - (base + offset) % sim::kPageBytes);
   };
-  const std::uint32_t left = std::min({page_left(source), page_left(destination), block_bytes - offset});
+  std::uint32_t left = block_bytes - offset;
+  const bool aligned = (source + offset) % sim::kCellBytes == 0 && (destination + offset) % sim::kCellBytes == 0;
+  if (!aligned) left = std::min({left, page_left(source), page_left(destination)});
   if (left < sim::kCellBytes) return {offset, left, 1};
   return {offset, sim::kCellBytes, std::min(left / sim::kCellBytes, most_cells)};
 }

@@ -76,8 +76,9 @@ struct DdrController::Inlet {
 struct DdrController::Arrival : tlm::tlm_extension<Arrival> {
   Inlet* inlet = nullptr;
   Address address = 0;
-  std::uint32_t cells = 0;       // that were served
-  std::uint32_t stale_from = 0;  // cells from here on are counted as stale
+  std::uint32_t cells = 0;                  // that were served
+  sim::SmallVector<FramePart, 1> by_frame;  // one after the other
+
   tlm::tlm_extension_base* clone() const override { return new Arrival(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Arrival&>(other); }
 };
@@ -121,7 +122,7 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
   auto& arrival = sim::extension<Arrival>(payload);
   arrival.inlet = &inlet;
   arrival.address = payload.get_address();
-  arrival.cells = arrival.stale_from = 0;
+  arrival.cells = 0;
   context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
                                           reinterpret_cast<std::uint64_t>(&payload));
   return tlm::TLM_ACCEPTED;
@@ -196,47 +197,61 @@ void DdrController::watch(Address frame, sim::Signal& written) {
 
 // A longer train whose last cell is put off is told both times; who polls looks at the memory again anyway.
 void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
+  const Address first = payload.get_extension<Arrival>()->address;
+  const Address last = first + payload.get_extension<Train>()->bytes() - 1;
   for (std::size_t i = 0; i < watches_.size(); ++i) {
-    if (watches_[i].frame != payload.get_extension<Arrival>()->address / sim::kPageBytes) continue;
+    if (watches_[i].frame < first / sim::kPageBytes || watches_[i].frame > last / sim::kPageBytes) continue;
     context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
   }
 }
 
 void DdrController::notify_watch(std::uint64_t index) { watches_[index].written->notify_all(); }
 
-// A train lies in one page, so in one frame. A mapping that changes while it comes concerns its later cells.
 void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
   const Time now = context_.now();
   std::erase_if(fresh_, [now](const Fresh& train) { return train.arrivals.back() <= now; });
+  const Train& train = sim::train_of(payload);
   Arrival& arrival = sim::extension<Arrival>(payload);
-  arrival.stale_from = arrival.cells;
+  arrival.by_frame.clear();
   const std::uint64_t epoch = translation_epoch(payload);
   if (epoch == AxiAttributes::kUntranslated) return;
-  if (!frames_.is_stale(arrival.address, epoch)) {
-    if (arrival.cells > 1) fresh_.push_back({&payload, epoch, sim::train_of(payload).times});
-    return;
+  bool fresh = false;
+  for (std::uint32_t first = 0; first < arrival.cells;) {
+    const Address at = arrival.address + std::uint64_t{first} * train.cell_bytes;
+    const auto in_frame = static_cast<std::uint32_t>((sim::kPageBytes - at % sim::kPageBytes) / train.cell_bytes);
+    const std::uint32_t end = first + std::min(in_frame, arrival.cells - first);
+    const bool stale = frames_.is_stale(at, epoch);
+    arrival.by_frame.push_back({at / sim::kPageBytes, first, end, stale ? first : end});
+    if (stale) stale_ += end - first;
+    fresh = fresh || !stale;
+    first = end;
   }
-  arrival.stale_from = 0;
-  stale_ += arrival.cells;
+  if (fresh && arrival.cells > 1) fresh_.push_back({&payload, train.times});
 }
 
-// By software, which comes after the cells of the instant.
+// By software, which comes after the cells of the instant. It concerns the train's later cells.
 void DdrController::mapping_changed(Address frame) {
   std::erase_if(fresh_, [&](const Fresh& train) {
-    Arrival& arrival = sim::extension<Arrival>(*train.payload);
     const std::uint32_t arrived = train.arrivals.count_before(context_.now() + Time{1});
     if (arrived == train.arrivals.size()) return true;
-    if (arrival.address / sim::kPageBytes != frame / sim::kPageBytes) return false;
-    arrival.stale_from = arrived;
-    stale_ += arrival.cells - arrived;
-    return true;
+    for (FramePart& part : sim::extension<Arrival>(*train.payload).by_frame) {
+      const std::uint32_t from = std::max(part.first, arrived);
+      if (part.frame != frame / sim::kPageBytes || from >= part.stale_from) continue;
+      stale_ += part.stale_from - from;
+      part.stale_from = from;
+    }
+    return false;
   });
 }
 
 void DdrController::uncount_stale(tlm::tlm_generic_payload& payload) {
-  const Arrival& arrival = sim::extension<Arrival>(payload);
   const std::uint32_t kept = sim::train_of(payload).cells();
-  if (arrival.stale_from < arrival.cells) stale_ -= arrival.cells - std::max(kept, arrival.stale_from);
+  for (FramePart& part : sim::extension<Arrival>(payload).by_frame) {
+    const std::uint32_t end = std::min(part.end, kept);
+    if (part.stale_from < part.end) stale_ -= part.end - std::max(end, part.stale_from);
+    part.stale_from = std::min(part.stale_from, end);
+    part.end = end;
+  }
   const auto fresh = std::find_if(fresh_.begin(), fresh_.end(), [&](const Fresh& t) { return t.payload == &payload; });
   if (fresh != fresh_.end()) fresh->arrivals = sim::train_of(payload).times;
 }

@@ -58,6 +58,12 @@ class DdrController : public sc_core::sc_module {
  private:
   struct Inlet;    // one initiator
   struct Arrival;  // what is remembered with a payload
+  // Cells of a train that go to one frame.
+  struct FramePart {
+    Address frame;  // its number
+    std::uint32_t first, end;
+    std::uint32_t stale_from;  // cells from here on are counted as stale
+  };
 
   void end_of_elaboration() override;
   tlm::tlm_sync_enum on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
@@ -90,10 +96,9 @@ class DdrController : public sc_core::sc_module {
     sim::Signal* written;
   };
   std::vector<Watch> watches_;
-  // Trains of which cells are coming, and whose translation has described the frame so far.
+  // Trains of which cells are coming, and whose translation has described at least one frame so far.
   struct Fresh {
     tlm::tlm_generic_payload* payload;
-    std::uint64_t epoch;
     sim::TimeSequence arrivals;
   };
   std::vector<Fresh> fresh_;

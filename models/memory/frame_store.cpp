@@ -24,6 +24,7 @@ constexpr std::uint32_t kSmall = 64;
 struct Words : std::array<std::uint64_t, kWords>, sim::Recycled {};
 
 std::uint32_t offset_of(Address at) { return static_cast<std::uint32_t>(at % kFrameBytes); }
+std::uint32_t left_in_frame(Address at) { return static_cast<std::uint32_t>(kFrameBytes) - offset_of(at); }
 
 sim::Content content_of(const Words& words, std::uint32_t at, std::uint32_t length) {
   sim::Content content;
@@ -94,16 +95,34 @@ const FrameStore::Frame* FrameStore::find(Address at) const {
 }
 
 sim::Content FrameStore::read(Address at, std::uint32_t length) const {
-  assert(offset_of(at) + length <= kFrameBytes);
+  if (offset_of(at) + length <= kFrameBytes) return read_frame(at, length);
+  sim::Content content;
+  for (std::uint32_t done = 0; done < length;) {
+    const std::uint32_t part = std::min(length - done, left_in_frame(at + done));
+    content.append(read_frame(at + done, part));
+    done += part;
+  }
+  return content;
+}
+
+void FrameStore::write(Address at, const sim::Content& content) {
+  if (offset_of(at) + content.size() <= kFrameBytes) return write_frame(at, content);
+  for (std::uint32_t done = 0; done < content.size();) {
+    const std::uint32_t part = std::min(content.size() - done, left_in_frame(at + done));
+    write_frame(at + done, content.slice(done, part));
+    done += part;
+  }
+}
+
+sim::Content FrameStore::read_frame(Address at, std::uint32_t length) const {
   const Frame* found = find(at);
   if (found == nullptr || found->empty()) return sim::Content::zeros(length);
   if (found->words) return content_of(*found->words, offset_of(at), length);
   return found->content.slice(offset_of(at), length);
 }
 
-void FrameStore::write(Address at, const sim::Content& content) {
+void FrameStore::write_frame(Address at, const sim::Content& content) {
   if (content.empty()) return;
-  assert(offset_of(at) + content.size() <= kFrameBytes);
   Frame& target = frame(at);
   if (content.size() == kFrameBytes && content == sim::Content::zeros(kFrameBytes)) {
     target.words.reset();

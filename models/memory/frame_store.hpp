@@ -26,7 +26,7 @@ class FrameStore {
   std::uint64_t bytes() const { return bytes_; }
   bool contains(Address at, std::uint64_t length = 1) const { return at < bytes_ && length <= bytes_ - at; }
 
-  // Data. The range must not cross a 4 KiB frame. Memory never written holds zeros.
+  // Data. Memory never written holds zeros.
   sim::Content read(Address at, std::uint32_t length) const;
   void write(Address at, const sim::Content& content);
 
@@ -49,6 +49,8 @@ class FrameStore {
   struct Chunk;
   struct Region;
   Frame& frame(Address at);
+  sim::Content read_frame(Address at, std::uint32_t length) const;
+  void write_frame(Address at, const sim::Content& content);
   const Frame* find(Address at) const;
 
   std::uint64_t bytes_;

@@ -22,8 +22,10 @@ void Machine::declare(sim::ParameterTable& table) {
   kernel.declare(table);
   library.declare(table);
   const auto group = table.group("simulation");
-  table.add_count("cells_per_train", cells_per_train, {1u, 16u},
-                  {"longest run of 256 B cells simulated as one; 1 is cell by cell", "16 cells are a 4 KiB page", {}});
+  table.add_count("cells_per_train", cells_per_train, {1u, 256u},
+                  {"longest run of 256 B cells simulated as one; 1 is cell by cell, results are the same",
+                   "16 cells are a 4 KiB page, 256 the longest block",
+                   {}});
 }
 
 namespace {

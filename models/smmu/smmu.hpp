@@ -40,7 +40,7 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   ~Smmu() override;
 
   // One a TBU (kTbus), in the order of config.hpp; ports that share a TBU are joined before it. Trains
-  // as models/sim/payload.hpp says, each within one page. The AxiAttributes extension gives the master id.
+  // as models/sim/payload.hpp says, no cell across a page boundary. The AxiAttributes extension gives the master id.
   // A faulting train gets, for all its cells:
   //   TLM_ADDRESS_ERROR_RESPONSE  translation or access-flag fault, or held off by an earlier one (HUPCF = 0)
   //   TLM_COMMAND_ERROR_RESPONSE  permission fault

@@ -41,16 +41,24 @@ Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
   }
 }
 
-void Tbu::train_arrives(std::uint64_t argument) {
-  Transit& transit = *reinterpret_cast<Transit*>(argument);
-  if (transit.arrivals.empty()) {  // all were recalled
-    give_up(transit);
-    return;
+void Tbu::trains_arrive(std::uint64_t channel) {
+  auto& coming = channels_[channel].coming;
+  while (!coming.empty()) {
+    Transit& transit = *coming.front();
+    const bool recalled = transit.arrivals.empty();  // all of it
+    if (!recalled && transit.arrivals.front() > state_.context.now()) return;
+    coming.pop_front();
+    recalled ? give_up(transit) : arrive(transit);
   }
+}
+
+void Tbu::arrive(Transit& transit) {
   transit.order = arrivals_++;
   transit.state = Transit::State::waiting;
   auto& waiting = channels_[transit.write ? 1 : 0].waiting;
-  if (!waiting.empty() || !admit(transit)) waiting.push_back(&transit);
+  if (waiting.empty() && admit(transit)) return;
+  keep_within(transit, sim::kPageBytes);
+  waiting.push_back(&transit);
 }
 
 void Tbu::reconsider() {
@@ -86,6 +94,7 @@ bool Tbu::admit(Transit& transit) {
   // Writes pass a missed write only while the buffer holds all the missed beats.
   if (transit.write && held_beats_ > state_.config.write_buffer_beats) {
     if (!continues_missed_write(transit)) return false;
+    keep_within(transit, sim::kPageBytes);
     join(misses_[youngest_write_], transit);
     return true;
   }
@@ -140,6 +149,7 @@ bool Tbu::translate(Transit& transit, unsigned bank_index) {
   const Leaf* leaf = micro_tlb_.find(bank.tag(), transit.va);
   // An entry that does not allow the access is no answer: faults come from the TCU only.
   if (leaf != nullptr && leaf->allows(transit.write)) {
+    keep_within(transit, level_bytes(leaf->level));
     const std::uint32_t waited = arrived(transit);  // behind a missed write
     state_.counters.merged_misses += waited;
     state_.counters.micro_tlb_hits += transit.cells() - waited;
@@ -209,6 +219,7 @@ Miss* Tbu::join_or_begin(Transit& transit, unsigned bank_index, Joinable joinabl
     found->fault = FaultKind::none;
     found->asked = false;
   }
+  keep_within(transit, sim::kPageBytes);
   join(*found, transit);
   return found;
 }
@@ -372,6 +383,7 @@ void Tbu::pass(Transit& transit, const Leaf& leaf, Time not_before) {
 }
 
 void Tbu::bypass(Transit& transit) {
+  keep_within(transit, sim::kPageBytes);
   state_.counters.bypassed += transit.cells();
   forward(transit, transit.va, AxiAttributes::kUntranslated, Time{0});
 }
@@ -400,10 +412,16 @@ void Tbu::use_entries() {
   std::erase_if(used_, [this](const Transit* transit) { return arrived(*transit) == transit->cells(); });
 }
 
-// A new entry may take the place of one that cells under way were to use.
+// A new entry may take the place of one that cells under way were to use. That of a huge page answers what comes to
+// other pages that are waited for, too.
 void Tbu::insert(const Miss& miss) {
   use_entries();
   const std::optional<TlbKey> replaced = micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
+  const TlbKey inserted = TlbKey::of(miss.tag, miss.va, miss.leaf.level);
+  for (const Miss& other : misses_) {
+    if (&other == &miss || other.phase == Miss::Phase::idle || !inserted.covers(other.tag, other.va)) continue;
+    for (std::size_t i = 0; i < other.bursts.size(); ++i) split_off_future(*other.bursts[i]);
+  }
   if (!replaced) return;
   for (Transit* transit : under_way_) {
     if (transit->translated && replaced->covers(transit->tag, transit->va)) split_off_future(*transit);

@@ -119,10 +119,12 @@ class Tbu {
 
  private:
   struct Channel {
+    sim::Deque<Transit*> coming;  // in the order of their cells; several cells may arrive at one instant
     sim::Deque<Transit*> waiting;
   };
 
-  void train_arrives(std::uint64_t transit);
+  void trains_arrive(std::uint64_t channel);
+  void arrive(Transit& transit);
   void answered(std::uint64_t slot);
   void resumed(std::uint64_t slot);
 
@@ -151,9 +153,13 @@ class Tbu {
   std::uint32_t arrived(const Transit& transit) const;
   Transit& new_transit(tlm::tlm_generic_payload& payload);
   void give_up(Transit& transit);
-  void await(Transit& transit);
+  // What has parted from a train comes before what is behind that, also at the same instant.
+  void await(Transit& transit, bool parted);
   // Cells that have not arrived yet part from their train: they are one of their own, looked up when they arrive.
   void split_off_future(Transit& transit);
+  // So do those beyond the page or block that its first cell lies in.
+  void keep_within(Transit& transit, std::uint64_t span);
+  void split_off(Transit& transit, std::uint32_t kept);
   // The payload of the train's cells from `first` on, which its initiator is told of.
   tlm::tlm_generic_payload& part_train(Transit& transit, std::uint32_t first);
   // The train's last cells do not come.

@@ -51,19 +51,28 @@ void Tbu::give_up(Transit& transit) {
   idle_.push_back(&transit);
 }
 
-void Tbu::await(Transit& transit) {
-  state_.context.loop.at<&Tbu::train_arrives>(std::max(state_.context.now(), transit.arrivals.front()),
-                                              arrival_ports_[transit.write ? 1 : 0], *this,
-                                              reinterpret_cast<std::uint64_t>(&transit));
+void Tbu::await(Transit& transit, bool parted) {
+  const unsigned channel = transit.write ? 1 : 0;
+  auto& coming = channels_[channel].coming;
+  const Time first = transit.arrivals.front();
+  const auto is_before = [first, parted](const Transit* other) {
+    return !other->arrivals.empty() &&
+           (other->arrivals.front() < first || (!parted && other->arrivals.front() == first));
+  };
+  coming.insert(std::find_if(coming.rbegin(), coming.rend(), is_before).base(), &transit);
+  state_.context.loop.at<&Tbu::trains_arrive>(std::max(state_.context.now(), first), arrival_ports_[channel], *this,
+                                              channel);
 }
 
 void Tbu::accept(Payload& payload) {
   forget();
   const Train& train = sim::train_of(payload);
-  if (train.times.empty() || !same_page(payload.get_address(), payload.get_address() + train.bytes() - 1)) {
-    throw std::logic_error("a train at the SMMU must lie within one page");
+  const std::uint64_t first = payload.get_address();
+  const bool cells_in_pages = sim::kPageBytes % train.cell_bytes == 0 && first % train.cell_bytes == 0;
+  if (train.times.empty() || (!cells_in_pages && !same_page(first, first + train.bytes() - 1))) {
+    throw std::logic_error("a cell at the SMMU must lie within one page");
   }
-  await(new_transit(payload));
+  await(new_transit(payload), false);
 }
 
 void Tbu::recall(Payload& payload) {
@@ -95,12 +104,21 @@ std::uint32_t Tbu::arrived(const Transit& transit) const {
 }
 
 void Tbu::split_off_future(Transit& transit) {
-  const std::uint32_t kept = std::max(arrived(transit), 1U);  // one may arrive in this event
+  split_off(transit, std::max(arrived(transit), 1U));  // one may arrive in this event
+}
+
+void Tbu::keep_within(Transit& transit, std::uint64_t span) {
+  const std::uint64_t end = (transit.va / span + 1) * span;
+  const std::uint32_t cell_bytes = sim::train_of(*transit.train).cell_bytes;
+  split_off(transit, static_cast<std::uint32_t>(std::min<std::uint64_t>((end - transit.va) / cell_bytes, UINT32_MAX)));
+}
+
+void Tbu::split_off(Transit& transit, std::uint32_t kept) {
   if (kept >= transit.cells()) return;
   if (transit.responses.size() > kept) recall_responses(transit, transit.responses.size() - kept);
   Transit& rest = new_transit(part_train(transit, kept));
   cut(transit, transit.cells() - kept);
-  await(rest);
+  await(rest, true);
 }
 
 Payload& Tbu::part_train(Transit& transit, std::uint32_t first) {

@@ -16,6 +16,8 @@ namespace {
 const Settings kGiven{
     {"workload.iterations", 1}, {"workload.warmup", 0}, {"workload.time_limit", "1 s"}, {"os.thp", "never"}};
 
+constexpr const char* kCellsPerTrain = "simulation.cells_per_train";
+
 std::string toml(const sim::ParameterValue& value) {
   struct Writer {
     std::string operator()(bool b) const { return b ? "true" : "false"; }
@@ -46,9 +48,11 @@ Settings Case::all_settings() const {
 std::string experiment_file(const Case& c) {
   std::map<std::string, std::string> values;  // a later setting wins
   for (const auto& [key, value] : kGiven + c.all_settings()) values[key] = toml(value);
+  const std::string trains = fmt::format("{}", c.configuration().machine.cells_per_train);
+  values.erase(kCellsPerTrain);
   std::string text = fmt::format("question = \"Do trains keep every time?\"\nseed = {}\n\n[parameters]\n", c.seed);
   for (const auto& [key, value] : values) text += fmt::format("{} = {}\n", key, value);
-  return text + "\n[axes]\nsimulation.cells_per_train = [16, 1]\n";
+  return text + fmt::format("\n[axes]\n{} = [{}, 1]\n", kCellsPerTrain, trains);
 }
 
 Case read_experiment_file(std::istream& in) {
@@ -64,6 +68,7 @@ Case read_experiment_file(std::istream& in) {
     const std::string key = line.substr(0, equals);
     const std::string value = line.substr(equals + 3);
     if (key == "seed") c.seed = std::stoull(value);
+    if (key == kCellsPerTrain) c.settings.push_back({key, std::int64_t{std::stoi(value.substr(1))}});
     if (!in_parameters || value == "\"flows\"") continue;
     if (key == "workload.flows") {
       c.flows = workloads::parse_flows(value.substr(1, value.size() - 2));

@@ -28,6 +28,7 @@ struct Domain {
   bool stalls = false;         // faults that stall, beside those that terminate
   bool benchmarks = false;     // the benchmark of one pair: messages, all preparations
   bool preparations = false;   // pinned, locked and populated buffers
+  bool huge_pages = false;     // a few buffers that are large enough for them
   bool several_qfdbs = false;  // rings and tori
   bool topologies = false;     // the other ones, and paths that are chosen by load
   bool failures = false;       // of links and routers, with and without ways round
@@ -56,7 +57,7 @@ struct Case {
   workloads::Configuration configuration() const { return test::configuration(all_settings()); }
 };
 
-// An experiment file: `faultline run FILE` simulates the case in trains of a page and cell by cell.
+// An experiment file: `faultline run FILE` simulates the case in trains and cell by cell.
 std::string experiment_file(const Case& c);
 // The case in such a file.
 Case read_experiment_file(std::istream& in);

@@ -24,6 +24,7 @@ Domain full_domain() {
   d.stalls = true;
   d.benchmarks = true;
   d.preparations = true;
+  d.huge_pages = true;
   d.several_qfdbs = true;
   d.topologies = true;
   d.failures = true;
@@ -55,6 +56,7 @@ Domain named_domain(const std::string& names) {
       {"stalls", [](Domain& d, const Domain& full) { d.stalls = full.stalls; }},
       {"benchmarks", [](Domain& d, const Domain& full) { d.benchmarks = full.benchmarks; }},
       {"preparations", [](Domain& d, const Domain& full) { d.preparations = full.preparations; }},
+      {"huge_pages", [](Domain& d, const Domain& full) { d.huge_pages = full.huge_pages; }},
       {"several_qfdbs", [](Domain& d, const Domain& full) { d.several_qfdbs = full.several_qfdbs; }},
       {"topologies", [](Domain& d, const Domain& full) { d.topologies = full.topologies; }},
       {"failures", [](Domain& d, const Domain& full) { d.failures = full.failures; }},
@@ -90,6 +92,7 @@ const std::vector<Knob>& buffer_knobs() {
       {"dma.block_contexts", {2}},
       {"dma.block_bytes", {"4 KiB", "4352 B", "5000 B", "8 KiB", "64 KiB"}},
       {"dma.outstanding_blocks", {1, 2, 16}},
+      {"simulation.cells_per_train", {256, 64, 17, 7, 2}},
       {"dma.channel_queue", {4, 5}},
       {"axi.outstanding_reads", {1, 2, 3, 5, 16}},
       {"axi.outstanding_writes", {1, 2, 3, 5, 16}},

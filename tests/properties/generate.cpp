@@ -121,6 +121,16 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
   }
 }
 
+// Buffers of one huge page each, or of one and a few small ones: thousands of cells, so there are few of them.
+void make_huge(Case& c, Dice& dice) {
+  c.settings.push_back({"os.thp", "always"});
+  if (c.flows.size() > 2) c.flows.resize(2);
+  for (Flow& flow : c.flows) {
+    flow.size = (std::uint64_t{2} << 20) + dice.one_of<std::uint64_t>({0, 4096, 16384}) - flow.source_offset;
+    flow.transfers = flow.window = 1;
+  }
+}
+
 // Half of the cases meet no fault and lose nothing.
 Domain of_this_case(Domain domain, Dice& dice) {
   if (dice.percent(50)) {
@@ -154,6 +164,7 @@ Case draw(const Domain& widest, Dice& dice) {
     add_benchmark(domain, network.nodes, dice, c.settings);
   } else {
     c.flows = any_flows(domain, network, dice);
+    if (domain.huge_pages && dice.percent(4)) make_huge(c, dice);
   }
   return c;
 }

@@ -96,13 +96,25 @@ class PagedMemory : public sc_core::sc_module {
   }
   tlm::tlm_sync_enum on_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, read_bus_);
-    if (begin(payload, read_bus_, read_latency, false)) move(payload);
-    return answer(reads, payload);
+    return take(payload, reads, read_bus_, read_latency);
   }
   tlm::tlm_sync_enum on_write(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     if (phase == sim::CELLS_RECALLED) return recall(payload, write_bus_);
-    if (begin(payload, write_bus_, write_latency, true)) move(payload);
-    return answer(writes, payload);
+    return take(payload, writes, write_bus_, write_latency);
+  }
+  // The parts of a train for different pages may meet different fates.
+  tlm::tlm_sync_enum take(tlm::tlm_generic_payload& payload, tlm_utils::simple_target_socket<PagedMemory>& socket,
+                          sim::TrainServer& bus, Time latency) {
+    const std::uint64_t left = sim::kPageBytes - payload.get_address() % sim::kPageBytes;
+    const auto in_page = static_cast<std::uint32_t>(left / sim::train_of(payload).cell_bytes);
+    tlm::tlm_generic_payload* rest = nullptr;
+    if (in_page < sim::train_of(payload).cells()) {
+      rest = &cut_off(payload, in_page);
+      sim::send_back(socket, payload, sim::TRAIN_PARTED);
+    }
+    if (begin(payload, bus, latency)) move(payload);
+    answer(socket, payload);
+    return rest == nullptr ? tlm::TLM_ACCEPTED : take(*rest, socket, bus, latency);
   }
   // The cells behind them on the bus have been recalled before.
   tlm::tlm_sync_enum recall(tlm::tlm_generic_payload& payload, sim::TrainServer& bus) {
@@ -113,25 +125,33 @@ class PagedMemory : public sc_core::sc_module {
     access.cells = train.cells();
     return tlm::TLM_ACCEPTED;
   }
-  void part(tlm::tlm_generic_payload& payload) {
-    Access& access = accesses[access_of_[&payload]];
+  // The payload of the train's cells from `kept` on.
+  tlm::tlm_generic_payload& cut_off(tlm::tlm_generic_payload& payload, std::uint32_t kept) {
     sim::Train& train = sim::train_of(payload);
-    const std::uint32_t kept = access.times.count_before(context_.now());
     const std::uint32_t bytes = kept * train.cell_bytes;
-    auto& socket = access.write ? writes : reads;
     tlm::tlm_generic_payload& rest_payload = context_.payloads.acquire();
     sim::Train& rest = sim::train_of(rest_payload);
     rest.times = train.times.suffix(kept);
     rest.cell_bytes = train.cell_bytes;
-    rest.responses = train.responses.slice(kept, rest.cells());
+    sim::extension<memory::AxiAttributes>(rest_payload) = sim::extension<memory::AxiAttributes>(payload);
     rest_payload.set_command(payload.get_command());
     rest_payload.set_address(payload.get_address() + bytes);
-    if (access.write) {
+    if (payload.is_write()) {
       rest.content = train.content.slice(bytes, rest.bytes());
       train.content = train.content.slice(0, bytes);
     }
     train.times.drop_back(rest.cells());
     train.rest = &rest_payload;
+    return rest_payload;
+  }
+  void part(tlm::tlm_generic_payload& payload) {
+    Access& access = accesses[access_of_[&payload]];
+    sim::Train& train = sim::train_of(payload);
+    const std::uint32_t kept = access.times.count_before(context_.now());
+    auto& socket = access.write ? writes : reads;
+    tlm::tlm_generic_payload& rest_payload = cut_off(payload, kept);
+    sim::Train& rest = sim::train_of(rest_payload);
+    rest.responses = train.responses.slice(kept, rest.cells());
     train.recalled = rest.cells();
     (access.write ? write_bus_ : read_bus_).part(context_.now(), &payload, kept, &rest_payload);
     const Access of_rest{rest.times, rest_payload.get_address(), rest.cells(), access.master_id, access.write, true};
@@ -155,12 +175,12 @@ class PagedMemory : public sc_core::sc_module {
           .overwrite(static_cast<std::uint32_t>(payload.get_address() % sim::kPageBytes), train.content);
     }
   }
-  bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency, bool write) {
+  bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency) {
     sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
     const auto& axi = sim::extension<memory::AxiAttributes>(payload);
     access_of_[&payload] = accesses.size();
-    accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, write, ok});
+    accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, payload.is_write(), ok});
     train.responses = bus.serve(context_.now(), train.times, service, 0, &payload).shifted(latency);
     payload.set_response_status(ok ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return ok;
