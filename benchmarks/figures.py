@@ -62,6 +62,8 @@ def settings_of(*files):
 
 
 RESIDENT = settings_of("platforms/exanest-qfdb", "strategies/resident")
+# Pages of 2 MiB, where trains of a block stay whole.
+HUGE = [s for s in RESIDENT if not s.startswith("os.thp=")] + ["os.thp=always", "simulation.cells_per_train=64"]
 FAULTING = settings_of("platforms/exanest-qfdb", "strategies/fault/touch-a-page")
 
 
@@ -86,25 +88,27 @@ RUNS = {
     "yardstick": Run(
         "bench_micro", [*MICRO, "--benchmark_repetitions=3", "--benchmark_filter=^kernel_wakeup/1$"], 5, 0.5),
     "stream": transfers(RESIDENT, "4 MiB", "none", 4, 4, 1.5),
+    "stream_huge": transfers(HUGE, "4 MiB", "none", 4, 4, 1),
     "fault": transfers(FAULTING, "4 KiB", "destination", 1, 300, 1),
     "no_fault": transfers(FAULTING, "4 KiB", "none", 1, 300, 1),
     "all_faults": transfers(FAULTING, "4 MiB", "destination", 1, 2, 1.5),
     "all_warm": transfers(FAULTING, "4 MiB", "none", 1, 4, 1.5),
 }
 
-# The flows of the comparison with ns-3: pages of each, so that ns-3 takes about a second.
-FLOWS = {1: ("2x1x1x2", 0, 8000), 64: ("2x4x2x5", 1, 150), 4096: ("4x16x16x5", 1, 3)}
-for flows, (shape, both_ways, pages) in FLOWS.items():
-    traffic = ["--shape", shape, "--both-ways", str(both_ways), "--pages", "{n}"]
-    RUNS[f"ns3_{flows}"] = Run("bench_ns3", traffic, pages, 3)
-    RUNS[f"cells_{flows}"] = Run("bench_network", [*traffic, "--cells-per-train", "1"], pages, 2)
-    RUNS[f"trains_{flows}"] = Run("bench_network", traffic, pages, 1, scaled=True)
-    RUNS[f"times_{flows}"] = Run("bench_network", traffic, pages, 1, once=True)
-IRREGULAR = ["--shape", "2x4x2x5", "--both-ways", "1", "--irregular", "1", "--pages", "{n}"]
-RUNS["cells_irregular"] = Run("bench_network", [*IRREGULAR, "--cells-per-train", "1"], 150, 2)
-RUNS["trains_irregular"] = Run("bench_network", IRREGULAR, 150, 2, scaled=True)
-RUNS["times_irregular"] = Run("bench_network", IRREGULAR, 150, 1, once=True)
-PERMUTATION = ["--pattern", "permutation", "--pages", "{n}", "--shape"]
+# The flows of the comparison with ns-3: blocks of each, so that ns-3 takes about a second.
+FLOWS = {1: ("2x1x1x2", 0, 2000), 64: ("2x4x2x5", 1, 40), 4096: ("4x16x16x5", 1, 1)}
+for flows, (shape, both_ways, blocks) in FLOWS.items():
+    traffic = ["--shape", shape, "--both-ways", str(both_ways), "--blocks", "{n}"]
+    RUNS[f"ns3_{flows}"] = Run("bench_ns3", traffic, blocks, 3)
+    RUNS[f"cells_{flows}"] = Run("bench_network", [*traffic, "--cells-per-train", "1"], blocks, 2)
+    RUNS[f"pages_{flows}"] = Run("bench_network", [*traffic, "--cells-per-train", "16"], blocks, 1, scaled=True)
+    RUNS[f"trains_{flows}"] = Run("bench_network", traffic, blocks, 1, scaled=True)
+    RUNS[f"times_{flows}"] = Run("bench_network", traffic, blocks, 1, once=True)
+IRREGULAR = ["--shape", "2x4x2x5", "--both-ways", "1", "--irregular", "1", "--blocks", "{n}"]
+RUNS["cells_irregular"] = Run("bench_network", [*IRREGULAR, "--cells-per-train", "1"], 40, 2)
+RUNS["trains_irregular"] = Run("bench_network", IRREGULAR, 40, 2, scaled=True)
+RUNS["times_irregular"] = Run("bench_network", IRREGULAR, 40, 1, once=True)
+PERMUTATION = ["--pattern", "permutation", "--blocks", "{n}", "--shape"]
 # From two nodes on, for scripts/benchmark --scaling: whole clusters; networks alone with the random permutation; the
 # whole model with the same pattern, in which every page of every destination faults.
 SHAPES = {2: "1x1x1x2", 4: "1x1x1x4", 16: "2x2x1x4", 64: "4x2x2x4", 256: "4x4x4x4", 1024: "8x8x4x4", 4096: "16x8x8x4",
@@ -112,7 +116,7 @@ SHAPES = {2: "1x1x1x2", 4: "1x1x1x4", 16: "2x2x1x4", 64: "4x2x2x4", 256: "4x4x4x
 for nodes, shape in SHAPES.items():
     RUNS[f"build_{nodes}"] = Run("bench_cluster", ["--shape", shape], 1, nodes / 500)
     RUNS[f"permutation_{nodes}"] = Run(
-        "bench_network", [*PERMUTATION, shape], max(1, 4096 // nodes), 2 + nodes / 500, scaled=True)
+        "bench_network", [*PERMUTATION, shape], max(1, 1024 // nodes), 2 + nodes / 500, scaled=True)
     RUNS[f"faults_{nodes}"] = pattern_run("permutation", shape, max(8192 // nodes, 1), [])
 # The patterns at 4096 nodes, by name, and their runs.
 PATTERNS = {"ring": "ring_4096", "permutation": "faults_4096", "all-to-all": "all_to_all_4096"}
@@ -230,6 +234,8 @@ COSTS = {
     "router_hop_cells": Figure(["micro"], micro("router_hop/1"), "ns", "cell through one link, cell by cell"),
     "router_hop_trains": Figure(["micro"], micro("router_hop/16"), "ns", "the same, a page at a time"),
     "stream_page": Figure(["stream"], stream_page, "ns", "page of a warm stream, whole model"),
+    "stream_page_huge": Figure(
+        ["stream_huge"], ns_per("stream_huge", "pages"), "ns", "the same 4 KiB of 2 MiB pages, in trains of a block"),
     "fault": Figure(["fault", "no_fault"], lambda r: one_fault_us(r) * 1e3, "ns", "page fault, end to end"),
     "all_faults_page": Figure(["all_faults"], ns_per("all_faults", "pages"), "ns", "page, every one faulting"),
     "build_node": Figure(["build_4096"], ns_per("build_4096", "nodes"), "ns", "MPSoC built and booted"),
@@ -239,9 +245,9 @@ COSTS = {
         ["permutation_16"], ns_per("permutation_16", "hops"), "ns", "the same of 16 nodes"),
 }
 for case in (*FLOWS, "irregular"):
-    for side in ("trains", "cells", "ns3"):
+    for side, what in (("trains", "cell-hop, trains of a block"), ("pages", "cell-hop, trains of a page"),
+                       ("cells", "cell-hop, cell by cell"), ("ns3", "packet-hop of ns-3")):
         if f"{side}_{case}" in RUNS:
-            what = "packet-hop of ns-3" if side == "ns3" else f"cell-hop, {side}"
             COSTS[f"hop_{side}_{case}"] = Figure(
                 [f"{side}_{case}"], ns_per(f"{side}_{case}", "hops"), "ns", f"{what}, flows: {case}")
 # Not the kernel itself, which is the yardstick, nor what is not ours.

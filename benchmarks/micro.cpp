@@ -111,7 +111,7 @@ void event_loop(benchmark::State& state, Events& events) {
 
 // Cells from one node to its neighbour: injection, one link, delivery.
 void router_hop(benchmark::State& state, bench::NetworkRig& network) {
-  const bench::Flow flow{0, 1, 0, bench::kCellsPerPage * bench::kCellTime, bench::kCellTime};
+  const bench::Flow flow{0, 1, 0, bench::kCellsPerBlock * bench::kCellTime, bench::kCellTime};
   network.nodes[0]->source.start(flow, UINT64_MAX);
   const std::uint64_t before = network.cell_hops();
   for (auto _ : state) run_for(network.loop, 100 * flow.period);
@@ -120,9 +120,11 @@ void router_hop(benchmark::State& state, bench::NetworkRig& network) {
   run_for(network.loop, 100 * flow.period);
 }
 
+constexpr std::uint32_t kCellsPerPage = 16;
+
 // A page's train through a server that is busy for its first half: one segment in, two out.
 void serve_train(benchmark::State& state) {
-  const auto arrivals = sim::TimeSequence::regular(sim::Time{1000}, sim::Time{300}, bench::kCellsPerPage);
+  const auto arrivals = sim::TimeSequence::regular(sim::Time{1000}, sim::Time{300}, kCellsPerPage);
   sim::Time busy{3400};
   for (auto _ : state) {
     benchmark::DoNotOptimize(busy);
@@ -133,8 +135,8 @@ void serve_train(benchmark::State& state) {
 
 // The later of a train and its credits, which come with another rhythm.
 void later_of_two(benchmark::State& state) {
-  auto cells = sim::TimeSequence::regular(sim::Time{1000}, sim::Time{300}, bench::kCellsPerPage);
-  const auto credits = sim::TimeSequence::regular(sim::Time{2000}, sim::Time{200}, bench::kCellsPerPage);
+  auto cells = sim::TimeSequence::regular(sim::Time{1000}, sim::Time{300}, kCellsPerPage);
+  const auto credits = sim::TimeSequence::regular(sim::Time{2000}, sim::Time{200}, kCellsPerPage);
   for (auto _ : state) {
     benchmark::DoNotOptimize(cells);
     benchmark::DoNotOptimize(sim::later_of(cells, credits));
@@ -158,7 +160,7 @@ int sc_main(int argc, char** argv) {
   }
   std::deque<bench::NetworkRig> networks;
   const bench::Shape two{1, 1, 1, 2};
-  for (const std::uint32_t cells : {1U, bench::kCellsPerPage}) {
+  for (const std::uint32_t cells : {1U, kCellsPerPage}) {
     bench::NetworkRig& n =
         networks.emplace_back(two, std::vector<bench::Flow>{}, cells, "cells" + std::to_string(cells));
     const std::string name = "router_hop/" + std::to_string(cells);

@@ -9,13 +9,13 @@ using namespace faultline;
 int sc_main(int argc, char** argv) try {
   bench::Arguments arguments(argc, argv);
   const bench::TrafficArguments traffic(arguments);
-  const std::uint32_t cells = arguments.count("cells-per-train", bench::kCellsPerPage);
+  const std::uint32_t cells = arguments.count("cells-per-train", bench::kCellsPerBlock);
   arguments.check();
 
   const std::vector<bench::Flow> flows = traffic.flows();
   bench::NetworkRig network(traffic.shape, flows, cells);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // elaborates: sockets answer from here on
-  for (const bench::Flow& flow : flows) network.nodes[flow.source]->source.start(flow, traffic.pages);
+  for (const bench::Flow& flow : flows) network.nodes[flow.source]->source.start(flow, traffic.blocks);
   bench::Stopwatch watch;
   watch.start();
   network.loop.run(sim::kNever);
@@ -28,7 +28,7 @@ int sc_main(int argc, char** argv) try {
     last = std::max(last, node->sink.last_arrival);
     delivered += node->sink.cells;
   }
-  if (delivered != flows.size() * traffic.pages * bench::kCellsPerPage) throw std::logic_error("cells were lost");
+  if (delivered != flows.size() * traffic.blocks * bench::kCellsPerBlock) throw std::logic_error("cells were lost");
   nlohmann::json result{{"hops", network.cell_hops()},
                         {"final_ps", last.count()},
                         {"events", network.loop.events_run()},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of routers and nothing else: at each port 0 a source that hands over pages when they are due and a sink
+// A network of routers and nothing else: at each port 0 a source that hands over blocks when they are due and a sink
 // that takes whatever comes at once.
 #pragma once
 
@@ -21,8 +21,8 @@ namespace faultline::bench {
 
 // Slots of the buffers. In the pattern `pairs` fewer cells than that wait anywhere, so that nothing is held back for
 // want of a credit: ns-3's devices have no such thing. Finding the final time equal shows that this is so.
-inline constexpr std::uint32_t kLinkSlots = 64;
-inline constexpr std::uint32_t kInjectionSlots = 256;
+inline constexpr std::uint32_t kLinkSlots = 256;
+inline constexpr std::uint32_t kInjectionSlots = 1024;
 
 class Source : public sc_core::sc_module {
  public:
@@ -32,13 +32,13 @@ class Source : public sc_core::sc_module {
   }
   tlm_utils::simple_initiator_socket<Source> out;
 
-  // Sends `pages` pages of the flow from its first instant on. Before the simulation starts, or when it pauses.
-  void start(const Flow& flow, std::uint64_t pages) {
+  // Sends `blocks` blocks of the flow from its first instant on. Before the simulation starts, or when it pauses.
+  void start(const Flow& flow, std::uint64_t blocks) {
     flow_ = flow;
-    pages_ = pages;
-    if (pages > 0) context_.loop.at<&Source::hand_over_page>(context_.now() + sim::Time{flow.first}, port_, *this);
+    blocks_ = blocks;
+    if (blocks > 0) context_.loop.at<&Source::hand_over_block>(context_.now() + sim::Time{flow.first}, port_, *this);
   }
-  void stop() { pages_ = std::min<std::uint64_t>(pages_, 1); }
+  void stop() { blocks_ = std::min<std::uint64_t>(blocks_, 1); }
 
  private:
   struct Sent {
@@ -46,12 +46,12 @@ class Source : public sc_core::sc_module {
     sim::TimeSequence freed;
   };
 
-  void hand_over_page() {
-    for (std::uint32_t begin = 0; begin < kCellsPerPage; begin += context_.cells_per_train) {
-      send(begin, std::min(context_.cells_per_train, kCellsPerPage - begin));
+  void hand_over_block() {
+    for (std::uint32_t begin = 0; begin < kCellsPerBlock; begin += context_.cells_per_train) {
+      send(begin, std::min(context_.cells_per_train, kCellsPerBlock - begin));
     }
-    if (--pages_ > 0) {
-      context_.loop.at<&Source::hand_over_page>(context_.now() + sim::Time{flow_.period}, port_, *this);
+    if (--blocks_ > 0) {
+      context_.loop.at<&Source::hand_over_block>(context_.now() + sim::Time{flow_.period}, port_, *this);
     }
   }
   void send(std::uint32_t begin, std::uint32_t cells) {
@@ -99,7 +99,7 @@ class Source : public sc_core::sc_module {
   sim::Context context_;
   sim::Port port_;
   Flow flow_{};
-  std::uint64_t pages_ = 0;
+  std::uint64_t blocks_ = 0;
   std::deque<Sent> sent_;
   std::uint32_t held_ = 0;  // cells in the router's input queue
 };

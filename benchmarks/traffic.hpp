@@ -6,7 +6,8 @@
 // is the source of a flow to MPSoC m of the other, so each flow crosses three links: its own to the hub (MPSoC 0), the
 // one between the hubs, which all flows of the QFDB share, and its own again.
 //
-// Each source sends pages of 16 cells, without acknowledgements, once every 16 x (flows that share a link) cell times:
+// Each source sends blocks of 64 cells (16 KiB, as the engine does), without acknowledgements, once every
+// 64 x (flows that share a link) cell times:
 // the shared link is busy all the time, and the queue before it stays short.
 #pragma once
 
@@ -18,7 +19,7 @@
 
 namespace faultline::bench {
 
-inline constexpr std::uint32_t kCellsPerPage = 16;
+inline constexpr std::uint32_t kCellsPerBlock = 64;
 inline constexpr std::uint32_t kPayload = 256;
 // ns-3's point-to-point device adds a header of 2 B; so do the cells, to be as long.
 inline constexpr std::uint32_t kOverhead = 2;
@@ -49,8 +50,8 @@ inline Shape read_shape(const std::string& text) {
 struct Flow {
   unsigned source;
   unsigned destination;
-  std::int64_t first;     // ps: when the first page is handed over
-  std::int64_t period;    // ps: between pages
+  std::int64_t first;     // ps: when the first block is handed over
+  std::int64_t period;    // ps: between blocks
   std::int64_t cell_gap;  // ps: time of a cell on the source's own link
 };
 
@@ -62,12 +63,12 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// `irregular`: each source's own link is slower than the others by a factor of its own between 1 and 4, so that pages
+// `irregular`: each source's own link is slower than the others by a factor of its own between 1 and 4, so that blocks
 // of different flows interleave cell by cell, without a common rhythm, where they meet.
 inline std::vector<Flow> pairs_of(const Shape& shape, bool both_ways, bool irregular) {
   std::vector<Flow> flows;
   const auto sharing = static_cast<std::int64_t>(shape.mpsocs) - 1;
-  const std::int64_t period = kCellsPerPage * sharing * kCellTime;
+  const std::int64_t period = kCellsPerBlock * sharing * kCellTime;
   const auto add = [&](unsigned from, unsigned to) {
     for (unsigned m = 1; m < shape.mpsocs; ++m) {
       const std::size_t f = flows.size();
@@ -92,7 +93,7 @@ inline std::vector<Flow> permutation_of(const Shape& shape) {
   for (unsigned i = 0; i < nodes; ++i) partner[i] = i;
   for (unsigned i = nodes - 1; i > 0; --i) std::swap(partner[i], partner[mixed(i) % i]);
   std::vector<Flow> flows;
-  const std::int64_t period = kCellsPerPage * 32 * kCellTime;
+  const std::int64_t period = kCellsPerBlock * 32 * kCellTime;
   for (unsigned i = 0; i < nodes; ++i) {
     flows.push_back({i, partner[i], static_cast<std::int64_t>(mixed(nodes + i) % static_cast<std::uint64_t>(period)),
                      period, kCellTime});
@@ -105,14 +106,14 @@ struct TrafficArguments {
   Shape shape;
   bool both_ways;
   bool irregular;
-  std::uint32_t pages;  // of each flow
+  std::uint32_t blocks;  // of each flow
 
   explicit TrafficArguments(Arguments& given)
       : pattern(given.text("pattern", "pairs")),
         shape(read_shape(given.text("shape", "2x1x1x2"))),
         both_ways(given.count("both-ways", 0) != 0),
         irregular(given.count("irregular", 0) != 0),
-        pages(given.count("pages", 1000)) {
+        blocks(given.count("blocks", 250)) {
     if (pattern != "pairs" && pattern != "permutation") refuse("--pattern takes pairs or permutation");
     if (pattern == "pairs" && (shape.x % 2 != 0 || shape.mpsocs < 2)) refuse("pairs need an even x and two MPSoCs");
     if (shape.nodes() < 2) refuse("there is nobody to send to");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pattern `pairs` of traffic.hpp on ns-3: point-to-point devices without IP, packets forwarded by a static table.
-// Only the links that a flow uses are there. The sender's device queues what its node hands over; a page is one
+// Only the links that a flow uses are there. The sender's device queues what its node hands over; a block is one
 // event. Instants, links and lengths are those of our network to the picosecond.
 #include <ns3/core-module.h>
 #include <ns3/network-module.h>
@@ -46,22 +46,22 @@ class Host {
     device->SetReceiveCallback(ns3::MakeCallback(&Host::receive, this));
   }
   void route(unsigned destination, const ns3::Ptr<ns3::NetDevice>& device) { way_[destination] = device; }
-  void start(const bench::Flow& flow, std::uint32_t pages) {
+  void start(const bench::Flow& flow, std::uint32_t blocks) {
     flow_ = flow;
-    pages_ = pages;
-    ns3::Simulator::Schedule(ns3::PicoSeconds(flow.first), &Host::hand_over_page, this);
+    blocks_ = blocks;
+    ns3::Simulator::Schedule(ns3::PicoSeconds(flow.first), &Host::hand_over_block, this);
   }
 
  private:
-  void hand_over_page() {
-    for (std::uint32_t i = 0; i < bench::kCellsPerPage; ++i) {
+  void hand_over_block() {
+    for (std::uint32_t i = 0; i < bench::kCellsPerBlock; ++i) {
       auto packet = ns3::Create<ns3::Packet>(bench::kPayload - 4);
       Address address;
       address.destination = flow_.destination;
       packet->AddHeader(address);
       send(packet, flow_.destination);
     }
-    if (--pages_ > 0) ns3::Simulator::Schedule(ns3::PicoSeconds(flow_.period), &Host::hand_over_page, this);
+    if (--blocks_ > 0) ns3::Simulator::Schedule(ns3::PicoSeconds(flow_.period), &Host::hand_over_block, this);
   }
   void send(const ns3::Ptr<ns3::Packet>& packet, unsigned destination) {
     const ns3::Ptr<ns3::NetDevice>& device = way_.at(destination);
@@ -84,7 +84,7 @@ class Host {
   Totals& totals_;
   std::map<unsigned, ns3::Ptr<ns3::NetDevice>> way_;
   bench::Flow flow_{};
-  std::uint32_t pages_ = 0;
+  std::uint32_t blocks_ = 0;
 };
 
 // Hosts and links, made when the first flow needs them.
@@ -147,13 +147,13 @@ int main(int argc, char** argv) {
     network.route(flow.source, hub, flow.destination);
     network.route(hub, far_hub, flow.destination);
     network.route(far_hub, flow.destination, flow.destination);
-    network.host(flow.source).start(flow, traffic.pages);
+    network.host(flow.source).start(flow, traffic.blocks);
   }
   bench::Stopwatch watch;
   watch.start();
   ns3::Simulator::Run();
   watch.stop();
-  if (totals.delivered != flows.size() * traffic.pages * bench::kCellsPerPage) {
+  if (totals.delivered != flows.size() * traffic.blocks * bench::kCellsPerBlock) {
     std::cerr << "error: packets were lost\n";
     return 1;
   }

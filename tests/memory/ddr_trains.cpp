@@ -213,3 +213,24 @@ TEST_CASE("DDR: a cell is stale once, however often the mapping changes, and not
   sc_core::sc_start();
   CHECK(counted(bench).stale - before.stale == (16 - 4) + (16 - 13));
 }
+
+TEST_CASE("DDR: of a train over several frames the cells behind a frame's change are stale") {
+  Bench bench;
+  const std::uint64_t walked = bench.ddr.frames().epoch();
+  // Cells 0 to 3 go to frame 0, 4 to 19 to frame 1, 20 to 29 to frame 2. Frame 0 is remapped when it has all of its
+  // cells, frame 1 with its sixth, and frame 2 before its first; the last four cells of all are recalled.
+  const TimeSequence times = TimeSequence::regular(10us, 50ns, 30);
+  sim::TaskGroup tasks;
+  tasks.start(change(bench, times.at(3), 0));
+  tasks.start(change(bench, times.at(9), kPage));
+  tasks.start(change(bench, times.at(12), kPage));
+  tasks.start(change(bench, times.at(15), 2 * kPage));
+  const Answer& train = bench.first.read(kPage - 4 * 256, times, 256, walked);
+  tasks.start(recall(bench, times.at(20) - 10ns, train, 26));
+  sc_core::sc_start();
+  CHECK(counted(bench) == Counted{(20 - 10) + (26 - 20), 26 * 256});
+  // A frame that had changed before is stale from its first cell on.
+  bench.first.read(2 * kPage - 256, TimeSequence::regular(20us, 50ns, 3), 256, walked + 3);
+  sc_core::sc_start();
+  CHECK(counted(bench).stale == 16 + 2);
+}

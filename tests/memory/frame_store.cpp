@@ -51,15 +51,15 @@ Content arbitrary_content(std::uint32_t length) {
   }
 }
 
-// Whole pages, cells and a few bytes are all likely.
+// Several pages, cells and a few bytes are all likely.
 std::uint32_t arbitrary_length(std::uint32_t most) {
-  const std::uint32_t bound = *rc::gen::element(8U, 64U, 256U, sim::kPageBytes);
+  const std::uint32_t bound = *rc::gen::element(8U, 64U, 256U, sim::kPageBytes, 3 * sim::kPageBytes);
   return *rc::gen::inRange(1U, std::min(bound, most) + 1);
 }
 
 void random_step(FrameStore& store, PlainBytes& plain) {
   const std::uint64_t at = *rc::gen::inRange<std::uint64_t>(0, kBytes);
-  const auto most = static_cast<std::uint32_t>(sim::kPageBytes - at % sim::kPageBytes);
+  const auto most = static_cast<std::uint32_t>(kBytes - at);
   const std::uint64_t aligned = at & ~std::uint64_t{7};
   switch (*rc::gen::inRange(0, 5)) {
     case 0: {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trains that go over page boundaries: where they part, and that every cell meets what it would meet alone.
+#include "tests/support/smmu_bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+constexpr std::uint64_t kRoot = 0x10000;
+constexpr std::uint64_t kHuge = 0x4020'0000;  // a 2 MiB page
+constexpr std::uint64_t kVa = 0x5000'0000;    // small pages
+constexpr std::uint64_t kPage = sim::kPageBytes;
+constexpr std::uint32_t kCellsOfPage = 16;
+
+// The same story in trains and cell by cell.
+struct Pair {
+  SmmuBench trains{{}, 64, "trains_"};
+  SmmuBench cells{{}, 1, "cells_"};
+  std::vector<std::array<const Answer*, 2>> answers;
+
+  template <typename Do>
+  void both(Do what) {
+    for (SmmuBench* b : {&trains, &cells}) what(*b);
+  }
+  void send(bool write, std::uint64_t va, const TimeSequence& times) {
+    answers.push_back({&trains.send(0, write, va, times), &cells.send(0, write, va, times)});
+  }
+  void check(Time end) {
+    trains.run_until(end);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      CAPTURE(i);
+      CHECK(answers[i][0]->at == answers[i][1]->at);
+      CHECK(answers[i][0]->at.back() < sim::kNever);
+    }
+    for (const char* counter : {"translations", "micro_tlb_hits", "micro_tlb_misses", "merged_misses", "walks",
+                                "walk_reads", "translation_faults", "multi", "terminated"}) {
+      CAPTURE(counter);
+      CHECK(trains.count(counter) == cells.count(counter));
+    }
+  }
+};
+
+void check_parts(bool write) {
+  Pair pair;
+  pair.both([](SmmuBench& b) {
+    b.set_up_bank(0, 0, kRoot);
+    b.map(kRoot, kHuge, 0x6020'0000, SmmuBench::kUserPage, 2);
+    for (unsigned page = 0; page < 4; ++page) b.map(kRoot, kVa + page * kPage, 0x7000'0000 + (3 - page) * 2 * kPage);
+  });
+  pair.send(false, kHuge, TimeSequence::single(1us));
+  pair.send(write, kHuge + kPage - 256, TimeSequence::regular(10us, 20ns, 50));
+  pair.send(write, kVa + kPage - 256, TimeSequence::regular(20us, 20ns, 40));  // of the last: 7 cells
+  pair.check(40us);
+
+  const auto& seen = pair.trains.ddr.seen;
+  REQUIRE(seen.size() == 1 + 1 + 4);
+  CHECK(seen[1].address == 0x6020'0000 + kPage - 256);
+  CHECK(seen[1].times.size() == 50);
+  for (unsigned page = 0; page < 4; ++page) {
+    CAPTURE(page);
+    const auto part = std::find_if(seen.begin() + 2, seen.end(), [page](const auto& s) {
+      return s.address / kPage == (0x7000'0000 + (3 - page) * 2 * kPage) / kPage;
+    });
+    REQUIRE(part != seen.end());
+    CHECK(part->times.size() == (page == 0 ? 1 : page == 3 ? 7 : kCellsOfPage));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("reads over small pages part at each, those within a huge page stay whole") { check_parts(false); }
+TEST_CASE("writes over small pages part at each, those within a huge page stay whole") { check_parts(true); }
+
+TEST_CASE("cells of one instant keep their order where their train parts") {
+  Pair pair;
+  pair.both([](SmmuBench& b) {
+    b.set_up_bank(0, 0, kRoot);
+    b.map(kRoot, kVa, 0x7000'0000);
+  });
+  // The read of the absent page that comes first is recorded, though it parts from the train before it.
+  pair.send(false, kVa + kPage - 256, TimeSequence::regular(1us, 0ns, 2));
+  pair.send(false, kVa + kPage + 256, TimeSequence::single(1us));
+  pair.check(5us);
+  const auto fault_address = [](SmmuBench& b) { return b.read(SmmuBench::cb(0, reg::cb::kFAR), 8); };
+  CHECK(fault_address(pair.trains) == kVa + kPage);
+  CHECK(fault_address(pair.cells) == kVa + kPage);
+}
+
+TEST_CASE("the entry of a huge page answers what comes to its other pages from then on") {
+  Pair pair;
+  pair.both([](SmmuBench& b) {
+    b.set_up_bank(0, 0, kRoot);
+    b.map(kRoot, kHuge, 0x6020'0000, SmmuBench::kUserPage, 2);
+  });
+  // Two pages miss; the walk of the first ends before that of the second, of whose cells some come in between.
+  pair.send(false, kHuge, TimeSequence::single(1us));
+  pair.send(false, kHuge + kPage, TimeSequence::regular(1us + 105ns, 10ns, 60));
+  pair.check(10us);
+}
