@@ -194,13 +194,16 @@ bool SwitchPlan::serve_stream(unsigned index) {
     until = std::min(until, next_rival(transit->output, {index}));
   }
   if (until <= queue.ready) return false;
+  const Lane* has_slots = nullptr;  // most of a queue leaves by one lane
   for (const Transit* transit : queue.transits) {
-    if (transit->is_planned()) continue;
+    const Lane* lane = &outputs_[transit->output].lanes[transit->channel];
+    if (transit->is_planned() || lane == has_slots) continue;
+    has_slots = lane;
     std::uint32_t cells = 0;
     for (const Transit* other : queue.transits) {
       if (other->output == transit->output && other->channel == transit->channel) cells += other->unplanned();
     }
-    if (outputs_[transit->output].lanes[transit->channel].slots.by(queue.ready) < cells) return false;
+    if (lane->slots.by(queue.ready) < cells) return false;
   }
   for (Transit* transit : queue.transits) {
     const std::uint32_t first = transit->departures.size();

@@ -166,8 +166,10 @@ void SwitchPlan::undo(unsigned index, Time from) {
   output.free = output.gone;
   output.served = output.gone_served;
   std::erase_if(output.transits, [&](Transit* transit) {
-    const std::uint32_t kept = transit->departures.count_before(from + transit->service);
-    if (kept < transit->departures.size()) {
+    const bool stays = transit->last_start() < from;
+    const std::uint32_t kept =
+        stays ? transit->departures.size() : transit->departures.count_before(from + transit->service);
+    if (!stays) {
       queues.push_back(transit->queue);
       take_back(*transit, transit->departures.size() - kept);
     }
@@ -188,9 +190,12 @@ void SwitchPlan::undo(unsigned index, Time from) {
 void SwitchPlan::undo_queue(unsigned index, Time from) {
   Queue& queue = queues_[index];
   queue.is_stale = true;
+  unsigned undone = kNowhere;  // most of a queue leaves by one output
   for (const Transit* transit : queue.transits) {
+    if (transit->output == undone) continue;
     if (!transit->is_planned() || (!transit->departures.empty() && transit->last_start() >= from)) {
-      undo(transit->output, from);
+      undone = transit->output;
+      undo(undone, from);
     }
   }
 }
