@@ -114,7 +114,8 @@ def main_check(options, repeats, cpu):
 
 def main_figures(options, repeats, cpu):
     names = [name for name in FIGURES if not options.only or name in options.only]
-    runs = runs_for([FIGURES[name] for name in names])
+    costs_alone = [] if options.only else COSTS.values()  # those that no figure is made of
+    runs = runs_for([*(FIGURES[name] for name in names), *costs_alone])
     measurement = Measurement(runs, options.quick, cpu)
     measurement.measure(repeats)
     found = figures_of(names, FIGURES, measurement)

@@ -47,7 +47,7 @@ void Tbu::trains_arrive(std::uint64_t channel) {
     Transit& transit = *coming.front();
     const bool recalled = transit.arrivals.empty();  // all of it
     if (!recalled && transit.arrivals.front() > state_.context.now()) return;
-    coming.pop_front();
+    coming.erase(coming.begin());
     recalled ? give_up(transit) : arrive(transit);
   }
 }
@@ -82,7 +82,7 @@ void Tbu::admit_waiting() {
     }
     for (Channel* channel : by_age) {
       if (channel->waiting.empty() || !admit(*channel->waiting.front())) continue;
-      channel->waiting.pop_front();
+      channel->waiting.erase(channel->waiting.begin());
       progress = true;
       break;
     }

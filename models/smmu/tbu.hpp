@@ -118,9 +118,10 @@ class Tbu {
   void let_go(unsigned bank);
 
  private:
+  // Short lists: a deque takes memory even if it stays empty, in thousands of nodes.
   struct Channel {
-    sim::Deque<Transit*> coming;  // in the order of their cells; several cells may arrive at one instant
-    sim::Deque<Transit*> waiting;
+    sim::Vector<Transit*> coming;  // in the order of their cells; several cells may arrive at one instant
+    sim::Vector<Transit*> waiting;
   };
 
   void trains_arrive(std::uint64_t channel);
