@@ -22,10 +22,12 @@ void Machine::declare(sim::ParameterTable& table) {
   kernel.declare(table);
   library.declare(table);
   const auto group = table.group("simulation");
-  table.add_count("cells_per_train", cells_per_train, {1u, 256u},
-                  {"longest run of 256 B cells simulated as one; 1 is cell by cell, results are the same",
-                   "16 cells are a 4 KiB page, 256 the longest block",
-                   {}});
+  table.add_count(
+      "cells_per_train", cells_per_train, {1u, 256u},
+      {"longest run of 256 B cells simulated as one; results are always those of 1, host time is not: 16 (a "
+       "4 KiB page) suits small pages, 64 (a 16 KiB block) huge ones",
+       "",
+       {}});
 }
 
 namespace {
