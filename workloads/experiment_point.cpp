@@ -247,8 +247,8 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
                           {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
   }
   if (const std::int64_t lost = lost_messages(cluster); lost > 0 && cluster.total("network.lost_cells") > 0) {
-    throw sim::RunFailure(fmt::format("programs wait for ever: {} messages were lost on failed links, and nobody sends "
-                                      "a program's again",
+    throw sim::RunFailure(fmt::format("programs wait for ever: nobody sends a program's messages again, and {} of all "
+                                      "messages were lost on failed links",
                                       lost),
                           {"network.failures"});
   }

@@ -47,7 +47,7 @@ class WriteClient {
   virtual void write_error(std::uint64_t tag, std::uint64_t address) = 0;
 };
 
-// Cells of one page.
+// Cells that lie one behind the other.
 struct WriteRequest {
   std::uint64_t address = 0;
   std::uint32_t master_id = 0;

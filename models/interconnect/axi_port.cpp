@@ -2,9 +2,9 @@
 #include "models/interconnect/axi_port.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <stdexcept>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/transport.hpp"
 
 namespace faultline::interconnect {
@@ -23,7 +23,7 @@ struct Passage : tlm::tlm_extension<Passage> {
   };
   std::uint32_t cells = 0;
   std::uint32_t answered = 0;
-  boost::container::small_vector<Answer, 2> answers;  // as they were announced
+  sim::SmallVector<Answer, 2> answers;  // as they were announced
 
   tlm::tlm_extension_base* clone() const override { return new Passage(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Passage&>(other); }

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <cassert>
 #include <stdexcept>
 
+#include "models/sim/recycling.hpp"
 #include "models/sim/transport.hpp"
 
 namespace faultline::interconnect {
@@ -238,7 +238,7 @@ void Router::forget(Output& output) {
 
 void Router::wake() {
   const Time now = context_.now();
-  boost::container::small_vector<SwitchPlan::Transit*, 8> trains;
+  SmallVector<SwitchPlan::Transit*, 8> trains;
   // What is on its way first: it may have to make room.
   do {
     plan_.advance(now);

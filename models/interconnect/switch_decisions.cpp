@@ -2,7 +2,6 @@
 // How a plan takes decisions: one at a time, or many in closed form. What it knows, and how it is undone, is in
 // switch_plan.cpp.
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <utility>
 
 #include "models/interconnect/switch_plan.hpp"

@@ -2,7 +2,6 @@
 #include "models/interconnect/switch_plan.hpp"
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <utility>
 
 namespace faultline::interconnect {
@@ -162,7 +161,7 @@ std::uint32_t SwitchPlan::still_together(const Transit& transit, std::uint32_t c
 void SwitchPlan::undo(unsigned index, Time from) {
   Output& output = outputs_[index];
   if (output.free <= from) return;
-  boost::container::small_vector<unsigned, 8> queues;  // whose cells may leave at other instants now
+  SmallVector<unsigned, 8> queues;  // whose cells may leave at other instants now
   output.free = output.gone;
   output.served = output.gone_served;
   std::erase_if(output.transits, [&](Transit* transit) {

@@ -14,11 +14,11 @@
 // each output by which such a queue's cells leave. What was planned before that instant stays.
 #pragma once
 
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <vector>
 
 #include "models/interconnect/failures.hpp"
+#include "models/sim/recycling.hpp"
 #include "models/sim/slot_ledger.hpp"
 #include "models/sim/time_sequence.hpp"
 
@@ -145,7 +145,7 @@ class SwitchPlan {
     unsigned queue;   // or kNowhere
     unsigned output;  // or kNowhere
   };
-  using Competitors = boost::container::small_vector<unsigned, 4>;  // queues, in turn
+  using Competitors = sim::SmallVector<unsigned, 4>;  // queues, in turn
 
   bool may_pass(const Transit& transit, sim::Time now) const;
   // Up to its last arrival more of its cells may follow at once.

@@ -2,6 +2,7 @@
 #include "models/memory/ddr.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -123,6 +124,7 @@ tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& p
   arrival.inlet = &inlet;
   arrival.address = payload.get_address();
   arrival.cells = 0;
+  arrival.by_frame.clear();
   context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
                                           reinterpret_cast<std::uint64_t>(&payload));
   return tlm::TLM_ACCEPTED;
@@ -195,7 +197,8 @@ void DdrController::watch(Address frame, sim::Signal& written) {
   watches_.push_back({frame / sim::kPageBytes, &written});
 }
 
-// A longer train whose last cell is put off is told both times; who polls looks at the memory again anyway.
+// When the train's last cell is moved, whichever frame is watched: those that are get single cells. A longer train
+// whose last cell is put off is told both times; who polls looks at the memory again anyway.
 void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
   const Address first = payload.get_extension<Arrival>()->address;
   const Address last = first + payload.get_extension<Train>()->bytes() - 1;
@@ -212,13 +215,13 @@ void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
   std::erase_if(fresh_, [now](const Fresh& train) { return train.arrivals.back() <= now; });
   const Train& train = sim::train_of(payload);
   Arrival& arrival = sim::extension<Arrival>(payload);
-  arrival.by_frame.clear();
   const std::uint64_t epoch = translation_epoch(payload);
   if (epoch == AxiAttributes::kUntranslated) return;
   bool fresh = false;
   for (std::uint32_t first = 0; first < arrival.cells;) {
     const Address at = arrival.address + std::uint64_t{first} * train.cell_bytes;
     const auto in_frame = static_cast<std::uint32_t>((sim::kPageBytes - at % sim::kPageBytes) / train.cell_bytes);
+    assert(in_frame > 0);  // no cell lies in two frames
     const std::uint32_t end = first + std::min(in_frame, arrival.cells - first);
     const bool stale = frames_.is_stale(at, epoch);
     arrival.by_frame.push_back({at / sim::kPageBytes, first, end, stale ? first : end});

@@ -15,7 +15,6 @@
 #pragma once
 
 #include <algorithm>
-#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <initializer_list>
 #include <utility>
@@ -314,7 +313,7 @@ class IssueQueue {
 
   static constexpr std::uint32_t kMostCaution = 63;
 
-  boost::container::small_vector<Kind, 2> kinds_;
+  SmallVector<Kind, 2> kinds_;
   Owner& owner_;
   Deque<Item> waiting_;  // by first ready instant, then number
   Deque<Run> runs_;

@@ -40,8 +40,8 @@ class Smmu : public sc_core::sc_module, private DvmSink {
   ~Smmu() override;
 
   // One a TBU (kTbus), in the order of config.hpp; ports that share a TBU are joined before it. Trains
-  // as models/sim/payload.hpp says, no cell across a page boundary. The AxiAttributes extension gives the master id.
-  // A faulting train gets, for all its cells:
+  // as models/sim/payload.hpp says; those over page boundaries have cells whose size divides a page and their address.
+  // The AxiAttributes extension gives the master id. A faulting train gets, for all its cells in one page:
   //   TLM_ADDRESS_ERROR_RESPONSE  translation or access-flag fault, or held off by an earlier one (HUPCF = 0)
   //   TLM_COMMAND_ERROR_RESPONSE  permission fault
   //   TLM_GENERIC_ERROR_RESPONSE  external abort of the walk, or a global fault (stream not set up)

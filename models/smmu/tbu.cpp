@@ -48,7 +48,11 @@ void Tbu::trains_arrive(std::uint64_t channel) {
     const bool recalled = transit.arrivals.empty();  // all of it
     if (!recalled && transit.arrivals.front() > state_.context.now()) return;
     coming.erase(coming.begin());
-    recalled ? give_up(transit) : arrive(transit);
+    if (recalled) {
+      give_up(transit);
+    } else {
+      arrive(transit);
+    }
   }
 }
 
@@ -146,10 +150,9 @@ bool Tbu::translate(Transit& transit, unsigned bank_index) {
     return true;
   }
   if (bank.holds_off()) return hold_off(transit, bank_index);
-  const Leaf* leaf = micro_tlb_.find(bank.tag(), transit.va);
-  // An entry that does not allow the access is no answer: faults come from the TCU only.
-  if (leaf != nullptr && leaf->allows(transit.write)) {
-    keep_within(transit, level_bytes(leaf->level));
+  const Leaf* leaf = look_up(bank.tag(), transit.va, transit.write);
+  if (leaf != nullptr) {
+    keep_within(transit, micro_tlb_.span(bank.tag(), transit.va, *leaf));
     const std::uint32_t waited = arrived(transit);  // behind a missed write
     state_.counters.merged_misses += waited;
     state_.counters.micro_tlb_hits += transit.cells() - waited;
@@ -325,8 +328,8 @@ void Tbu::retry(Miss& miss) {
   const Time looked_up = state_.context.now() + state_.latency.hit;
   miss.tag = state_.banks[miss.bank].tag();
   miss.fault = FaultKind::none;
-  const Leaf* leaf = micro_tlb_.find(miss.tag, miss.va);
-  if (leaf == nullptr || !leaf->allows(miss.write)) return ask(miss, looked_up);
+  const Leaf* leaf = look_up(miss.tag, miss.va, miss.write);
+  if (leaf == nullptr) return ask(miss, looked_up);
   finish(miss, Leaf{*leaf}, looked_up);
 }
 
@@ -383,49 +386,9 @@ void Tbu::pass(Transit& transit, const Leaf& leaf, Time not_before) {
 }
 
 void Tbu::bypass(Transit& transit) {
-  keep_within(transit, sim::kPageBytes);
+  keep_within(transit, sim::kPageBytes);  // memory may end behind any page
   state_.counters.bypassed += transit.cells();
   forward(transit, transit.va, AxiAttributes::kUntranslated, Time{0});
-}
-
-// Cells that arrive one by one use their entry one by one. Those of trains are caught up with before it matters, in
-// the order of their last use; at one instant what had waited comes first, then reads that arrive, then writes.
-void Tbu::use_entries() {
-  std::erase_if(used_, [](const Transit* transit) { return transit->arrivals.empty(); });
-  struct Use {
-    Time at;
-    int kind;
-    std::size_t number;  // of equals the train that passed first
-    auto operator<=>(const Use&) const = default;
-  };
-  sim::SmallVector<Use, 16> uses;
-  for (std::size_t i = 0; i < used_.size(); ++i) {
-    Transit* transit = used_[i];
-    const std::uint32_t cells = arrived(*transit);
-    const Time arrival = cells == 0 ? Time{0} : transit->arrivals.at(cells - 1);
-    const Use use =
-        arrival < transit->passed_at ? Use{transit->passed_at, 0, i} : Use{arrival, transit->write ? 2 : 1, i};
-    if (use.at != std::exchange(transit->last_use, use.at)) uses.push_back(use);
-  }
-  std::sort(uses.begin(), uses.end());
-  for (const Use& use : uses) micro_tlb_.find(used_[use.number]->tag, used_[use.number]->va);
-  std::erase_if(used_, [this](const Transit* transit) { return arrived(*transit) == transit->cells(); });
-}
-
-// A new entry may take the place of one that cells under way were to use. That of a huge page answers what comes to
-// other pages that are waited for, too.
-void Tbu::insert(const Miss& miss) {
-  use_entries();
-  const std::optional<TlbKey> replaced = micro_tlb_.insert(miss.tag, miss.va, miss.leaf);
-  const TlbKey inserted = TlbKey::of(miss.tag, miss.va, miss.leaf.level);
-  for (const Miss& other : misses_) {
-    if (&other == &miss || other.phase == Miss::Phase::idle || !inserted.covers(other.tag, other.va)) continue;
-    for (std::size_t i = 0; i < other.bursts.size(); ++i) split_off_future(*other.bursts[i]);
-  }
-  if (!replaced) return;
-  for (Transit* transit : under_way_) {
-    if (transit->translated && replaced->covers(transit->tag, transit->va)) split_off_future(*transit);
-  }
 }
 
 }  // namespace faultline::smmu

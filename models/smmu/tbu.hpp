@@ -19,8 +19,8 @@ namespace faultline::smmu {
 
 class Tcu;
 
-// A train at the TBU. Where cells that have not arrived yet may meet another fate than those that have, behind a fault
-// or when the translations change, they part from it.
+// A train at the TBU. Where cells that have not arrived yet may meet another fate than those that have, behind a fault,
+// in another page, or when the translations change, they part from it.
 struct Transit {
   enum class State : std::uint8_t {
     coming,   // the first cell has not arrived
@@ -133,6 +133,7 @@ class Tbu {
   bool admit(Transit& transit);
   bool continues_missed_write(const Transit& transit) const;
   bool translate(Transit& transit, unsigned bank_index);
+  const Leaf* look_up(const Tag& tag, std::uint64_t va, bool write);
   bool hold_off(Transit& transit, unsigned bank_index);
   void global_fault(Transit& transit, std::uint32_t kind);
   template <typename Joinable>
@@ -158,8 +159,9 @@ class Tbu {
   void await(Transit& transit, bool parted);
   // Cells that have not arrived yet part from their train: they are one of their own, looked up when they arrive.
   void split_off_future(Transit& transit);
-  // So do those beyond the page or block that its first cell lies in.
+  // Those beyond the page or block of `span` bytes that its first cell lies in are one of their own.
   void keep_within(Transit& transit, std::uint64_t span);
+  // The first `kept` cells stay.
   void split_off(Transit& transit, std::uint32_t kept);
   // The payload of the train's cells from `first` on, which its initiator is told of.
   tlm::tlm_generic_payload& part_train(Transit& transit, std::uint32_t first);

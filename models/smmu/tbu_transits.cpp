@@ -67,10 +67,11 @@ void Tbu::await(Transit& transit, bool parted) {
 void Tbu::accept(Payload& payload) {
   forget();
   const Train& train = sim::train_of(payload);
+  if (train.bytes() == 0) throw std::logic_error("a train at the SMMU without cells");
   const std::uint64_t first = payload.get_address();
-  const bool cells_in_pages = sim::kPageBytes % train.cell_bytes == 0 && first % train.cell_bytes == 0;
-  if (train.times.empty() || (!cells_in_pages && !same_page(first, first + train.bytes() - 1))) {
-    throw std::logic_error("a cell at the SMMU must lie within one page");
+  const bool aligned = sim::kPageBytes % train.cell_bytes == 0 && first % train.cell_bytes == 0;
+  if (!aligned && !same_page(first, first + train.bytes() - 1)) {
+    throw std::logic_error("a train at the SMMU that goes over pages must have cells that divide them");
   }
   await(new_transit(payload), false);
 }

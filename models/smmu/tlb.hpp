@@ -26,6 +26,12 @@ struct TlbKey {
   }
   bool valid() const { return level != kNoLevel; }
   bool covers(const Tag& owner, std::uint64_t va) const { return valid() && *this == of(owner, va, level); }
+  // Whether one of these bytes lies in the page, or the page among them.
+  bool meets(const Tag& owner, std::uint64_t va, std::uint64_t bytes) const {
+    if (!valid() || tag != owner) return false;
+    const std::uint64_t begin = page << level_shift(level);
+    return begin < va + bytes && va < begin + level_bytes(level);
+  }
   bool operator==(const TlbKey&) const = default;
 };
 
@@ -65,6 +71,13 @@ class SetAssociative {
     values_[at] = value;
     touch(at);
     return is_new && before.valid() ? std::optional(before) : std::nullopt;
+  }
+
+  // Whether there are entries for smaller pages within this one.
+  bool is_split(const TlbKey& block) const {
+    return std::any_of(keys_.begin(), keys_.end(), [&block](const TlbKey& key) {
+      return key.level > block.level && key.valid() && block.covers(key.tag, key.page << level_shift(key.level));
+    });
   }
 
   void invalidate(const Invalidation& what) {
@@ -129,6 +142,12 @@ class Tlb {
     seen_[leaf.level] = true;
     return leaves_.insert(tag, va, leaf.level, leaf);
   }
+  // How far the translation of this address goes: to the end of its page or block, if no entry is for a part of that.
+  std::uint64_t span(const Tag& tag, std::uint64_t va, const Leaf& leaf) const {
+    const bool whole = leaf.level == 3 || !leaves_.is_split(TlbKey::of(tag, va, leaf.level));
+    return level_bytes(whole ? leaf.level : 3);
+  }
+  bool has_blocks() const { return seen_[1] || seen_[2]; }
   void invalidate(const Invalidation& what) { leaves_.invalidate(what); }
 
  private:

@@ -305,7 +305,7 @@ Case any_case() {
   c.cells.resize(c.queues);
   for (Outages& outages : c.outages) {
     if (*rc::gen::inRange(0, 6) > 0) continue;
-    const Time from{*rc::gen::inRange(0, 5'000)};
+    const Time from{*rc::gen::inRange(2'000, 7'000)};
     outages.add(from, from + Time{*rc::gen::inRange(1, 3'000)});
   }
   c.mixed = *rc::gen::inRange(0, 4) > 0;

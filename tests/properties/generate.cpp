@@ -124,6 +124,7 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
 // Buffers of one huge page each, or of one and a few small ones: thousands of cells, so there are few of them.
 void make_huge(Case& c, Dice& dice) {
   c.settings.push_back({"os.thp", "always"});
+  if (dice.percent(70)) c.settings.push_back({"simulation.cells_per_train", dice.one_of<int>({64, 256, 17})});
   if (c.flows.size() > 2) c.flows.resize(2);
   for (Flow& flow : c.flows) {
     flow.size = (std::uint64_t{2} << 20) + dice.one_of<std::uint64_t>({0, 4096, 16384}) - flow.source_offset;

@@ -31,10 +31,11 @@ struct Pair {
     for (std::size_t i = 0; i < answers.size(); ++i) {
       CAPTURE(i);
       CHECK(answers[i][0]->at == answers[i][1]->at);
+      CHECK(answers[i][0]->status == answers[i][1]->status);
       CHECK(answers[i][0]->at.back() < sim::kNever);
     }
     for (const char* counter : {"translations", "micro_tlb_hits", "micro_tlb_misses", "merged_misses", "walks",
-                                "walk_reads", "translation_faults", "multi", "terminated"}) {
+                                "walk_reads", "translation_faults", "multi", "terminated", "held_off"}) {
       CAPTURE(counter);
       CHECK(trains.count(counter) == cells.count(counter));
     }
@@ -95,6 +96,8 @@ TEST_CASE("the entry of a huge page answers what comes to its other pages from t
   });
   // Two pages miss; the walk of the first ends before that of the second, of whose cells some come in between.
   pair.send(false, kHuge, TimeSequence::single(1us));
-  pair.send(false, kHuge + kPage, TimeSequence::regular(1us + 105ns, 10ns, 60));
+  pair.send(false, kHuge + kPage, TimeSequence::regular(1us + 105ns, 20ns, 16));
   pair.check(10us);
+  CHECK(pair.trains.count("walks") == 2);
+  CHECK(pair.trains.ddr.seen.size() == 3);  // the second train came in two parts
 }
