@@ -101,3 +101,34 @@ TEST_CASE("the entry of a huge page answers what comes to its other pages from t
   CHECK(pair.trains.count("walks") == 2);
   CHECK(pair.trains.ddr.seen.size() == 3);  // the second train came in two parts
 }
+
+namespace {
+
+// A block that is split between the walks of its pages 0 and 5, so that one entry is the block's and one a page's. How
+// many cells of a train over pages 4 to 6 that begins then go where page 5 is now?
+std::uint32_t cells_by_own_entry(SmmuBench& b, Time after_first_entry) {
+  constexpr std::uint64_t kElsewhere = 0x7000'0000;
+  b.set_up_bank(0, 0, kRoot);
+  b.map(kRoot, kHuge, 0x6020'0000, SmmuBench::kUserPage, 2);
+  b.read_cell(0, kHuge, 1us);
+  b.read_cell(0, kHuge + 5 * kPage, 1us + 100ns);
+  b.run_until(b.walk_end(1us, 1) + 50ns);  // the first walk has asked for the block's descriptor, the second has not
+  b.map(kRoot, kHuge + 5 * kPage, kElsewhere);
+  b.send(0, false, kHuge + 4 * kPage,
+         TimeSequence::regular(b.walk_done(1us, 2) + after_first_entry, 20ns, 3 * kCellsOfPage));
+  b.run_until(10us);
+  std::uint32_t cells = 0;
+  for (const auto& seen : b.ddr.seen) cells += seen.address >= kElsewhere ? seen.times.size() : 0;
+  return cells - 1;  // that of the walk
+}
+
+}  // namespace
+
+TEST_CASE("an entry for a page of a block that comes while a train uses the block's entry takes over its cells") {
+  SmmuBench b({}, 64);
+  CHECK(cells_by_own_entry(b, 1ns) == kCellsOfPage);
+}
+TEST_CASE("an entry for a page of a block keeps trains that use the block's entry from it") {
+  SmmuBench b({}, 64);
+  CHECK(cells_by_own_entry(b, 2us) == kCellsOfPage);
+}
