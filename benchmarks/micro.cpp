@@ -14,6 +14,8 @@ using namespace faultline;
 
 namespace {
 
+constexpr std::uint32_t kCellsPerPage = 16;
+
 // Periods spread over 128 ps for each event that is pending, so that nearly every event has an instant of its own, as
 // in a network model.
 std::int64_t spread_period(unsigned pending) { return std::int64_t{128} * std::bit_ceil(pending); }
@@ -119,8 +121,6 @@ void router_hop(benchmark::State& state, bench::NetworkRig& network) {
   network.nodes[0]->source.stop();
   run_for(network.loop, 100 * flow.period);
 }
-
-constexpr std::uint32_t kCellsPerPage = 16;
 
 // A page's train through a server that is busy for its first half: one segment in, two out.
 void serve_train(benchmark::State& state) {

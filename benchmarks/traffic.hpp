@@ -7,8 +7,7 @@
 // one between the hubs, which all flows of the QFDB share, and its own again.
 //
 // Each source sends blocks of 64 cells (16 KiB, as the engine does), without acknowledgements, once every
-// 64 x (flows that share a link) cell times:
-// the shared link is busy all the time, and the queue before it stays short.
+// 64 x (flows that share a link) cell times: the shared link is busy all the time, and the queue before it stays short.
 #pragma once
 
 #include <cstdint>

@@ -59,7 +59,7 @@ Flow any_flow(const Domain& domain, unsigned nodes, Dice& dice) {
 
 std::vector<Flow> any_flows(const Domain& domain, const Network& network, Dice& dice) {
   std::vector<Flow> flows;
-  const unsigned nodes = network.nodes;
+  const unsigned nodes = network.nodes();
   const bool apart = domain.shared_nodes || network.all_to_all;
   unsigned wanted = apart ? dice.few(domain.flows) : 1;
   if (domain.shared_nodes && dice.percent(50)) wanted = dice.from_to(1, domain.flows);
@@ -162,7 +162,7 @@ Case draw(const Domain& widest, Dice& dice) {
   }
   if (domain.failures && dice.percent(25)) c.settings = c.settings + any_failures(c, dice);
   if (benchmark) {
-    add_benchmark(domain, network.nodes, dice, c.settings);
+    add_benchmark(domain, network.nodes(), dice, c.settings);
   } else {
     c.flows = any_flows(domain, network, dice);
     if (domain.huge_pages && dice.percent(4)) make_huge(c, dice);

@@ -12,20 +12,16 @@ Network qfdbs(unsigned x, unsigned y, unsigned mpsocs) {
   return {{{"cluster.x", std::int64_t{x}},
            {"cluster.y", std::int64_t{y}},
            {"cluster.mpsocs_per_qfdb", std::int64_t{mpsocs}}},
-          x * y * mpsocs,
           x * y == 1};
 }
 
-Network torus(const char* sizes, unsigned nodes) {
-  return {{{"network.topology", "torus"}, {"cluster.torus", sizes}}, nodes, false};
-}
+Network torus(const char* sizes) { return {{{"network.topology", "torus"}, {"cluster.torus", sizes}}, false}; }
 
-Network fat_tree(unsigned arity, unsigned up, unsigned levels, unsigned nodes) {
+Network fat_tree(unsigned arity, unsigned up, unsigned levels) {
   return {{{"network.topology", "fat_tree"},
            {"cluster.fat_tree_arity", std::int64_t{arity}},
            {"cluster.fat_tree_up", std::int64_t{up}},
            {"cluster.fat_tree_levels", std::int64_t{levels}}},
-          nodes,
           false};
 }
 
@@ -35,7 +31,6 @@ Network dragonfly(unsigned groups, unsigned routers, unsigned terminals, unsigne
            {"cluster.dragonfly_routers", std::int64_t{routers}},
            {"cluster.dragonfly_terminals", std::int64_t{terminals}},
            {"cluster.dragonfly_global_links", std::int64_t{global_links}}},
-          groups * routers * terminals,
           false};
 }
 
@@ -46,16 +41,16 @@ const std::vector<Network>& several_qfdbs() {
 }
 
 const std::vector<Network>& other_topologies() {
-  static const std::vector<Network> all{torus("3", 3),
-                                        torus("5", 5),
-                                        torus("3 x 2", 6),
-                                        torus("3 x 3", 9),
-                                        torus("2 x 1 x 2 x 2", 8),
-                                        fat_tree(4, 2, 1, 4),
-                                        fat_tree(2, 1, 2, 4),
-                                        fat_tree(2, 2, 2, 4),
-                                        fat_tree(3, 2, 2, 9),
-                                        fat_tree(2, 2, 3, 8),
+  static const std::vector<Network> all{torus("3"),
+                                        torus("5"),
+                                        torus("3 x 2"),
+                                        torus("3 x 3"),
+                                        torus("2 x 1 x 2 x 2"),
+                                        fat_tree(4, 2, 1),
+                                        fat_tree(2, 1, 2),
+                                        fat_tree(2, 2, 2),
+                                        fat_tree(3, 2, 2),
+                                        fat_tree(2, 2, 3),
                                         dragonfly(2, 1, 2, 1),
                                         dragonfly(3, 1, 2, 2),
                                         dragonfly(2, 2, 2, 1),
@@ -64,6 +59,8 @@ const std::vector<Network>& other_topologies() {
 }
 
 }  // namespace
+
+unsigned Network::nodes() const { return interconnect::node_count(configuration(settings).machine.shape); }
 
 Network any_network(const Domain& domain, Dice& dice) {
   const unsigned kind = static_cast<unsigned>(dice.below(4));
@@ -79,16 +76,15 @@ Network any_network(const Domain& domain, Dice& dice) {
 
 Settings any_failures(const Case& c, Dice& dice) {
   const workloads::Configuration configuration = c.configuration();
-  if (!workloads::conflicts(configuration).empty()) return {};  // not a network
+  if (!workloads::conflicts(configuration).empty()) return {};  // the case is drawn again
   const auto topology = interconnect::make_topology(configuration.machine.shape);
   std::string list;
   for (unsigned i = dice.few(3); i > 0; --i) {
-    const auto microseconds = [&dice](unsigned most) { return dice.from_to(0, most); };
     const interconnect::Link link = dice.one_of(topology->links());
     list += dice.percent(70) ? fmt::format("link {}-{}", link.a, link.b) : fmt::format("router {}", link.a);
-    const unsigned from = microseconds(60);
+    const unsigned from = dice.from_to(0, 60);
     list += fmt::format(" at {} us", from);
-    if (dice.percent(70)) list += fmt::format(" until {} us", from + 1 + microseconds(200));
+    if (dice.percent(70)) list += fmt::format(" until {} us", from + dice.from_to(1, 201));
     if (i > 1) list += ", ";
   }
   Settings settings{{"network.failures", list}};

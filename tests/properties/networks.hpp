@@ -9,8 +9,9 @@ namespace faultline::test {
 
 struct Network {
   Settings settings;
-  unsigned nodes;
   bool all_to_all;  // pairs that share no nodes share no links
+
+  unsigned nodes() const;
 };
 
 Network any_network(const Domain& domain, Dice& dice);
