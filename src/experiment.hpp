@@ -26,14 +26,14 @@ struct Axis {
   std::vector<Setting> values;  // all of this key
 };
 
-enum class View { points, matrix, breakdown };
+enum class View { points, matrix, verdict, breakdown };
 
 struct ReportSpec {
   View view = View::points;
   std::vector<std::string> columns;       // points: metrics, empty for the usual ones
   std::string metric = "latency_mean";    // matrix
-  std::string rows;                       // matrix: an axis; empty for the first
-  std::string columns_axis = "strategy";  // matrix: an axis or "strategy"
+  std::string rows;                       // matrix, verdict: an axis; empty for the first
+  std::string columns_axis = "strategy";  // matrix, verdict: an axis or "strategy"
   std::string baseline;                   // matrix: show values relative to this strategy's; empty: as they are
 };
 

@@ -10,15 +10,27 @@
 #include "src/text_table.hpp"
 
 namespace faultline::app {
-namespace {
 
-// The value of the axis (or the strategy) that a row or a column of a matrix stands for.
 std::string coordinate(const Point& point, const std::string& axis) {
   if (axis == "strategy") return point.strategy;
   const auto it =
       std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == axis; });
   return it == point.axes.end() ? "" : it->text;
 }
+
+std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
+  if (!spec.rows.empty()) return spec.rows;
+  for (const Axis& axis : results.experiment.axes) {
+    if (axis.key != spec.columns_axis) return axis.key;
+  }
+  return "strategy";
+}
+
+void add_new(std::vector<std::string>& list, const std::string& text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+namespace {
 
 // Everything else that tells points apart: one matrix for each.
 std::string other_coordinates(const Point& point, const std::string& rows, const std::string& columns) {
@@ -29,18 +41,6 @@ std::string other_coordinates(const Point& point, const std::string& rows, const
   add("strategy", point.strategy);
   for (const NamedText& axis : point.axes) add(axis.name, axis.text);
   return text;
-}
-
-void add_new(std::vector<std::string>& list, const std::string& text) {
-  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
-}
-
-std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
-  if (!spec.rows.empty()) return spec.rows;
-  for (const Axis& axis : results.experiment.axes) {
-    if (axis.key != spec.columns_axis) return axis.key;
-  }
-  return "strategy";
 }
 
 class Matrix {

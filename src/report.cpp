@@ -100,6 +100,7 @@ std::string report_tables(const Results& results, std::size_t width) {
     switch (spec.view) {
       case View::points: text += points_view(results, spec, width); break;
       case View::matrix: text += matrix_view(results, spec); break;
+      case View::verdict: text += verdict_view(results, spec); break;
       case View::breakdown: text += breakdown_view(results); break;
     }
   }

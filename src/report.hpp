@@ -26,9 +26,17 @@ std::string report_tables(const Results& results, std::size_t width);
 // Each view for itself.
 std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width);
 std::string matrix_view(const Results& results, const ReportSpec& spec);
+// What the device met: a verdict on all points of a row and a column together.
+std::string verdict_view(const Results& results, const ReportSpec& spec);
 std::string breakdown_view(const Results& results);
 // "" when there are none.
 std::string remarks(const Results& results);
+
+// The value of the axis (or the strategy) that a row or a column of a matrix stands for.
+std::string coordinate(const Point& point, const std::string& axis);
+std::string rows_axis_of(const Results& results, const ReportSpec& spec);
+// Keeps the order of first appearance.
+void add_new(std::vector<std::string>& list, const std::string& text);
 
 // nullptr when the point has no such metric.
 const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);

@@ -14,10 +14,10 @@ struct ViewKeys {
   std::string name;
   std::vector<std::string> keys;
 };
-const std::array<ViewKeys, 3> kViews{
+const std::array<ViewKeys, 4> kViews{
     ViewKeys{View::points, "points", {"view", "columns"}},
     ViewKeys{View::matrix, "matrix", {"view", "metric", "rows", "columns", "baseline"}},
-    ViewKeys{View::breakdown, "breakdown", {"view"}}};
+    ViewKeys{View::verdict, "verdict", {"view", "rows", "columns"}}, ViewKeys{View::breakdown, "breakdown", {"view"}}};
 
 class ReportReader {
  public:
@@ -33,7 +33,7 @@ class ReportReader {
     ReportSpec spec;
     if (node.is_text()) {
       spec.view = view_of(node).view;
-      if (spec.view == View::matrix) need_axis(node.place);
+      if (spec.view == View::matrix || spec.view == View::verdict) need_axis(node.place);
       return spec;
     }
     if (node.kind != Node::Kind::table) {
@@ -43,7 +43,7 @@ class ReportReader {
     }
     const Node* view = node.find("view");
     if (view == nullptr || !view->is_text()) {
-      diagnostics_.add(node.place, "report.view", "is missing; allowed: points, matrix, breakdown");
+      diagnostics_.add(node.place, "report.view", "is missing; allowed: points, matrix, verdict, breakdown");
       return spec;
     }
     const ViewKeys& kind = view_of(*view);
@@ -53,7 +53,7 @@ class ReportReader {
       for (const Node* column : optional_texts(node, "columns", diagnostics_)) {
         if (is_known(*column, "report.columns", "metric", metrics_)) spec.columns.push_back(column->text());
       }
-    } else if (spec.view == View::matrix) {
+    } else if (spec.view == View::matrix || spec.view == View::verdict) {
       read_matrix(node, spec);
     }
     return spec;
@@ -83,7 +83,7 @@ class ReportReader {
 
   void need_axis(const Place& place) {
     if (axes_.empty())
-      diagnostics_.add(place, "report", "a matrix needs an axis for its rows; allowed: give one under [axes]");
+      diagnostics_.add(place, "report", "a matrix of points needs an axis for its rows; allowed: give one under [axes]");
   }
 
   void read_matrix(const Node& node, ReportSpec& spec) {
@@ -148,6 +148,11 @@ std::string to_toml(const ReportSpec& spec) {
       if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
       text += "columns = " + quote_toml(spec.columns_axis) + "\n";
       if (!spec.baseline.empty()) text += "baseline = " + quote_toml(spec.baseline) + "\n";
+      break;
+    case View::verdict:
+      text += "view = \"verdict\"\n";
+      if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
+      text += "columns = " + quote_toml(spec.columns_axis) + "\n";
       break;
     case View::breakdown: text += "view = \"breakdown\"\n"; break;
   }

@@ -35,6 +35,8 @@ class Benchmark {
 
   // Transfers that are measured in all, if nothing comes between.
   virtual std::uint64_t planned() const = 0;
+  // What was injected; nullptr: nothing was to be.
+  virtual const Injection* injection() const { return nullptr; }
   bool finished() const { return finished_; }
   const std::vector<Sample>& samples() const { return samples_; }
   sim::Time setup_time() const { return setup_time_; }

@@ -62,12 +62,18 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   "and the flows by semicolons",
                   "",
                   {}});
+  table.add_flag("tolerate_errors", tolerate_errors,
+                 {"wrong data, stale accesses and failed transfers are counted, and the run is no failure for them: for "
+                  "experiments that show what goes wrong",
+                  "",
+                  {}});
   table.add_time("time_limit", time_limit, {1us, 10000s},
                  {"simulated time after which an unfinished run is given up", "", {}});
 }
 
 void Configuration::declare(sim::ParameterTable& table) {
   workload.declare(table);
+  inject.declare(table);
   strategy.declare(table);
   machine.declare(table);
 }
@@ -145,9 +151,12 @@ void check_transfers(const Configuration& configuration, const Add& add) {
         fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
                     configuration.machine.dma.channel_queue));
   }
-  if (w.clean_window > 0 && configuration.strategy.translate == rdma::Translate::pinned) {
+  if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
+    add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
+  }
+  if (w.clean_window > 0 && configuration.strategy.translate == rdma::Translate::private_) {
     add({"workload.clean_window", "strategy.translate"},
-        "the clean transfers' buffers are not pinned, so a private pinned table does not map them");
+        "the clean transfers' buffers are not prepared, so a private table does not map them");
   }
   if (w.cold == Cold::none && w.cold_share < 1.0) {
     add({"workload.cold_share", "workload.cold"}, "a share of the pages of no end: say which end is cold");
@@ -270,6 +279,10 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   const Add add = [&](std::vector<std::string> keys, std::string reason) {
     found.push_back({std::move(keys), std::move(reason)});
   };
+  const Kind kind = configuration.workload.kind;
+  if (configuration.inject.mechanism != Mechanism::none && kind != Kind::write && kind != Kind::read) {
+    add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into");
+  }
   if (configuration.workload.kind == Kind::flows) {
     check_flows(configuration, add);
     return found;

@@ -4,6 +4,7 @@
 
 #include "models/platform/machine.hpp"
 #include "models/rdma/strategy.hpp"
+#include "workloads/injection.hpp"
 #include "workloads/transfer_config.hpp"
 
 namespace faultline::workloads {
@@ -12,6 +13,7 @@ struct Configuration {
   platform::Machine machine;
   rdma::Strategy strategy;
   TransferConfig workload;
+  InjectionConfig inject;
 
   void declare(sim::ParameterTable& table);
 };

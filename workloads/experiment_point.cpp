@@ -125,6 +125,23 @@ void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const
   }
 }
 
+// What injections did to the transfers, compared with the fastest one.
+void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
+  const Injection* injection = transfers.injection();
+  if (injection == nullptr) return;
+  const std::vector<Sample>& samples = transfers.samples();
+  const auto faster = [](const Sample& a, const Sample& b) { return a.latency() < b.latency(); };
+  const sim::Time fastest = std::min_element(samples.begin(), samples.end(), faster)->latency();
+  const sim::Time longest = std::max_element(samples.begin(), samples.end(), faster)->latency();
+  const sim::Time undisturbed = fastest + fastest / 100 + 1us;
+  const auto delayed =
+      std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.latency() > undisturbed; });
+  metrics.push_back({"injections", static_cast<double>(injection->injections()), "1", ""});
+  metrics.push_back({"injected_pages", static_cast<double>(injection->pages()), "1", ""});
+  metrics.push_back({"transfers_delayed", static_cast<double>(delayed), "1", ""});
+  metrics.push_back({"delay_max", microseconds(longest - fastest), "us", ""});
+}
+
 std::string description_of(const std::string& name) {
   for (const MetricDoc& doc : metric_docs()) {
     if (doc.name == name) return doc.description;
@@ -167,6 +184,15 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
   return failed;
 }
 
+void add_injection_notes(const InjectionConfig& config, const Benchmark& transfers, std::vector<std::string>& notes) {
+  if (transfers.injection() == nullptr) return;
+  notes.emplace_back("what the kernel does to pages was injected (inject.*): how often it happens is not Linux's");
+  if (transfers.injection()->injections() > 0) return;
+  notes.emplace_back(config.mechanism == Mechanism::lock_on_fault
+                         ? "lock-on-fault happens to buffers that are mlocked: with another preparation it is nothing"
+                         : "no injection came to pass before the last transfer had ended: see inject.after and .period");
+}
+
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
                     const Measured& measured) {
   PointResult result;
@@ -175,6 +201,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_goodput(metrics, transfers, configuration.workload);
   metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
   metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
+  add_injection(metrics, transfers);
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
   metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
   add_counters(metrics, measured, configuration.workload);
@@ -184,7 +211,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
-  result.failed_checks = failed_checks(transfers, cluster);
+  if (!configuration.workload.tolerate_errors) result.failed_checks = failed_checks(transfers, cluster);
+  add_injection_notes(configuration.inject, transfers, result.notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
     result.notes.push_back(
         fmt::format("{} threads poll on {} cores: who has none waits for the others' time slices (cpu.time_slice)",
@@ -312,6 +340,10 @@ std::vector<MetricDoc> metric_docs() {
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
+      {"injections", "1", "injections that came to pass, one for each buffer of a window"},
+      {"injected_pages", "1", "4 KiB pages that they changed for good: moved, merged, dropped; 0 where all was undone"},
+      {"transfers_delayed", "1", "transfers that took longer than the fastest one, by more than 1 us and 1 %"},
+      {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
       {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
       {"cpu_time", "us", "CPU time of all cores of all nodes while measuring, without polling"},

@@ -47,6 +47,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
                                                           : configuration.workload.initiator),
       config_(configuration.workload),
       strategy_(configuration.strategy),
+      injects_(configuration.inject.mechanism != Mechanism::none),
+      injection_(configuration.inject, seed),
       cluster_(cluster),
       cold_pages_(seed, "cold pages") {
   const bool initiator_is_source = !reads();
@@ -108,6 +110,7 @@ Task<void> Transfers::run_transfers() {
     if (started_ == config_.warmup) {
       while (!running_.empty()) co_await finish();
       measurement_begins(now());
+      if (injects_) start_injections();
     }
     if (running_.size() == config_.window) co_await finish();
     co_await begin(static_cast<unsigned>(started_ % config_.window), started_ >= config_.warmup);
@@ -152,14 +155,19 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
     if (config_.madvise_hugepage) {
       const std::uint64_t address = target ? lane.target_address : lane.initiator_address;
       const std::uint64_t page = sim::page_begin(address);
-      const Error error = co_await endpoint.vm().madvise_hugepage(endpoint.thread(), endpoint.process(), page,
-                                                                  address + config_.size - page);
+      const Error error = co_await endpoint.vm().madvise(endpoint.thread(), endpoint.process(), page,
+                                                         address + config_.size - page, os::Advice::hugepage);
       check(error, "advising", endpoint.node());
     }
     make_cold(lane, target);
+    const bool injected = injects_ && is_injected(target);
+    const Injection::Buffer buffer = buffer_of(endpoint, target ? lane.target_address : lane.initiator_address);
+    if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.set_up(endpoint.thread());
     check(error, "setting up", endpoint.node());
+    if (!injected) continue;
+    co_await injection_.after_preparation(endpoint.thread(), buffer, strategy_.prepare == rdma::Prepare::mlock);
   }
 }
 
@@ -169,6 +177,24 @@ Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
     const Error error = co_await policy.tear_down(endpoint.thread());
     check(error, "tearing down", endpoint.node());
   }
+}
+
+// The end whose buffers are disturbed is the target's.
+bool Transfers::is_injected(bool target) const { return target == (injection_.at_source() == reads()); }
+
+Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address) const {
+  const std::uint64_t begin = sim::page_begin(address);
+  return {endpoint.vm(), endpoint.process(), begin, sim::page_end(address + config_.size) - begin};
+}
+
+void Transfers::start_injections() {
+  sim::Vector<Injection::Buffer> buffers;
+  const bool target = is_injected(true);
+  Endpoint& endpoint = target ? *target_ : *initiator_;
+  for (const Lane& lane : lanes_) {
+    buffers.push_back(buffer_of(endpoint, target ? lane.target_address : lane.initiator_address));
+  }
+  tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers)));
 }
 
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
@@ -241,12 +267,14 @@ Task<void> Transfers::late_faults_end() {
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
-  if (!keeps_present) {
+  // What was injected stays until somebody meets it.
+  if (!keeps_present && (!injects_ || started_ < config_.window)) {
     if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
     make_cold(lane, false);
     make_cold(lane, true);
   }
   Endpoint& source = data_source();
+  if (injects_) co_await source.vm().settled(source.process(), source_address(lane), config_.size);
   source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
 
   Running running{index, now(), {}, {}, measured};

@@ -21,6 +21,7 @@ class Transfers : public Benchmark {
   Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
 
   void start() override;
+  const Injection* injection() const override { return injects_ ? &injection_ : nullptr; }
   std::uint64_t planned() const override { return config_.iterations; }
 
  private:
@@ -55,6 +56,9 @@ class Transfers : public Benchmark {
   void cool(rdma::Endpoint& endpoint, std::uint64_t address, bool cold);
   std::vector<bool> choose_cold(std::uint64_t pages);
   sim::Task<void> late_faults_end();
+  void start_injections();
+  Injection::Buffer buffer_of(rdma::Endpoint& endpoint, std::uint64_t address) const;
+  bool is_injected(bool target) const;
 
   sim::Time now() const { return cluster_.node(config_.initiator).context.now(); }
   bool reads() const { return config_.kind == Kind::read; }
@@ -69,6 +73,8 @@ class Transfers : public Benchmark {
 
   const TransferConfig config_;
   const rdma::Strategy strategy_;
+  const bool injects_;
+  Injection injection_;
   platform::Cluster& cluster_;
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;

@@ -39,6 +39,9 @@ class FrameStore {
   // copy or migration is a stale access). The epoch counts such changes in the whole node.
   std::uint64_t epoch() const { return epoch_; }
   void mapping_changed(Address frame);  // stamps the frame with a new epoch, and tells who listens
+  // The frame is somebody's, but no longer the page of the process for which devices reach it: every translation of it,
+  // of whatever time, is stale until its mapping changes again.
+  void mapping_lost(Address frame);
   void listen(std::function<void(Address frame)> listener) { listener_ = std::move(listener); }
   std::uint64_t changed_at(Address frame) const;
   // True when a translation walked at `translation_epoch` no longer describes this frame.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace faultline::os {
 namespace {
@@ -24,10 +25,19 @@ const Vma* AddressSpace::find(VirtualAddress va) const {
   return va < vma.end ? &vma : nullptr;
 }
 
-VirtualAddress AddressSpace::covered_until(VirtualAddress begin, VirtualAddress end, bool writable) const {
+bool AddressSpace::covered(VirtualAddress begin, VirtualAddress end) const {
   while (begin < end) {
     const Vma* vma = find(begin);
-    if (vma == nullptr || (writable && !vma->writable)) return begin;
+    if (vma == nullptr) return false;
+    begin = vma->end;
+  }
+  return true;
+}
+
+VirtualAddress AddressSpace::accessible_until(VirtualAddress begin, VirtualAddress end, bool write) const {
+  while (begin < end) {
+    const Vma* vma = find(begin);
+    if (vma == nullptr || !vma->allows(write)) return begin;
     begin = vma->end;
   }
   return end;
@@ -64,28 +74,12 @@ void AddressSpace::set_locked(VirtualAddress begin, VirtualAddress end, bool loc
   locked_bytes_ += locked_bytes(begin, end);
 }
 
-void AddressSpace::set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvice advice) {
-  change(begin, end, [advice](Vma& vma) { vma.advice = advice; });
-}
-
 std::uint64_t AddressSpace::locked_bytes(VirtualAddress begin, VirtualAddress end) const {
   std::uint64_t bytes = 0;
-  auto vma = vmas_.upper_bound(begin);
-  if (vma != vmas_.begin()) --vma;
-  for (; vma != vmas_.end() && vma->first < end; ++vma) {
-    const VirtualAddress from = std::max(begin, vma->second.begin);
-    const VirtualAddress to = std::min(end, vma->second.end);
-    if (from < to && vma->second.locked) bytes += to - from;
-  }
+  for_each_vma(begin, end, [&](const Vma& vma) {
+    if (vma.locked) bytes += std::min(end, vma.end) - std::max(begin, vma.begin);
+  });
   return bytes;
-}
-
-template <typename Change>
-void AddressSpace::change(VirtualAddress begin, VirtualAddress end, Change apply) {
-  cut_at(begin);
-  cut_at(end);
-  for (auto vma = vmas_.lower_bound(begin); vma != vmas_.end() && vma->first < end; ++vma) apply(vma->second);
-  merge_around(begin, end);
 }
 
 void AddressSpace::cut_at(VirtualAddress va) {
@@ -117,17 +111,24 @@ const HugeRange* AddressSpace::range(VirtualAddress va) const {
   return found == ranges_.end() ? nullptr : found->second.get();
 }
 
-const PageState* AddressSpace::page(VirtualAddress va) const {
+const PageState* AddressSpace::entry(VirtualAddress va) const {
   const HugeRange* in = range(va);
-  if (in == nullptr || !in->pages[index_of(va)].present) return nullptr;
+  if (in == nullptr || in->pages[index_of(va)].entry == Entry::none) return nullptr;
   return &in->pages[index_of(va)];
 }
 
+PageState* AddressSpace::entry(VirtualAddress va) {
+  return const_cast<PageState*>(std::as_const(*this).entry(va));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+}
+
+const PageState* AddressSpace::page(VirtualAddress va) const {
+  const PageState* state = entry(va);
+  return state != nullptr && state->present() ? state : nullptr;
+}
+
 PageState* AddressSpace::page(VirtualAddress va) {
-  const auto found = ranges_.find(va / kHugePage);
-  if (found == ranges_.end()) return nullptr;
-  PageState& state = found->second->pages[index_of(va)];
-  return state.present ? &state : nullptr;
+  PageState* state = entry(va);
+  return state != nullptr && state->present() ? state : nullptr;
 }
 
 bool AddressSpace::is_huge(VirtualAddress va) const {
@@ -137,37 +138,49 @@ bool AddressSpace::is_huge(VirtualAddress va) const {
 
 bool AddressSpace::huge_range_empty(VirtualAddress va) const { return range(va) == nullptr; }
 
-void AddressSpace::page_mapped(VirtualAddress va, Address frame, PageSize size, bool writable) {
+void AddressSpace::add_pages(VirtualAddress va, PageState first, PageSize size) {
   auto& in = ranges_[va / kHugePage];
   if (!in) in = std::make_unique<HugeRange>();
   const auto pages = static_cast<unsigned>(bytes_of(size) / kPage);
   for (unsigned i = 0; i < pages; ++i) {
-    in->pages[index_of(va) + i] = PageState{.frame = frame + i * kPage, .present = true, .writable = writable};
+    in->pages[index_of(va) + i] = first;
+    in->pages[index_of(va) + i].frame += i * kPage;
   }
   in->huge = size == PageSize::huge;
-  in->present += pages;
-  resident_pages_ += pages;
+  in->entries += pages;
+  if (!first.zero) resident_pages_ += pages;
 }
 
-void AddressSpace::page_unmapped(VirtualAddress va) {
+void AddressSpace::remove_pages(VirtualAddress va) {
   const auto found = ranges_.find(va / kHugePage);
   HugeRange& in = *found->second;
   const unsigned pages = in.huge ? kPagesPerHuge : 1;
-  resident_pages_ -= pages;
-  in.present -= pages;
+  if (!in.pages[index_of(va)].zero) resident_pages_ -= pages;
+  in.entries -= pages;
   in.pages[index_of(va)] = {};
-  if (in.present == 0) ranges_.erase(found);
+  if (in.entries == 0) ranges_.erase(found);
+}
+
+void AddressSpace::zero_page_replaced(VirtualAddress va) {
+  entry(va)->zero = false;
+  ++resident_pages_;
 }
 
 void AddressSpace::huge_split(VirtualAddress va) { ranges_.at(va / kHugePage)->huge = false; }
 
-std::optional<VirtualAddress> AddressSpace::next_present(VirtualAddress va, VirtualAddress end) const {
+std::optional<VirtualAddress> AddressSpace::next_huge_range(VirtualAddress va) const {
+  const auto found = ranges_.lower_bound(align_up(va, kHugePage) / kHugePage);
+  if (found == ranges_.end()) return {};
+  return found->first * kHugePage;
+}
+
+std::optional<VirtualAddress> AddressSpace::next_entry(VirtualAddress va, VirtualAddress end) const {
   auto in = ranges_.lower_bound(va / kHugePage);
   for (; in != ranges_.end() && in->first * kHugePage < end; ++in) {
     const VirtualAddress base = in->first * kHugePage;
     for (std::size_t i = va > base ? index_of(va) : 0; i < kPagesPerHuge; ++i) {
       if (base + i * kPage >= end) return {};
-      if (in->second->pages[i].present) return base + i * kPage;
+      if (in->second->pages[i].entry != Entry::none) return base + i * kPage;
     }
   }
   return {};

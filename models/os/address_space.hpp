@@ -21,28 +21,46 @@ struct Vma {
   VirtualAddress begin = 0;
   VirtualAddress end = 0;  // first byte after it
   bool writable = true;
-  bool locked = false;  // VM_LOCKED
+  bool accessible = true;  // false: PROT_NONE
+  bool locked = false;     // VM_LOCKED
+  bool inherited = true;   // false: MADV_DONTFORK
   HugeAdvice advice = HugeAdvice::none;
 
   std::uint64_t bytes() const { return end - begin; }
+  bool allows(bool write) const { return accessible && (writable || !write); }
   bool alike(const Vma& other) const {
-    return writable == other.writable && locked == other.locked && advice == other.advice;
+    return writable == other.writable && accessible == other.accessible && locked == other.locked &&
+           inherited == other.inherited && advice == other.advice;
   }
+};
+
+// What the entry of a page in the process's table is.
+enum class Entry : std::uint8_t {
+  none,
+  present,   // a valid descriptor
+  hidden,    // PROT_NONE, or a NUMA hint: the page is there, its descriptor is not valid
+  moving,    // a migration entry, or the page is being copied: whoever faults on it waits
+  poisoned,  // memory failure: whoever faults on it gets SIGBUS
 };
 
 // The one truth about a page of virtual memory. Pins are counted per frame (FrameTable): they outlive
 // the mapping.
 struct PageState {
-  Address frame = 0;
-  bool present = false;
-  bool writable = false;
-  bool dirty = false;  // written by the CPU, or handed to a device for writing
+  Address frame = 0;  // also of hidden and moving pages
+  Entry entry = Entry::none;
+  bool writable = false;  // the descriptor allows it; when the VMA does, too, a write fault makes it so
+  bool young = false;     // the access flag
+  bool dirty = false;     // written by the CPU, or handed to a device for writing
+  bool zero = false;      // the shared zero page
+  bool lazyfree = false;  // MADV_FREE, and not written since
+
+  bool present() const { return entry == Entry::present; }
 };
 
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.
 struct HugeRange : sim::Recycled {
   bool huge = false;
-  unsigned present = 0;
+  unsigned entries = 0;  // that are not none
   std::array<PageState, kPagesPerHuge> pages{};
 };
 
@@ -53,34 +71,53 @@ class AddressSpace {
   // VMAs. They never overlap; neighbours that are alike are merged, as Linux does.
   const Vma* find(VirtualAddress va) const;
   // The whole range is covered by VMAs (writable ones, if asked for).
-  bool covered(VirtualAddress begin, VirtualAddress end, bool writable = false) const {
-    return covered_until(begin, end, writable) == end;
+  bool covered(VirtualAddress begin, VirtualAddress end) const;
+  // Where, at the latest at `end`, the first page begins that no VMA allows to be read (or written).
+  VirtualAddress accessible_until(VirtualAddress begin, VirtualAddress end, bool write) const;
+  template <typename Visit>
+  void for_each_vma(VirtualAddress begin, VirtualAddress end, Visit visit) const {
+    auto vma = vmas_.upper_bound(begin);
+    if (vma != vmas_.begin()) --vma;
+    for (; vma != vmas_.end() && vma->first < end; ++vma) {
+      if (vma->second.end > begin) visit(vma->second);
+    }
   }
-  // Where, at the latest at `end`, the first page without such a VMA begins.
-  VirtualAddress covered_until(VirtualAddress begin, VirtualAddress end, bool writable) const;
   // Lowest address with room, 1 GiB at least; empty when the address space is full.
   std::optional<VirtualAddress> find_gap(std::uint64_t bytes, std::uint64_t alignment) const;
   void insert(Vma vma);
   void erase(VirtualAddress begin, VirtualAddress end);
   void set_locked(VirtualAddress begin, VirtualAddress end, bool locked);
-  void set_advice(VirtualAddress begin, VirtualAddress end, HugeAdvice advice);
+  // Of attributes that nothing is counted by. Cuts VMAs at the ends of the range and merges those that are alike then.
+  template <typename Change>
+  void change(VirtualAddress begin, VirtualAddress end, Change apply) {
+    cut_at(begin);
+    cut_at(end);
+    for (auto vma = vmas_.lower_bound(begin); vma != vmas_.end() && vma->first < end; ++vma) apply(vma->second);
+    merge_around(begin, end);
+  }
   // Bytes of [begin, end) that lie in locked VMAs.
   std::uint64_t locked_bytes(VirtualAddress begin, VirtualAddress end) const;
   const sim::Map<VirtualAddress, Vma>& vmas() const { return vmas_; }
 
-  // Pages. page() is nullptr unless the page is present.
+  // Pages. page() is nullptr unless the page is present, entry() unless something is there.
   PageState* page(VirtualAddress va);
   const PageState* page(VirtualAddress va) const;
+  PageState* entry(VirtualAddress va);
+  const PageState* entry(VirtualAddress va) const;
   bool is_huge(VirtualAddress va) const;
-  // No page of the aligned 2 MiB around va is present.
+  // The aligned 2 MiB around va have no entry.
   bool huge_range_empty(VirtualAddress va) const;
-  void page_mapped(VirtualAddress va, Address frame, PageSize size, bool writable);
-  void page_unmapped(VirtualAddress va);  // a 4 KiB page, or the whole huge page that covers va
+  // 4 KiB, or 2 MiB of which every page is like the first, but for the frame. Nothing is there yet.
+  void add_pages(VirtualAddress va, PageState first, PageSize size);
+  void remove_pages(VirtualAddress va);  // a 4 KiB page, or the whole huge page that covers va
+  void zero_page_replaced(VirtualAddress va);    // by a frame of its own
   void huge_split(VirtualAddress va);
-  // The first present page at or after va and before end: skips what was never touched.
-  std::optional<VirtualAddress> next_present(VirtualAddress va, VirtualAddress end) const;
+  // The first page with an entry at or after va and before end: skips what was never touched.
+  std::optional<VirtualAddress> next_entry(VirtualAddress va, VirtualAddress end) const;
+  // The first aligned 2 MiB with an entry at or after va.
+  std::optional<VirtualAddress> next_huge_range(VirtualAddress va) const;
 
-  // Bytes present; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK counts); bytes under
+  // Bytes in frames of its own; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK counts); bytes under
   // long-term pins (a page pinned twice counts twice, as the kernel's pinned_vm does).
   std::uint64_t resident_bytes() const { return resident_pages_ * kPage; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
@@ -92,8 +129,6 @@ class AddressSpace {
   using Vmas = sim::Map<VirtualAddress, Vma>;  // by begin
   void cut_at(VirtualAddress va);
   void merge_around(VirtualAddress begin, VirtualAddress end);
-  template <typename Change>
-  void change(VirtualAddress begin, VirtualAddress end, Change apply);
   const HugeRange* range(VirtualAddress va) const;
 
   unsigned va_bits_;

@@ -11,6 +11,7 @@ std::string_view to_string(Error error) {
     case Error::invalid: return "invalid argument";
     case Error::limit: return "memory lock limit exceeded";
     case Error::again: return "resource in use";
+    case Error::poisoned: return "memory failure";
   }
   return "unknown";
 }

@@ -15,6 +15,7 @@ enum class Error : std::uint8_t {
   invalid,      // EINVAL: misaligned or empty range, unknown handle
   limit,        // ENOMEM / EAGAIN of mlock and pins: RLIMIT_MEMLOCK would be exceeded
   again,        // EAGAIN: a table or context is taken, try later
+  poisoned,     // EHWPOISON / SIGBUS: the memory has failed
 };
 std::string_view to_string(Error error);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who holds a frame: Linux's struct page, reduced to the two counts that decide when it may be freed
-// and whether it may be moved.
+// Who holds a frame: Linux's struct page and its reverse mapping, reduced to what decides when a frame may be freed,
+// whether it may be moved, and where it is mapped.
 #pragma once
 
 #include <array>
@@ -9,18 +9,33 @@
 #include <unordered_map>
 
 #include "models/os/frame_allocator.hpp"
+#include "models/os/page_table.hpp"
+#include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
+class Process;
+
+// One page of a process, or with no process nobody's.
+struct Mapper {
+  Process* process = nullptr;
+  VirtualAddress va = 0;
+  bool operator==(const Mapper&) const = default;
+};
+
 struct FrameRecord {
-  std::uint32_t mappings = 0;  // process page tables that map it (one until fork shares frames)
+  std::uint32_t mappings = 0;  // process page tables that map it, until TLBs have forgotten it
   std::uint32_t pins = 0;      // long-term pins: a frame with any must neither move nor be reused
-  bool held() const { return mappings != 0 || pins != 0; }
+  std::uint32_t isolated = 0;  // mechanisms of the kernel that are at work on it
+  Mapper first{};              // of the entries that lead here, the others are FrameTable's
+  bool held() const { return mappings != 0 || pins != 0 || isolated != 0; }
 };
 
 // A record per frame, made 2 MiB at a time on first use.
 class FrameTable {
  public:
+  using Mappers = sim::SmallVector<Mapper, 2>;
+
   FrameRecord& at(Address frame) {
     auto& block = blocks_[frame / kHugePage];
     if (!block) block = std::make_unique<Block>();
@@ -31,9 +46,29 @@ class FrameTable {
     return block == blocks_.end() ? FrameRecord{} : (*block->second)[frame % kHugePage / kPage];
   }
 
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& [index, block] : blocks_) {
+      for (unsigned i = 0; i < kPagesPerHuge; ++i) visit(index * kHugePage + i * kPage, (*block)[i]);
+    }
+  }
+
+  // The reverse mapping: which entries of process tables lead to a frame (one until fork or KSM share it).
+  void add_mapper(Address frame, Mapper mapper) {
+    FrameRecord& record = at(frame);
+    if (record.first.process == nullptr) {
+      record.first = mapper;
+    } else {
+      others_[frame].push_back(mapper);
+    }
+  }
+  void remove_mapper(Address frame, Mapper mapper);
+  Mappers mappers(Address frame) const;
+
  private:
   using Block = std::array<FrameRecord, kPagesPerHuge>;
   std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
+  sim::HashMap<Address, Mappers> others_;
 };
 
 }  // namespace faultline::os

@@ -28,6 +28,16 @@ void declare_faults(OsConfig& c, ParameterTable& table) {
   table.add_byte_rate("zero_bandwidth", c.zero_bandwidth, {{1'700'000'000}, {8'200'000'000}},
                       {"rate at which a core clears new pages while DDR is free",
                        "TI AM62Px lmbench bzero: 7.4 GB/s alone, less beside other traffic", Standing::derived});
+  table.add_time("cow_fault", c.cow_fault, {1us, 3us},
+                 {"write fault on a page that somebody else maps, too; without the copying",
+                  "as anon_minor_fault", Standing::derived});
+  table.add_byte_rate("copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
+                      {"rate at which a core copies pages, a byte counted once, while DDR is free",
+                       "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96",
+                       Standing::derived});
+  table.add_time("thp_split", c.thp_split, {1us, 50us},
+                 {"splitting a 2 MiB descriptor into 4 KiB ones, TLB invalidation excluded", "assumed: 10 ns for each",
+                  Standing::assumed});
   table.add_time("thp_alloc", c.thp_alloc, {2us, 200us},
                  {"demand-zero fault of a 2 MiB page, in place of anon_minor_fault; without the zeroing",
                   "assumed; 198 us were measured on x86 when memory had to be reclaimed first", Standing::assumed});
@@ -67,6 +77,24 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
   table.add_time("munmap_fixed", c.munmap_fixed, {1500ns, 10us},
                  {"one munmap call, system call included, TLB invalidation excluded",
                   "assumed; TI lmbench lat_mmap agrees", Standing::assumed});
+  table.add_time("mprotect_fixed", c.mprotect_fixed, {2'500ns, 8us},
+                 {"one mprotect call, system call included, TLB invalidation excluded",
+                  "Linux arm64 mprotect timing on a server: 2.85 us without the flush; scaled", Standing::derived});
+  table.add_time("mprotect_per_page", c.mprotect_per_page, {20ns, 300ns},
+                 {"mprotect: each page (4 KiB or 2 MiB) whose descriptor may change", "assumed; 60 ns on a server",
+                  Standing::assumed});
+  table.add_time("mremap_fixed", c.mremap_fixed, {1500ns, 10us},
+                 {"one mremap call, system call included, TLB invalidation excluded", "assumed, as munmap_fixed",
+                  Standing::assumed});
+  table.add_time("mremap_per_page", c.mremap_per_page, {50ns, 500ns},
+                 {"mremap: moving one descriptor (of 4 KiB or 2 MiB)", "assumed", Standing::assumed});
+  table.add_time("fork_fixed", c.fork_fixed, {300us, 1100us},
+                 {"one fork of a small process, its pages excluded",
+                  "TI AM62Px lmbench fork+exit: 652 us; other boards with Cortex-A53 607 to 1105", Standing::derived});
+  table.add_time("fork_per_page", c.fork_per_page, {30ns, 300ns},
+                 {"fork: each page (4 KiB or 2 MiB) that the child gets", "assumed", Standing::assumed});
+  table.add_time("exit_fixed", c.exit_fixed, {10us, 300us},
+                 {"end of a process, its pages excluded", "assumed", Standing::assumed});
   table.add_time(
       "cpu_tlbi_page", c.cpu_tlbi_page, {200ns, 1us},
       {"broadcast TLB invalidation of one page, or of a whole address space, waited for",
@@ -76,10 +104,56 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
                    "Linux arm64, MAX_DVM_OPS; the SMMU's driver is assumed to do the same", Standing::derived});
 }
 
+void declare_khugepaged(OsConfig& c, ParameterTable& table) {
+  table.add_flag("khugepaged", c.khugepaged,
+                 {"khugepaged runs, where os.thp is not never (transparent_hugepage/khugepaged/defrag aside)",
+                  "Linux: runs as soon as THP is enabled", Standing::published});
+  table.add_time("khugepaged_scan_sleep", c.khugepaged_scan_sleep, {1us, 60s},
+                 {"pause between two rounds (scan_sleep_millisecs)", "Linux mm/khugepaged.c", Standing::published});
+  table.add_time("khugepaged_alloc_sleep", c.khugepaged_alloc_sleep, {1us, 600s},
+                 {"pause after no 2 MiB page was free (alloc_sleep_millisecs)", "Linux mm/khugepaged.c",
+                  Standing::published});
+  table.add_count("khugepaged_pages_to_scan", c.khugepaged_pages_to_scan, {std::uint64_t{512}, std::uint64_t{1'000'000}},
+                  {"4 KiB pages that one round looks at (pages_to_scan)", "Linux mm/khugepaged.c",
+                   Standing::published});
+  table.add_count("khugepaged_max_ptes_none", c.khugepaged_max_ptes_none, {0u, 511u},
+                  {"absent pages that a 2 MiB range may have to be collapsed (max_ptes_none)", "Linux mm/khugepaged.c",
+                   Standing::published});
+  table.add_count("khugepaged_max_ptes_shared", c.khugepaged_max_ptes_shared, {0u, 511u},
+                  {"pages of it that other processes may map, too (max_ptes_shared)", "Linux mm/khugepaged.c",
+                   Standing::published});
+  table.add_count("khugepaged_time_scale", c.khugepaged_time_scale, {1u, 1'000'000u},
+                  {"khugepaged's pauses are this many times shorter than said, because a run is much shorter than they "
+                   "are; what it does takes its full time",
+                   "", Standing::setting});
+  table.add_time("khugepaged_scan_per_page", c.khugepaged_scan_per_page, {10ns, 300ns},
+                 {"khugepaged: looking at one page, before any is touched", "assumed", Standing::assumed});
+  table.add_time("khugepaged_isolate_per_page", c.khugepaged_isolate_per_page, {100ns, 1us},
+                 {"khugepaged: locking, testing and isolating one page while the range is not mapped", "assumed",
+                  Standing::assumed});
+  table.add_time("khugepaged_free_per_page", c.khugepaged_free_per_page, {100ns, 1us},
+                 {"khugepaged: freeing one old page while the range is not mapped", "assumed", Standing::assumed});
+}
+
+void declare_migration(OsConfig& c, ParameterTable& table) {
+  table.add_time("migrate_page", c.migrate_page, {1us, 15us},
+                 {"migrating one page: isolation, migration entry, remapping; without copying and TLB invalidation",
+                  "assumed", Standing::assumed});
+  table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
+                  {"passes after which a page that somebody holds is given up",
+                   "Linux mm/migrate.c: 3 asynchronous ones and 7 synchronous ones", Standing::published});
+  table.add_flag("compact_unevictable_allowed", c.compact_unevictable_allowed,
+                 {"compaction moves mlocked pages, too (vm.compact_unevictable_allowed)",
+                  "Linux's default; 0 with PREEMPT_RT", Standing::published});
+}
+
 void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_choice("thp", c.thp,
                    {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
                    {"transparent huge pages on first touch", "Xilinx zynqmp defconfig", Standing::published});
+  table.add_flag("fork_copies_pinned", c.fork_copies_pinned,
+                 {"fork gives a child copies of pages under a pin instead of sharing them",
+                  "Linux since 5.9; before, and with get_user_pages without FOLL_PIN, it shares", Standing::published});
   table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
                    {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",
                     "older Xilinx kernels 39, recent ones 48", Standing::assumed});
@@ -101,6 +175,8 @@ void OsConfig::declare(ParameterTable& table) {
   declare_faults(*this, table);
   declare_pins(*this, table);
   declare_mappings(*this, table);
+  declare_khugepaged(*this, table);
+  declare_migration(*this, table);
   declare_policy(*this, table);
 }
 

@@ -33,12 +33,36 @@ struct OsConfig {
   sim::Time munlock_per_page{300'000};
   sim::Time mmap_fixed{3'000'000};
   sim::Time munmap_fixed{4'000'000};
+  sim::Time mprotect_fixed{3'600'000};
+  sim::Time mprotect_per_page{60'000};
+  sim::Time mremap_fixed{4'000'000};
+  sim::Time mremap_per_page{200'000};
+  sim::Time fork_fixed{650'000'000};
+  sim::Time fork_per_page{100'000};
+  sim::Time exit_fixed{50'000'000};
+  sim::Time cow_fault{1'700'000};
+  sim::ByteRate copy_bandwidth{1'800'000'000};
+  sim::Time thp_split{5'000'000};
+  sim::Time khugepaged_scan_per_page{50'000};
+  sim::Time khugepaged_isolate_per_page{300'000};
+  sim::Time khugepaged_free_per_page{400'000};
+  sim::Time migrate_page{3'000'000};
   sim::Time cpu_tlbi_page{400'000};
   unsigned tlbi_page_limit = 512;
   sim::Time private_map_per_page{100'000};
 
   // Policy.
   ThpMode thp = ThpMode::madvise;
+  bool khugepaged = true;
+  sim::Time khugepaged_scan_sleep{10'000'000'000'000};
+  sim::Time khugepaged_alloc_sleep{60'000'000'000'000};
+  std::uint64_t khugepaged_pages_to_scan = 4096;
+  unsigned khugepaged_max_ptes_none = 511;
+  unsigned khugepaged_max_ptes_shared = 256;
+  unsigned khugepaged_time_scale = 1;
+  bool compact_unevictable_allowed = true;
+  unsigned migrate_passes = 10;
+  bool fork_copies_pinned = true;
   VaBits va_bits = VaBits::bits39;
   std::uint64_t rlimit_memlock = std::uint64_t{8} << 20;
   std::uint64_t kernel_reserved = std::uint64_t{256} << 20;

@@ -17,6 +17,9 @@ std::uint64_t leaf_descriptor(Address frame, PageSize size, bool writable) {
          kUserExecuteNever;
 }
 
+// Of the bits that Linux leaves to software in invalid descriptors; which does not matter to any walker.
+constexpr std::uint64_t kNote = std::uint64_t{1} << 58;
+
 bool is_table(std::uint64_t value, unsigned level) { return level < kLeafLevel && (value & kTableOrPage) != 0; }
 
 }  // namespace
@@ -76,6 +79,11 @@ Error PageTable::map(VirtualAddress va, Address frame, PageSize size, bool writa
   const unsigned leaf_level = size == PageSize::small ? kLeafLevel : kLeafLevel - 1;
   Path path = find(va);
   if (path.mapped() || path.level > leaf_level) throw std::logic_error("the address is mapped already");
+  if (path.value != 0) {
+    if (path.level != leaf_level) throw std::logic_error("a page in place of a block's note");
+    store_.write_word(path.entry, leaf_descriptor(frame, size, writable));
+    return Error::none;
+  }
 
   // All missing tables first, so that running out of memory changes nothing.
   std::array<Address, kLeafLevel> fresh{};
@@ -95,7 +103,6 @@ Error PageTable::map(VirtualAddress va, Address frame, PageSize size, bool writa
     table = fresh[i];
   }
   set_entry(table, entry_address(table, va, leaf_level), leaf_descriptor(frame, size, writable));
-  stamp(frame, size);
   return Error::none;
 }
 
@@ -103,6 +110,11 @@ std::optional<Mapping> PageTable::unmap(VirtualAddress va) {
   const Path path = find(va);
   if (!path.mapped()) return {};
   const Mapping mapping = describe(path);
+  clear_leaf(path, va);
+  return mapping;
+}
+
+void PageTable::clear_leaf(const Path& path, VirtualAddress va) {
   clear_entry(path.tables[path.level], path.entry);
   for (unsigned level = path.level; level > first_level(); --level) {
     const Address table = path.tables[level];
@@ -112,32 +124,64 @@ std::optional<Mapping> PageTable::unmap(VirtualAddress va) {
     const Address parent = path.tables[level - 1];
     clear_entry(parent, entry_address(parent, va, level - 1));
   }
-  stamp(mapping.frame, mapping.size);
-  return mapping;
 }
 
 bool PageTable::protect(VirtualAddress va, bool writable) {
   const Path path = find(va);
   if (!path.mapped()) return false;
   store_.write_word(path.entry, (path.value & ~kReadOnly) | (writable ? 0 : kReadOnly));
-  const Mapping mapping = describe(path);
-  stamp(mapping.frame, mapping.size);
   return true;
 }
 
-// Takes no time here, so Arm's break-before-make leaves no window; and as every address still leads to
-// the same frame, no translation becomes stale.
-Error PageTable::split(VirtualAddress va) {
+bool PageTable::set_young(VirtualAddress va, bool young) {
+  const Path path = find(va);
+  if (!path.mapped()) return false;
+  store_.write_word(path.entry, (path.value & ~kAccessFlag) | (young ? kAccessFlag : 0));
+  return true;
+}
+
+void PageTable::leave_note(VirtualAddress va, PageSize size) {
+  const Path path = find(va);
+  const unsigned level = size == PageSize::small ? kLeafLevel : kLeafLevel - 1;
+  if (path.level != level || path.value == 0) throw std::logic_error("a note takes the place of a leaf");
+  store_.write_word(path.entry, kNote);
+}
+
+void PageTable::drop_note(VirtualAddress va, PageSize size) {
+  const Path path = find(va);
+  const unsigned level = size == PageSize::small ? kLeafLevel : kLeafLevel - 1;
+  if (path.level != level || path.value != kNote) throw std::logic_error("there is no note to drop");
+  clear_leaf(path, va);
+}
+
+std::optional<Address> PageTable::prepare_split(VirtualAddress va) {
   const Path path = find(va);
   if (!path.mapped() || path.level == kLeafLevel) throw std::logic_error("there is no huge page to split");
   const auto table = frames_.allocate_page();
-  if (!table) return Error::no_memory;
+  if (!table) return {};
   adopt_table(*table);
   for (unsigned i = 0; i < kEntries; ++i) {
     set_entry(*table, *table + i * 8, (path.value + i * kPage) | kTableOrPage);
   }
-  store_.write_word(path.entry, *table | kValid | kTableOrPage);
-  return Error::none;
+  return table;
+}
+
+void PageTable::attach_pages(VirtualAddress va, Address table) {
+  const Path path = find(va);
+  if (path.level != kLeafLevel - 1 || path.value == 0) throw std::logic_error("there is no place for a table of pages");
+  store_.write_word(path.entry, table | kValid | kTableOrPage);
+}
+
+Address PageTable::detach_pages(VirtualAddress va) {
+  const Path path = find(va);
+  if (path.level != kLeafLevel) throw std::logic_error("there is no table of pages to detach");
+  store_.write_word(entry_address(path.tables[kLeafLevel - 1], va, kLeafLevel - 1), kNote);
+  return path.tables[kLeafLevel];
+}
+
+void PageTable::free_detached(Address table) {
+  live_entries_.erase(table);
+  frames_.free_page(table);
 }
 
 std::optional<Mapping> PageTable::walk(VirtualAddress va) const {
@@ -156,7 +200,8 @@ std::optional<Address> PageTable::translate(VirtualAddress va) const {
 Mapping PageTable::describe(const Path& path) {
   return Mapping{.frame = path.value & kAddressMask,
                  .size = path.level == kLeafLevel ? PageSize::small : PageSize::huge,
-                 .writable = (path.value & kReadOnly) == 0};
+                 .writable = (path.value & kReadOnly) == 0,
+                 .young = (path.value & kAccessFlag) != 0};
 }
 
 void PageTable::set_entry(Address table, Address entry, std::uint64_t value) {
@@ -167,10 +212,6 @@ void PageTable::set_entry(Address table, Address entry, std::uint64_t value) {
 void PageTable::clear_entry(Address table, Address entry) {
   store_.write_word(entry, 0);
   --live_entries_.at(table);
-}
-
-void PageTable::stamp(Address frame, PageSize size) {
-  for (Address at = frame; at < frame + bytes_of(size); at += kPage) store_.mapping_changed(at);
 }
 
 void PageTable::free_tables(const sim::Vector<Address>& retired) {

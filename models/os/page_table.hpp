@@ -40,6 +40,7 @@ struct Mapping {
   Address frame;  // of the 4 KiB or 2 MiB page
   PageSize size;
   bool writable;
+  bool young = true;  // the access flag
 };
 
 class PageTable {
@@ -56,15 +57,26 @@ class PageTable {
   bool in_range(VirtualAddress va) const { return va >> va_bits_ == 0; }
 
   // Maps one page of user memory, access flag set, never executable. va and frame are aligned to the
-  // size and nothing is mapped there. no_memory (then nothing has changed): no frame for a table.
+  // size, and at most a note is there. no_memory (then nothing has changed): no frame for a table.
   Error map(VirtualAddress va, Address frame, PageSize size, bool writable);
   // Removes the leaf that covers va; empty when there is none. Tables that become empty are retired, not
   // freed: a walker may still hold them in its walk cache until the TLB invalidation is complete.
   std::optional<Mapping> unmap(VirtualAddress va);
-  // Changes the leaf that covers va; false when there is none.
+  // Change the leaf that covers va; false when there is none.
   bool protect(VirtualAddress va, bool writable);
-  // Replaces the block that covers va by 512 page descriptors of the same frames. no_memory: unchanged.
-  Error split(VirtualAddress va);
+  bool set_young(VirtualAddress va, bool young);
+  // A note is what the kernel keeps in an invalid descriptor: a swap or migration entry, PROT_NONE. Walkers fault, and
+  // the table stays. leave_note puts one in place of the leaf that covers va, whose table must hold pages or blocks of
+  // `size`; drop_note removes it, and tables that become empty are retired.
+  void leave_note(VirtualAddress va, PageSize size);
+  void drop_note(VirtualAddress va, PageSize size);
+  // The way from a block to pages, and back. prepare_split makes a table of 512 page descriptors for the frames of the
+  // block that covers va, and attaches it to nothing; empty when there is no frame for it. attach_pages puts such a
+  // table in place of the block, or of the note that was left for it; detach_pages leaves a note in its place.
+  std::optional<Address> prepare_split(VirtualAddress va);
+  void attach_pages(VirtualAddress va, Address table);
+  Address detach_pages(VirtualAddress va);
+  void free_detached(Address table);
 
   std::optional<Mapping> walk(VirtualAddress va) const;
   // Physical address that va translates to.
@@ -82,17 +94,17 @@ class PageTable {
   unsigned first_level() const { return va_bits_ > 39 ? 0 : 1; }
   static Address entry_address(Address table, VirtualAddress va, unsigned level);
   static Mapping describe(const Path& path);
+  void clear_leaf(const Path& path, VirtualAddress va);
   void adopt_table(Address frame);
   Path find(VirtualAddress va) const;
   void set_entry(Address table, Address entry, std::uint64_t value);
   void clear_entry(Address table, Address entry);
-  void stamp(Address frame, PageSize size);
 
   memory::FrameStore& store_;
   FrameAllocator& frames_;
   unsigned va_bits_;
   Address root_;
-  sim::HashMap<Address, unsigned> live_entries_;  // of each table, how many entries are valid
+  sim::HashMap<Address, unsigned> live_entries_;  // of each table, how many entries are valid or notes
   sim::Vector<Address> retired_;
 };
 

@@ -16,8 +16,8 @@ namespace faultline::os {
 
 class Process;
 
-// A device table of a process that holds only pinned frames (what verbs registration and VFIO build).
-// Always 4 KiB descriptors. Filled and emptied by os::Vm.
+// A device table of a process that is filled once and kept (what verbs registration and VFIO build): of pinned frames,
+// or of frames that somebody hopes will stay. Always 4 KiB descriptors. Filled and emptied by os::Vm.
 class PrivateTable {
  public:
   PrivateTable(Process& process, std::unique_ptr<PageTable> table) : process_(process), table_(std::move(table)) {}
@@ -34,10 +34,31 @@ class PrivateTable {
   sim::HashMap<VirtualAddress, unsigned> users_;
 };
 
+// A device table that follows the process's own (what HMM and on-demand paging do): filled when the device faults,
+// emptied by the MMU notifiers before the process's table changes. Pins nothing. Filled by os::Vm, emptied by os::VmCore.
+class MirroredTable {
+ public:
+  MirroredTable(sim::EventLoop& loop, Process& process, std::unique_ptr<PageTable> table)
+      : process_(process), table_(std::move(table)), settled_(loop) {}
+  Process& process() const { return process_; }
+  const PageTable& table() const { return *table_; }
+  Address root() const { return table_->root(); }
+
+ private:
+  friend class Vm;
+  friend class VmCore;
+  Process& process_;
+  std::unique_ptr<PageTable> table_;
+  sim::Map<VirtualAddress, PageSize> mapped_;
+  unsigned changes_ = 0;        // of the process's table, under way
+  std::uint64_t sequence_ = 0;  // counts their ends
+  sim::Signal settled_;         // a change is over
+};
+
 class Process {
  public:
   Process(sim::EventLoop& loop, std::uint16_t id, std::string name, std::unique_ptr<PageTable> table, unsigned va_bits)
-      : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop) {}
+      : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop), page_settled_(loop) {}
 
   // ASID of its translations and PDID of its transfers, from 1 on.
   std::uint16_t id() const { return id_; }
@@ -47,12 +68,17 @@ class Process {
 
  private:
   friend class Vm;
+  friend class VmCore;
+  friend class Khugepaged;
+  friend class PageEvents;
   std::uint16_t id_;
   std::string name_;
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
   MmapLock lock_;
+  sim::Signal page_settled_;  // a moving page of its has come to rest
   std::vector<std::unique_ptr<PrivateTable>> private_tables_;
+  std::vector<std::unique_ptr<MirroredTable>> mirrors_;
 };
 
 }  // namespace faultline::os

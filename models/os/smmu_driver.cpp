@@ -52,7 +52,7 @@ Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool 
   if (stall_on_fault) sctlr |= reg::sctlr::kCFCFG;
   if (config_.hupcf) sctlr |= reg::sctlr::kHUPCF;
   set_up_register(page + reg::cb::kSCTLR, sctlr, 4);
-  banks_.push_back({process.id(), sctlr});
+  banks_.push_back({process.id(), table_root, sctlr});
 
   const std::uint32_t stream = smmu::stream_id(kHpcTbu, dma::hpc0_master_id(process.id()));
   set_up_register(reg::s2cr(bank), reg::s2cr_field::kTypeTranslate | bank, 4);
@@ -134,7 +134,7 @@ sim::Task<void> SmmuDriver::await_sync(cpu::Execution& exec, unsigned sync) {
 
 sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {
   const std::optional<unsigned> bank = bank_of(process.id());
-  if (!bank) co_return;
+  if (!bank || banks_[*bank].table_root != flush.table) co_return;  // a table that the SMMU does not walk
   const std::uint64_t page = base_ + reg::context_bank(*bank);
   if (flush.whole) {
     co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIASID, process.id(), 4);

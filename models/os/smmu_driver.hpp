@@ -53,6 +53,7 @@ class SmmuDriver : public TlbInvalidator {
  private:
   struct Bank {
     std::uint32_t pdid;  // of the process that owns it, and its ASID
+    std::uint64_t table_root;
     std::uint32_t sctlr;
     bool masked = false;  // SCTLR.CFIE is clear, until RESUME
   };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel's memory manager of a node, after Linux: demand-zero faults, transparent huge pages on
-// touch, mlock, pins, populate, munmap, and the page tables that the SMMU walks.
+// The kernel's memory manager of a node, after Linux, as programs and drivers call it: mappings, advice, locks, pins,
+// fork, device tables, and the faults that all of them end in. What may happen to pages behind a program's back:
+// khugepaged.hpp, migration.hpp.
 //
 // Every operation that a program or driver can call is a coroutine. It charges its cost to the caller's
 // Execution and answers with an Error; a failed operation gives back what it took, except where Linux
@@ -9,46 +10,14 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <memory>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "models/cpu/cpu.hpp"
-#include "models/memory/frame_store.hpp"
-#include "models/os/error.hpp"
-#include "models/os/frame_allocator.hpp"
-#include "models/os/frame_table.hpp"
-#include "models/os/os_config.hpp"
-#include "models/os/process.hpp"
+#include "models/os/khugepaged.hpp"
+#include "models/os/page_events.hpp"
+#include "models/os/vm_core.hpp"
 #include "models/sim/content.hpp"
-#include "models/sim/context.hpp"
-#include "models/sim/recycling.hpp"
-#include "models/sim/task.hpp"
 
 namespace faultline::os {
-
-// The TLB maintenance that a change of a table asks for, the same on the CPUs and on the SMMU.
-struct TlbFlush {
-  sim::Vector<VirtualAddress> leaves;  // one address of each page or block whose descriptor was cleared
-  bool whole = false;                  // one operation for the process's ASID instead of one a leaf
-  std::uint64_t operations() const { return whole ? 1 : leaves.size(); }
-};
-
-// Whoever else caches translations of a process (the SMMU's driver).
-class TlbInvalidator {
- public:
-  virtual ~TlbInvalidator() = default;
-  // Its TLBs obey what the CPUs broadcast, so that tables need broadcasts even when no CPU walks them.
-  virtual bool hears_broadcasts() const = 0;
-  // Called when the CPU that does the flush has come to the last of its operations (or at once, when the CPUs' TLBs
-  // are not concerned). The task is awaited once those are over, and ends when no cached translation of a leaf, nor
-  // of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then.
-  virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
-  // The same, leaf by leaf and in no time (Vm::discard).
-  virtual void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) = 0;
-};
 
 struct MmapOptions {
   bool writable = true;
@@ -57,6 +26,21 @@ struct MmapOptions {
   HugeAdvice advice = HugeAdvice::none;
   std::uint64_t alignment = kPage;  // power of two, at least 4 KiB
 };
+
+enum class Advice : std::uint8_t {
+  hugepage,        // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB
+  no_hugepage,     // MADV_NOHUGEPAGE
+  populate_read,   // MADV_POPULATE_READ: as many reads would; absent pages get the zero page
+  populate_write,  // MADV_POPULATE_WRITE: as many writes would; breaks copy-on-write
+  dont_need,       // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
+  dont_need_locked,  // MADV_DONTNEED_LOCKED: the same on any VMA
+  collapse,        // MADV_COLLAPSE: 2 MiB pages now, whatever sysfs says; again: not all could be
+  free,            // MADV_FREE: the pages may go when memory is short, until they are written again
+  dont_fork,       // MADV_DONTFORK: a child does not inherit the VMA
+  do_fork,
+};
+
+enum class Protection : std::uint8_t { none, read, read_write };
 
 using PinId = std::uint64_t;  // never reused
 
@@ -75,15 +59,18 @@ class Vm {
  public:
   // Memory below config.kernel_reserved belongs to the kernel image; the rest, up to config.user_memory,
   // is handed out as pages and page tables.
-  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
-  ~Vm();
+  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu)
+      : core_(config, context, store, cpu) {}
   Vm(const Vm&) = delete;
   Vm& operator=(const Vm&) = delete;
 
-  void add_invalidator(TlbInvalidator& invalidator) { invalidators_.push_back(&invalidator); }
+  void add_invalidator(TlbInvalidator& invalidator) { core_.tlbs.add(invalidator); }
+  // What works on pages behind the programs' backs.
+  Khugepaged& khugepaged() { return khugepaged_; }
+  PageEvents& page_events() { return page_events_; }
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
-  Process* create_process(std::string name);
+  Process* create_process(std::string name) { return core_.create_process(std::move(name)); }
 
   // System calls. Lengths are rounded up to whole pages; empty or (where Linux asks for it) misaligned
   // ranges are `invalid`.
@@ -92,15 +79,28 @@ class Vm {
   // Splits huge pages at the ends; clears the tables, invalidates the CPU's and all other TLBs, frees the
   // frames. no_memory: no frame for the split's table, nothing unmapped.
   sim::Task<Error> munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
-  // Sets VM_LOCKED (limit: RLIMIT_MEMLOCK, counted in bytes of VMA), then populates. no_memory leaves the
-  // VMA locked and what was populated present, as Linux does.
-  sim::Task<Error> mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
+  // Sets VM_LOCKED (limit: RLIMIT_MEMLOCK, counted in bytes of VMA), then populates unless `on_fault` (MLOCK_ONFAULT).
+  // Huge pages that the ends cut are split. no_memory leaves the VMA locked and what was populated present, as Linux
+  // does.
+  sim::Task<Error> mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
+                         bool on_fault = false);
   sim::Task<Error> munlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
-  sim::Task<Error> madvise_populate_write(cpu::Execution& exec, Process& process, VirtualAddress va,
-                                          std::uint64_t bytes);
-  // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB. bad_address: a part of the range has no
-  // VMA; the rest is advised all the same.
-  sim::Task<Error> madvise_hugepage(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
+  // bad_address: a part of the range has no VMA (or, to populate, none that allows it); Linux applies the rest.
+  sim::Task<Error> madvise(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
+                           Advice advice);
+  // Rights that are taken are taken from the descriptors, too; rights that are given are found by a write fault.
+  // bad_address: a part of the range has no VMA, nothing has changed.
+  sim::Task<Error> mprotect(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
+                            Protection protection);
+  // Moves a mapping to another place, MREMAP_MAYMOVE | MREMAP_DONTUNMAP aside: the pages keep their frames.
+  // bad_address: not all of one VMA.
+  sim::Task<Result<VirtualAddress>> mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                           std::uint64_t bytes);
+  // The child shares all pages, not writable in either; pages under a pin it gets as copies (os.fork_copies_pinned).
+  // VM_LOCKED is not inherited. no_memory: there is no child.
+  sim::Task<Result<Process*>> fork(cpu::Execution& exec, Process& parent);
+  // Releases its pins and unmaps everything. The process is gone afterwards; no device may be attached to it.
+  sim::Task<void> exit(cpu::Execution& exec, Process& process);
 
   // Pins. RLIMIT_MEMLOCK bounds a process's pinned bytes, apart from its locked bytes (as the kernel's
   // pinned_vm). All or nothing.
@@ -110,8 +110,9 @@ class Vm {
   const Pin* find_pin(PinId pin) const;
 
   // get_user_pages without keeping the pages: makes the range present in one system call. As there, it ends before
-  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. The value
-  // is the number of pages present from va on, also when an error stopped it.
+  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. Pages whose
+  // access flag is clear are faulted on as by fixup_user_fault. The value is the number of pages present from va on,
+  // also when an error stopped it.
   sim::Task<Result<std::uint64_t>> fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                   std::uint64_t bytes, bool write);
 
@@ -129,94 +130,102 @@ class Vm {
   Result<PrivateTable*> create_private_table(Process& process);  // takes no time
   sim::Task<Error> map_pinned(cpu::Execution& exec, PrivateTable& table, PinId pin);
   sim::Task<Error> unmap_pinned(cpu::Execution& exec, PrivateTable& table, PinId pin);
+  // Fills the table with the frames that the range has now, holding none of them: what a driver does that reads
+  // /proc/self/pagemap and trusts mlock. bad_address: a page is not present.
+  sim::Task<Error> map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes);
 
-  // The following take no time.
+  // Mirrored device tables. mirror_pages is the driver's answer to a device's fault (hmm_range_fault): makes the pages
+  // present in the process, then in the mirror, and begins anew when the process's table changes between. It covers
+  // what fault_in_pages does.
+  Result<MirroredTable*> create_mirrored_table(Process& process);  // takes no time
+  sim::Task<Result<std::uint64_t>> mirror_pages(cpu::Execution& exec, MirroredTable& table, VirtualAddress va,
+                                                std::uint64_t bytes, bool write);
+
+  // The following take no time, but for settled().
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
-  // Makes pages present by the rules of a fault (huge pages included) without its cost and counters.
+  // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
   // Removes the pages that lie wholly in the range, VMAs stay: like MADV_DONTNEED, TLBs included.
   Error discard(Process& process, VirtualAddress va, std::uint64_t bytes);
-  // Writes the pattern (seed, 0 ...) through the page table; bytes on absent pages are lost. Returns the
-  // bytes written.
+  // Writes the pattern (seed, 0 ...) as the program's stores would, copy-on-write included; bytes are lost on absent
+  // pages and where no VMA lets them be written. Returns the bytes written.
   std::uint64_t fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // What the process would read; absent pages read as zeros, as demand-zero pages would.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
+  // Throws std::logic_error when frames, their records, page states and descriptors do not agree: a bug of ours.
+  void audit() const { core_.audit(); }
+  // Ends when no page of the range is moving, which the program's loads and stores would have to wait for.
+  sim::Task<void> settled(Process& process, VirtualAddress va, std::uint64_t bytes) {
+    return core_.settled(process, {sim::page_begin(va), sim::page_end(va + bytes)});
+  }
 
-  const OsConfig& config() const { return config_; }
-  const FrameAllocator& frames() const { return frames_; }
-  FrameRecord frame_record(Address frame) const { return frame_table_.find(frame); }
+  const OsConfig& config() const { return core_.config; }
+  const FrameAllocator& frames() const { return core_.frames; }
+  FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
 
  private:
-  struct Counters;
-  struct Range {
-    VirtualAddress begin;
-    VirtualAddress end;
-  };
   // Of a page on top of its fault, if it had one; the pages of one huge page cost at most per_huge_page.
   struct WalkCost {
     sim::Time per_page;
     sim::Time per_huge_page;
     sim::Time of(std::uint64_t pages, bool huge) const;
   };
-  struct NewPage {
-    Address frame;
-    PageSize size;
-  };
-  // What is no longer mapped but may still be in a TLB or walk cache.
-  struct Zapped {
-    sim::Vector<Address> frames;  // 4 KiB each
-    sim::Vector<Address> tables;
-    sim::Vector<VirtualAddress> leaves;  // where descriptors were cleared
-  };
+  enum class Access { read, write, as_mapped };  // as_mapped: write where the VMA allows it, as mlock does
 
-  // With the mmap lock held. `owed` is charged together with the fault's own cost.
+  // With the mmap lock held. `owed` is charged together with the fault's own cost. `again` comes from the parts of
+  // fault() only: the page is not as it was, look once more.
   sim::Task<Error> fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed);
+  sim::Task<Error> demand_zero(cpu::Execution& exec, Process& process, Vma vma, VirtualAddress va, bool write,
+                               sim::Time owed);
+  sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
+  sim::Task<Error> copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   // Linux's __get_user_pages; pins the pages as it passes them if `pin` is not nullptr. The value is the
   // number of pages passed.
-  sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, bool write,
+  sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,
                                             WalkCost cost, Pin* pin);
-  // For a table that the CPUs walk, too, or only devices.
-  sim::Task<void> invalidate(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves,
-                             bool cpus_walk);
-  sim::Task<void> run(cpu::Execution& exec, sim::Time cost);
+  sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
+  // Of pages whose entries have gone.
+  sim::Task<void> unmap_pages(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
+  sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);
+  sim::Task<void> move_pages(cpu::Execution& exec, Process& process, Range from, VirtualAddress to);
+  sim::Task<Error> copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range,
+                            sim::Vector<VirtualAddress>& leaves);
 
   // Without time.
   static Result<Range> pages_around(const Process& process, VirtualAddress va, std::uint64_t bytes);
-  bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
-  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
-  void give_back(NewPage page);
-  Error install(Process& process, const Vma& vma, VirtualAddress va, NewPage page);
+  static bool usable(const PageState* page, bool write) {
+    return page != nullptr && page->present() && page->young && (page->writable || !write);
+  }
+  bool owned_alone(const Process& process, VirtualAddress va) const;
+  bool copies_pinned(const Process& parent, Range range) const;
   void use_pages(Process& process, Range range, bool write, Pin* pin);
-  Error split_edges(Process& process, Range range);
-  Zapped zap(Process& process, Range range);
-  void release(Process& process, const Zapped& zapped);
-  void put_frame(Address frame);
   void drop_frames(const Pin& pin);
-  Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write);
+  Error own_now(Process& process, VirtualAddress va);
+  bool store_now(Process& process, VirtualAddress va);
+  Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
+                    sim::Vector<VirtualAddress>& upgraded);
+  bool fill_mirror(MirroredTable& table, Range range, bool write, sim::Vector<VirtualAddress>& upgraded);
   static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
   unsigned locked_leaves(const Process& process, Range range) const;
-  bool exceeds_limit(std::uint64_t bytes) const { return bytes > config_.rlimit_memlock; }
-  WalkCost gup_cost() const { return {config_.gup_per_page, config_.gup_per_huge_page}; }
+  bool exceeds_limit(std::uint64_t bytes) const { return bytes > core_.config.rlimit_memlock; }
+  WalkCost gup_cost() const { return {core_.config.gup_per_page, core_.config.gup_per_huge_page}; }
   // One operation a folio, whatever its size.
-  WalkCost mlock_cost() const { return {config_.mlock_per_page, config_.mlock_per_page}; }
+  WalkCost mlock_cost() const { return {core_.config.mlock_per_page, core_.config.mlock_per_page}; }
 
-  const OsConfig config_;
-  sim::Context context_;
-  memory::FrameStore& store_;
-  cpu::Cpu& cpu_;
-  FrameAllocator frames_;
-  FrameTable frame_table_;
-  std::deque<std::unique_ptr<Process>> processes_;
-  std::vector<TlbInvalidator*> invalidators_;
+  VmCore core_;
+  Khugepaged khugepaged_{core_};
+  PageEvents page_events_{core_};
   sim::HashMap<PinId, Pin> pins_;
   PinId next_pin_ = 1;
   std::uint64_t pinned_bytes_ = 0;
   std::uint64_t locked_bytes_ = 0;
-  std::unique_ptr<Counters> counters_;
 };
 
 }  // namespace faultline::os

@@ -2,33 +2,67 @@
 // Named as in /proc/vmstat and /proc/meminfo where Linux has the same.
 #pragma once
 
-#include "models/os/vm.hpp"
+#include "models/sim/statistics.hpp"
 
 namespace faultline::os {
 
-struct Vm::Counters {
-  explicit Counters(sim::Statistics& s)
+struct VmCounters {
+  explicit VmCounters(sim::Statistics& s)
       : pgfault(s.counter("os.pgfault", "count", "page faults handled, by an access or in a system call")),
         thp_fault_alloc(s.counter("os.thp_fault_alloc", "count", "faults that got a 2 MiB page")),
         thp_fault_fallback(s.counter("os.thp_fault_fallback", "count", "2 MiB page wanted, none free: 4 KiB taken")),
+        thp_split_pmd(s.counter("os.thp_split_pmd", "count", "2 MiB descriptors that were split into 4 KiB ones")),
+        thp_collapse_alloc(s.counter("os.thp_collapse_alloc", "count", "2 MiB pages taken to collapse into")),
+        thp_collapse_alloc_failed(
+            s.counter("os.thp_collapse_alloc_failed", "count", "collapses that found no 2 MiB page free")),
+        khugepaged_collapsed(s.counter("os.khugepaged_pages_collapsed", "count", "2 MiB ranges collapsed")),
+        collapse_refused(s.counter("os.collapse_refused", "count",
+                                   "2 MiB ranges that the scan found unfit to collapse (pinned, too many holes ...)")),
+        collapse_undone(s.counter("os.collapse_undone", "count",
+                                  "collapses given up after the descriptor had been cleared, which was put back")),
+        pgmigrate_success(s.counter("os.pgmigrate_success", "count", "pages migrated")),
+        pgmigrate_fail(s.counter("os.pgmigrate_fail", "count", "pages that could not be migrated")),
+        migrate_restored(s.counter("os.migrate_restored", "count",
+                                   "passes that had unmapped a page, found it held, and mapped it again")),
+        cow_faults(s.counter("os.cow_faults", "count", "write faults that copied a page, or made it writable again")),
+        ksm_merged(s.counter("os.ksm_pages_merged", "count", "pages that now share the frame of an equal one")),
         zeroed_bytes(s.counter("os.zeroed_bytes", "B", "memory cleared for new pages")),
+        copied_bytes(s.counter("os.copied_bytes", "B", "memory copied from page to page")),
         pins_acquired(s.counter("os.nr_foll_pin_acquired", "count", "pages pinned")),
         pins_released(s.counter("os.nr_foll_pin_released", "count", "pages unpinned")),
         pinned_bytes_peak(s.counter("os.pinned_bytes_peak", "B", "most memory under pins at one time")),
         locked_bytes_peak(s.counter("os.locked_bytes_peak", "B", "most memory in locked VMAs at one time")),
         tlb_invalidations(s.counter("os.tlb_invalidations", "count", "page-table changes that had to reach TLBs")),
+        mirror_invalidations(
+            s.counter("os.mirror_invalidations", "count", "descriptors of mirrored tables dropped by MMU notifiers")),
+        mirror_retries(s.counter("os.mirror_retries", "count",
+                                 "fillings of a mirrored table begun anew because the process's table had changed")),
         out_of_memory(s.counter("os.out_of_memory", "count", "operations refused because no frame was free")),
         limit_refusals(s.counter("os.limit_refusals", "count", "operations refused by RLIMIT_MEMLOCK")) {}
 
   sim::Counter& pgfault;
   sim::Counter& thp_fault_alloc;
   sim::Counter& thp_fault_fallback;
+  sim::Counter& thp_split_pmd;
+  sim::Counter& thp_collapse_alloc;
+  sim::Counter& thp_collapse_alloc_failed;
+  sim::Counter& khugepaged_collapsed;
+  sim::Counter& collapse_refused;
+  sim::Counter& collapse_undone;
+  sim::Counter& pgmigrate_success;
+  sim::Counter& pgmigrate_fail;
+  sim::Counter& migrate_restored;
+  sim::Counter& cow_faults;
+  sim::Counter& ksm_merged;
   sim::Counter& zeroed_bytes;
+  sim::Counter& copied_bytes;
   sim::Counter& pins_acquired;
   sim::Counter& pins_released;
   sim::Counter& pinned_bytes_peak;
   sim::Counter& locked_bytes_peak;
   sim::Counter& tlb_invalidations;
+  sim::Counter& mirror_invalidations;
+  sim::Counter& mirror_retries;
   sim::Counter& out_of_memory;
   sim::Counter& limit_refusals;
 };

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "models/os/vm.hpp"
-#include "models/os/vm_counters.hpp"
 
 namespace faultline::os {
 
@@ -12,6 +11,7 @@ Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint6
   const auto gap = length == 0 ? std::nullopt : process.space_.find_gap(length, alignment);
   if (!gap) return {.error = Error::no_memory};
   process.space_.insert(Vma{.begin = *gap, .end = *gap + length});
+  if (core_.config.thp == ThpMode::always) khugepaged_.start();
   return {.value = *gap};
 }
 
@@ -21,11 +21,41 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
     const Vma* vma = process.space_.find(at);
     if (vma == nullptr) return Error::bad_address;
-    if (process.space_.page(at) != nullptr) continue;
-    const auto page = take_page(process, *vma, at);
-    const Error error = page ? install(process, *vma, at, *page) : Error::no_memory;
+    Error error = Error::none;
+    if (const PageState* page = process.space_.entry(at); page != nullptr) {
+      if (page->entry == Entry::hidden) core_.show(process, at);
+      if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
+      if (page->present() && !page->young) core_.set_young(process, at, true);
+    } else {
+      const auto fresh = core_.take_page(process, *vma, at);
+      error = fresh ? core_.install(process, at, *fresh, vma->writable) : Error::no_memory;
+    }
     if (error != Error::none) return error;
   }
+  return Error::none;
+}
+
+// A write fault without time.
+Error Vm::own_now(Process& process, VirtualAddress va) {
+  if (!owned_alone(process, va) && process.space_.is_huge(va)) {
+    const Error error = core_.split_now(process, va);
+    if (error != Error::none) return error;
+  }
+  if (owned_alone(process, va)) {
+    core_.protect(process, va, true);
+    core_.drop(process, {va, va + kPage}, {va});
+    return Error::none;
+  }
+  const auto frame = core_.frames.allocate_page();
+  if (!frame) return Error::no_memory;
+  const PageState old = *process.space_.page(va);
+  core_.store.write(*frame, core_.store.read(old.frame, kPage));
+  core_.hide(process, va, Entry::moving);
+  core_.redirect(process, va, *frame);
+  core_.drop(process, {va, va + kPage}, {va});
+  process.space_.entry(va)->writable = true;
+  core_.show(process, va);
+  if (!old.zero) core_.retire(old.frame);
   return Error::none;
 }
 
@@ -34,24 +64,39 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   if (!range.ok()) return range.error;
   const Range whole{sim::page_end(va), sim::page_begin(va + bytes)};
   if (whole.begin >= whole.end) return Error::none;
-  if (split_edges(process, whole) != Error::none) return Error::no_memory;
-  const Zapped zapped = zap(process, whole);
-  for (TlbInvalidator* invalidator : invalidators_) invalidator->drop(process, zapped.leaves);
-  release(process, zapped);
+  for (const VirtualAddress edge : {whole.begin, whole.end}) {
+    if (edge % kHugePage == 0 || !process.space_.is_huge(edge)) continue;
+    if (core_.split_now(process, edge) != Error::none) return Error::no_memory;
+  }
+  const VmCore::Zapped zapped = core_.zap(process, whole);
+  core_.drop(process, whole, zapped.leaves);
+  core_.retire(process, zapped);
   return Error::none;
+}
+
+// What a store finds when it comes to the page, without time. False: it finds nothing to write.
+bool Vm::store_now(Process& process, VirtualAddress va) {
+  const Vma* vma = process.space_.find(va);
+  const PageState* page = process.space_.entry(va);
+  if (page == nullptr || page->entry == Entry::poisoned || !vma->allows(true)) return false;
+  if (page->entry == Entry::hidden) core_.show(process, va);
+  if (page->writable) return true;
+  return page->present() && own_now(process, va) == Error::none;
 }
 
 std::uint64_t Vm::fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed) {
   std::uint64_t written = 0;
   for (std::uint64_t done = 0; done < bytes;) {
     const VirtualAddress at = va + done;
+    const VirtualAddress begin = sim::page_begin(at);
     const auto part = static_cast<std::uint32_t>(std::min(bytes - done, kPage - at % kPage));
-    if (const auto physical = process.table_->translate(at)) {
-      store_.write(*physical, sim::Content::pattern(seed, done, part));
-      process.space_.page(at)->dirty = true;
-      written += part;
-    }
     done += part;
+    if (!store_now(process, begin)) continue;
+    PageState& page = *process.space_.entry(begin);
+    core_.store.write(page.frame + at % kPage, sim::Content::pattern(seed, done - part, part));
+    page.dirty = true;
+    page.lazyfree = false;
+    written += part;
   }
   return written;
 }
@@ -61,8 +106,9 @@ sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t b
   while (content.size() < bytes) {
     const VirtualAddress at = va + content.size();
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes - content.size(), kPage - at % kPage));
-    const auto physical = process.table_->translate(at);
-    content.append(physical ? store_.read(*physical, part) : sim::Content::zeros(part));
+    const PageState* page = process.space_.entry(at);
+    const bool there = page != nullptr && page->entry != Entry::poisoned;
+    content.append(there ? core_.store.read(page->frame + at % kPage, part) : sim::Content::zeros(part));
   }
   return content;
 }

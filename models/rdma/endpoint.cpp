@@ -36,11 +36,16 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
                      {"dma.channels"});
   }
   std::uint64_t table_root = process_.page_table().root();
-  if (strategy_.translate == Translate::pinned) {
+  if (strategy_.translate == Translate::private_) {
     const os::Result<os::PrivateTable*> table = host_.vm.create_private_table(process_);
     if (!table.ok()) no_memory(host_.context.node, "a private table");
     private_table_ = table.value;
     table_root = private_table_->root();
+  } else if (strategy_.translate == Translate::mirrored) {
+    const os::Result<os::MirroredTable*> table = host_.vm.create_mirrored_table(process_);
+    if (!table.ok()) no_memory(host_.context.node, "a mirrored table");
+    mirror_ = table.value;
+    table_root = mirror_->root();
   }
   if (host_.smmu_driver.attach(process_, table_root, on_fault == OnFault::stall) != Error::none) {
     throw RunFailure(
@@ -52,7 +57,8 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
   library_ = std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process_, host_.ddr,
                                        host_.engine_base, channel);
   set_up_channel(channel);
-  fault_thread_ = std::make_unique<FaultThread>(strategy_, host_.context, host_.cpu, host_.vm, host_.faults, *library_);
+  fault_thread_ = std::make_unique<FaultThread>(strategy_, host_.context, host_.cpu, host_.vm, host_.faults, *library_,
+                                                mirror_);
 }
 
 void Endpoint::set_up_channel(unsigned channel) {
@@ -64,6 +70,11 @@ void Endpoint::set_up_channel(unsigned channel) {
 }
 
 sim::Task<void> Endpoint::open() {
+  for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
+    if (mirror_ == nullptr) break;
+    const auto mirrored = co_await host_.vm.mirror_pages(thread_, *mirror_, page, os::kPage, true);
+    if (!mirrored.ok()) no_memory(host_.context.node, "the library's pages in the mirrored table");
+  }
   if (private_table_ == nullptr) co_return;
   for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
     const std::unique_ptr<PreparePolicy> pinned = prepare(page, os::kPage);

@@ -32,7 +32,7 @@ class Endpoint {
   Endpoint(const Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name, unsigned channel,
            OnFault on_fault);
 
-  // With a private table: pins the library's own pages into it. Await it before the first transfer.
+  // With a table of the device's own: the library's own pages into it. Await it before the first transfer.
   sim::Task<void> open();
 
   // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time.
@@ -55,6 +55,7 @@ class Endpoint {
   Host host_;
   os::Process& process_;
   os::PrivateTable* private_table_ = nullptr;
+  os::MirroredTable* mirror_ = nullptr;
   cpu::Execution& thread_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<FaultThread> fault_thread_;

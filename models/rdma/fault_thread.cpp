@@ -11,7 +11,7 @@ using os::FaultRecord;
 using sim::Step;
 
 FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
-                         os::FaultService& service, Library& library)
+                         os::FaultService& service, Library& library, os::MirroredTable* mirror)
     : strategy_(strategy),
       context_(context),
       cpu_(cpu),
@@ -19,6 +19,7 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
       service_(service),
       socket_(service.open(library.process().id())),
       library_(library),
+      mirror_(mirror),
       thread_(cpu.new_thread("fault thread")),
       resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
       merged_(context.statistics.counter("library.faults_merged", "count",
@@ -60,12 +61,19 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
 }
 
 sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
-  // The device's own table holds what was pinned beforehand; presence in the process's would not help.
-  if (strategy_.translate == Translate::pinned) co_return Error::bad_address;
+  // The device's own table holds what was prepared beforehand; presence in the process's would not help.
+  if (strategy_.translate == Translate::private_) co_return Error::bad_address;
   os::Process& process = library_.process();
-  if (strategy_.resolve == Resolve::touch_a_page) co_return co_await vm_.touch(thread_, process, page, write);
-  const os::Result<std::uint64_t> present =
-      co_await vm_.fault_in_pages(thread_, process, page, strategy_.touch_ahead_pages * os::kPage, write);
+  const bool ahead = strategy_.resolve == Resolve::touch_ahead;
+  const std::uint64_t bytes = (ahead ? strategy_.touch_ahead_pages : 1) * os::kPage;
+  os::Result<std::uint64_t> present;
+  if (mirror_ != nullptr) {
+    present = co_await vm_.mirror_pages(thread_, *mirror_, page, bytes, write);
+  } else if (ahead) {
+    present = co_await vm_.fault_in_pages(thread_, process, page, bytes, write);
+  } else {
+    co_return co_await vm_.touch(thread_, process, page, write);
+  }
   // The faulting page is what counts; a later one that found no memory will fault again.
   co_return present.value > 0 ? Error::none : present.error;
 }

@@ -12,8 +12,9 @@ namespace faultline::rdma {
 
 class FaultThread {
  public:
+  // `mirror`: the table that the SMMU walks, if it is not the process's own and follows it.
   FaultThread(const Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
-              os::FaultService& service, Library& library);
+              os::FaultService& service, Library& library, os::MirroredTable* mirror = nullptr);
 
  private:
   sim::Task<void> serve();
@@ -28,6 +29,7 @@ class FaultThread {
   os::FaultService& service_;
   os::FaultSocket& socket_;
   Library& library_;
+  os::MirroredTable* mirror_;
   cpu::Execution& thread_;
   sim::Counter& resolved_;
   sim::Counter& merged_;

@@ -42,15 +42,19 @@ class Populate : public PreparePolicy {
  public:
   using PreparePolicy::PreparePolicy;
   Task<Error> set_up(cpu::Execution& thread) override {
-    return buffer_.vm.madvise_populate_write(thread, buffer_.process, buffer_.address, buffer_.length);
+    return buffer_.vm.madvise(thread, buffer_.process, buffer_.address, buffer_.length,
+                              os::Advice::populate_write);
   }
 };
 
+// Where the device has a private table, its frames are those that the pages have then: nothing keeps them.
 class Mlock : public PreparePolicy {
  public:
   using PreparePolicy::PreparePolicy;
   Task<Error> set_up(cpu::Execution& thread) override {
-    return buffer_.vm.mlock(thread, buffer_.process, buffer_.address, buffer_.length);
+    const Error locked = co_await buffer_.vm.mlock(thread, buffer_.process, buffer_.address, buffer_.length);
+    if (locked != Error::none || buffer_.device_table == nullptr) co_return locked;
+    co_return co_await buffer_.vm.map_unpinned(thread, *buffer_.device_table, buffer_.address, buffer_.length);
   }
   Task<Error> tear_down(cpu::Execution& thread) override {
     return buffer_.vm.munlock(thread, buffer_.process, buffer_.address, buffer_.length);

@@ -14,8 +14,12 @@ void Strategy::declare(sim::ParameterTable& table) {
                     {"pin-per-transfer", Prepare::pin_per_transfer},
                     {"pin-once", Prepare::pin_once}},
                    {"what the owner of a buffer does so that its pages are there (ideal: present at no cost)", "", {}});
-  table.add_choice("translate", translate, {{"shared", Translate::shared}, {"pinned", Translate::pinned}},
-                   {"table the SMMU walks: the process's own, or a private one that holds pinned pages only", "", {}});
+  table.add_choice("translate", translate,
+                   {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
+                   {"table the SMMU walks: the process's own, a private one filled once with the frames of prepared "
+                    "pages, or a mirror filled by faults and emptied by MMU notifiers",
+                    "",
+                    {}});
   const auto on_fault = {std::pair<std::string_view, OnFault>{"terminate", OnFault::terminate},
                          std::pair<std::string_view, OnFault>{"stall", OnFault::stall}};
   table.add_choice("on_source_fault", on_source_fault, on_fault,
@@ -32,10 +36,10 @@ void Strategy::declare(sim::ParameterTable& table) {
 
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
-  if (s.translate == Translate::pinned && !s.pins()) {
-    found.push_back(
-        {{"strategy.translate", "strategy.prepare"},
-         "a private pinned table holds pinned pages only: strategy.prepare must be pin-once or pin-per-transfer"});
+  if (s.translate == Translate::private_ && !s.pins() && s.prepare != Prepare::mlock) {
+    found.push_back({{"strategy.translate", "strategy.prepare"},
+                     "a private table is filled with pages that were prepared: strategy.prepare must be pin-once or "
+                     "pin-per-transfer, or mlock by who believes that locked pages keep their frames"});
   }
   return found;
 }

@@ -23,8 +23,9 @@ enum class Prepare {
 
 // Which table the SMMU walks for the process.
 enum class Translate {
-  shared,  // the process's own page table
-  pinned,  // a private table that holds pinned pages only
+  shared,    // the process's own page table
+  private_,  // a table of the device's own, filled once with the frames that were pinned, or hoped to stay
+  mirrored,  // a table of the device's own, filled by its faults and emptied by MMU notifiers
 };
 
 // What the SMMU does with an access that faults (SCTLR.CFCFG).

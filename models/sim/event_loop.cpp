@@ -24,7 +24,17 @@ EventLoop::EventLoop(sc_core::sc_module_name name) : sc_module(name), wake_("wak
 void EventLoop::at(Time when, Port port, Callback callback, void* object, std::uint64_t argument) {
   if (when < now()) throw std::logic_error("event scheduled in the past");
   events_.push({when, port, next_sequence_++, callback, object, argument});
-  if (!draining_) wake_for(when);
+  if (!draining_ && pending()) wake_for(events_.top().when);
+}
+
+void EventLoop::wake_daemon_at(Time when, std::coroutine_handle<> handle) {
+  ++idle_;
+  const auto wake = [](void* self, std::uint64_t frame) {
+    --static_cast<EventLoop*>(self)->idle_;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an event has one pointer and one number
+    std::coroutine_handle<>::from_address(reinterpret_cast<void*>(frame)).resume();
+  };
+  at(when, kSoftwarePort, wake, this, reinterpret_cast<std::uint64_t>(handle.address()));
 }
 
 void EventLoop::resume_at(Time when, std::coroutine_handle<> handle) {
@@ -83,7 +93,7 @@ void EventLoop::drain() {
   draining_ = true;
   wake_at_ = kNever;
   instant_ = from_sc_time(sc_core::sc_time_stamp());
-  while (!events_.empty() && !stopped_) {
+  while (pending() && !stopped_) {
     const Event event = events_.top();
     if (event.when > instant_) {
       if (!may_go_on_to(event.when)) break;
@@ -104,7 +114,7 @@ void EventLoop::drain() {
     }
   }
   draining_ = false;
-  if (!events_.empty() && !stopped_) wake_for(events_.top().when);
+  if (pending() && !stopped_) wake_for(events_.top().when);
 }
 
 }  // namespace faultline::sim

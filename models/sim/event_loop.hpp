@@ -58,6 +58,8 @@ class EventLoop : public sc_core::sc_module {
   auto delay(Time duration) { return Sleep{*this, now() + duration}; }
   // co_await loop.until(t); does not suspend when t has passed.
   auto until(Time when) { return Sleep{*this, when}; }
+  // As delay(), for daemons that sleep for ever in turn: a simulation in which nothing else is left is over.
+  auto idle(Time duration) { return Sleep{*this, now() + duration, true}; }
 
   // Simulates until stop(), a failure, `limit` (whose events are left, as sc_start does) or the last event, whatever
   // comes first.
@@ -66,8 +68,8 @@ class EventLoop : public sc_core::sc_module {
   void run(Time limit);
   // Ends run() behind the present event.
   void stop();
-  // True when events are left, before or behind run()'s limit.
-  bool pending() const { return !events_.empty(); }
+  // True when events are left, before or behind run()'s limit, other than daemons' wake-ups.
+  bool pending() const { return events_.size() > idle_; }
   std::uint64_t events_run() const { return events_run_; }
 
   // Calls `watcher` between events, every so many of them. It may look and must not touch.
@@ -88,8 +90,11 @@ class EventLoop : public sc_core::sc_module {
   struct Sleep {
     EventLoop& loop;
     Time when;
+    bool is_daemon = false;
     bool await_ready() const { return when <= loop.now(); }
-    void await_suspend(std::coroutine_handle<> handle) const { loop.resume_at(when, handle); }
+    void await_suspend(std::coroutine_handle<> handle) const {
+      is_daemon ? loop.wake_daemon_at(when, handle) : loop.resume_at(when, handle);
+    }
     void await_resume() const {}
   };
 
@@ -126,6 +131,7 @@ class EventLoop : public sc_core::sc_module {
     }
   };
 
+  void wake_daemon_at(Time when, std::coroutine_handle<> handle);
   void drain();
   bool may_go_on_to(Time when) const;
   void wake_for(Time when);
@@ -133,6 +139,7 @@ class EventLoop : public sc_core::sc_module {
 
   // Four children a parent: fewer cache lines a pop than a binary heap.
   boost::heap::d_ary_heap<Event, boost::heap::arity<4>, boost::heap::compare<RunsLater>> events_;
+  std::size_t idle_ = 0;  // of the events, those that wake daemons
   sc_core::sc_event wake_;
   Time wake_at_ = kNever;
   Time instant_{0};  // of the events that run

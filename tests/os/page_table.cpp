@@ -62,35 +62,63 @@ TEST_CASE("protection changes one descriptor") {
   CHECK_FALSE(t.table->protect(kVa + kPage, true));
 }
 
-TEST_CASE("every change of a mapping makes older translations of its frames stale") {
-  Tables t(39);
-  auto stale_since = [&](std::uint64_t epoch) {
-    unsigned stale = 0;
-    for (unsigned i = 0; i < kPagesPerHuge; ++i) stale += t.store.is_stale(2 * kHugePage + i * kPage, epoch) ? 1 : 0;
-    return stale;
-  };
-  std::uint64_t epoch = t.store.epoch();
-  REQUIRE(t.table->map(kVa, 2 * kHugePage, PageSize::huge, true) == Error::none);
-  CHECK(stale_since(epoch) == kPagesPerHuge);
-  epoch = t.store.epoch();
-  CHECK(stale_since(epoch) == 0);
-  REQUIRE(t.table->split(kVa) == Error::none);
-  CHECK(stale_since(epoch) == 0);  // still the same frame behind every address
-  REQUIRE(t.table->unmap(kVa + 7 * kPage));
-  CHECK(stale_since(epoch) == 1);
-  CHECK(t.store.is_stale(2 * kHugePage + 7 * kPage, epoch));
-}
-
 TEST_CASE("a split huge page leads to the same addresses with the same rights") {
   Tables t(39);
   REQUIRE(t.table->map(kVa, 2 * kHugePage, PageSize::huge, false) == Error::none);
-  REQUIRE(t.table->split(kVa + 5) == Error::none);
+  const auto table = t.table->prepare_split(kVa + 5);
+  REQUIRE(table);
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->level == 2);
+  t.table->leave_note(kVa, PageSize::huge);
+  CHECK_FALSE(walk(t.store, t.table->root(), 39, kVa));
+  t.table->attach_pages(kVa, *table);
   for (unsigned i = 0; i < kPagesPerHuge; ++i) {
     const auto page = walk(t.store, t.table->root(), 39, kVa + i * kPage);
     REQUIRE(page);
     CHECK(page->level == 3);
     CHECK(page->descriptor == (0x0060'0000'0000'0fc3 | (2 * kHugePage + i * kPage)));
   }
+}
+
+TEST_CASE("a note keeps walkers out and its table alive, until a page takes its place or it is dropped") {
+  Tables t(39);
+  const auto used = t.frames.used_pages();
+  REQUIRE(t.table->map(kVa, 0x1234000, PageSize::small, true) == Error::none);
+  t.table->leave_note(kVa, PageSize::small);
+  CHECK_FALSE(t.table->walk(kVa));
+  CHECK_FALSE(t.table->unmap(kVa));
+  REQUIRE(t.table->map(kVa, 0x1236000, PageSize::small, false) == Error::none);
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->physical == 0x1236000);
+  t.table->leave_note(kVa, PageSize::small);
+  t.table->drop_note(kVa, PageSize::small);
+  t.table->free_tables(t.table->take_retired());
+  CHECK(t.frames.used_pages() == used);
+}
+
+TEST_CASE("detached pages are out of a walker's reach and come back as they were") {
+  Tables t(39);
+  REQUIRE(t.table->map(kVa, 0x1234000, PageSize::small, true) == Error::none);
+  const Address table = t.table->detach_pages(kVa);
+  CHECK_FALSE(walk(t.store, t.table->root(), 39, kVa));
+  t.table->attach_pages(kVa, table);
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->physical == 0x1234000);
+  // Or a block takes their place, and the table is nobody's.
+  CHECK(t.table->detach_pages(kVa) == table);
+  const auto used = t.frames.used_pages();
+  REQUIRE(t.table->map(kVa, 2 * kHugePage, PageSize::huge, true) == Error::none);
+  t.table->free_detached(table);
+  CHECK(t.frames.used_pages() == used - 1);
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->level == 2);
+}
+
+TEST_CASE("an access flag that is clear is the only change of its descriptor") {
+  Tables t(39);
+  REQUIRE(t.table->map(kVa, 0x1234000, PageSize::small, true) == Error::none);
+  const auto before = walk(t.store, t.table->root(), 39, kVa)->descriptor;
+  REQUIRE(t.table->set_young(kVa, false));
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->descriptor == (before & ~std::uint64_t{0x400}));
+  CHECK_FALSE(t.table->walk(kVa)->young);
+  REQUIRE(t.table->set_young(kVa, true));
+  CHECK(walk(t.store, t.table->root(), 39, kVa)->descriptor == before);
 }
 
 TEST_CASE("empty tables are retired, and freed only when told so") {

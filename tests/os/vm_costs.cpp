@@ -74,18 +74,18 @@ TEST_CASE("huge pages by advice") {
 TEST_CASE("madvise asks for huge pages, where there is a VMA") {
   OsBench b(with_thp(os::ThpMode::madvise));
   const VirtualAddress va = b.map(3 * kHugePage, {.alignment = kHugePage});
-  const auto advised = b.run(b.vm.madvise_hugepage(b.thread, *b.process, va + kHugePage, kHugePage));
+  const auto advised = b.run(b.vm.madvise(b.thread, *b.process, va + kHugePage, kHugePage, os::Advice::hugepage));
   CHECK(advised.value == Error::none);
   CHECK(advised.took == b.config.syscall);
   for (unsigned n = 0; n < 3; ++n) {
     CHECK(b.run(b.vm.touch(b.thread, *b.process, va + n * kHugePage, true)).value == Error::none);
     CHECK(b.walk(va + n * kHugePage)->level == (n == 1 ? 2 : 3));
   }
-  CHECK(b.run(b.vm.madvise_hugepage(b.thread, *b.process, va + 1, kHugePage)).value == Error::invalid);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, va + 1, kHugePage, os::Advice::hugepage)).value == Error::invalid);
   // As Linux: a hole is an error, and what lies around it is advised.
   const VirtualAddress other = b.map(3 * kHugePage, {.alignment = kHugePage});
   REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, other + kHugePage, kHugePage)).value == Error::none);
-  CHECK(b.run(b.vm.madvise_hugepage(b.thread, *b.process, other, 3 * kHugePage)).value == Error::bad_address);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, other, 3 * kHugePage, os::Advice::hugepage)).value == Error::bad_address);
   for (const VirtualAddress at : {other, other + 2 * kHugePage}) {
     REQUIRE(b.vm.make_present(*b.process, at, kPage) == Error::none);
     CHECK(b.walk(at)->level == 2);
@@ -133,7 +133,7 @@ TEST_CASE("madvise populate, mlock, munlock, get_user_pages: fixed, present and 
     REQUIRE(b.vm.make_present(*b.process, va, 5 * kPage) == Error::none);
     return va;
   };
-  const auto populated = b.run(b.vm.madvise_populate_write(b.thread, *b.process, five_of_eight(), 8 * kPage));
+  const auto populated = b.run(b.vm.madvise(b.thread, *b.process, five_of_eight(), 8 * kPage, os::Advice::populate_write));
   CHECK(populated.took == b.config.syscall + 8 * b.config.gup_per_page + 3 * b.cold_page());
 
   VirtualAddress va = five_of_eight();

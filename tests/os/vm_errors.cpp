@@ -33,7 +33,7 @@ TEST_CASE("an address without a VMA, or a write where none is allowed, ends in b
   CHECK(refused.took == b.config.fault_no_alloc);
   CHECK(b.run(b.vm.mlock(b.thread, *b.process, va, 2 * kPage)).value == Error::bad_address);
   CHECK(b.run(b.vm.munlock(b.thread, *b.process, va + kPage, kPage)).value == Error::bad_address);
-  CHECK(b.run(b.vm.madvise_populate_write(b.thread, *b.process, va, kPage)).value == Error::bad_address);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, va, kPage, os::Advice::populate_write)).value == Error::bad_address);
   CHECK(b.run(b.vm.touch(b.thread, *b.process, UINT64_MAX, true)).value == Error::bad_address);
   CHECK(b.run(b.vm.touch(b.thread, *b.process, VirtualAddress{1} << 39, true)).value == Error::bad_address);
   CHECK(b.used() == used);
@@ -46,7 +46,7 @@ TEST_CASE("empty and misaligned ranges are invalid") {
   CHECK(b.run(b.vm.mmap(b.thread, *b.process, 0, {})).value.error == Error::invalid);
   CHECK(b.run(b.vm.mmap(b.thread, *b.process, kPage, {.alignment = 12288})).value.error == Error::invalid);
   CHECK(b.run(b.vm.munmap(b.thread, *b.process, va + 1, kPage)).value == Error::invalid);
-  CHECK(b.run(b.vm.madvise_populate_write(b.thread, *b.process, va + 1, 8)).value == Error::invalid);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, va + 1, 8, os::Advice::populate_write)).value == Error::invalid);
   CHECK(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 0, true)).value.error == Error::invalid);
   CHECK(b.run(b.vm.unpin(b.thread, 99)).value == Error::invalid);
 }

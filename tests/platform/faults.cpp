@@ -215,7 +215,7 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
     const Facts f = facts_from_child([=] {
       rdma::Strategy strategy = tolerant(rdma::Resolve::touch_a_page, on_fault);
       strategy.prepare = rdma::Prepare::pin_once;
-      strategy.translate = rdma::Translate::pinned;
+      strategy.translate = rdma::Translate::private_;
       platform::Machine machine;
       machine.dma.refault_limit = 5;
       TwoProcesses p(strategy, machine);

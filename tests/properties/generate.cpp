@@ -87,7 +87,7 @@ void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& se
   if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer"});
   settings.push_back({"strategy.prepare", dice.one_of(prepare)});
   if (std::get<std::string>(settings.back().value).starts_with("pin") && dice.percent(50)) {
-    settings.push_back({"strategy.translate", "pinned"});
+    settings.push_back({"strategy.translate", "private"});
   }
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("a buffer may begin inside its first page, and is prepared in whole pa
 
 TEST_CASE("with a private table the library's own pages are pinned into it before the first transfer") {
   RdmaBench b;
-  const auto endpoint = open(b, with(Prepare::pin_once, rdma::Translate::pinned));
+  const auto endpoint = open(b, with(Prepare::pin_once, rdma::Translate::private_));
   const auto opened = b.run(endpoint->open());
   const os::OsConfig& os = b.config.os;
   CHECK(opened.ended - opened.began ==

@@ -203,7 +203,7 @@ TEST_CASE("a private table that holds pinned pages only") {
     for (const char* kind : {"write", "read"}) {
       for (const char* maintenance : {"mmio", "dvm"}) {
         const Settings settings = preset(strategy) + cold("both", "20000 B") +
-                                  Settings{{"strategy.translate", "pinned"},
+                                  Settings{{"strategy.translate", "private"},
                                            {"workload.kind", kind},
                                            {"kernel.tlb_maintenance", maintenance},
                                            {"workload.iterations", 4}};

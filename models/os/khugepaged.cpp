@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/khugepaged.hpp"
+
+namespace faultline::os {
+
+using cpu::Execution;
+using sim::Task;
+
+Khugepaged::Khugepaged(VmCore& core) : core_(core) {}
+
+void Khugepaged::start() {
+  if (thread_ != nullptr || !core_.config.khugepaged || core_.config.thp == ThpMode::never) return;
+  thread_ = &core_.cpu.new_thread("khugepaged", core_.cpu.config().cores - 1);
+  tasks_.start(serve());
+}
+
+Task<void> Khugepaged::serve() {
+  for (;;) {
+    const sim::Time pause = found_memory_ ? core_.config.khugepaged_scan_sleep : core_.config.khugepaged_alloc_sleep;
+    co_await core_.context.loop.idle(sim::Time{pause.count() / core_.config.khugepaged_time_scale});
+    found_memory_ = co_await scan_some();
+  }
+}
+
+// Goes on where the last round ended; not more than once through everything.
+Task<bool> Khugepaged::scan_some() {
+  const std::uint64_t budget = core_.config.khugepaged_pages_to_scan;
+  const std::size_t first = next_process_;
+  bool wrapped = false;
+  for (std::uint64_t scanned = 0; scanned < budget && !core_.processes.empty();) {
+    if (next_process_ >= core_.processes.size()) next_process_ = 0;
+    Process& process = *core_.processes[next_process_];
+    const auto found = process.space_.next_huge_range(next_range_);
+    if (!found) {
+      next_range_ = 0;
+      ++next_process_;
+      if (wrapped && next_process_ > first) break;
+      if (next_process_ >= core_.processes.size()) {
+        if (wrapped) break;
+        wrapped = true;
+        next_process_ = 0;
+      }
+      continue;
+    }
+    next_range_ = *found + kHugePage;
+    scanned += kPagesPerHuge;
+    if (process.space_.is_huge(*found)) continue;
+    if (co_await collapse(*thread_, process, *found, Wish::scan) == Outcome::no_block) co_return false;
+  }
+  co_return true;
+}
+
+Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process, VirtualAddress va, Wish wish) {
+  const Range range = huge_range(va);
+  // hpage_collapse_scan_pmd, with the lock shared.
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await core_.run(exec, core_.config.khugepaged_scan_per_page * kPagesPerHuge);
+  const bool chosen = fit(process, range, wish) && !held(process, range);
+  process.lock_.unlock_shared();
+  if (!chosen) {
+    ++core_.counters.collapse_refused;
+    co_return Outcome::unfit;
+  }
+  // Without a lock: what the scan saw may change from here on.
+  co_await core_.run(exec, core_.config.thp_alloc);
+  const auto block = core_.frames.allocate_huge();
+  if (!block) {
+    ++core_.counters.thp_collapse_alloc_failed;
+    co_return Outcome::no_block;
+  }
+  ++core_.counters.thp_collapse_alloc;
+  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  Outcome outcome = Outcome::unfit;
+  if (fit(process, range, wish)) outcome = co_await collapse_under_lock(exec, process, range, *block);
+  process.lock_.unlock_exclusive();
+  if (outcome == Outcome::collapsed) {
+    ++core_.counters.khugepaged_collapsed;
+  } else {
+    core_.frames.free_huge(*block);
+    ++(outcome == Outcome::undone ? core_.counters.collapse_undone : core_.counters.collapse_refused);
+  }
+  co_return outcome;
+}
+
+// The window: from the cleared PMD to the new one, or to the old one put back.
+Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Process& process, Range range,
+                                                          Address block) {
+  co_await core_.change_begins(exec, process, range);
+  const Address table = process.table_->detach_pages(range.begin);
+  co_await core_.flush(exec, process, hide_range(process, range));
+  // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
+  core_.change_ends(process);
+  co_await core_.run(exec, core_.config.khugepaged_isolate_per_page * kPagesPerHuge);
+  if (held(process, range)) {
+    show_range(process, range, table);
+    co_return Outcome::undone;
+  }
+  co_await copy_pages(exec, process, range, block);
+  co_await core_.run(exec, core_.config.khugepaged_free_per_page * kPagesPerHuge);
+  core_.replace_by_block(process, range, block, table);
+  process.page_settled_.notify_all();
+  co_return Outcome::collapsed;
+}
+
+Task<void> Khugepaged::copy_pages(Execution& exec, Process& process, Range range, Address block) {
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    const Address to = block + (va - range.begin);
+    const PageState* page = process.space_.entry(va);
+    if (page != nullptr && !page->zero) {
+      co_await core_.copy_page(exec, page->frame, to);
+    } else {
+      co_await core_.clear_memory(exec, {to, PageSize::small});
+      core_.store.write(to, sim::Content::zeros(kPage));
+    }
+  }
+}
+
+// The pages that TLBs may hold.
+sim::Vector<VirtualAddress> Khugepaged::hide_range(Process& process, Range range) {
+  sim::Vector<VirtualAddress> leaves;
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    PageState* page = process.space_.entry(va);
+    if (page == nullptr) continue;
+    page->entry = Entry::moving;
+    leaves.push_back(va);
+  }
+  return leaves;
+}
+
+void Khugepaged::show_range(Process& process, Range range, Address table) {
+  process.table_->attach_pages(range.begin, table);
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    if (PageState* page = process.space_.entry(va)) page->entry = Entry::present;
+  }
+  process.page_settled_.notify_all();
+}
+
+// One VMA that may have huge pages; at least one page that may be written and one that was used; not more holes, nor
+// more pages that others share, than the limits allow.
+bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
+  const AddressSpace& space = process.space_;
+  const Vma* vma = space.find(range.begin);
+  if (vma == nullptr || vma->end < range.end || !vma->accessible) return false;
+  if (wish == Wish::scan && !core_.allows_huge(*vma)) return false;
+  if (space.is_huge(range.begin)) return false;
+  unsigned none = 0;
+  unsigned shared = 0;
+  bool writable = false;
+  bool young = false;
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    const PageState* page = space.entry(va);
+    if (page == nullptr || page->zero) {
+      ++none;
+      continue;
+    }
+    if (!page->present()) return false;
+    if (core_.frame_table.find(page->frame).mappings > 1) ++shared;
+    writable = writable || page->writable;
+    young = young || page->young;
+  }
+  // MADV_COLLAPSE does not ask for used pages, nor for the limits.
+  if (wish == Wish::advice) return writable;
+  return writable && young && none <= core_.config.khugepaged_max_ptes_none &&
+         shared <= core_.config.khugepaged_max_ptes_shared;
+}
+
+// More references than mappings: somebody has a pin.
+bool Khugepaged::held(const Process& process, Range range) const {
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    const PageState* page = process.space_.entry(va);
+    if (page != nullptr && !page->zero && core_.frame_table.find(page->frame).pins > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace faultline::os

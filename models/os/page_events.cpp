@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/page_events.hpp"
+
+#include <utility>
+
+namespace faultline::os {
+
+using cpu::Execution;
+using sim::Task;
+
+Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range range, Mover mover) {
+  unsigned moved = 0;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    const PageState* page = space.page(*next);
+    if (page == nullptr || page->zero) continue;
+    if (mover == Mover::compaction) {
+      const bool locked = space.find(*next)->locked && !core_.config.compact_unevictable_allowed;
+      const bool pinned = core_.frame_table.find(page->frame).pins > 0;
+      if (locked || pinned || space.is_huge(*next)) continue;
+    }
+    if (space.is_huge(*next)) {
+      if (!co_await split(exec, process, *next)) break;
+      page = space.page(*next);
+      if (page == nullptr) continue;
+    }
+    const bool done = co_await migrate_page(exec, page->frame);
+    ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
+    if (done) ++moved;
+  }
+  co_return moved;
+}
+
+// False: no memory for the table.
+Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress va) {
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  Error error = Error::none;
+  if (process.space_.is_huge(va)) error = co_await core_.split(exec, process, va);
+  process.lock_.unlock_shared();
+  co_return error == Error::none;
+}
+
+Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
+  const auto to = core_.frames.allocate_page();
+  if (!to) co_return false;
+  ++core_.frame_table.at(frame).isolated;
+  bool moved = false;
+  for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
+    const unsigned unmapped = co_await unmap_for_migration(exec, frame);
+    if (unmapped == 0) break;  // whoever had it has let go
+    co_await core_.run(exec, core_.config.migrate_page);
+    moved = core_.frame_table.at(frame).pins == 0;
+    if (moved) co_await core_.copy_page(exec, frame, *to);
+    if (!moved) ++core_.counters.migrate_restored;
+    remap(frame, moved ? *to : frame);
+  }
+  --core_.frame_table.at(frame).isolated;
+  core_.put_frame(frame);
+  if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
+  co_return moved;
+}
+
+Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
+  unsigned unmapped = 0;
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    const auto still = [&, mapper] {
+      const PageState* page = mapper.process->space_.page(mapper.va);
+      return page != nullptr && page->frame == frame && !mapper.process->space_.is_huge(mapper.va);
+    };
+    co_await core_.change_begins(exec, *mapper.process, {mapper.va, mapper.va + kPage});
+    if (still()) {
+      core_.hide(*mapper.process, mapper.va, Entry::moving);
+      co_await core_.flush(exec, *mapper.process, mapper.va);
+      ++unmapped;
+    }
+    core_.change_ends(*mapper.process);
+  }
+  co_return unmapped;
+}
+
+// The entries that still wait. `to` may be the frame itself.
+void PageEvents::remap(Address frame, Address to) {
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    const PageState* page = mapper.process->space_.entry(mapper.va);
+    if (page->entry != Entry::moving) continue;
+    if (to != frame) {
+      core_.redirect(*mapper.process, mapper.va, to);
+      core_.retire(frame);
+    }
+    core_.show(*mapper.process, mapper.va);
+  }
+}
+
+Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range range) {
+  unsigned merged = 0;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+    const PageState* page = space.page(*next);
+    if (page != nullptr && !page->zero && co_await merge_page(exec, process, *next)) ++merged;
+    process.lock_.unlock_shared();
+  }
+  co_return merged;
+}
+
+Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddress va) {
+  // write_protect_page: no notifier, because what is mapped stays the same.
+  const Address frame = process.space_.page(va)->frame;
+  core_.hide(process, va, Entry::moving);
+  co_await core_.flush(exec, process, va);
+  const bool held = core_.frame_table.at(frame).pins > 0;
+  if (!held) process.space_.entry(va)->writable = false;
+  core_.show(process, va);
+  if (held) co_return false;
+  // The two are compared, byte by byte.
+  co_await core_.cpu.memory_bulk(exec, cpu::Work::system, frame, kPage, core_.config.copy_bandwidth, false);
+  const PageState* page = process.space_.page(va);
+  if (page == nullptr || page->frame != frame || page->writable) co_return false;
+  const auto equal = core_.frames.allocate_page();
+  if (!equal) co_return false;
+  core_.store.write(*equal, core_.store.read(frame, kPage));
+  ++core_.frame_table.at(*equal).isolated;  // whoever had it first does not let go of it
+  // replace_page
+  co_await core_.change_begins(exec, process, {va, va + kPage});
+  core_.hide(process, va, Entry::moving);
+  co_await core_.flush(exec, process, va);
+  core_.redirect(process, va, *equal);
+  core_.show(process, va);
+  core_.change_ends(process);
+  core_.retire(frame);
+  ++core_.counters.ksm_merged;
+  co_return true;
+}
+
+Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
+  sim::Vector<VirtualAddress> leaves;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
+    if (space.page(*next) == nullptr) continue;
+    core_.set_young(process, *next, false);
+    leaves.push_back(*next);
+  }
+  const auto aged = static_cast<unsigned>(leaves.size());
+  // Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
+  co_await core_.flush(exec, process, std::move(leaves));
+  co_return aged;
+}
+
+Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
+  co_await core_.change_begins(exec, process, range);
+  sim::Vector<VirtualAddress> leaves;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
+    const PageState* page = space.page(*next);
+    if (page == nullptr || !page->writable) continue;
+    core_.protect(process, *next, false);
+    leaves.push_back(*next);
+  }
+  const auto protected_pages = static_cast<unsigned>(leaves.size());
+  co_await core_.flush(exec, process, std::move(leaves));
+  core_.change_ends(process);
+  co_return protected_pages;
+}
+
+Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range range) {
+  co_await core_.change_begins(exec, process, range);
+  sim::Vector<VirtualAddress> leaves;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    const PageState* page = space.page(*next);
+    if (page == nullptr || page->zero || core_.frame_table.find(page->frame).pins > 0) continue;
+    if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
+    core_.hide(process, *next, Entry::hidden);
+    leaves.push_back(*next);
+  }
+  const auto hidden = static_cast<unsigned>(leaves.size());
+  co_await core_.flush(exec, process, std::move(leaves));
+  core_.change_ends(process);
+  co_return hidden;
+}
+
+Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range) {
+  co_await core_.change_begins(exec, process, range);
+  sim::Vector<VirtualAddress> leaves;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
+    const PageState* page = space.page(*next);
+    if (page == nullptr || page->zero) continue;
+    core_.hide(process, *next, Entry::poisoned);
+    leaves.push_back(*next);
+  }
+  const auto poisoned = static_cast<unsigned>(leaves.size());
+  co_await core_.flush(exec, process, std::move(leaves));
+  core_.change_ends(process);
+  co_return poisoned;
+}
+
+Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
+  co_await core_.change_begins(exec, process, range);
+  co_await core_.settled(process, range);
+  const VmCore::Zapped zapped = core_.zap(process, range);
+  co_await core_.flush(exec, process, zapped.leaves);
+  core_.change_ends(process);
+  core_.retire(process, zapped);
+  co_return static_cast<unsigned>(zapped.leaves.size());
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel does to pages behind a program's back, each mechanism with Linux's order of steps, on a range of a
+// process. Who decides when (compaction, ageing, an experiment's injection) is the caller's business.
+//
+// Of a mechanism's steps those matter here that a device sees: when a descriptor is not valid or has fewer rights, and
+// until when. Each function returns how many pages it has dealt with. Costs fall on `exec`.
+#pragma once
+
+#include <cstdint>
+
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+
+class PageEvents {
+ public:
+  explicit PageEvents(VmCore& core) : core_(core) {}
+
+  // Who asks for pages to be moved: compaction leaves alone what it sees to be pinned (and, by option, mlocked), CMA and
+  // move_pages() find out when the page is unmapped already.
+  enum class Mover : std::uint8_t { compaction, cma };
+  // Page migration (mm/migrate.c): entries become migration entries, TLBs forget them; a page that somebody holds is
+  // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
+  sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
+
+  // KSM (mm/ksm.c): clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
+  // write; then the page shares the frame of an equal one, which here always exists.
+  sim::Task<unsigned> merge_equal(cpu::Execution& exec, Process& process, Range range);
+
+  // Page ageing (reclaim, DAMON): clears access flags. Does not look at pins.
+  sim::Task<unsigned> age(cpu::Execution& exec, Process& process, Range range);
+  // Soft-dirty tracking (clear_refs), write-back of a shared mapping: takes the right to write. Does not look at pins.
+  sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
+  // NUMA balancing: PROT_NONE until the next access; not on pages under a pin.
+  sim::Task<unsigned> numa_hint(cpu::Execution& exec, Process& process, Range range);
+  // Memory failure: the pages are gone, and who touches them is told so.
+  sim::Task<unsigned> poison(cpu::Execution& exec, Process& process, Range range);
+  // Truncation of the file below (or a hole punched): unmapped whatever locks or pins it, absent from then on.
+  sim::Task<unsigned> truncate(cpu::Execution& exec, Process& process, Range range);
+
+ private:
+  sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
+  sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
+  sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);
+  void remap(Address frame, Address to);
+  sim::Task<bool> merge_page(cpu::Execution& exec, Process& process, VirtualAddress va);
+
+  VmCore& core_;
+};
+
+}  // namespace faultline::os

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+namespace {
+
+[[noreturn]] void broken(std::string what) { throw std::logic_error("the memory manager's books are wrong: " + what); }
+
+// The descriptor is what the page state says.
+void check_descriptor(const Process& process, VirtualAddress va, const PageState& page) {
+  const auto mapping = process.page_table().walk(va);
+  if (mapping.has_value() != page.present()) broken(fmt::format("{:#x} is present in one of table and state", va));
+  if (!mapping) return;
+  const Address frame = mapping->frame + va % bytes_of(mapping->size);
+  if (frame != page.frame || mapping->writable != page.writable || mapping->young != page.young) {
+    broken(fmt::format("the descriptor of {:#x} is not what its state says", va));
+  }
+}
+
+}  // namespace
+
+void VmCore::audit() const {
+  sim::HashMap<Address, std::uint32_t> entries;  // that lead to a frame
+  for (const auto& process : processes) {
+    std::uint64_t resident = 0;
+    const AddressSpace& space = process->space_;
+    const VirtualAddress top = VirtualAddress{1} << process->page_table().va_bits();
+    for (VirtualAddress va = 0; const auto next = space.next_entry(va, top); va = *next + kPage) {
+      const PageState& page = *space.entry(*next);
+      if (page.entry != Entry::moving) check_descriptor(*process, *next, page);
+      if (space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
+      if (page.zero) continue;
+      ++resident;
+      ++entries[page.frame];
+      if (!frames.is_allocated(page.frame)) broken(fmt::format("{:#x} leads to a free frame", *next));
+      const auto mappers = frame_table.mappers(page.frame);
+      if (std::find(mappers.begin(), mappers.end(), Mapper{process.get(), *next}) == mappers.end()) {
+        broken(fmt::format("the frame of {:#x} does not know it", *next));
+      }
+    }
+    if (resident * kPage != space.resident_bytes()) broken("a process has another number of pages than it counts");
+  }
+  frame_table.for_each([&](Address frame, const FrameRecord& record) {
+    const auto found = entries.find(frame);
+    const std::uint32_t known = found == entries.end() ? 0 : found->second;
+    if (frame_table.mappers(frame).size() != known) broken(fmt::format("{:#x} has lost an entry that led to it", frame));
+    // Entries that have gone count until the TLBs have forgotten them.
+    if (record.mappings < known) broken(fmt::format("frame {:#x} has more entries than mappings", frame));
+    if (record.held() != (record.held() && frames.is_allocated(frame))) {
+      broken(fmt::format("frame {:#x} is held and free", frame));
+    }
+  });
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The system calls that change what is mapped: advice, protection, moving.
+#include "models/os/vm.hpp"
+
+namespace faultline::os {
+
+sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
+                             Advice advice) {
+  co_await run(exec, core_.config.syscall);
+  const auto found = pages_around(process, va, bytes);
+  if (!found.ok()) co_return found.error;
+  if (va % kPage != 0) co_return Error::invalid;
+  const Range range = found.value;
+  AddressSpace& space = process.space_;
+
+  if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
+  const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
+  if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked ||
+      advice == Advice::free) {
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+    Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+    if (populates) {
+      const bool write = advice == Advice::populate_write;
+      if (space.accessible_until(range.begin, range.end, write) != range.end) error = Error::bad_address;
+      if (error == Error::none) {
+        const Access access = write ? Access::write : Access::read;
+        error = (co_await populate(exec, process, range, access, gup_cost(), nullptr)).error;
+      }
+    } else {
+      const Error done = advice == Advice::free ? co_await make_lazyfree(exec, process, range)
+                                                : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
+      if (done != Error::none) error = done;
+    }
+    process.lock_.unlock_shared();
+    co_return error;
+  }
+
+  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  const Error split = co_await core_.split_edges(exec, process, range);
+  if (split != Error::none) {
+    process.lock_.unlock_exclusive();
+    co_return split;
+  }
+  space.change(range.begin, range.end, [advice](Vma& vma) {
+    if (advice == Advice::hugepage) vma.advice = HugeAdvice::huge;
+    if (advice == Advice::no_hugepage) vma.advice = HugeAdvice::no_huge;
+    if (advice == Advice::dont_fork) vma.inherited = false;
+    if (advice == Advice::do_fork) vma.inherited = true;
+  });
+  const Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  process.lock_.unlock_exclusive();
+  if (advice == Advice::hugepage) khugepaged_.start();
+  co_return error;
+}
+
+sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range range) {
+  Error error = Error::none;
+  for (VirtualAddress va = huge_range(range.begin + kHugePage - 1).begin; va + kHugePage <= range.end;
+       va += kHugePage) {
+    if (process.space_.is_huge(va)) continue;
+    const auto outcome = co_await khugepaged_.collapse(exec, process, va, Khugepaged::Wish::advice);
+    if (outcome == Khugepaged::Outcome::no_block) co_return Error::no_memory;
+    if (outcome != Khugepaged::Outcome::collapsed) error = Error::again;
+  }
+  co_return error;
+}
+
+sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too) {
+  if (!locked_too && process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
+  const Error split = co_await core_.split_edges(exec, process, range);
+  if (split == Error::none) co_await unmap_pages(exec, process, range);
+  co_return split;
+}
+
+// Clean pages that nobody has used since may be dropped instead of swapped out; without a hardware dirty bit a clean
+// page is one that must not be written.
+sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range range) {
+  const Error split = co_await core_.split_edges(exec, process, range);
+  if (split != Error::none) co_return split;
+  co_await core_.change_begins(exec, process, range);
+  sim::Vector<VirtualAddress> leaves;
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    const bool huge = space.is_huge(*next);
+    va = huge ? huge_range(*next).end : *next + kPage;
+    if (space.page(*next) == nullptr || space.page(*next)->zero) continue;
+    core_.protect(process, *next, false);
+    core_.set_young(process, *next, false);
+    leaves.push_back(*next);
+    for (VirtualAddress at = *next; at < va; at += kPage) {
+      space.page(at)->dirty = false;
+      space.page(at)->lazyfree = true;
+    }
+  }
+  co_await core_.flush(exec, process, std::move(leaves));
+  core_.change_ends(process);
+  co_return Error::none;
+}
+
+sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
+                              Protection protection) {
+  co_await run(exec, core_.config.mprotect_fixed);
+  const auto found = pages_around(process, va, bytes);
+  if (!found.ok()) co_return found.error;
+  if (va % kPage != 0) co_return Error::invalid;
+  const Range range = found.value;
+  AddressSpace& space = process.space_;
+  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  if (error == Error::none) error = co_await core_.split_edges(exec, process, range);
+  if (error == Error::none) {
+    co_await core_.settled(process, range);
+    space.change(range.begin, range.end, [protection](Vma& vma) {
+      vma.accessible = protection != Protection::none;
+      vma.writable = protection == Protection::read_write;
+    });
+    co_await core_.change_begins(exec, process, range);
+    error = co_await protect_pages(exec, process, range, protection);
+    core_.change_ends(process);
+  }
+  process.lock_.unlock_exclusive();
+  co_return error;
+}
+
+sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
+  AddressSpace& space = process.space_;
+  sim::Vector<VirtualAddress> leaves;
+  std::int64_t changed = 0;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end); ++changed) {
+    if (protection == Protection::none && space.is_huge(*next)) {
+      const Error error = co_await core_.split(exec, process, *next);
+      if (error != Error::none) co_return error;
+    }
+    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
+    const PageState& page = *space.entry(*next);
+    if (page.entry == Entry::poisoned) continue;
+    if (protection == Protection::none) {
+      if (page.present()) leaves.push_back(*next);
+      core_.hide(process, *next, Entry::hidden);
+      continue;
+    }
+    if (page.entry == Entry::hidden) core_.show(process, *next);
+    // A page that somebody shares, or that is clean, becomes writable by a fault.
+    const bool writable = protection == Protection::read_write && page.dirty && owned_alone(process, *next);
+    if (page.writable == writable || (protection == Protection::read_write && page.writable)) continue;
+    core_.protect(process, *next, writable);
+    leaves.push_back(*next);
+  }
+  co_await run(exec, core_.config.mprotect_per_page * changed);
+  co_await core_.flush(exec, process, std::move(leaves));
+  co_return Error::none;
+}
+
+sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                             std::uint64_t bytes) {
+  co_await run(exec, core_.config.mremap_fixed);
+  const auto found = pages_around(process, va, bytes);
+  if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};
+  if (va % kPage != 0) co_return Result<VirtualAddress>{.error = Error::invalid};
+  const Range range = found.value;
+  AddressSpace& space = process.space_;
+  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  Result<VirtualAddress> result;
+  const Vma* vma = space.find(range.begin);
+  if (vma == nullptr || vma->end < range.end) {
+    result.error = Error::bad_address;
+  } else {
+    Vma moved = *vma;
+    // Huge pages move whole where both places lie alike.
+    const auto gap = space.find_gap(range.end - range.begin + kHugePage, kHugePage);
+    result.value = gap ? *gap + range.begin % kHugePage : 0;
+    if (!gap) result.error = Error::no_memory;
+    if (result.ok()) result.error = co_await core_.split_edges(exec, process, range);
+    if (result.ok() && core_.frames.free_pages() < range.pages() / kPagesPerHuge + 4) result.error = Error::no_memory;
+    if (result.ok()) {
+      co_await core_.settled(process, range);
+      space.erase(range.begin, range.end);
+      moved.begin = result.value;
+      moved.end = result.value + (range.end - range.begin);
+      space.insert(moved);
+      co_await move_pages(exec, process, range, result.value);
+    }
+  }
+  process.lock_.unlock_exclusive();
+  co_return result;
+}
+
+sim::Task<void> Vm::move_pages(cpu::Execution& exec, Process& process, Range from, VirtualAddress to) {
+  co_await core_.change_begins(exec, process, from);
+  AddressSpace& space = process.space_;
+  sim::Vector<VirtualAddress> leaves;
+  sim::Vector<Address> frames;
+  std::int64_t moved = 0;
+  for (VirtualAddress va = from.begin; const auto next = space.next_entry(va, from.end); ++moved) {
+    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    va = *next + bytes_of(size);
+    const PageState page = *space.entry(*next);
+    if (page.present()) leaves.push_back(*next);
+    if (!page.zero) frames.push_back(page.frame);
+    core_.move(process, *next, to + (*next - from.begin), size);
+  }
+  const sim::Vector<Address> tables = process.table_->take_retired();
+  co_await run(exec, core_.config.mremap_per_page * moved);
+  co_await core_.flush(exec, process, std::move(leaves));
+  for (const Address frame : frames) {
+    if (core_.frame_table.at(frame).pins == 0) core_.stamp(frame);
+  }
+  process.table_->free_tables(tables);
+  core_.change_ends(process);
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes, frames, and how a change reaches TLBs and mirrors. Entries: vm_entries.cpp.
+#include "models/os/vm_core.hpp"
+
+#include <algorithm>
+
+namespace faultline::os {
+namespace {
+
+constexpr std::size_t kAsids = 65535;  // 16 bits, 0 is the kernel's
+
+Address base_of(const OsConfig& config, const memory::FrameStore& store) {
+  return std::min(sim::page_begin(config.kernel_reserved), store.bytes());
+}
+
+FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store) {
+  const Address base = base_of(config, store);
+  return FrameAllocator(base, std::min(sim::page_begin(config.user_memory), store.bytes() - base));
+}
+
+}  // namespace
+
+VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameStore& memory, cpu::Cpu& cores)
+    : config(wanted),
+      context(owner),
+      store(memory),
+      cpu(cores),
+      frames(frames_of(config, store)),
+      counters(context.statistics),
+      tlbs(config, cpu, counters.tlb_invalidations),
+      // The last page of the kernel's image.
+      zero_page_(std::max(base_of(config, store), kPage) - kPage) {}
+
+Process* VmCore::create_process(std::string name) {
+  if (processes.size() >= kAsids) return nullptr;
+  const auto bits = static_cast<unsigned>(config.va_bits);
+  auto table = PageTable::create(store, frames, bits);
+  if (!table) {
+    ++counters.out_of_memory;
+    return nullptr;
+  }
+  // The lowest number that nobody has.
+  std::uint16_t id = 1;
+  while (std::any_of(processes.begin(), processes.end(), [id](const auto& process) { return process->id() == id; })) {
+    ++id;
+  }
+  processes.push_back(std::make_unique<Process>(context.loop, id, std::move(name), std::move(table), bits));
+  return processes.back().get();
+}
+
+void VmCore::destroy_process(Process& process) {
+  std::erase_if(processes, [&](const auto& other) { return other.get() == &process; });
+}
+
+sim::Task<void> VmCore::clear_memory(cpu::Execution& exec, NewPage page) {
+  counters.zeroed_bytes += bytes_of(page.size);
+  return cpu.memory_bulk(exec, cpu::Work::system, page.frame, bytes_of(page.size), config.zero_bandwidth, true);
+}
+
+// The rate counts a byte once, and DDR sees it read and written: each half the time.
+sim::Task<void> VmCore::copy_page(cpu::Execution& exec, Address from, Address to) {
+  const sim::ByteRate each{config.copy_bandwidth.bytes_per_second * 2};
+  co_await cpu.memory_bulk(exec, cpu::Work::system, from, kPage, each, false);
+  co_await cpu.memory_bulk(exec, cpu::Work::system, to, kPage, each, true);
+  counters.copied_bytes += kPage;
+  store.write(to, store.read(from, kPage));
+}
+
+// Which device descriptors had to go. Blocks go whole.
+sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range range) {
+  sim::Vector<VirtualAddress> leaves;
+  auto at = mirror.mapped_.lower_bound(huge_range(range.begin).begin);
+  while (at != mirror.mapped_.end() && at->first < range.end) {
+    if (at->first + bytes_of(at->second) <= range.begin) {
+      ++at;
+      continue;
+    }
+    mirror.table_->unmap(at->first);
+    leaves.push_back(at->first);
+    at = mirror.mapped_.erase(at);
+  }
+  return leaves;
+}
+
+sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range) {
+  for (const auto& mirror : process.mirrors_) ++mirror->changes_;
+  for (const auto& mirror : process.mirrors_) {
+    sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range);
+    const sim::Vector<Address> tables = mirror->table_->take_retired();
+    counters.mirror_invalidations += leaves.size();
+    co_await run(exec, config.private_map_per_page * static_cast<std::int64_t>(leaves.size()));
+    co_await tlbs.invalidate(exec, process, mirror->root(), std::move(leaves), /*cpus_walk=*/false);
+    mirror->table_->free_tables(tables);
+  }
+}
+
+void VmCore::change_ends(Process& process) {
+  for (const auto& mirror : process.mirrors_) {
+    --mirror->changes_;
+    ++mirror->sequence_;
+    mirror->settled_.notify_all();
+  }
+}
+
+sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
+  return tlbs.invalidate(exec, process, process.table_->root(), std::move(leaves), /*cpus_walk=*/true);
+}
+
+sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+  return flush(exec, process, sim::Vector<VirtualAddress>(1, leaf));
+}
+
+sim::Task<void> VmCore::settled(Process& process, Range range) {
+  const AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    const bool moving = space.entry(*next)->entry == Entry::moving;
+    if (moving) co_await process.page_settled_;
+    va = moving ? *next : *next + kPage;
+  }
+}
+
+void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves) {
+  tlbs.drop(process, leaves);
+  for (const auto& mirror : process.mirrors_) {
+    tlbs.drop(process, drop_mirror(*mirror, range));
+    mirror->table_->free_tables(mirror->table_->take_retired());
+    ++mirror->sequence_;
+  }
+}
+
+// Linux's thp_vma_allowable and alloc_anon_folio: the aligned range lies in the VMA and is empty.
+bool VmCore::wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const {
+  const Range whole = huge_range(va);
+  return allows_huge(vma) && vma.begin <= whole.begin && whole.end <= vma.end && process.space_.huge_range_empty(va);
+}
+
+bool VmCore::allows_huge(const Vma& vma) const {
+  switch (config.thp) {
+    case ThpMode::always: return vma.advice != HugeAdvice::no_huge;
+    case ThpMode::madvise: return vma.advice == HugeAdvice::huge;
+    case ThpMode::never: break;
+  }
+  return false;
+}
+
+std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va) {
+  if (wants_huge(process, vma, va)) {
+    if (const auto block = frames.allocate_huge()) return NewPage{*block, PageSize::huge};
+  }
+  if (const auto frame = frames.allocate_page()) return NewPage{*frame, PageSize::small};
+  return {};
+}
+
+void VmCore::give_back(NewPage page) {
+  if (page.size == PageSize::huge) {
+    frames.free_huge(page.frame);
+  } else {
+    frames.free_page(page.frame);
+  }
+}
+
+void VmCore::put_frame(Address frame) {
+  if (frame_table.at(frame).held()) return;
+  stamp(frame);
+  frames.free_page(frame);
+}
+
+void VmCore::stamp(Address frame) { store.mapping_changed(frame); }
+
+}  // namespace faultline::os

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all mechanisms of the memory manager share: the node's frames and who holds them, the entries of process tables,
+// and the order in which a change of a table reaches everybody who walks or mirrors it:
+//
+//   co_await core.change_begins(exec, process, range);   // MMU notifiers: mirrors and their TLBs forget the range
+//   ... entries change, in no time ...
+//   co_await core.flush(exec, process, leaves);          // nobody uses the old descriptors any more
+//   core.change_ends(process, range);
+//   core.retire(...);                                    // now frames may be copied, freed, used again
+//
+// An access by a device through what was retired is a stale access. Only tasks take time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/cpu/cpu.hpp"
+#include "models/memory/frame_store.hpp"
+#include "models/os/error.hpp"
+#include "models/os/frame_allocator.hpp"
+#include "models/os/frame_table.hpp"
+#include "models/os/os_config.hpp"
+#include "models/os/process.hpp"
+#include "models/os/tlbs.hpp"
+#include "models/os/vm_counters.hpp"
+#include "models/sim/context.hpp"
+#include "models/sim/recycling.hpp"
+#include "models/sim/task.hpp"
+
+namespace faultline::os {
+
+struct Range {
+  VirtualAddress begin;
+  VirtualAddress end;
+  std::uint64_t pages() const { return (end - begin) / kPage; }
+};
+constexpr Range huge_range(VirtualAddress va) {
+  const VirtualAddress begin = va / kHugePage * kHugePage;
+  return {begin, begin + kHugePage};
+}
+
+class VmCore {
+ public:
+  struct NewPage {
+    Address frame;
+    PageSize size;
+  };
+  // What is no longer mapped but may still be in a TLB or walk cache.
+  struct Zapped {
+    sim::Vector<Address> frames;  // 4 KiB each
+    sim::Vector<Address> tables;
+    sim::Vector<VirtualAddress> leaves;  // where descriptors were cleared
+  };
+
+  VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
+
+  // nullptr when there is no frame for its page table or no ASID left.
+  Process* create_process(std::string name);
+  void destroy_process(Process& process);  // which maps nothing
+
+  sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return cpu.run(exec, cpu::Work::system, cost); }
+  sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
+  sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
+
+  // The two ends of a change of a process's table, and the flush between them.
+  sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
+  void change_ends(Process& process);
+  sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
+  sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
+  // Ends when no page of the range is moving: who holds an entry in this state goes on with it.
+  sim::Task<void> settled(Process& process, Range range);
+  // All of them in no time.
+  void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves);
+
+  // Entries. Each changes table, page state and reverse mapping together.
+  // A page in a fresh frame, whose content is zeros from now on; again: another page is there by now. The frame is
+  // given back unless the answer is none.
+  Error install(Process& process, VirtualAddress va, NewPage page, bool writable);
+  // The shared zero page, not writable. no_memory: no frame for a table.
+  Error install_zero_page(Process& process, VirtualAddress va);
+  // The page of another process, which is not writable here; there it is the caller's to protect.
+  Error share(Process& process, VirtualAddress va, const PageState& page, PageSize size);
+  // To another place of the same process. There is a frame for each table that this may need.
+  void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
+  void protect(Process& process, VirtualAddress va, bool writable);
+  void set_young(Process& process, VirtualAddress va, bool young);
+  // From now on faults wait (moving), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages only.
+  void hide(Process& process, VirtualAddress va, Entry as);
+  void show(Process& process, VirtualAddress va);
+  // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
+  // calls retires the old one.
+  void redirect(Process& process, VirtualAddress va, Address frame);
+  // Whose pages are moving, their table detached, and copied: a block takes the place of both, all of it present.
+  void replace_by_block(Process& process, Range range, Address block, Address table);
+  // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
+  // until retire(): until then a TLB or a walk cache may lead a device there, whoever else lets go of them.
+  Zapped zap(Process& process, Range range);
+  void retire(Process& process, const Zapped& zapped);
+  // One mapping of the frame less; frees it with its last holder.
+  void retire(Address frame);
+  // Translations of the frame from before are stale; it stays where it is.
+  void stamp(Address frame);
+
+  // Huge pages that the ends of the range cut, and the one around va. The descriptor is invalid until the TLBs have
+  // forgotten the block (Arm: break before make). no_memory: no frame for a table; the page is whole.
+  sim::Task<Error> split_edges(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va);
+  Error split_now(Process& process, VirtualAddress va);
+
+  // Frames.
+  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
+  void give_back(NewPage page);
+  void put_frame(Address frame);
+  bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
+  bool allows_huge(const Vma& vma) const;
+  Address zero_page() const { return zero_page_; }
+
+  // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
+  // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
+  // state says, frames in use that nobody holds.
+  void audit() const;
+
+  const OsConfig config;
+  const sim::Context context;
+  memory::FrameStore& store;
+  cpu::Cpu& cpu;
+  FrameAllocator frames;
+  FrameTable frame_table;
+  VmCounters counters;
+  Tlbs tlbs;
+  std::deque<std::unique_ptr<Process>> processes;
+
+ private:
+  static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
+  PageState& state(Process& process, VirtualAddress va);
+
+  Address zero_page_;
+};
+
+}  // namespace faultline::os

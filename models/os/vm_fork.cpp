@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that come from others, and how processes end.
+#include <algorithm>
+
+#include "models/os/vm.hpp"
+
+namespace faultline::os {
+
+sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
+  Process* child = core_.create_process(parent.name_ + "'s child");
+  if (child == nullptr) {
+    co_await run(exec, core_.config.syscall);
+    co_return Result<Process*>{.error = Error::no_memory};
+  }
+  const VirtualAddress top = VirtualAddress{1} << parent.page_table().va_bits();
+  co_await run(exec, core_.config.fork_fixed);
+  co_await parent.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.change_begins(exec, parent, {0, top});
+  sim::Vector<VirtualAddress> leaves;
+  Error error = Error::none;
+  const auto vmas = parent.space_.vmas();
+  for (const auto& [begin, vma] : vmas) {
+    if (!vma.inherited || error != Error::none) continue;
+    Vma inherited = vma;
+    inherited.locked = false;
+    child->space_.insert(inherited);
+    error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
+  }
+  co_await core_.flush(exec, parent, std::move(leaves));
+  core_.change_ends(parent);
+  parent.lock_.unlock_exclusive();
+  if (error == Error::none) co_return Result<Process*>{.value = child};
+  ++core_.counters.out_of_memory;
+  co_await exit(exec, *child);
+  co_return Result<Process*>{.error = error};
+}
+
+// `leaves`: where the parent's descriptors were write-protected.
+sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range,
+                              sim::Vector<VirtualAddress>& leaves) {
+  AddressSpace& space = parent.space_;
+  std::int64_t copied = 0;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end); ++copied) {
+    co_await core_.settled(parent, {*next, *next + kPage});
+    if (space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
+      const Error error = co_await core_.split(exec, parent, *next);
+      if (error != Error::none) co_return error;
+    }
+    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    va = *next + bytes_of(size);
+    const PageState page = *space.entry(*next);
+    if (page.entry == Entry::poisoned) continue;
+    if (copies_pinned(parent, {*next, va})) {
+      const auto frame = core_.frames.allocate_page();
+      if (!frame) co_return Error::no_memory;
+      co_await core_.copy_page(exec, page.frame, *frame);
+      const sim::Content content = core_.store.read(*frame, kPage);
+      const Error error = core_.install(child, *next, {*frame, PageSize::small}, page.writable);
+      if (error != Error::none) co_return error;
+      core_.store.write(*frame, content);
+      if (page.entry == Entry::hidden) core_.hide(child, *next, Entry::hidden);
+      continue;
+    }
+    const Error error = core_.share(child, *next, page, size);
+    if (error != Error::none) co_return error;
+    if (!page.writable) continue;
+    core_.protect(parent, *next, false);
+    if (page.present()) leaves.push_back(*next);
+  }
+  co_await run(exec, core_.config.fork_per_page * copied);
+  co_return Error::none;
+}
+
+// A page under a pin stays the parent's: the device goes on with it.
+bool Vm::copies_pinned(const Process& parent, Range range) const {
+  if (!core_.config.fork_copies_pinned) return false;
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    if (core_.frame_table.find(parent.space_.entry(va)->frame).pins > 0) return true;
+  }
+  return false;
+}
+
+sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
+  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  co_await run(exec, core_.config.exit_fixed);
+  sim::Vector<PinId> pins;
+  for (const auto& [id, pin] : pins_) {
+    if (pin.process == &process) pins.push_back(id);
+  }
+  std::sort(pins.begin(), pins.end());
+  for (const PinId pin : pins) co_await unpin(exec, pin);
+  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  set_locked(process, all, false);
+  process.space_.erase(all.begin, all.end);
+  co_await unmap_pages(exec, process, all);
+  core_.destroy_process(process);
+}
+
+}  // namespace faultline::os

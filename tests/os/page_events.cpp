@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel does to pages behind a program's back, as the program and a device see it.
+#include "models/os/page_events.hpp"
+
+#include "tests/os/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using os::PageEvents;
+using os::Range;
+
+namespace {
+
+constexpr std::uint64_t kPages = 4;
+
+struct Buffer {
+  explicit Buffer(OsBench& bench) : b(bench), va(b.map_present(kPages * kPage)) {
+    REQUIRE(b.vm.fill(*b.process, va, kPages * kPage, 7) == kPages * kPage);
+  }
+  Range range() const { return {va, va + kPages * kPage}; }
+  memory::Address frame(unsigned page) const { return b.process->space().entry(va + page * kPage)->frame; }
+  os::PinId pin() { return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPages * kPage, true)).value.value; }
+  bool intact() const {
+    return b.vm.read(*b.process, va, kPages * kPage) == sim::Content::pattern(7, 0, kPages * kPage);
+  }
+  bool descriptor_allows(bool write) const {
+    const auto walked = b.walk(va);
+    return walked && (walked->descriptor & 0x400) != 0 && (!write || (walked->descriptor & 0x80) == 0);
+  }
+
+  OsBench& b;
+  VirtualAddress va;
+};
+
+Time copying(const OsBench& b) {
+  return 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+}
+
+}  // namespace
+
+TEST_CASE("a migrated page has another frame and the same content, and the old frame is free and stale") {
+  OsBench b;
+  Buffer buffer(b);
+  const auto used = b.used();
+  const auto old = buffer.frame(0);
+  const auto epoch = b.store.epoch();
+  const auto moved = b.run(b.vm.page_events().migrate(b.thread, *b.process, {buffer.va, buffer.va + kPage},
+                                                       PageEvents::Mover::compaction));
+  CHECK(moved.value == 1);
+  CHECK(moved.took == b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
+  CHECK(buffer.frame(0) != old);
+  CHECK(buffer.intact());
+  CHECK(b.used() == used);
+  CHECK_FALSE(b.vm.frames().is_allocated(old));
+  CHECK(b.store.is_stale(old, epoch));
+  CHECK(b.counted("os.pgmigrate_success") == 1);
+  b.vm.audit();
+}
+
+TEST_CASE("compaction leaves pinned pages mapped, CMA unmaps them before it notices, ten times") {
+  OsBench b;
+  Buffer buffer(b);
+  buffer.pin();
+  const auto frame = buffer.frame(0);
+  const Range page{buffer.va, buffer.va + kPage};
+  Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::compaction)).value == 0);
+  CHECK(listener.flushes.empty());
+  const auto tried = b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::cma));
+  CHECK(tried.value == 0);
+  CHECK(tried.took == 10 * (b.config.cpu_tlbi_page + b.config.migrate_page));
+  CHECK(listener.flushes.size() == 10);
+  CHECK_FALSE(listener.present_at_start);
+  CHECK(b.present(buffer.va));
+  CHECK(buffer.frame(0) == frame);
+  CHECK(b.counted("os.migrate_restored") == 10);
+  CHECK(b.counted("os.pgmigrate_fail") == 1);
+  b.vm.audit();
+}
+
+namespace {
+
+void compact_locked(bool allowed) {
+  OsConfig config;
+  config.compact_unevictable_allowed = allowed;
+  OsBench b(config);
+  Buffer buffer(b);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, buffer.va, kPages * kPage)).value == Error::none);
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::compaction)).value ==
+        (allowed ? kPages : 0));
+}
+
+}  // namespace
+
+TEST_CASE("compaction moves locked pages where vm.compact_unevictable_allowed says so") { compact_locked(true); }
+TEST_CASE("compaction leaves locked pages where it must not move them") { compact_locked(false); }
+
+TEST_CASE("a page that parent and child share is moved for both") {
+  OsBench b;
+  Buffer buffer(b);
+  const auto child = b.run(b.vm.fork(b.thread, *b.process)).value;
+  REQUIRE(child.ok());
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::cma)).value == kPages);
+  CHECK(child.value->space().entry(buffer.va)->frame == buffer.frame(0));
+  CHECK(b.vm.read(*child.value, buffer.va, kPage) == sim::Content::pattern(7, 0, kPage));
+  b.vm.audit();
+}
+
+TEST_CASE("a program that touches a page on the move waits until it has come to rest") {
+  OsBench b;
+  Buffer buffer(b);
+  const Time start = b.node.now() + 1ms;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  Time touched{0};
+  b.tasks.start([](OsBench& bench, Range page, Time when) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, page, PageEvents::Mover::cma);
+  }(b, {buffer.va, buffer.va + kPage}, start));
+  b.tasks.start([](OsBench& bench, cpu::Execution& thread, VirtualAddress va, Time when, Time& done) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    CHECK(co_await bench.vm.touch(thread, *bench.process, va, true) == Error::none);
+    done = bench.node.now();
+  }(b, other, buffer.va, start + 500ns, touched));
+  sc_core::sc_start();
+  CHECK(touched > start + b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
+  CHECK(b.counted("os.pgmigrate_success") == 1);
+}
+
+TEST_CASE("munmap of a page on the move frees it when the mover has let go of it, once") {
+  OsBench b;
+  const auto used = b.used();
+  Buffer buffer(b);
+  const Time start = b.node.now() + 1ms;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  b.tasks.start([](OsBench& bench, Range range, Time when) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, range, PageEvents::Mover::cma);
+  }(b, buffer.range(), start));
+  b.tasks.start([](OsBench& bench, cpu::Execution& thread, Range range, Time when) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    CHECK(co_await bench.vm.munmap(thread, *bench.process, range.begin, range.end - range.begin) == Error::none);
+  }(b, other, buffer.range(), start - b.config.munmap_fixed));
+  sc_core::sc_start();
+  CHECK(b.used() == used);
+  b.vm.audit();
+}
+
+namespace {
+
+void merge(bool pinned) {
+  OsBench b;
+  Buffer buffer(b);
+  if (pinned) buffer.pin();
+  const auto frame = buffer.frame(0);
+  Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.page_events().merge_equal(b.thread, *b.process, buffer.range())).value == (pinned ? 0 : kPages));
+  CHECK_FALSE(listener.present_at_start);
+  CHECK(listener.flushes.size() == (pinned ? kPages : 2 * kPages));
+  CHECK(buffer.intact());
+  CHECK(buffer.descriptor_allows(false));
+  CHECK(buffer.descriptor_allows(true) == pinned);
+  CHECK((buffer.frame(0) == frame) == pinned);
+  const auto merged = buffer.frame(0);
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, buffer.va, true)).value == Error::none);
+  CHECK((buffer.frame(0) == merged) == pinned);
+  CHECK(buffer.descriptor_allows(true));
+  CHECK(buffer.intact());
+  b.vm.audit();
+}
+
+}  // namespace
+
+TEST_CASE("KSM merges a page, whose next write gets a copy") { merge(false); }
+TEST_CASE("KSM unmaps a pinned page for a moment only") { merge(true); }
+
+namespace {
+
+void take_rights(bool ages) {
+  OsBench b;
+  Buffer buffer(b);
+  buffer.pin();
+  Listener listener(b, 0ns);
+  const auto frame = buffer.frame(0);
+  auto& events = b.vm.page_events();
+  CHECK(b.run(ages ? events.age(b.thread, *b.process, buffer.range())
+                   : events.write_protect(b.thread, *b.process, buffer.range()))
+            .value == kPages);
+  CHECK(listener.flushes.size() == 1);
+  CHECK(buffer.descriptor_allows(false) == !ages);
+  CHECK_FALSE(buffer.descriptor_allows(true));
+  const auto touched = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
+  CHECK(touched.value == Error::none);
+  // The right to write is given back with an invalidation: a TLB may hold that there is none.
+  CHECK(touched.took == b.config.fault_no_alloc + (ages ? 0ns : b.config.cpu_tlbi_page));
+  CHECK(buffer.descriptor_allows(true));
+  CHECK(buffer.frame(0) == frame);
+  CHECK(b.counted("os.zeroed_bytes") == 0);
+}
+
+}  // namespace
+
+TEST_CASE("ageing does not look at pins, and a touch undoes it") { take_rights(true); }
+TEST_CASE("write protection does not look at pins, and a touch undoes it") { take_rights(false); }
+
+namespace {
+
+void hint(bool pinned) {
+  OsBench b;
+  Buffer buffer(b);
+  if (pinned) buffer.pin();
+  CHECK(b.run(b.vm.page_events().numa_hint(b.thread, *b.process, buffer.range())).value == (pinned ? 0 : kPages));
+  CHECK(b.present(buffer.va) == pinned);
+  CHECK(buffer.intact());
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va, true)).value == Error::none);
+  CHECK(b.present(buffer.va));
+  b.vm.audit();
+}
+
+}  // namespace
+
+TEST_CASE("after a NUMA hint a page is there again at the next access") { hint(false); }
+TEST_CASE("NUMA hints leave pinned pages alone") { hint(true); }
+
+TEST_CASE("memory that has failed is an error for whoever touches it, and munmap removes it") {
+  OsBench b;
+  Buffer buffer(b);
+  CHECK(b.run(b.vm.page_events().poison(b.thread, *b.process, {buffer.va, buffer.va + kPage})).value == 1);
+  CHECK_FALSE(b.present(buffer.va));
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va, false)).value == Error::poisoned);
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va + kPage, true)).value == Error::none);
+  CHECK(b.run(b.vm.munmap(b.thread, *b.process, buffer.va, kPages * kPage)).value == Error::none);
+  b.vm.audit();
+}
+
+TEST_CASE("truncation unmaps pinned pages, which stay the device's: every access of it is stale from then on") {
+  OsBench b;
+  Buffer buffer(b);
+  const auto pin = buffer.pin();
+  const auto frame = buffer.frame(0);
+  CHECK(b.run(b.vm.page_events().truncate(b.thread, *b.process, buffer.range())).value == kPages);
+  CHECK_FALSE(b.present(buffer.va));
+  CHECK(b.vm.frames().is_allocated(frame));
+  CHECK(b.store.is_stale(frame, b.store.epoch()));
+  REQUIRE(b.run(b.vm.unpin(b.thread, pin)).value == Error::none);
+  CHECK_FALSE(b.vm.frames().is_allocated(frame));
+  CHECK_FALSE(b.store.is_stale(frame, b.store.epoch()));
+  b.vm.audit();
+}

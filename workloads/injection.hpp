@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the kernel does to the pages of a buffer while transfers use it, at times that the experiment says: mechanisms
+// that come once in seconds or hours by themselves, brought into a run of milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "models/cpu/cpu.hpp"
+#include "models/os/vm.hpp"
+#include "models/sim/parameters.hpp"
+#include "models/sim/random.hpp"
+#include "models/sim/task.hpp"
+
+namespace faultline::workloads {
+
+using namespace std::chrono_literals;
+
+enum class Mechanism : std::uint8_t {
+  none,
+  collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter)
+  thp_split,       // of huge pages that the buffer has got for it, by advice on a part of each
+  compaction,      // migration of pages that look movable
+  cma,             // migration of all pages, as alloc_contig_range and move_pages() ask for
+  numa_hint,       // NUMA balancing
+  ksm,             // write protection and merging with an equal page
+  ageing,          // access flags cleared
+  write_protect,   // soft-dirty tracking, write-back
+  fork,            // a child that goes on to exec() at once
+  lock_on_fault,   // instead: the buffer was locked by mlock2(MLOCK_ONFAULT), and never touched
+  zero_page,       // instead: the buffer was only read before it was prepared
+  truncate,        // the file below is cut, or gets a hole
+  dont_need,       // the program drops the pages (MADV_DONTNEED_LOCKED)
+  memory_failure,  // of one page
+};
+
+struct InjectionConfig {
+  Mechanism mechanism = Mechanism::none;
+  bool at_source = false;
+  sim::Time after{0};
+  sim::Time period = 1ms;
+  std::uint64_t count = 1;
+  std::uint64_t draw = 1;
+
+  void declare(sim::ParameterTable& table);
+};
+
+class Injection {
+ public:
+  // The buffer of a program; whole pages.
+  struct Buffer {
+    os::Vm& vm;
+    os::Process& process;
+    os::VirtualAddress begin;
+    std::uint64_t bytes;
+  };
+
+  Injection(const InjectionConfig& config, std::uint64_t seed);
+
+  // What has happened before the strategy prepares the buffer, and after that. On the program's time.
+  sim::Task<void> before_preparation(cpu::Execution& thread, Buffer buffer) const;
+  sim::Task<void> after_preparation(cpu::Execution& thread, Buffer buffer, bool locked);
+  // From now on, on a kernel thread of its own; the buffers stay until the end of the run.
+  sim::Task<void> run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers);
+
+  bool at_source() const { return config_.at_source; }
+  std::uint64_t injections() const { return injections_; }
+  // That were changed for good: moved, merged, dropped ... A mechanism that was undone has changed none.
+  std::uint64_t pages() const { return pages_; }
+
+ private:
+  sim::Task<unsigned> inject(cpu::Execution& exec, Buffer buffer);
+  static sim::Task<unsigned> collapse(cpu::Execution& exec, Buffer buffer);
+  static sim::Task<unsigned> split(cpu::Execution& exec, Buffer buffer);
+  static sim::Task<unsigned> drop(cpu::Execution& exec, Buffer buffer);
+  static sim::Task<unsigned> fork(cpu::Execution& exec, Buffer buffer);
+
+  const InjectionConfig config_;
+  sim::RandomStream times_;
+  std::uint64_t injections_ = 0;
+  std::uint64_t pages_ = 0;
+};
+
+}  // namespace faultline::workloads
