@@ -83,7 +83,8 @@ class ReportReader {
 
   void need_axis(const Place& place) {
     if (axes_.empty())
-      diagnostics_.add(place, "report", "a matrix of points needs an axis for its rows; allowed: give one under [axes]");
+      diagnostics_.add(place, "report",
+                       "a matrix of points needs an axis for its rows; allowed: give one under [axes]");
   }
 
   void read_matrix(const Node& node, ReportSpec& spec) {

@@ -12,9 +12,6 @@
 namespace faultline::app {
 namespace {
 
-// The row whose points show what there is without the mechanisms of the others.
-constexpr std::string_view kControl = "none";
-
 double value_of(const PointOutcome& outcome, const std::string& metric) {
   const auto* found = find_metric(outcome, metric);
   return found == nullptr ? 0 : found->value;
@@ -32,15 +29,16 @@ struct Cell {
     return std::any_of(runs.begin(), runs.end(), [](const PointOutcome* run) { return !run->error.empty(); });
   }
 
-  // `faults`: in at least half of the runs, and the mechanism went through. `race`: in fewer, or only where it was undone.
-  std::string text(double faults_without) const {
+  // `faults`: in at least half of the runs, and the mechanism went through. `race`: in fewer, or only where it was
+  // undone.
+  std::string text() const {
     if (runs.empty()) return "-";
     if (any_error()) return "error";
     if (most("injections") == 0) return "n/a";
     std::size_t hits = 0;
     bool went_through = false;
     for (const PointOutcome* run : runs) {
-      if (value_of(*run, "faults") <= faults_without) continue;
+      if (value_of(*run, "faults") == 0) continue;
       ++hits;
       went_through = went_through || value_of(*run, "injected_pages") > 0;
     }
@@ -63,7 +61,7 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const std::string row = coordinate(results.points[i], rows_axis);
     const std::string column = coordinate(results.points[i], spec.columns_axis);
-    if (row != kControl) add_new(rows, row);
+    add_new(rows, row);
     add_new(columns, column);
     cells[{row, column}].runs.push_back(&results.outcomes[i]);
   }
@@ -72,9 +70,7 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
   TextTable table(heads);
   for (const std::string& row : rows) {
     std::vector<std::string> line{row};
-    for (const std::string& column : columns) {
-      line.push_back(cells[{row, column}].text(cells[{std::string(kControl), column}].most("faults")));
-    }
+    for (const std::string& column : columns) line.push_back(cells[{row, column}].text());
     table.add(std::move(line));
   }
   return "faults of the device: in how many runs\n" + table.text() +

@@ -62,11 +62,12 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   "and the flows by semicolons",
                   "",
                   {}});
-  table.add_flag("tolerate_errors", tolerate_errors,
-                 {"wrong data, stale accesses and failed transfers are counted, and the run is no failure for them: for "
-                  "experiments that show what goes wrong",
-                  "",
-                  {}});
+  table.add_choice(
+      "checks", checks_fail, {{"fail", true}, {"count", false}},
+      {"wrong data, stale accesses and transfers that fail make the run a failure, or are only counted: for "
+       "experiments that show what goes wrong",
+       "",
+       {}});
   table.add_time("time_limit", time_limit, {1us, 10000s},
                  {"simulated time after which an unfinished run is given up", "", {}});
 }
@@ -150,6 +151,9 @@ void check_transfers(const Configuration& configuration, const Add& add) {
     add({"workload.window", "workload.clean_window", "dma.channel_queue"},
         fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
                     configuration.machine.dma.channel_queue));
+  }
+  if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
+    add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
   }
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
     add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");

@@ -188,9 +188,10 @@ void add_injection_notes(const InjectionConfig& config, const Benchmark& transfe
   if (transfers.injection() == nullptr) return;
   notes.emplace_back("what the kernel does to pages was injected (inject.*): how often it happens is not Linux's");
   if (transfers.injection()->injections() > 0) return;
-  notes.emplace_back(config.mechanism == Mechanism::lock_on_fault
-                         ? "lock-on-fault happens to buffers that are mlocked: with another preparation it is nothing"
-                         : "no injection came to pass before the last transfer had ended: see inject.after and .period");
+  notes.emplace_back(
+      config.mechanism == Mechanism::lock_on_fault
+          ? "lock-on-fault happens to buffers that are mlocked: with another preparation it is nothing"
+          : "no injection came to pass before the last transfer had ended: see inject.after and .period");
 }
 
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
@@ -211,7 +212,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
-  if (!configuration.workload.tolerate_errors) result.failed_checks = failed_checks(transfers, cluster);
+  if (configuration.workload.checks_fail) result.failed_checks = failed_checks(transfers, cluster);
   add_injection_notes(configuration.inject, transfers, result.notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
     result.notes.push_back(
@@ -341,7 +342,8 @@ std::vector<MetricDoc> metric_docs() {
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
       {"injections", "1", "injections that came to pass, one for each buffer of a window"},
-      {"injected_pages", "1", "4 KiB pages that they changed for good: moved, merged, dropped; 0 where all was undone"},
+      {"injected_pages", "1",
+       "4 KiB pages that they changed for good while transfers were under way: moved, merged, dropped; 0: all undone"},
       {"transfers_delayed", "1", "transfers that took longer than the fastest one, by more than 1 us and 1 %"},
       {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},

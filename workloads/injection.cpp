@@ -21,6 +21,7 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"ageing", Mechanism::ageing},
                     {"write-protect", Mechanism::write_protect},
                     {"fork", Mechanism::fork},
+                    {"userfault-wp", Mechanism::userfault_wp},
                     {"lock-on-fault", Mechanism::lock_on_fault},
                     {"zero-page", Mechanism::zero_page},
                     {"truncate", Mechanism::truncate},
@@ -52,23 +53,13 @@ Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const
   }
 }
 
-Task<void> Injection::after_preparation(cpu::Execution& thread, Buffer b, bool locked) {
-  const bool happened = config_.mechanism == Mechanism::zero_page ||
-                        (config_.mechanism == Mechanism::lock_on_fault && locked);
-  if (!happened) co_return;
-  ++injections_;
-  pages_ += b.bytes / kPage;
-  if (config_.mechanism == Mechanism::zero_page) co_return;
-  co_await b.vm.munlock(thread, b.process, b.begin, b.bytes);
-  b.vm.discard(b.process, b.begin, b.bytes);
-  co_await b.vm.mlock(thread, b.process, b.begin, b.bytes, /*on_fault=*/true);
-}
-
-Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers) {
-  if (config_.mechanism == Mechanism::none || config_.mechanism == Mechanism::zero_page ||
-      config_.mechanism == Mechanism::lock_on_fault) {
-    co_return;
-  }
+Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locked) {
+  const Mechanism m = config_.mechanism;
+  if (m == Mechanism::zero_page) injections_ = buffers.size();  // it has happened
+  if (m == Mechanism::none || m == Mechanism::zero_page || (m == Mechanism::lock_on_fault && !locked)) co_return;
+  buffers.front().vm.observe_changes([this, process = &buffers.front().process](const os::Process& whose, unsigned n) {
+    if (&whose == process) count(n);
+  });
   cpu::Execution& exec = cpu.new_thread("injection");
   const sim::Time begin = cpu.context().now() + config_.after;
   const auto period = static_cast<std::uint64_t>(config_.period.count());
@@ -77,67 +68,73 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers) {
     co_await cpu.context().loop.until(begin + sim::Time{static_cast<std::int64_t>(at)});
     for (const Buffer& buffer : buffers) {
       ++injections_;
-      pages_ += co_await inject(exec, buffer);
+      co_await inject(exec, buffer);
     }
   }
 }
 
-Task<unsigned> Injection::inject(cpu::Execution& exec, Buffer b) {
+Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
   const os::Range range{b.begin, b.begin + b.bytes};
   os::PageEvents& events = b.vm.page_events();
   switch (config_.mechanism) {
-    case Mechanism::collapse: return collapse(exec, b);
-    case Mechanism::thp_split: return split(exec, b);
-    case Mechanism::compaction: return events.migrate(exec, b.process, range, os::PageEvents::Mover::compaction);
-    case Mechanism::cma: return events.migrate(exec, b.process, range, os::PageEvents::Mover::cma);
-    case Mechanism::numa_hint: return events.numa_hint(exec, b.process, range);
-    case Mechanism::ksm: return events.merge_equal(exec, b.process, range);
-    case Mechanism::ageing: return events.age(exec, b.process, range);
-    case Mechanism::write_protect: return events.write_protect(exec, b.process, range);
-    case Mechanism::fork: return fork(exec, b);
-    case Mechanism::truncate: return events.truncate(exec, b.process, range);
+    case Mechanism::none:
+    case Mechanism::zero_page: break;
+    case Mechanism::collapse: co_return co_await collapse(exec, b);
+    case Mechanism::thp_split: co_return co_await split(exec, b);
+    case Mechanism::compaction:
+      co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::compaction);
+      break;
+    case Mechanism::cma: co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::cma); break;
+    case Mechanism::numa_hint: co_await events.numa_hint(exec, b.process, range); break;
+    case Mechanism::ksm: co_await events.merge_equal(exec, b.process, range); break;
+    case Mechanism::ageing: co_await events.age(exec, b.process, range); break;
+    case Mechanism::write_protect: co_await events.write_protect(exec, b.process, range); break;
+    case Mechanism::userfault_wp: co_await events.userfault_protect(exec, b.process, range); break;
+    case Mechanism::fork: co_return co_await fork(exec, b);
+    case Mechanism::truncate: co_await events.truncate(exec, b.process, range); break;
+    case Mechanism::dont_need: co_return co_await drop(exec, b);
+    case Mechanism::lock_on_fault: co_return co_await lock_on_fault(exec, b);
     case Mechanism::memory_failure: {
       const os::VirtualAddress page = b.begin + times_.below(b.bytes / kPage) * kPage;
-      return events.poison(exec, b.process, {page, page + kPage});
+      co_await events.poison(exec, b.process, {page, page + kPage});
     }
-    default: break;
   }
-  return drop(exec, b);
 }
 
-Task<unsigned> Injection::drop(cpu::Execution& exec, Buffer b) {
+Task<void> Injection::drop(cpu::Execution& exec, Buffer b) {
   const os::Error error = co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, Advice::dont_need_locked);
-  co_return error == os::Error::none ? static_cast<unsigned>(b.bytes / kPage) : 0;
+  if (error == os::Error::none) count(b.bytes / kPage);
 }
 
-Task<unsigned> Injection::collapse(cpu::Execution& exec, Buffer b) {
-  unsigned collapsed = 0;
+Task<void> Injection::lock_on_fault(cpu::Execution& exec, Buffer b) {
+  co_await b.vm.munlock(exec, b.process, b.begin, b.bytes);
+  co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, Advice::dont_need);
+  co_await b.vm.mlock(exec, b.process, b.begin, b.bytes, /*on_fault=*/true);
+  count(b.bytes / kPage);
+}
+
+Task<void> Injection::collapse(cpu::Execution& exec, Buffer b) {
   for (os::VirtualAddress va = (b.begin + kHugePage - 1) / kHugePage * kHugePage; va + kHugePage <= b.begin + b.bytes;
        va += kHugePage) {
-    const auto outcome = co_await b.vm.khugepaged().collapse(exec, b.process, va, os::Khugepaged::Wish::advice);
-    if (outcome == os::Khugepaged::Outcome::collapsed) collapsed += os::kPagesPerHuge;
+    co_await b.vm.khugepaged().collapse(exec, b.process, va, os::Khugepaged::Wish::advice);
   }
-  co_return collapsed;
 }
 
-// Different advice for its first page cuts the VMA, and with it the huge page.
-Task<unsigned> Injection::split(cpu::Execution& exec, Buffer b) {
-  unsigned split_pages = 0;
+// Other advice for its first page cuts the VMA, and with it the huge page.
+Task<void> Injection::split(cpu::Execution& exec, Buffer b) {
   for (os::VirtualAddress va = b.begin; va < b.begin + b.bytes; va += kHugePage) {
     if (!b.process.space().is_huge(va)) continue;
-    const auto error = co_await b.vm.madvise(exec, b.process, sim::page_begin(va), kPage, Advice::dont_fork);
-    if (error == os::Error::none) split_pages += os::kPagesPerHuge;
+    const auto error = co_await b.vm.madvise(exec, b.process, va, kPage, Advice::dont_fork);
+    if (error == os::Error::none) count(os::kPagesPerHuge);
   }
-  co_return split_pages;
 }
 
-Task<unsigned> Injection::fork(cpu::Execution& exec, Buffer b) {
-  const auto pages = static_cast<unsigned>(b.bytes / kPage);
+// The child goes on to run something else: its memory is gone (exec).
+Task<void> Injection::fork(cpu::Execution& exec, Buffer b) {
   const auto child = co_await b.vm.fork(exec, b.process);
-  if (!child.ok()) co_return 0;
-  // It runs something else by then (exec).
+  if (!child.ok()) co_return;
+  count(b.bytes / kPage);
   co_await b.vm.exit(exec, *child.value);
-  co_return pages;
 }
 
 }  // namespace faultline::workloads

@@ -27,7 +27,8 @@ enum class Mechanism : std::uint8_t {
   ageing,          // access flags cleared
   write_protect,   // soft-dirty tracking, write-back
   fork,            // a child that goes on to exec() at once
-  lock_on_fault,   // instead: the buffer was locked by mlock2(MLOCK_ONFAULT), and never touched
+  userfault_wp,    // a monitor in user space wants to be asked before pages are written (userfaultfd)
+  lock_on_fault,   // the program maps its buffer anew, and locks it by mlock2(MLOCK_ONFAULT)
   zero_page,       // instead: the buffer was only read before it was prepared
   truncate,        // the file below is cut, or gets a hole
   dont_need,       // the program drops the pages (MADV_DONTNEED_LOCKED)
@@ -57,26 +58,33 @@ class Injection {
 
   Injection(const InjectionConfig& config, std::uint64_t seed);
 
-  // What has happened before the strategy prepares the buffer, and after that. On the program's time.
+  // What has happened before the strategy prepares the buffer. On the program's time.
   sim::Task<void> before_preparation(cpu::Execution& thread, Buffer buffer) const;
-  sim::Task<void> after_preparation(cpu::Execution& thread, Buffer buffer, bool locked);
-  // From now on, on a kernel thread of its own; the buffers stay until the end of the run.
-  sim::Task<void> run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers);
+  // From now on, on a kernel thread of its own; the buffers stay until the end of the run. `locked`: by mlock.
+  sim::Task<void> run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locked);
+  // The program has prepared a buffer for a transfer, or begins to release it: what is changed for good between the two
+  // is taken from under the device.
+  void transfer_begins() { ++under_way_; }
+  void transfer_ends() { --under_way_; }
 
   bool at_source() const { return config_.at_source; }
   std::uint64_t injections() const { return injections_; }
-  // That were changed for good: moved, merged, dropped ... A mechanism that was undone has changed none.
+  // That were changed for good while transfers were under way: moved, merged, dropped ... A mechanism that was undone
+  // has changed none.
   std::uint64_t pages() const { return pages_; }
 
  private:
-  sim::Task<unsigned> inject(cpu::Execution& exec, Buffer buffer);
-  static sim::Task<unsigned> collapse(cpu::Execution& exec, Buffer buffer);
-  static sim::Task<unsigned> split(cpu::Execution& exec, Buffer buffer);
-  static sim::Task<unsigned> drop(cpu::Execution& exec, Buffer buffer);
-  static sim::Task<unsigned> fork(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> inject(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> lock_on_fault(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> collapse(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> split(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> drop(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> fork(cpu::Execution& exec, Buffer buffer);
+  void count(std::uint64_t pages) { pages_ += under_way_ > 0 ? pages : 0; }
 
   const InjectionConfig config_;
   sim::RandomStream times_;
+  unsigned under_way_ = 0;
   std::uint64_t injections_ = 0;
   std::uint64_t pages_ = 0;
 };

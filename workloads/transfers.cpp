@@ -166,8 +166,6 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.set_up(endpoint.thread());
     check(error, "setting up", endpoint.node());
-    if (!injected) continue;
-    co_await injection_.after_preparation(endpoint.thread(), buffer, strategy_.prepare == rdma::Prepare::mlock);
   }
 }
 
@@ -194,7 +192,8 @@ void Transfers::start_injections() {
   for (const Lane& lane : lanes_) {
     buffers.push_back(buffer_of(endpoint, target ? lane.target_address : lane.initiator_address));
   }
-  tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers)));
+  tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers),
+                              strategy_.prepare == rdma::Prepare::mlock));
 }
 
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
@@ -291,6 +290,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
                                                        config_.size);
   running_.push_back(std::move(running));
+  injection_.transfer_begins();
 }
 
 Task<void> Transfers::finish() {
@@ -306,6 +306,7 @@ Task<void> Transfers::finish() {
         to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
     if (!(got == running.expected)) ++data_errors_;
   }
+  injection_.transfer_ends();
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
   check(error, "releasing", initiator_->node());
   const sim::Time end = now();

@@ -169,11 +169,6 @@ void FrameStore::mapping_changed(Address frame_address) {
   listener_(frame_address);
 }
 
-void FrameStore::mapping_lost(Address frame_address) {
-  frame(frame_address).changed_at = UINT64_MAX;
-  listener_(frame_address);
-}
-
 std::uint64_t FrameStore::changed_at(Address frame_address) const {
   const Frame* found = find(frame_address);
   return found == nullptr ? 0 : found->changed_at;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -39,9 +40,15 @@ class FrameStore {
   // copy or migration is a stale access). The epoch counts such changes in the whole node.
   std::uint64_t epoch() const { return epoch_; }
   void mapping_changed(Address frame);  // stamps the frame with a new epoch, and tells who listens
-  // The frame is somebody's, but no longer the page of the process for which devices reach it: every translation of it,
-  // of whatever time, is stale until its mapping changes again.
-  void mapping_lost(Address frame);
+  // A descriptor that is written once and does not follow the mapping (a private table's): what is translated by it is
+  // as old as the descriptor, whenever it is walked. forget_descriptor: it is an ordinary word again.
+  void date_descriptor(Address descriptor) { dated_[descriptor] = epoch_; }
+  void forget_descriptor(Address descriptor) { dated_.erase(descriptor); }
+  // The epoch of what the descriptor says at this instant.
+  std::uint64_t epoch_of(Address descriptor) const {
+    const auto dated = dated_.find(descriptor);
+    return dated == dated_.end() ? epoch_ : dated->second;
+  }
   void listen(std::function<void(Address frame)> listener) { listener_ = std::move(listener); }
   std::uint64_t changed_at(Address frame) const;
   // True when a translation walked at `translation_epoch` no longer describes this frame.
@@ -58,6 +65,7 @@ class FrameStore {
 
   std::uint64_t bytes_;
   std::uint64_t epoch_ = 1;
+  std::unordered_map<Address, std::uint64_t> dated_;
   std::function<void(Address)> listener_ = [](Address) {};
   std::vector<std::unique_ptr<Region>> regions_;
 };

@@ -48,11 +48,12 @@ enum class Entry : std::uint8_t {
 struct PageState {
   Address frame = 0;  // also of hidden and moving pages
   Entry entry = Entry::none;
-  bool writable = false;  // the descriptor allows it; when the VMA does, too, a write fault makes it so
-  bool young = false;     // the access flag
-  bool dirty = false;     // written by the CPU, or handed to a device for writing
-  bool zero = false;      // the shared zero page
-  bool lazyfree = false;  // MADV_FREE, and not written since
+  bool writable = false;   // the descriptor allows it; when the VMA does, too, a write fault makes it so
+  bool young = false;      // the access flag
+  bool dirty = false;      // written by the CPU, or handed to a device for writing
+  bool zero = false;       // the shared zero page
+  bool lazyfree = false;   // MADV_FREE, and not written since
+  bool userfault = false;  // a monitor in user space is asked before it is written (userfaultfd)
 
   bool present() const { return entry == Entry::present; }
 };
@@ -109,8 +110,8 @@ class AddressSpace {
   bool huge_range_empty(VirtualAddress va) const;
   // 4 KiB, or 2 MiB of which every page is like the first, but for the frame. Nothing is there yet.
   void add_pages(VirtualAddress va, PageState first, PageSize size);
-  void remove_pages(VirtualAddress va);  // a 4 KiB page, or the whole huge page that covers va
-  void zero_page_replaced(VirtualAddress va);    // by a frame of its own
+  void remove_pages(VirtualAddress va);        // a 4 KiB page, or the whole huge page that covers va
+  void zero_page_replaced(VirtualAddress va);  // by a frame of its own
   void huge_split(VirtualAddress va);
   // The first page with an entry at or after va and before end: skips what was never touched.
   std::optional<VirtualAddress> next_entry(VirtualAddress va, VirtualAddress end) const;

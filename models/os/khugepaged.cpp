@@ -75,6 +75,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   process.lock_.unlock_exclusive();
   if (outcome == Outcome::collapsed) {
     ++core_.counters.khugepaged_collapsed;
+    core_.on_change(process, kPagesPerHuge);
   } else {
     core_.frames.free_huge(*block);
     ++(outcome == Outcome::undone ? core_.counters.collapse_undone : core_.counters.collapse_refused);

@@ -29,12 +29,16 @@ void declare_faults(OsConfig& c, ParameterTable& table) {
                       {"rate at which a core clears new pages while DDR is free",
                        "TI AM62Px lmbench bzero: 7.4 GB/s alone, less beside other traffic", Standing::derived});
   table.add_time("cow_fault", c.cow_fault, {1us, 3us},
-                 {"write fault on a page that somebody else maps, too; without the copying",
-                  "as anon_minor_fault", Standing::derived});
-  table.add_byte_rate("copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
-                      {"rate at which a core copies pages, a byte counted once, while DDR is free",
-                       "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96",
-                       Standing::derived});
+                 {"write fault on a page that somebody else maps, too; without the copying", "as anon_minor_fault",
+                  Standing::derived});
+  table.add_byte_rate(
+      "copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
+      {"rate at which a core copies pages, a byte counted once, while DDR is free",
+       "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96", Standing::derived});
+  table.add_time("userfault_monitor", c.userfault_monitor, {10us, 100us},
+                 {"from a fault that userfaultfd hands to a monitor until that has answered by a system call",
+                  "TI AM62Px lmbench: half an AF_UNIX round trip to it and back (27.3 us), less a copy; rounded down",
+                  Standing::derived});
   table.add_time("thp_split", c.thp_split, {1us, 50us},
                  {"splitting a 2 MiB descriptor into 4 KiB ones, TLB invalidation excluded", "assumed: 10 ns for each",
                   Standing::assumed});
@@ -110,12 +114,12 @@ void declare_khugepaged(OsConfig& c, ParameterTable& table) {
                   "Linux: runs as soon as THP is enabled", Standing::published});
   table.add_time("khugepaged_scan_sleep", c.khugepaged_scan_sleep, {1us, 60s},
                  {"pause between two rounds (scan_sleep_millisecs)", "Linux mm/khugepaged.c", Standing::published});
-  table.add_time("khugepaged_alloc_sleep", c.khugepaged_alloc_sleep, {1us, 600s},
-                 {"pause after no 2 MiB page was free (alloc_sleep_millisecs)", "Linux mm/khugepaged.c",
-                  Standing::published});
-  table.add_count("khugepaged_pages_to_scan", c.khugepaged_pages_to_scan, {std::uint64_t{512}, std::uint64_t{1'000'000}},
-                  {"4 KiB pages that one round looks at (pages_to_scan)", "Linux mm/khugepaged.c",
-                   Standing::published});
+  table.add_time(
+      "khugepaged_alloc_sleep", c.khugepaged_alloc_sleep, {1us, 600s},
+      {"pause after no 2 MiB page was free (alloc_sleep_millisecs)", "Linux mm/khugepaged.c", Standing::published});
+  table.add_count(
+      "khugepaged_pages_to_scan", c.khugepaged_pages_to_scan, {std::uint64_t{512}, std::uint64_t{1'000'000}},
+      {"4 KiB pages that one round looks at (pages_to_scan)", "Linux mm/khugepaged.c", Standing::published});
   table.add_count("khugepaged_max_ptes_none", c.khugepaged_max_ptes_none, {0u, 511u},
                   {"absent pages that a 2 MiB range may have to be collapsed (max_ptes_none)", "Linux mm/khugepaged.c",
                    Standing::published});

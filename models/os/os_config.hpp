@@ -46,6 +46,7 @@ struct OsConfig {
   sim::Time khugepaged_scan_per_page{50'000};
   sim::Time khugepaged_isolate_per_page{300'000};
   sim::Time khugepaged_free_per_page{400'000};
+  sim::Time userfault_monitor{20'000'000};
   sim::Time migrate_page{3'000'000};
   sim::Time cpu_tlbi_page{400'000};
   unsigned tlbi_page_limit = 512;

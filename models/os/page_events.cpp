@@ -27,7 +27,10 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
     }
     const bool done = co_await migrate_page(exec, page->frame);
     ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-    if (done) ++moved;
+    if (done) {
+      ++moved;
+      core_.on_change(process, 1);
+    }
   }
   co_return moved;
 }
@@ -132,6 +135,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   core_.change_ends(process);
   core_.retire(frame);
   ++core_.counters.ksm_merged;
+  core_.on_change(process, 1);
   co_return true;
 }
 
@@ -145,6 +149,7 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
     leaves.push_back(*next);
   }
   const auto aged = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, aged);
   // Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
   co_await core_.flush(exec, process, std::move(leaves));
   co_return aged;
@@ -162,9 +167,20 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
     leaves.push_back(*next);
   }
   const auto protected_pages = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, protected_pages);
   co_await core_.flush(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return protected_pages;
+}
+
+Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, Range range) {
+  AddressSpace& space = process.space_;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    PageState& page = *space.entry(*next);
+    page.userfault = page.present() && page.writable;
+  }
+  return write_protect(exec, process, range);
 }
 
 Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range range) {
@@ -180,6 +196,7 @@ Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range ra
     leaves.push_back(*next);
   }
   const auto hidden = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, hidden);
   co_await core_.flush(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return hidden;
@@ -198,6 +215,7 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
     leaves.push_back(*next);
   }
   const auto poisoned = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, poisoned);
   co_await core_.flush(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return poisoned;
@@ -210,7 +228,9 @@ Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range ran
   co_await core_.flush(exec, process, zapped.leaves);
   core_.change_ends(process);
   core_.retire(process, zapped);
-  co_return static_cast<unsigned>(zapped.leaves.size());
+  const auto pages = static_cast<unsigned>(zapped.frames.size());
+  core_.on_change(process, pages);
+  co_return pages;
 }
 
 }  // namespace faultline::os

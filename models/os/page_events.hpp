@@ -16,8 +16,8 @@ class PageEvents {
  public:
   explicit PageEvents(VmCore& core) : core_(core) {}
 
-  // Who asks for pages to be moved: compaction leaves alone what it sees to be pinned (and, by option, mlocked), CMA and
-  // move_pages() find out when the page is unmapped already.
+  // Who asks for pages to be moved: compaction leaves alone what it sees to be pinned (and, by option, mlocked), CMA
+  // and move_pages() find out when the page is unmapped already.
   enum class Mover : std::uint8_t { compaction, cma };
   // Page migration (mm/migrate.c): entries become migration entries, TLBs forget them; a page that somebody holds is
   // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
@@ -31,6 +31,8 @@ class PageEvents {
   sim::Task<unsigned> age(cpu::Execution& exec, Process& process, Range range);
   // Soft-dirty tracking (clear_refs), write-back of a shared mapping: takes the right to write. Does not look at pins.
   sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
+  // userfaultfd in write-protect mode: takes the right to write, which a monitor gives back when it is asked.
+  sim::Task<unsigned> userfault_protect(cpu::Execution& exec, Process& process, Range range);
   // NUMA balancing: PROT_NONE until the next access; not on pages under a pin.
   sim::Task<unsigned> numa_hint(cpu::Execution& exec, Process& process, Range range);
   // Memory failure: the pages are gone, and who touches them is told so.

@@ -33,14 +33,15 @@ struct PageTable::Path {
   bool mapped() const { return (value & kValid) != 0; }
 };
 
-std::unique_ptr<PageTable> PageTable::create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits) {
+std::unique_ptr<PageTable> PageTable::create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits,
+                                             bool dated) {
   const auto root = frames.allocate_page();
   if (!root) return nullptr;
-  return std::unique_ptr<PageTable>(new PageTable(store, frames, va_bits, *root));
+  return std::unique_ptr<PageTable>(new PageTable(store, frames, va_bits, dated, *root));
 }
 
-PageTable::PageTable(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits, Address root)
-    : store_(store), frames_(frames), va_bits_(va_bits), root_(root) {
+PageTable::PageTable(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits, bool dated, Address root)
+    : store_(store), frames_(frames), va_bits_(va_bits), dated_(dated), root_(root) {
   adopt_table(root);
 }
 
@@ -103,6 +104,7 @@ Error PageTable::map(VirtualAddress va, Address frame, PageSize size, bool writa
     table = fresh[i];
   }
   set_entry(table, entry_address(table, va, leaf_level), leaf_descriptor(frame, size, writable));
+  if (dated_) store_.date_descriptor(entry_address(table, va, leaf_level));
   return Error::none;
 }
 
@@ -116,6 +118,7 @@ std::optional<Mapping> PageTable::unmap(VirtualAddress va) {
 
 void PageTable::clear_leaf(const Path& path, VirtualAddress va) {
   clear_entry(path.tables[path.level], path.entry);
+  if (dated_) store_.forget_descriptor(path.entry);
   for (unsigned level = path.level; level > first_level(); --level) {
     const Address table = path.tables[level];
     if (live_entries_.at(table) > 0) break;

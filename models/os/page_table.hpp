@@ -46,7 +46,9 @@ struct Mapping {
 class PageTable {
  public:
   // va_bits: 39 (walk starts at level 1) or 48 (level 0). Empty when there is no frame for the root.
-  static std::unique_ptr<PageTable> create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits);
+  // `dated`: its leaves do not follow anything, so that what is translated by them is as old as they are.
+  static std::unique_ptr<PageTable> create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits,
+                                           bool dated = false);
   ~PageTable();
   PageTable(const PageTable&) = delete;
   PageTable& operator=(const PageTable&) = delete;
@@ -90,7 +92,7 @@ class PageTable {
 
  private:
   struct Path;
-  PageTable(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits, Address root);
+  PageTable(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits, bool dated, Address root);
   unsigned first_level() const { return va_bits_ > 39 ? 0 : 1; }
   static Address entry_address(Address table, VirtualAddress va, unsigned level);
   static Mapping describe(const Path& path);
@@ -103,6 +105,7 @@ class PageTable {
   memory::FrameStore& store_;
   FrameAllocator& frames_;
   unsigned va_bits_;
+  bool dated_;
   Address root_;
   sim::HashMap<Address, unsigned> live_entries_;  // of each table, how many entries are valid or notes
   sim::Vector<Address> retired_;

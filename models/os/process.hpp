@@ -35,7 +35,7 @@ class PrivateTable {
 };
 
 // A device table that follows the process's own (what HMM and on-demand paging do): filled when the device faults,
-// emptied by the MMU notifiers before the process's table changes. Pins nothing. Filled by os::Vm, emptied by os::VmCore.
+// emptied by the MMU notifiers before the process's table changes. Pins nothing.
 class MirroredTable {
  public:
   MirroredTable(sim::EventLoop& loop, Process& process, std::unique_ptr<PageTable> table)

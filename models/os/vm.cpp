@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The system calls that map, unmap and lock. Advice, protection, fork: vm_change.cpp, vm_fork.cpp; faults: vm_fault.cpp;
-// pins: vm_pin.cpp; device tables: vm_device.cpp; what takes no time: vm_setup.cpp.
+// The system calls that map, unmap and lock. Advice and protection: vm_change.cpp; fork: vm_fork.cpp; faults:
+// vm_fault.cpp; pins: vm_pin.cpp; device tables: vm_device.cpp; what takes no time: vm_setup.cpp.
 #include "models/os/vm.hpp"
 
 #include <algorithm>

@@ -28,15 +28,15 @@ struct MmapOptions {
 };
 
 enum class Advice : std::uint8_t {
-  hugepage,        // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB
-  no_hugepage,     // MADV_NOHUGEPAGE
-  populate_read,   // MADV_POPULATE_READ: as many reads would; absent pages get the zero page
-  populate_write,  // MADV_POPULATE_WRITE: as many writes would; breaks copy-on-write
-  dont_need,       // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
+  hugepage,          // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB
+  no_hugepage,       // MADV_NOHUGEPAGE
+  populate_read,     // MADV_POPULATE_READ: as many reads would; absent pages get the zero page
+  populate_write,    // MADV_POPULATE_WRITE: as many writes would; breaks copy-on-write
+  dont_need,         // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
   dont_need_locked,  // MADV_DONTNEED_LOCKED: the same on any VMA
-  collapse,        // MADV_COLLAPSE: 2 MiB pages now, whatever sysfs says; again: not all could be
-  free,            // MADV_FREE: the pages may go when memory is short, until they are written again
-  dont_fork,       // MADV_DONTFORK: a child does not inherit the VMA
+  collapse,          // MADV_COLLAPSE: 2 MiB pages now, whatever sysfs says; again: not all could be
+  free,              // MADV_FREE: the pages may go when memory is short, until they are written again
+  dont_fork,         // MADV_DONTFORK: a child does not inherit the VMA
   do_fork,
 };
 
@@ -65,6 +65,10 @@ class Vm {
   Vm& operator=(const Vm&) = delete;
 
   void add_invalidator(TlbInvalidator& invalidator) { core_.tlbs.add(invalidator); }
+  // Called when one of these has changed so many pages of a process for good.
+  void observe_changes(std::function<void(const Process& process, unsigned pages)> observer) {
+    core_.on_change = std::move(observer);
+  }
   // What works on pages behind the programs' backs.
   Khugepaged& khugepaged() { return khugepaged_; }
   PageEvents& page_events() { return page_events_; }
@@ -144,6 +148,7 @@ class Vm {
   // The following take no time, but for settled().
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
+  void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
   // Removes the pages that lie wholly in the range, VMAs stay: like MADV_DONTNEED, TLBs included.

@@ -30,7 +30,8 @@ void VmCore::audit() const {
     std::uint64_t resident = 0;
     const AddressSpace& space = process->space_;
     const VirtualAddress top = VirtualAddress{1} << process->page_table().va_bits();
-    for (VirtualAddress va = 0; const auto next = space.next_entry(va, top); va = *next + kPage) {
+    for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
+      va = *next + kPage;
       const PageState& page = *space.entry(*next);
       if (page.entry != Entry::moving) check_descriptor(*process, *next, page);
       if (space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
@@ -48,7 +49,8 @@ void VmCore::audit() const {
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
     const auto found = entries.find(frame);
     const std::uint32_t known = found == entries.end() ? 0 : found->second;
-    if (frame_table.mappers(frame).size() != known) broken(fmt::format("{:#x} has lost an entry that led to it", frame));
+    if (frame_table.mappers(frame).size() != known)
+      broken(fmt::format("{:#x} has lost an entry that led to it", frame));
     // Entries that have gone count until the TLBs have forgotten them.
     if (record.mappings < known) broken(fmt::format("frame {:#x} has more entries than mappings", frame));
     if (record.held() != (record.held() && frames.is_allocated(frame))) {

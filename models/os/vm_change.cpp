@@ -15,8 +15,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
 
   if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
-  if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked ||
-      advice == Advice::free) {
+  if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
     co_await process.lock_.lock_shared(core_.cpu, exec);
     Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
     if (populates) {
@@ -27,8 +26,9 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
         error = (co_await populate(exec, process, range, access, gup_cost(), nullptr)).error;
       }
     } else {
-      const Error done = advice == Advice::free ? co_await make_lazyfree(exec, process, range)
-                                                : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
+      const Error done = advice == Advice::free
+                             ? co_await make_lazyfree(exec, process, range)
+                             : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
       if (done != Error::none) error = done;
     }
     process.lock_.unlock_shared();

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -122,6 +123,9 @@ class VmCore {
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
   // state says, frames in use that nobody holds.
   void audit() const;
+
+  // For who observes mechanisms: called when one has changed that many pages of the process for good.
+  std::function<void(const Process& process, unsigned pages)> on_change = [](const Process&, unsigned) {};
 
   const OsConfig config;
   const sim::Context context;

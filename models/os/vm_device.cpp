@@ -7,7 +7,8 @@
 namespace faultline::os {
 
 Result<PrivateTable*> Vm::create_private_table(Process& process) {
-  auto table = PageTable::create(core_.store, core_.frames, static_cast<unsigned>(core_.config.va_bits));
+  auto table = PageTable::create(core_.store, core_.frames, static_cast<unsigned>(core_.config.va_bits),
+                                 /*dated=*/true);
   if (!table) {
     ++core_.counters.out_of_memory;
     return {.error = Error::no_memory};

@@ -128,7 +128,8 @@ void VmCore::replace_by_block(Process& process, Range range, Address block, Addr
   AddressSpace& space = process.space_;
   sim::Vector<Address> old;
   bool dirty = false;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end); va = *next + kPage) {
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
     const PageState page = *space.entry(*next);
     dirty = dirty || page.dirty;
     space.remove_pages(*next);
@@ -181,12 +182,9 @@ void VmCore::retire(Process& process, const Zapped& zapped) {
 void VmCore::retire(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   --record.mappings;
-  if (record.pins > 0) {
-    // Devices still reach it through private tables, and what they do there the process does not see.
-    store.mapping_lost(frame);
-  } else {
-    put_frame(frame);
-  }
+  // Devices still reach it through private tables, and what they do there the process does not see.
+  if (record.pins > 0) stamp(frame);
+  put_frame(frame);
 }
 
 sim::Task<Error> VmCore::split_edges(cpu::Execution& exec, Process& process, Range range) {

@@ -81,6 +81,13 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
 
 // Linux's do_wp_page: who has the page alone may write it again, others get a copy.
 sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
+  if (process.space_.page(va)->userfault) {
+    // The thread sleeps until the monitor has been told and has answered.
+    co_await run(exec, owed + core_.config.fault_no_alloc);
+    co_await core_.context.loop.delay(core_.config.userfault_monitor);
+    if (PageState* page = process.space_.entry(va)) page->userfault = false;
+    co_return Error::again;
+  }
   ++core_.counters.cow_faults;
   if (!owned_alone(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
@@ -195,7 +202,8 @@ sim::Task<Result<std::uint64_t>> Vm::fault_in_pages(cpu::Execution& exec, Proces
   Range allowed = range.value;
   allowed.end = process.space_.accessible_until(allowed.begin, allowed.end, write);
   if (allowed.end == allowed.begin) allowed.end += kPage;  // whose fault is refused
-  const auto result = co_await populate(exec, process, allowed, write ? Access::write : Access::read, gup_cost(), nullptr);
+  const auto result =
+      co_await populate(exec, process, allowed, write ? Access::write : Access::read, gup_cost(), nullptr);
   process.lock_.unlock_shared();
   co_return result;
 }

@@ -12,10 +12,8 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     co_await run(exec, core_.config.syscall);
     co_return Result<Process*>{.error = Error::no_memory};
   }
-  const VirtualAddress top = VirtualAddress{1} << parent.page_table().va_bits();
   co_await run(exec, core_.config.fork_fixed);
   co_await parent.lock_.lock_exclusive(core_.cpu, exec);
-  co_await core_.change_begins(exec, parent, {0, top});
   sim::Vector<VirtualAddress> leaves;
   Error error = Error::none;
   const auto vmas = parent.space_.vmas();
@@ -24,10 +22,11 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     Vma inherited = vma;
     inherited.locked = false;
     child->space_.insert(inherited);
+    co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
+    core_.change_ends(parent);
   }
   co_await core_.flush(exec, parent, std::move(leaves));
-  core_.change_ends(parent);
   parent.lock_.unlock_exclusive();
   if (error == Error::none) co_return Result<Process*>{.value = child};
   ++core_.counters.out_of_memory;

@@ -20,7 +20,8 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
   co_await process.lock_.lock_shared(core_.cpu, exec);
-  const auto populated = co_await populate(exec, process, range.value, write ? Access::write : Access::read, gup_cost(), &pin);
+  const auto populated =
+      co_await populate(exec, process, range.value, write ? Access::write : Access::read, gup_cost(), &pin);
   process.lock_.unlock_shared();
   core_.counters.pins_acquired += pin.frames.size();
   if (!populated.ok()) {

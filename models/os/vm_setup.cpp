@@ -15,6 +15,10 @@ Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint6
   return {.value = *gap};
 }
 
+void Vm::keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes) {
+  process.space_.change(sim::page_begin(va), sim::page_end(va + bytes), [](Vma& vma) { vma.inherited = false; });
+}
+
 Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes) {
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) return range.error;

@@ -57,8 +57,8 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
   library_ = std::make_unique<Library>(config, host_.context, host_.cpu, host_.vm, process_, host_.ddr,
                                        host_.engine_base, channel);
   set_up_channel(channel);
-  fault_thread_ = std::make_unique<FaultThread>(strategy_, host_.context, host_.cpu, host_.vm, host_.faults, *library_,
-                                                mirror_);
+  fault_thread_ =
+      std::make_unique<FaultThread>(strategy_, host_.context, host_.cpu, host_.vm, host_.faults, *library_, mirror_);
 }
 
 void Endpoint::set_up_channel(unsigned channel) {

@@ -67,6 +67,8 @@ std::uint64_t Library::map_shared_page(memory::DdrController& memory) {
     throw sim::RunFailure(fmt::format("node {} has no memory left for the library's pages", context_.node),
                           {"ddr.size", "os.user_memory"});
   }
+  // As libibverbs does with what the device writes: copy-on-write would take it from under the device.
+  vm_.keep_from_children(process_, page.value, os::kPage);
   memory.watch(process_.space().page(page.value)->frame, memory_written_);
   return page.value;
 }

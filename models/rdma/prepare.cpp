@@ -42,8 +42,7 @@ class Populate : public PreparePolicy {
  public:
   using PreparePolicy::PreparePolicy;
   Task<Error> set_up(cpu::Execution& thread) override {
-    return buffer_.vm.madvise(thread, buffer_.process, buffer_.address, buffer_.length,
-                              os::Advice::populate_write);
+    return buffer_.vm.madvise(thread, buffer_.process, buffer_.address, buffer_.length, os::Advice::populate_write);
   }
 };
 

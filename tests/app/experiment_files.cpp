@@ -153,9 +153,10 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"axes.cpu.cors = [1]\n", "mine.toml:1:10: cpu.cors: no such parameter; did you mean 'cpu.cores'?"},
       {"seed = -1\n", "mine.toml:1:8: seed: -1 is no seed; allowed: a whole number from 0"},
       {"report = \"matriks\"\n",
-       "mine.toml:1:10: report.view: no view 'matriks'; allowed: points, matrix, breakdown; did you mean 'matrix'?"},
+       "mine.toml:1:10: report.view: no view 'matriks'; allowed: points, matrix, verdict, breakdown; did you mean "
+       "'matrix'?"},
       {"report = \"matrix\"\n",
-       "mine.toml:1:10: report: a matrix needs an axis for its rows; allowed: give one under [axes]"},
+       "mine.toml:1:10: report: a matrix of points needs an axis for its rows; allowed: give one under [axes]"},
       {"report = { view = \"points\", columns = [\"fault\"] }\n",
        "mine.toml:1:40: report.columns: no metric 'fault'; allowed: latency_min, latency_typical, latency_mean, "
        "latency_p99, "

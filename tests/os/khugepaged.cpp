@@ -31,9 +31,7 @@ struct SmallPages {
   Outcome collapse(Khugepaged::Wish wish = Khugepaged::Wish::scan) {
     return b.run(b.vm.khugepaged().collapse(b.thread, *b.process, va, wish)).value;
   }
-  bool intact() const {
-    return b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage);
-  }
+  bool intact() const { return b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage); }
   bool huge() const { return b.walk(va)->level == 2; }
 
   OsBench& b;

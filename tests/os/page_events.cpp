@@ -32,6 +32,12 @@ struct Buffer {
   VirtualAddress va;
 };
 
+// Of the page's descriptor, in a table of 39 bits.
+memory::Address descriptor_address(const memory::FrameStore& store, memory::Address table, VirtualAddress va) {
+  for (const unsigned shift : {30u, 21u}) table = store.read_word(table + (va >> shift) % 512 * 8) & 0xfffffffff000;
+  return table + (va >> 12) % 512 * 8;
+}
+
 Time copying(const OsBench& b) {
   return 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
 }
@@ -44,8 +50,8 @@ TEST_CASE("a migrated page has another frame and the same content, and the old f
   const auto used = b.used();
   const auto old = buffer.frame(0);
   const auto epoch = b.store.epoch();
-  const auto moved = b.run(b.vm.page_events().migrate(b.thread, *b.process, {buffer.va, buffer.va + kPage},
-                                                       PageEvents::Mover::compaction));
+  const auto moved = b.run(
+      b.vm.page_events().migrate(b.thread, *b.process, {buffer.va, buffer.va + kPage}, PageEvents::Mover::compaction));
   CHECK(moved.value == 1);
   CHECK(moved.took == b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
   CHECK(buffer.frame(0) != old);
@@ -100,7 +106,8 @@ TEST_CASE("a page that parent and child share is moved for both") {
   Buffer buffer(b);
   const auto child = b.run(b.vm.fork(b.thread, *b.process)).value;
   REQUIRE(child.ok());
-  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::cma)).value == kPages);
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::cma)).value ==
+        kPages);
   CHECK(child.value->space().entry(buffer.va)->frame == buffer.frame(0));
   CHECK(b.vm.read(*child.value, buffer.va, kPage) == sim::Content::pattern(7, 0, kPage));
   b.vm.audit();
@@ -232,17 +239,23 @@ TEST_CASE("memory that has failed is an error for whoever touches it, and munmap
   b.vm.audit();
 }
 
-TEST_CASE("truncation unmaps pinned pages, which stay the device's: every access of it is stale from then on") {
+TEST_CASE("truncation unmaps pinned pages, and what is translated by an older table is stale from then on") {
   OsBench b;
   Buffer buffer(b);
   const auto pin = buffer.pin();
+  os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
+  REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
   const auto frame = buffer.frame(0);
+  const auto entry = descriptor_address(b.store, table.root(), buffer.va);
+  CHECK_FALSE(b.store.is_stale(frame, b.store.epoch_of(entry)));
   CHECK(b.run(b.vm.page_events().truncate(b.thread, *b.process, buffer.range())).value == kPages);
   CHECK_FALSE(b.present(buffer.va));
   CHECK(b.vm.frames().is_allocated(frame));
-  CHECK(b.store.is_stale(frame, b.store.epoch()));
+  // Whenever it is walked.
+  CHECK(b.store.is_stale(frame, b.store.epoch_of(entry)));
+  CHECK_FALSE(b.store.is_stale(frame, b.store.epoch()));
+  REQUIRE(b.run(b.vm.unmap_pinned(b.thread, table, pin)).value == Error::none);
   REQUIRE(b.run(b.vm.unpin(b.thread, pin)).value == Error::none);
   CHECK_FALSE(b.vm.frames().is_allocated(frame));
-  CHECK_FALSE(b.store.is_stale(frame, b.store.epoch()));
   b.vm.audit();
 }

@@ -128,8 +128,7 @@ TEST_CASE("by registers the SMMU hears of changes of the table that it walks, an
   // No core walks the private table, so that the CPU's own TLB is not concerned.
   CHECK(b.run(b.vm.unmap_pinned(b.thread, table, pin)).took == kPages * os.private_map_per_page + by_registers);
   CHECK(b.counted("smmu.tlb_invalidations") == kPages);
-  CHECK(b.run(b.vm.munmap(b.thread, process, va, kPages * kPage)).took ==
-        os.munmap_fixed + kPages * os.cpu_tlbi_page);
+  CHECK(b.run(b.vm.munmap(b.thread, process, va, kPages * kPage)).took == os.munmap_fixed + kPages * os.cpu_tlbi_page);
   CHECK(b.counted("smmu.tlb_invalidations") == kPages);
 }
 

@@ -85,7 +85,8 @@ TEST_CASE("madvise asks for huge pages, where there is a VMA") {
   // As Linux: a hole is an error, and what lies around it is advised.
   const VirtualAddress other = b.map(3 * kHugePage, {.alignment = kHugePage});
   REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, other + kHugePage, kHugePage)).value == Error::none);
-  CHECK(b.run(b.vm.madvise(b.thread, *b.process, other, 3 * kHugePage, os::Advice::hugepage)).value == Error::bad_address);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, other, 3 * kHugePage, os::Advice::hugepage)).value ==
+        Error::bad_address);
   for (const VirtualAddress at : {other, other + 2 * kHugePage}) {
     REQUIRE(b.vm.make_present(*b.process, at, kPage) == Error::none);
     CHECK(b.walk(at)->level == 2);
@@ -133,7 +134,8 @@ TEST_CASE("madvise populate, mlock, munlock, get_user_pages: fixed, present and 
     REQUIRE(b.vm.make_present(*b.process, va, 5 * kPage) == Error::none);
     return va;
   };
-  const auto populated = b.run(b.vm.madvise(b.thread, *b.process, five_of_eight(), 8 * kPage, os::Advice::populate_write));
+  const auto populated =
+      b.run(b.vm.madvise(b.thread, *b.process, five_of_eight(), 8 * kPage, os::Advice::populate_write));
   CHECK(populated.took == b.config.syscall + 8 * b.config.gup_per_page + 3 * b.cold_page());
 
   VirtualAddress va = five_of_eight();

@@ -82,9 +82,37 @@ struct ModelProcess {
 };
 
 enum Operation : unsigned {
-  kMunmap, kRead, kWrite, kMlock, kMunlock, kPin, kUnpin, kDiscard, kFill, kFillAgain, kFaultIn, kProtectNone,
-  kProtectRead, kProtectWrite, kDontNeed, kFree, kPopulateRead, kPopulateWrite, kDontFork, kDoFork, kMremap, kFork,
-  kExit, kCollapse, kCompact, kCma, kMerge, kAge, kWriteProtect, kNumaHint, kOperations
+  kMunmap,
+  kRead,
+  kWrite,
+  kMlock,
+  kMunlock,
+  kPin,
+  kUnpin,
+  kDiscard,
+  kFill,
+  kFillAgain,
+  kFaultIn,
+  kProtectNone,
+  kProtectRead,
+  kProtectWrite,
+  kDontNeed,
+  kFree,
+  kPopulateRead,
+  kPopulateWrite,
+  kDontFork,
+  kDoFork,
+  kMremap,
+  kFork,
+  kExit,
+  kCollapse,
+  kCompact,
+  kCma,
+  kMerge,
+  kAge,
+  kWriteProtect,
+  kNumaHint,
+  kOperations
 };
 
 struct Command {
@@ -205,9 +233,8 @@ struct Beside {
         m.each(c.first, c.count, [&](ModelPage& p) { p.inherited = !p.mapped || c.what == kDoFork; });
         break;
       case kMremap: {
-        const bool one = m.all(0, kPages, [&](const ModelPage& p) {
-          return p.attributes() == std::tuple(true, true, true, false, true);
-        });
+        const bool one = m.all(
+            0, kPages, [&](const ModelPage& p) { return p.attributes() == std::tuple(true, true, true, false, true); });
         const auto moved = b.run(b.vm.mremap(b.thread, *m.process, m.base, kHugePage)).value;
         RC_ASSERT(moved.error == (one ? Error::none : Error::bad_address));
         if (one) m.base = moved.value;

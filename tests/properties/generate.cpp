@@ -82,11 +82,14 @@ void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& se
     if (dice.percent(30)) settings.push_back({"strategy.on_source_fault", "stall"});
     if (dice.percent(30)) settings.push_back({"strategy.on_destination_fault", "stall"});
   }
+  if (dice.percent(15)) settings.push_back({"strategy.translate", "mirrored"});
   if (!domain.preparations || dice.percent(70)) return;
   std::vector<std::string> prepare{"ideal", "populate", "mlock", "pin-once"};
   if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer"});
   settings.push_back({"strategy.prepare", dice.one_of(prepare)});
-  if (std::get<std::string>(settings.back().value).starts_with("pin") && dice.percent(50)) {
+  const std::string chosen = std::get<std::string>(settings.back().value);
+  if ((chosen.starts_with("pin") || chosen == "mlock") && dice.percent(50)) {
+    std::erase_if(settings, [](const Setting& setting) { return setting.key == "strategy.translate"; });
     settings.push_back({"strategy.translate", "private"});
   }
 }
@@ -113,6 +116,15 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
   if (domain.cold && dice.percent(60)) {
     add("workload.cold", dice.one_of<std::string>({"source", "destination", "both"}));
     if (dice.percent(30)) add("workload.cold_share", 0.5);
+  } else if (domain.cold && dice.percent(60)) {
+    // Pages that move, are protected or go while transfers use them.
+    add("inject.mechanism",
+        dice.one_of<std::string>({"compaction", "cma", "numa-hint", "ksm", "ageing", "write-protect", "fork",
+                                  "truncate", "dont-need", "userfault-wp"}));
+    add("inject.period", dice.one_of<std::string>({"5 us", "30 us", "200 us"}));
+    add("inject.count", std::int64_t{dice.from_to(1, 12)});
+    if (dice.percent(40)) add("inject.end", "source");
+    add("workload.checks", "count");
   }
   if (domain.shared_nodes && dice.percent(25)) {
     add("workload.clean_window", std::int64_t{dice.from_to(1, 3)});

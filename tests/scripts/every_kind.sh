@@ -20,7 +20,7 @@ workload.target = 6
 
 [strategy.private]
 strategy.prepare = "pin-per-transfer"
-strategy.translate = "pinned"
+strategy.translate = "private"
 
 [strategy.mixed]
 strategy.on_source_fault = "stall"
