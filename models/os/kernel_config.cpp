@@ -30,9 +30,17 @@ void KernelConfig::declare(sim::ParameterTable& table) {
                  {"SCTLR.HUPCF: other accesses of a process go on while one of its faults is outstanding",
                   "true at reset; the stock Linux driver clears it, which the fault-tolerant engine cannot use",
                   Standing::derived});
-  table.add_choice("tlb_maintenance", tlb_maintenance, {{"dvm", TlbMaintenance::dvm}, {"mmio", TlbMaintenance::mmio}},
-                   {"how the SMMU learns that a translation is gone: broadcast, or register writes by the driver",
-                    "the stock Linux driver turns broadcast off (sCR0.PTM)", Standing::derived});
+  table.add_choice(
+      "tlb_maintenance", tlb_maintenance,
+      {{"dvm", TlbMaintenance::dvm}, {"mmio", TlbMaintenance::mmio}, {"none", TlbMaintenance::none}},
+      {"how the SMMU learns that a translation is gone: broadcast, or register writes by the driver, or not "
+       "at all, which is a mistake to be shown",
+       "the stock Linux driver turns broadcast off (sCR0.PTM)", Standing::derived});
+  table.add_time(
+      "tlb_maintenance_delay", tlb_maintenance_delay, {0ns, 1s},
+      {"with mmio, how much later than it should the driver writes, while the kernel goes on: a mistake to be "
+       "shown, or lazy invalidation",
+       "0: Linux waits for each; IOMMUs in lazy mode flush every 10 ms", Standing::published});
 }
 
 }  // namespace faultline::os

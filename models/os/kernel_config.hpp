@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 // How the SMMU learns that a translation is gone.
 enum class TlbMaintenance {
   dvm,   // broadcast TLBI: sCR0.PTM = 0, ASIDs shared with the CPU
+  none,  // forgotten: it does not, a mistake that shows as stale accesses
   mmio,  // a TLBIVA write a descriptor (or one TLBIASID) by the driver, then TLBSYNC
 };
 
@@ -23,6 +24,7 @@ struct KernelConfig {
   unsigned netlink_socket_records = 256;
   bool hupcf = true;
   TlbMaintenance tlb_maintenance = TlbMaintenance::mmio;
+  sim::Time tlb_maintenance_delay{0};
 
   void declare(sim::ParameterTable& table);
 };

@@ -14,6 +14,8 @@ namespace {
 
 constexpr unsigned kHpcTbu = 0;
 
+sim::Task<void> nothing() { co_return; }
+
 }  // namespace
 
 SmmuDriver::SmmuDriver(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu, std::uint64_t base,
@@ -113,6 +115,11 @@ std::uint64_t SmmuDriver::tlbi_operand(const Process& process, VirtualAddress ad
 }
 
 sim::Task<void> SmmuDriver::invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {
+  if (config_.tlb_maintenance == TlbMaintenance::none) return nothing();
+  if (!hears_broadcasts() && config_.tlb_maintenance_delay > sim::Time{0}) {
+    late_.start(write_late(process, flush));
+    return nothing();
+  }
   if (!hears_broadcasts()) return write_maintenance(exec, process, flush);
   // The instructions and their cost are the CPU's; the SMMU hears them now, and the DSB.
   if (flush.whole) {
@@ -130,6 +137,15 @@ sim::Task<void> SmmuDriver::await_sync(cpu::Execution& exec, unsigned sync) {
     if (end <= context_.now()) co_return;
     co_await cpu_.run_unscaled(exec, Work::system, end - context_.now());
   }
+}
+
+// By whichever core comes to it; the time that this takes there is left out.
+sim::Task<void> SmmuDriver::write_late(const Process& process, TlbFlush flush) {
+  const std::optional<unsigned> bank = bank_of(process.id());
+  if (!bank || banks_[*bank].table_root != flush.table) co_return;
+  const std::uint64_t at = reg::context_bank(*bank) + reg::cb::kTLBIVA;
+  co_await context_.loop.delay(config_.tlb_maintenance_delay);
+  for (const VirtualAddress leaf : flush.leaves) set_up_register(at, tlbi_operand(process, leaf), 8);
 }
 
 sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {

@@ -59,6 +59,7 @@ class SmmuDriver : public TlbInvalidator {
   };
 
   sim::Task<void> set_interrupt(cpu::Execution& exec, cpu::Work kind, unsigned bank, bool on);
+  sim::Task<void> write_late(const Process& process, TlbFlush flush);
   sim::Task<void> write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush);
   sim::Task<void> await_sync(cpu::Execution& exec, unsigned sync);
   static std::uint64_t tlbi_operand(const Process& process, VirtualAddress address);
@@ -74,6 +75,7 @@ class SmmuDriver : public TlbInvalidator {
   smmu::DvmSink* dvm_;
   bool stall_holds_interrupt_;
   std::vector<Bank> banks_;
+  sim::TaskGroup late_;
   sim::Counter& interrupts_;
   sim::Counter& lost_records_;
 };

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that mirror a process's own: filled by faults, emptied before the process's table changes.
+#include "tests/os/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+constexpr std::uint64_t kPages = 4;
+
+struct Mirrored {
+  explicit Mirrored(OsBench& bench)
+      : b(bench), va(b.map(kPages * kPage)), table(*b.vm.create_mirrored_table(*b.process).value) {}
+  Timed<os::Result<std::uint64_t>> fault(bool write = true) {
+    return b.run(b.vm.mirror_pages(b.thread, table, va, kPages * kPage, write));
+  }
+  std::optional<os::Mapping> walk(unsigned page = 0) const { return table.table().walk(va + page * kPage); }
+
+  OsBench& b;
+  VirtualAddress va;
+  os::MirroredTable& table;
+};
+
+}  // namespace
+
+TEST_CASE("a device's fault makes pages present in the process and in the mirror") {
+  OsBench b;
+  Mirrored m(b);
+  const auto filled = m.fault();
+  CHECK(filled.value.value == kPages);
+  CHECK(filled.took ==
+        b.config.syscall + kPages * (b.cold_page() + b.config.gup_per_page) + kPages * b.config.private_map_per_page);
+  REQUIRE(m.walk());
+  CHECK(m.walk()->frame == b.walk(m.va)->physical);
+  CHECK(m.walk()->writable);
+  CHECK(b.counted("os.mirror_retries") == 0);
+}
+
+TEST_CASE("the mirror forgets a range before the process's table changes, and its device's TLB with it") {
+  OsBench b;
+  Mirrored m(b);
+  m.fault();
+  Listener listener(b, 0ns);
+  REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, m.va, kPage)).value == Error::none);
+  CHECK_FALSE(m.walk(0));
+  CHECK(m.walk(1));
+  REQUIRE(listener.flushes.size() == 2);
+  CHECK(listener.flushes[0].table == m.table.root());
+  CHECK(listener.flushes[0].leaves.size() == 1);
+  CHECK(listener.flushes[1].table == b.process->page_table().root());
+  CHECK(b.counted("os.mirror_invalidations") == 1);
+}
+
+TEST_CASE("what was only read is mirrored without the right to write, which a write fault adds") {
+  OsBench b;
+  Mirrored m(b);
+  REQUIRE(m.fault(false).value.value == kPages);
+  CHECK_FALSE(m.walk()->writable);
+  REQUIRE(m.fault(true).value.value == kPages);
+  CHECK(m.walk()->writable);
+  CHECK(m.walk()->frame == b.walk(m.va)->physical);
+}
+
+TEST_CASE("a table that changes while it is read is read again") {
+  OsBench b;
+  Mirrored m(b);
+  m.fault();
+  const Time start = b.node.now() + 1ms;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  const auto before = b.walk(m.va)->physical;
+  std::uint64_t mirrored = 0;
+  b.tasks.start([](OsBench& bench, Mirrored& mirror, Time when, std::uint64_t& pages) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    pages = (co_await bench.vm.mirror_pages(bench.thread, mirror.table, mirror.va, kPages * kPage, true)).value;
+  }(b, m, start, mirrored));
+  // The pages are moved while the driver writes its descriptors, or between that and its look at them.
+  b.tasks.start([](OsBench& bench, cpu::Execution& thread, VirtualAddress va, Time when) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    co_await bench.vm.page_events().migrate(thread, *bench.process, {va, va + kPages * kPage},
+                                            os::PageEvents::Mover::cma);
+  }(b, other, m.va, start + b.config.syscall - 3us));
+  sc_core::sc_start();
+  CHECK(mirrored == kPages);
+  CHECK(b.counted("os.mirror_retries") > 0);
+  CHECK(b.walk(m.va)->physical != before);
+  for (unsigned page = 0; page < kPages; ++page) {
+    const auto mapping = m.walk(page);
+    if (mapping) CHECK(mapping->frame == b.walk(m.va + page * kPage)->physical);
+  }
+}
+
+TEST_CASE("huge pages are mirrored whole, and dropped whole") {
+  OsConfig config;
+  config.thp = os::ThpMode::always;
+  config.khugepaged = false;
+  OsBench b(config);
+  const VirtualAddress va = b.map(kHugePage, {.alignment = kHugePage});
+  os::MirroredTable& table = *b.vm.create_mirrored_table(*b.process).value;
+  REQUIRE(b.run(b.vm.mirror_pages(b.thread, table, va + 5 * kPage, kPage, true)).value.ok());
+  REQUIRE(table.table().walk(va));
+  CHECK(table.table().walk(va)->size == os::PageSize::huge);
+  REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, va + kPage, kPage)).value == Error::none);
+  CHECK_FALSE(table.table().walk(va));
+  CHECK(b.present(va));
+}

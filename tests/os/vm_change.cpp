@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advice, protection, moving and forking: what each costs, what it leaves, and who hears of it.
+#include "tests/os/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using os::Advice;
+using os::Protection;
+
+namespace {
+
+constexpr std::uint64_t kPages = 4;
+
+struct Buffer {
+  explicit Buffer(OsBench& bench) : b(bench), va(b.map_present(kPages * kPage)) {
+    REQUIRE(b.vm.fill(*b.process, va, kPages * kPage, 7) == kPages * kPage);
+  }
+  Timed<Error> protect(Protection protection) {
+    return b.run(b.vm.mprotect(b.thread, *b.process, va, kPages * kPage, protection));
+  }
+  Timed<Error> advise(Advice advice) { return b.run(b.vm.madvise(b.thread, *b.process, va, kPages * kPage, advice)); }
+  Error touch(bool write) { return b.run(b.vm.touch(b.thread, *b.process, va, write)).value; }
+  bool writable() const { return (b.walk(va)->descriptor & 0x80) == 0; }
+  bool intact(Process& process) const {
+    return b.vm.read(process, va, kPages * kPage) == sim::Content::pattern(7, 0, kPages * kPage);
+  }
+
+  OsBench& b;
+  VirtualAddress va;
+};
+
+}  // namespace
+
+TEST_CASE("mprotect takes rights from the descriptors, and gives them back") {
+  OsBench b;
+  Buffer buffer(b);
+  const Time flush = kPages * b.config.cpu_tlbi_page;
+  const Time walk = b.config.mprotect_fixed + kPages * b.config.mprotect_per_page;
+  const auto read = buffer.protect(Protection::read);
+  CHECK(read.value == Error::none);
+  CHECK(read.took == walk + flush);
+  CHECK_FALSE(buffer.writable());
+  CHECK(buffer.touch(true) == Error::bad_address);
+  CHECK(buffer.touch(false) == Error::none);
+  CHECK(buffer.protect(Protection::none).took == walk + flush);
+  CHECK_FALSE(b.present(buffer.va));
+  CHECK(buffer.touch(false) == Error::bad_address);
+  CHECK(buffer.intact(*b.process));
+  // Pages that were written and are the process's alone may be written at once.
+  CHECK(buffer.protect(Protection::read_write).value == Error::none);
+  CHECK(buffer.writable());
+  CHECK(buffer.touch(true) == Error::none);
+  b.vm.audit();
+}
+
+TEST_CASE("MADV_DONTNEED drops pages, but not locked ones, unless it is told to") {
+  OsBench b;
+  Buffer buffer(b);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, buffer.va, kPage)).value == Error::none);
+  CHECK(buffer.advise(Advice::dont_need).value == Error::invalid);
+  CHECK(b.present(buffer.va));
+  const auto dropped = buffer.advise(Advice::dont_need_locked);
+  CHECK(dropped.value == Error::none);
+  CHECK(dropped.took == b.config.syscall + kPages * b.config.cpu_tlbi_page);
+  CHECK_FALSE(b.present(buffer.va));
+  CHECK(b.vm.read(*b.process, buffer.va, kPage) == sim::Content::zeros(kPage));
+  b.vm.audit();
+}
+
+TEST_CASE("MADV_FREE leaves pages clean: nothing may be written without a fault") {
+  OsBench b;
+  Buffer buffer(b);
+  CHECK(buffer.advise(Advice::free).value == Error::none);
+  CHECK(buffer.intact(*b.process));
+  CHECK_FALSE(buffer.writable());
+  CHECK(b.process->space().page(buffer.va)->lazyfree);
+  CHECK(buffer.touch(true) == Error::none);
+  CHECK(buffer.writable());
+  CHECK_FALSE(b.process->space().page(buffer.va)->lazyfree);
+}
+
+TEST_CASE("pages that were only read are the zero page, and cost no memory until they are written") {
+  OsBench b;
+  const VirtualAddress va = b.map(kPages * kPage);
+  const auto used = b.used();
+  const auto read = b.run(b.vm.madvise(b.thread, *b.process, va, kPages * kPage, Advice::populate_read));
+  CHECK(read.value == Error::none);
+  CHECK(read.took == b.config.syscall + kPages * (b.config.fault_no_alloc + b.config.gup_per_page));
+  CHECK(b.used() == used + 2);  // tables
+  CHECK(b.process->space().resident_bytes() == 0);
+  CHECK(b.walk(va)->physical == b.walk(va + kPage)->physical);
+  const auto written = b.run(b.vm.touch(b.thread, *b.process, va, true));
+  CHECK(written.took == b.cold_page() + b.config.cpu_tlbi_page);
+  CHECK(b.used() == used + 3);
+  CHECK(b.walk(va)->physical != b.walk(va + kPage)->physical);
+  b.vm.audit();
+}
+
+TEST_CASE("mremap moves pages with their frames, and nothing is left where they were") {
+  OsBench b;
+  Buffer buffer(b);
+  const auto frame = b.walk(buffer.va)->physical;
+  const auto epoch = b.store.epoch();
+  const auto moved = b.run(b.vm.mremap(b.thread, *b.process, buffer.va, kPages * kPage));
+  REQUIRE(moved.value.ok());
+  CHECK(moved.took == b.config.mremap_fixed + kPages * (b.config.mremap_per_page + b.config.cpu_tlbi_page));
+  CHECK_FALSE(b.present(buffer.va));
+  CHECK(b.walk(moved.value.value)->physical == frame);
+  CHECK(b.store.is_stale(frame, epoch));
+  CHECK(buffer.touch(true) == Error::bad_address);
+  b.vm.audit();
+}
+
+TEST_CASE("after a fork both share the pages until one of them writes") {
+  OsBench b;
+  Buffer buffer(b);
+  const auto used = b.used();
+  const auto forked = b.run(b.vm.fork(b.thread, *b.process));
+  REQUIRE(forked.value.ok());
+  CHECK(forked.took == b.config.fork_fixed + kPages * (b.config.fork_per_page + b.config.cpu_tlbi_page));
+  Process& child = *forked.value.value;
+  CHECK(b.used() == used + 3);  // the child's tables
+  CHECK_FALSE(buffer.writable());
+  CHECK(buffer.intact(child));
+  const auto frame = b.walk(buffer.va)->physical;
+  CHECK(b.vm.frame_record(frame).mappings == 2);
+  const auto written = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
+  const Time copy = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+  CHECK(written.took == b.config.cow_fault + copy + b.config.cpu_tlbi_page);
+  CHECK(b.walk(buffer.va)->physical != frame);
+  CHECK(b.vm.frame_record(frame).mappings == 1);
+  CHECK(buffer.intact(*b.process));
+  // The child has its page alone now: it writes without a copy.
+  REQUIRE(b.run(b.vm.touch(b.thread, child, buffer.va, true)).took == b.config.fault_no_alloc + b.config.cpu_tlbi_page);
+  CHECK(child.space().page(buffer.va)->frame == frame);
+  b.vm.audit();
+}
+
+TEST_CASE("what must not be inherited is not, and pinned pages stay the parent's") {
+  OsBench b;
+  Buffer kept(b);
+  Buffer pinned(b);
+  CHECK(kept.advise(Advice::dont_fork).value == Error::none);
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, pinned.va, kPages * kPage, true)).value.ok());
+  const auto frame = b.walk(pinned.va)->physical;
+  Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  CHECK(child.space().find(kept.va) == nullptr);
+  CHECK(kept.writable());
+  CHECK(pinned.writable());
+  CHECK(b.walk(pinned.va)->physical == frame);
+  CHECK(child.space().page(pinned.va)->frame != frame);
+  CHECK(pinned.intact(child));
+  b.vm.audit();
+}
+
+TEST_CASE("a child is not born when there is no memory for its tables") {
+  OsConfig config;
+  config.user_memory = 10 * kPage;
+  OsBench b(config);
+  Buffer buffer(b);
+  const auto used = b.used();
+  b.map_present((b.vm.frames().free_pages() - 2) * kPage);
+  const auto full = b.used();
+  CHECK(full > used);
+  CHECK(b.run(b.vm.fork(b.thread, *b.process)).value.error == Error::no_memory);
+  CHECK(b.used() == full);
+  CHECK(buffer.intact(*b.process));
+  b.vm.audit();
+}

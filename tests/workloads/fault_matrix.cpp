@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which mechanism of the kernel a device meets, for locked and pinned memory and each of the three ways in which it can
+// see memory: configs/experiments/fault-matrix.toml in small, every cell with its reason. Linux's word for each is in
+// docs/fault-matrix.md.
+#include <vector>
+
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+enum Way : std::size_t { mlock_shared, pin_shared, mlock_private, pin_private, mlock_mirrored, pin_mirrored };
+constexpr const char* kWays[] = {"mlock, shared", "pin, shared",     "mlock, private",
+                                 "pin, private",  "mlock, mirrored", "pin, mirrored"};
+
+Settings way(Way w) {
+  const bool pins = w % 2 == 1;
+  const char* tables[] = {"shared", "private", "mirrored"};
+  return {{"strategy.prepare", pins ? "pin-per-transfer" : "mlock"}, {"strategy.translate", tables[w / 2]}};
+}
+
+// Small buffers, so that much happens in little time.
+const Settings kSmall = {{"workload.size", "64 KiB"},    {"workload.iterations", 25}, {"workload.warmup", 1},
+                         {"workload.checks", "count"},   {"inject.period", "40 us"},  {"inject.count", 60},
+                         {"os.rlimit_memlock", "64 MiB"}};
+const Settings kHuge = kSmall + Settings{{"workload.size", "2 MiB"},
+                                         {"workload.iterations", 3},
+                                         {"inject.period", "300 us"},
+                                         {"inject.count", 20},
+                                         {"os.thp", "madvise"}};
+
+struct Met {
+  bool applies = false;
+  bool faults = false;   // of the device
+  bool changed = false;  // pages, for good, while a transfer was under way
+  bool stale = false;
+};
+
+Met meet(const Settings& base, const char* mechanism, Way w) {
+  Met met;
+  for (const int draw : {1, 2}) {
+    const Point p = run(base + way(w) + Settings{{"inject.mechanism", mechanism}, {"inject.draw", draw}});
+    INFO(p.error);
+    REQUIRE(p.error.empty());
+    met.applies = met.applies || p.count("injections") > 0;
+    met.faults = met.faults || p.count("faults") > 0;
+    met.changed = met.changed || p.count("injected_pages") > 0;
+    met.stale = met.stale || p.count("stale_accesses") > 0;
+  }
+  return met;
+}
+
+enum Verdict { faults, undone, none, stale };
+
+// `undone`: the device faults, and no page was taken from under it.
+void check_row(const Settings& base, const char* mechanism, const std::vector<Verdict>& expected) {
+  for (std::size_t w = 0; w < expected.size(); ++w) {
+    INFO(mechanism << ": " << kWays[w]);
+    const Met met = meet(base, mechanism, static_cast<Way>(w));
+    CHECK(met.applies);
+    CHECK(met.faults == (expected[w] == faults || expected[w] == undone));
+    if (met.faults) CHECK(met.changed == (expected[w] == faults));
+    CHECK(met.stale == (expected[w] == stale));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("matrix: khugepaged collapses locked pages, clears their descriptor meanwhile, and leaves pinned ones") {
+  for (const Way w : {mlock_shared, mlock_private, mlock_mirrored}) {
+    INFO(kWays[w]);
+    const Met met = meet(kHuge, "collapse", w);
+    CHECK(met.changed);
+    CHECK(met.faults == (w != mlock_private));  // whose frames are freed under the device instead
+    CHECK(met.stale == (w == mlock_private));
+  }
+  // By race, when the pin comes between the scan and the cleared descriptor: tests/os/khugepaged.cpp.
+  for (const Way w : {pin_shared, pin_private, pin_mirrored}) {
+    INFO(kWays[w]);
+    const Met met = meet(kHuge, "collapse", w);
+    CHECK((!met.faults || !met.changed));
+    CHECK_FALSE(met.stale);
+  }
+}
+
+TEST_CASE("matrix: compaction moves locked pages, and looks for pins before it unmaps") {
+  check_row(kSmall, "compaction", {faults, none, stale, none, faults});
+  // The mirror is told between the look and the unmapping, and a pin may come meanwhile.
+  const Met raced = meet(kSmall, "compaction", pin_mirrored);
+  CHECK((!raced.faults || !raced.changed));
+}
+
+TEST_CASE("matrix: CMA unmaps whatever it finds, and maps pinned pages again") {
+  check_row(kSmall, "cma", {faults, undone, stale, none, faults, undone});
+}
+
+TEST_CASE("matrix: NUMA hints are not for pinned pages, but mirrors are told before anybody looks") {
+  check_row(kSmall, "numa-hint", {faults, none, none, none, faults, undone});
+}
+
+TEST_CASE("matrix: KSM clears the descriptor before it sees the pin, and merges what is locked") {
+  check_row(kSmall, "ksm", {faults, undone, stale, none, faults, undone});
+}
+
+TEST_CASE("matrix: ageing clears access flags of pinned pages, too, in the one table that the kernel ages") {
+  check_row(kSmall, "ageing", {faults, faults, none, none, none, none});
+}
+
+TEST_CASE("matrix: write protection does not look at pins") {
+  check_row(kSmall, "write-protect", {faults, faults, none, none, faults, faults});
+}
+
+TEST_CASE("matrix: userfaultfd protects whatever it is asked to") {
+  check_row(kSmall, "userfault-wp", {faults, faults, none, none, faults, faults});
+}
+
+TEST_CASE("matrix: fork protects locked pages and copies pinned ones for the child") {
+  const Settings rare = kSmall + Settings{{"inject.count", 1}, {"inject.period", "200 us"}};
+  check_row(rare, "fork", {faults, none, none, none, faults, faults});
+}
+
+TEST_CASE("matrix: kernels before 5.9 protect pinned pages at a fork as well") {
+  const Settings rare = kSmall + Settings{{"inject.count", 1}, {"os.fork_copies_pinned", false}};
+  const Met met = meet(rare, "fork", pin_shared);
+  CHECK(met.faults);
+}
+
+TEST_CASE("matrix: a split of a huge page goes through an invalid descriptor, whoever holds the page") {
+  // In the midst of a transfer: there is one huge page to split, once.
+  check_row(kHuge + Settings{{"inject.after", "1 ms"}}, "thp-split", {faults, faults, none, none, faults, faults});
+}
+
+TEST_CASE("matrix: memory that is gone is gone for locked and pinned pages alike, but not for a table of its own") {
+  check_row(kSmall, "truncate", {faults, faults, stale, stale, faults, faults});
+  check_row(kSmall, "dont-need", {faults, faults, stale, stale, faults, faults});
+}
+
+TEST_CASE("matrix: a lock on fault leaves the pages absent, and a pin has no such kind") {
+  const Settings once = kSmall + Settings{{"inject.count", 1}};
+  CHECK(meet(once, "lock-on-fault", mlock_shared).faults);
+  CHECK(meet(once, "lock-on-fault", mlock_mirrored).faults);
+  CHECK(meet(once, "lock-on-fault", mlock_private).stale);
+  CHECK_FALSE(meet(once, "lock-on-fault", pin_shared).applies);
+}
+
+TEST_CASE("matrix: locks and pins are taken for writing, so that no zero page is left") {
+  check_row(kSmall, "zero-page", {none, none, none, none, none, none});
+}
+
+TEST_CASE("matrix: with small pages only, nothing that faults on locked memory is left to chance but what moves it") {
+  // THP never, no compaction of unevictable pages: what remains are the program's own doings.
+  const Settings quiet = kSmall + Settings{{"os.compact_unevictable_allowed", false}};
+  CHECK_FALSE(meet(quiet, "compaction", mlock_shared).faults);
+  CHECK_FALSE(meet(quiet, "compaction", mlock_private).stale);
+}
+
+TEST_CASE("an invalidation that is forgotten, or comes too late, shows as stale accesses and wrong data") {
+  const Settings moved = kSmall + way(mlock_shared) + Settings{{"inject.mechanism", "compaction"}};
+  const Point right = run(moved);
+  CHECK(right.count("stale_accesses") == 0);
+  CHECK(right.count("data_errors") == 0);
+  const Point forgotten = run(moved + Settings{{"kernel.tlb_maintenance", "none"}});
+  CHECK(forgotten.count("stale_accesses") > 0);
+  CHECK(forgotten.count("data_errors") > 0);
+  const Point late = run(moved + Settings{{"kernel.tlb_maintenance_delay", "50 us"}});
+  CHECK(late.count("stale_accesses") > 0);
+  CHECK(late.count("stale_accesses") < forgotten.count("stale_accesses"));
+}
