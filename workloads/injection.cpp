@@ -113,10 +113,16 @@ Task<void> Injection::lock_on_fault(cpu::Execution& exec, Buffer b) {
   count(b.bytes / kPage);
 }
 
+// As long as the scan finds a range unfit it is looked at again, until it would be time for the next injection.
 Task<void> Injection::collapse(cpu::Execution& exec, Buffer b) {
+  const sim::Context& context = b.vm.context();
+  const sim::Time end = context.now() + config_.period;
   for (os::VirtualAddress va = (b.begin + kHugePage - 1) / kHugePage * kHugePage; va + kHugePage <= b.begin + b.bytes;
        va += kHugePage) {
-    co_await b.vm.khugepaged().collapse(exec, b.process, va, os::Khugepaged::Wish::advice);
+    auto outcome = os::Khugepaged::Outcome::unfit;
+    while (outcome == os::Khugepaged::Outcome::unfit && context.now() < end && !b.process.space().is_huge(va)) {
+      outcome = co_await b.vm.khugepaged().collapse(exec, b.process, va, os::Khugepaged::Wish::advice);
+    }
   }
 }
 

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 enum class Mechanism : std::uint8_t {
   none,
-  collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter)
+  collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
   thp_split,       // of huge pages that the buffer has got for it, by advice on a part of each
   compaction,      // migration of pages that look movable
   cma,             // migration of all pages, as alloc_contig_range and move_pages() ask for

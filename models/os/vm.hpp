@@ -165,6 +165,7 @@ class Vm {
     return core_.settled(process, {sim::page_begin(va), sim::page_end(va + bytes)});
   }
 
+  const sim::Context& context() const { return core_.context; }
   const OsConfig& config() const { return core_.config; }
   const FrameAllocator& frames() const { return core_.frames; }
   FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
