@@ -15,7 +15,7 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"collapse", Mechanism::collapse},
                     {"thp-split", Mechanism::thp_split},
                     {"compaction", Mechanism::compaction},
-                    {"cma", Mechanism::cma},
+                    {"move-pages", Mechanism::move_pages},
                     {"numa-hint", Mechanism::numa_hint},
                     {"ksm", Mechanism::ksm},
                     {"ageing", Mechanism::ageing},
@@ -84,7 +84,9 @@ Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
     case Mechanism::compaction:
       co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::compaction);
       break;
-    case Mechanism::cma: co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::cma); break;
+    case Mechanism::move_pages:
+      co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::move_pages);
+      break;
     case Mechanism::numa_hint: co_await events.numa_hint(exec, b.process, range); break;
     case Mechanism::ksm: co_await events.merge_equal(exec, b.process, range); break;
     case Mechanism::ageing: co_await events.age(exec, b.process, range); break;

@@ -20,8 +20,8 @@ enum class Mechanism : std::uint8_t {
   none,
   collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
   thp_split,       // of huge pages that the buffer has got for it, by advice on a part of each
-  compaction,      // migration of pages that look movable
-  cma,             // migration of all pages, as alloc_contig_range and move_pages() ask for
+  compaction,      // migration of pages that look movable, as CMA does it, too
+  move_pages,      // migration of whatever is there (move_pages(), memory offlining)
   numa_hint,       // NUMA balancing
   ksm,             // write protection and merging with an equal page
   ageing,          // access flags cleared

@@ -59,6 +59,8 @@ Task<void> Stream::run(bool cold_again, Tally tally) {
   for (unsigned i = 0; i < flow_.transfers; ++i) {
     if (running_.size() == lanes_.size()) co_await finish(tally);
     const Lane& lane = lanes_[i % lanes_.size()];
+    co_await from_.vm().settled(from_.process(), lane.from_address, flow_.size);
+    co_await to_.vm().settled(to_.process(), lane.to_address, flow_.size);
     if (cold_again) make_cold(lane);
     co_await begin(lane);
   }

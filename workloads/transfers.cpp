@@ -265,6 +265,8 @@ Task<void> Transfers::late_faults_end() {
 
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
+  co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
+  co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
   // What was injected stays until somebody meets it.
   if (!keeps_present && (!injects_ || started_ < config_.window)) {
@@ -273,7 +275,6 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     make_cold(lane, true);
   }
   Endpoint& source = data_source();
-  if (injects_) co_await source.vm().settled(source.process(), source_address(lane), config_.size);
   source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
 
   Running running{index, now(), {}, {}, measured};
@@ -354,6 +355,7 @@ Task<void> Transfers::run_clean(unsigned index) {
   };
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
+    co_await source.vm().settled(source.process(), read ? far : local, config_.clean_size);
     source.vm().fill(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
     const rdma::Posted posted =
         co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);

@@ -37,10 +37,11 @@ struct Vma {
 // What the entry of a page in the process's table is.
 enum class Entry : std::uint8_t {
   none,
-  present,   // a valid descriptor
-  hidden,    // PROT_NONE, or a NUMA hint: the page is there, its descriptor is not valid
-  moving,    // a migration entry, or the page is being copied: whoever faults on it waits
-  poisoned,  // memory failure: whoever faults on it gets SIGBUS
+  present,    // a valid descriptor
+  hidden,     // PROT_NONE, or a NUMA hint: the page is there, its descriptor is not valid
+  moving,     // its descriptor is on its way from one page to another: whoever faults on it waits
+  migrating,  // a migration entry: the same, until the frame has been moved or has been found to be held
+  poisoned,   // memory failure: whoever faults on it gets SIGBUS
 };
 
 // The one truth about a page of virtual memory. Pins are counted per frame (FrameTable): they outlive
@@ -56,6 +57,7 @@ struct PageState {
   bool userfault = false;  // a monitor in user space is asked before it is written (userfaultfd)
 
   bool present() const { return entry == Entry::present; }
+  bool in_motion() const { return entry == Entry::moving || entry == Entry::migrating; }
 };
 
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.

@@ -26,6 +26,11 @@ void FrameTable::remove_mapper(Address frame, Mapper mapper) {
   if (others.empty()) others_.erase(shared);
 }
 
+bool FrameTable::has_mapper(Address frame, Mapper mapper) const {
+  const Mappers all = mappers(frame);
+  return std::find(all.begin(), all.end(), mapper) != all.end();
+}
+
 FrameTable::Mappers FrameTable::mappers(Address frame) const {
   const FrameRecord record = find(frame);
   if (record.first.process == nullptr) return {};

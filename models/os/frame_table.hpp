@@ -64,6 +64,7 @@ class FrameTable {
   }
   void remove_mapper(Address frame, Mapper mapper);
   Mappers mappers(Address frame) const;
+  bool has_mapper(Address frame, Mapper mapper) const;
 
  private:
   using Block = std::array<FrameRecord, kPagesPerHuge>;

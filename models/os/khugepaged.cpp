@@ -52,6 +52,7 @@ Task<bool> Khugepaged::scan_some() {
 
 Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process, VirtualAddress va, Wish wish) {
   const Range range = huge_range(va);
+  const Process::User user(process);
   // hpage_collapse_scan_pmd, with the lock shared.
   co_await process.lock_.lock_shared(core_.cpu, exec);
   co_await core_.run(exec, core_.config.khugepaged_scan_per_page * kPagesPerHuge);
@@ -71,7 +72,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   ++core_.counters.thp_collapse_alloc;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   Outcome outcome = Outcome::unfit;
-  if (fit(process, range, wish)) outcome = co_await collapse_under_lock(exec, process, range, *block);
+  if (fit(process, range, wish)) outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
   process.lock_.unlock_exclusive();
   if (outcome == Outcome::collapsed) {
     ++core_.counters.khugepaged_collapsed;
@@ -84,9 +85,14 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
 }
 
 // The window: from the cleared PMD to the new one, or to the old one put back.
-Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Process& process, Range range,
-                                                          Address block) {
+Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Process& process, Range range, Address block,
+                                                          Wish wish) {
   co_await core_.change_begins(exec, process, range);
+  // Mechanisms that need no lock may have been at it while mirrors were told.
+  if (!fit(process, range, wish)) {
+    core_.change_ends(process);
+    co_return Outcome::unfit;
+  }
   const Address table = process.table_->detach_pages(range.begin);
   co_await core_.flush(exec, process, hide_range(process, range));
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
@@ -99,7 +105,6 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
   co_await copy_pages(exec, process, range, block);
   co_await core_.run(exec, core_.config.khugepaged_free_per_page * kPagesPerHuge);
   core_.replace_by_block(process, range, block, table);
-  process.page_settled_.notify_all();
   co_return Outcome::collapsed;
 }
 
@@ -122,7 +127,7 @@ sim::Vector<VirtualAddress> Khugepaged::hide_range(Process& process, Range range
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     PageState* page = process.space_.entry(va);
     if (page == nullptr) continue;
-    page->entry = Entry::moving;
+    VmCore::set_entry(process, *page, Entry::moving);
     leaves.push_back(va);
   }
   return leaves;
@@ -131,9 +136,8 @@ sim::Vector<VirtualAddress> Khugepaged::hide_range(Process& process, Range range
 void Khugepaged::show_range(Process& process, Range range, Address table) {
   process.table_->attach_pages(range.begin, table);
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    if (PageState* page = process.space_.entry(va)) page->entry = Entry::present;
+    if (PageState* page = process.space_.entry(va)) VmCore::set_entry(process, *page, Entry::present);
   }
-  process.page_settled_.notify_all();
 }
 
 // One VMA that may have huge pages; at least one page that may be written and one that was used; not more holes, nor
@@ -154,7 +158,7 @@ bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
       ++none;
       continue;
     }
-    if (!page->present()) return false;
+    if (!page->present() || page->userfault) return false;
     if (core_.frame_table.find(page->frame).mappings > 1) ++shared;
     writable = writable || page->writable;
     young = young || page->young;

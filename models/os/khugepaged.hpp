@@ -35,7 +35,7 @@ class Khugepaged {
   sim::Task<void> serve();
   // False: memory for a huge page was not to be had, which ends the round.
   sim::Task<bool> scan_some();
-  sim::Task<Outcome> collapse_under_lock(cpu::Execution& exec, Process& process, Range range, Address block);
+  sim::Task<Outcome> collapse_under_lock(cpu::Execution& exec, Process& process, Range range, Address block, Wish wish);
   sim::Task<void> copy_pages(cpu::Execution& exec, Process& process, Range range, Address block);
   static sim::Vector<VirtualAddress> hide_range(Process& process, Range range);
   static void show_range(Process& process, Range range, Address table);

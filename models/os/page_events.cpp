@@ -10,13 +10,15 @@ using sim::Task;
 
 Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range range, Mover mover) {
   unsigned moved = 0;
+  const Process::User user(process);
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     const PageState* page = space.page(*next);
     if (page == nullptr || page->zero) continue;
     if (mover == Mover::compaction) {
-      const bool locked = space.find(*next)->locked && !core_.config.compact_unevictable_allowed;
+      const Vma* vma = space.find(*next);  // none: munmap is about to remove the page
+      const bool locked = vma != nullptr && vma->locked && !core_.config.compact_unevictable_allowed;
       const bool pinned = core_.frame_table.find(page->frame).pins > 0;
       if (locked || pinned || space.is_huge(*next)) continue;
     }
@@ -48,51 +50,59 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
   const auto to = core_.frames.allocate_page();
   if (!to) co_return false;
   ++core_.frame_table.at(frame).isolated;
-  bool moved = false;
-  for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
-    const unsigned unmapped = co_await unmap_for_migration(exec, frame);
-    if (unmapped == 0) break;  // whoever had it has let go
+  unsigned moved = 0;
+  for (unsigned pass = 0; pass < core_.config.migrate_passes && moved == 0; ++pass) {
+    if (co_await unmap_for_migration(exec, frame) == 0) break;  // whoever had it has let go
     co_await core_.run(exec, core_.config.migrate_page);
-    moved = core_.frame_table.at(frame).pins == 0;
-    if (moved) co_await core_.copy_page(exec, frame, *to);
-    if (!moved) ++core_.counters.migrate_restored;
-    remap(frame, moved ? *to : frame);
+    const bool held = core_.frame_table.at(frame).pins > 0;
+    if (!held) co_await core_.copy_page(exec, frame, *to);
+    const unsigned remapped = remap(frame, held ? frame : *to);
+    if (held) {
+      ++core_.counters.migrate_restored;
+    } else {
+      moved = remapped;
+      break;
+    }
   }
   --core_.frame_table.at(frame).isolated;
   core_.put_frame(frame);
   if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
-  co_return moved;
+  co_return moved > 0;
 }
 
 Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
   unsigned unmapped = 0;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    const auto still = [&, mapper] {
-      const PageState* page = mapper.process->space_.page(mapper.va);
-      return page != nullptr && page->frame == frame && !mapper.process->space_.is_huge(mapper.va);
-    };
-    co_await core_.change_begins(exec, *mapper.process, {mapper.va, mapper.va + kPage});
-    if (still()) {
-      core_.hide(*mapper.process, mapper.va, Entry::moving);
-      co_await core_.flush(exec, *mapper.process, mapper.va);
+    // The list is of a moment ago.
+    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
+    Process& process = *mapper.process;
+    const Process::User user(process);
+    co_await core_.change_begins(exec, process, {mapper.va, mapper.va + kPage});
+    const PageState* page = process.space_.page(mapper.va);
+    if (page != nullptr && page->frame == frame && !process.space_.is_huge(mapper.va)) {
+      core_.hide(process, mapper.va, Entry::migrating);
+      co_await core_.flush(exec, process, mapper.va);
       ++unmapped;
     }
-    core_.change_ends(*mapper.process);
+    core_.change_ends(process);
   }
   co_return unmapped;
 }
 
-// The entries that still wait. `to` may be the frame itself.
-void PageEvents::remap(Address frame, Address to) {
+// The migration entries; how many they were. `to` may be the frame itself.
+unsigned PageEvents::remap(Address frame, Address to) {
+  unsigned remapped = 0;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     const PageState* page = mapper.process->space_.entry(mapper.va);
-    if (page->entry != Entry::moving) continue;
+    if (page->entry != Entry::migrating) continue;
     if (to != frame) {
       core_.redirect(*mapper.process, mapper.va, to);
       core_.retire(frame);
     }
     core_.show(*mapper.process, mapper.va);
+    ++remapped;
   }
+  return remapped;
 }
 
 Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range range) {
@@ -103,40 +113,54 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
     if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
-    if (page != nullptr && !page->zero && co_await merge_page(exec, process, *next)) ++merged;
+    const bool small = page != nullptr && !page->zero && !space.is_huge(*next);  // collapsed anew meanwhile: left alone
+    if (small && co_await merge_page(exec, process, *next)) ++merged;
     process.lock_.unlock_shared();
   }
   co_return merged;
 }
 
 Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddress va) {
-  // write_protect_page: no notifier, because what is mapped stays the same.
+  const Range range{va, va + kPage};
   const Address frame = process.space_.page(va)->frame;
-  core_.hide(process, va, Entry::moving);
-  co_await core_.flush(exec, process, va);
-  const bool held = core_.frame_table.at(frame).pins > 0;
-  if (!held) process.space_.entry(va)->writable = false;
-  core_.show(process, va);
-  if (held) co_return false;
+  const auto unchanged = [&] {
+    const PageState* page = process.space_.page(va);
+    return page != nullptr && page->frame == frame;
+  };
+  // write_protect_page
+  co_await core_.change_begins(exec, process, range);
+  bool shared = unchanged();
+  if (shared) {
+    core_.hide(process, va, Entry::moving);
+    co_await core_.flush(exec, process, va);
+    shared = core_.frame_table.at(frame).pins == 0;
+    if (shared) process.space_.entry(va)->writable = false;
+    core_.show(process, va);
+  }
+  core_.change_ends(process);
+  if (!shared) co_return false;
   // The two are compared, byte by byte.
   co_await core_.cpu.memory_bulk(exec, cpu::Work::system, frame, kPage, core_.config.copy_bandwidth, false);
-  const PageState* page = process.space_.page(va);
-  if (page == nullptr || page->frame != frame || page->writable) co_return false;
   const auto equal = core_.frames.allocate_page();
   if (!equal) co_return false;
-  core_.store.write(*equal, core_.store.read(frame, kPage));
-  ++core_.frame_table.at(*equal).isolated;  // whoever had it first does not let go of it
   // replace_page
-  co_await core_.change_begins(exec, process, {va, va + kPage});
-  core_.hide(process, va, Entry::moving);
-  co_await core_.flush(exec, process, va);
-  core_.redirect(process, va, *equal);
-  core_.show(process, va);
+  co_await core_.change_begins(exec, process, range);
+  shared = unchanged() && !process.space_.page(va)->writable;
+  if (shared) {
+    core_.hide(process, va, Entry::moving);
+    co_await core_.flush(exec, process, va);
+    core_.store.write(*equal, core_.store.read(frame, kPage));
+    ++core_.frame_table.at(*equal).isolated;  // whoever had it first does not let go of it
+    core_.redirect(process, va, *equal);
+    core_.show(process, va);
+    core_.retire(frame);
+    ++core_.counters.ksm_merged;
+    core_.on_change(process, 1);
+  } else {
+    core_.frames.free_page(*equal);
+  }
   core_.change_ends(process);
-  core_.retire(frame);
-  ++core_.counters.ksm_merged;
-  core_.on_change(process, 1);
-  co_return true;
+  co_return shared;
 }
 
 Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
@@ -178,7 +202,7 @@ Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, 
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     PageState& page = *space.entry(*next);
-    page.userfault = page.present() && page.writable;
+    page.userfault = page.userfault || (page.present() && !page.zero);
   }
   return write_protect(exec, process, range);
 }
@@ -222,12 +246,20 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
 }
 
 Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
+  for (const VirtualAddress edge : {range.begin, range.end}) {
+    const bool cut = edge % kHugePage != 0 && process.space_.is_huge(edge);
+    if (cut && !co_await split(exec, process, edge)) co_return 0;
+  }
   co_await core_.change_begins(exec, process, range);
   co_await core_.settled(process, range);
+  if (core_.split_edges_now(process, range) != Error::none) {  // collapsed meanwhile
+    core_.change_ends(process);
+    co_return 0;
+  }
   const VmCore::Zapped zapped = core_.zap(process, range);
   co_await core_.flush(exec, process, zapped.leaves);
-  core_.change_ends(process);
   core_.retire(process, zapped);
+  core_.change_ends(process);
   const auto pages = static_cast<unsigned>(zapped.frames.size());
   core_.on_change(process, pages);
   co_return pages;

@@ -57,6 +57,21 @@ class MirroredTable {
 
 class Process {
  public:
+  // Keeps a process that has ended from going while somebody still looks at it.
+  class User {
+   public:
+    explicit User(Process& process) : process_(process) { ++process_.users_; }
+    ~User() {
+      --process_.users_;
+      process_.page_settled_.notify_all();
+    }
+    User(const User&) = delete;
+    User& operator=(const User&) = delete;
+
+   private:
+    Process& process_;
+  };
+
   Process(sim::EventLoop& loop, std::uint16_t id, std::string name, std::unique_ptr<PageTable> table, unsigned va_bits)
       : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop), page_settled_(loop) {}
 
@@ -76,7 +91,9 @@ class Process {
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
   MmapLock lock_;
-  sim::Signal page_settled_;  // a moving page of its has come to rest
+  unsigned in_motion_ = 0;    // pages
+  sim::Signal page_settled_;  // one of them has come to rest, or a user of the process has gone
+  unsigned users_ = 0;        // who works on it without holding its lock: it stays while there are any
   std::vector<std::unique_ptr<PrivateTable>> private_tables_;
   std::vector<std::unique_ptr<MirroredTable>> mirrors_;
 };

@@ -64,19 +64,23 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   if (split == Error::none) {
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
-    co_await unmap_pages(exec, process, range.value);
+    co_await unmap_pages(exec, process, range.value);  // with the lock no huge page comes back
   }
   process.lock_.unlock_exclusive();
   co_return split;
 }
 
-sim::Task<void> Vm::unmap_pages(cpu::Execution& exec, Process& process, Range range) {
+sim::Task<Error> Vm::unmap_pages(cpu::Execution& exec, Process& process, Range range) {
   co_await core_.change_begins(exec, process, range);
   co_await core_.settled(process, range);
-  const VmCore::Zapped zapped = core_.zap(process, range);
-  co_await core_.flush(exec, process, zapped.leaves);
+  const Error error = core_.split_edges_now(process, range);
+  if (error == Error::none) {
+    const VmCore::Zapped zapped = core_.zap(process, range);
+    co_await core_.flush(exec, process, zapped.leaves);
+    core_.retire(process, zapped);
+  }
   core_.change_ends(process);
-  core_.retire(process, zapped);
+  co_return error;
 }
 
 sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,

@@ -145,7 +145,8 @@ class Vm {
   sim::Task<Result<std::uint64_t>> mirror_pages(cpu::Execution& exec, MirroredTable& table, VirtualAddress va,
                                                 std::uint64_t bytes, bool write);
 
-  // The following take no time, but for settled().
+  // The following take no time, but for settled(), which is to be awaited before the others where something may be at
+  // work on the pages behind the program's back.
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
@@ -160,7 +161,7 @@ class Vm {
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
   // Throws std::logic_error when frames, their records, page states and descriptors do not agree: a bug of ours.
   void audit() const { core_.audit(); }
-  // Ends when no page of the range is moving, which the program's loads and stores would have to wait for.
+  // Ends when no page of the range is in motion, which the program's loads and stores would have to wait for.
   sim::Task<void> settled(Process& process, VirtualAddress va, std::uint64_t bytes) {
     return core_.settled(process, {sim::page_begin(va), sim::page_end(va + bytes)});
   }
@@ -193,13 +194,13 @@ class Vm {
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,
                                             WalkCost cost, Pin* pin);
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
-  // Of pages whose entries have gone.
-  sim::Task<void> unmap_pages(cpu::Execution& exec, Process& process, Range range);
+  // The caller has split the edges; no_memory: a huge page has come back there, and cannot be split again.
+  sim::Task<Error> unmap_pages(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
   sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);
-  sim::Task<void> move_pages(cpu::Execution& exec, Process& process, Range from, VirtualAddress to);
+  sim::Task<Error> move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma);
   sim::Task<Error> copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range,
                             sim::Vector<VirtualAddress>& leaves);
 
@@ -216,6 +217,7 @@ class Vm {
   bool store_now(Process& process, VirtualAddress va);
   Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
                     sim::Vector<VirtualAddress>& upgraded);
+  static std::int64_t descriptors(const Process& process, Range range);
   bool fill_mirror(MirroredTable& table, Range range, bool write, sim::Vector<VirtualAddress>& upgraded);
   static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);

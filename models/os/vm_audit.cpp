@@ -24,7 +24,7 @@ void check_descriptor(const Process& process, VirtualAddress va, const PageState
 
 }  // namespace
 
-void VmCore::audit() const {
+void VmCore::audit(bool changing) const {
   sim::HashMap<Address, std::uint32_t> entries;  // that lead to a frame
   for (const auto& process : processes) {
     std::uint64_t resident = 0;
@@ -33,7 +33,7 @@ void VmCore::audit() const {
     for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
       va = *next + kPage;
       const PageState& page = *space.entry(*next);
-      if (page.entry != Entry::moving) check_descriptor(*process, *next, page);
+      if (!page.in_motion()) check_descriptor(*process, *next, page);
       if (space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
       if (page.zero) continue;
       ++resident;
@@ -44,6 +44,7 @@ void VmCore::audit() const {
         broken(fmt::format("the frame of {:#x} does not know it", *next));
       }
     }
+    if (!changing && process->in_motion_ != 0) broken("a page is in motion, and nobody moves it");
     if (resident * kPage != space.resident_bytes()) broken("a process has another number of pages than it counts");
   }
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
@@ -52,7 +53,8 @@ void VmCore::audit() const {
     if (frame_table.mappers(frame).size() != known)
       broken(fmt::format("{:#x} has lost an entry that led to it", frame));
     // Entries that have gone count until the TLBs have forgotten them.
-    if (record.mappings < known) broken(fmt::format("frame {:#x} has more entries than mappings", frame));
+    const bool agree = changing ? record.mappings >= known : record.mappings == known;
+    if (!agree) broken(fmt::format("frame {:#x} has {} mappings and {} entries", frame, record.mappings, known));
     if (record.held() != (record.held() && frames.is_allocated(frame))) {
       broken(fmt::format("frame {:#x} is held and free", frame));
     }

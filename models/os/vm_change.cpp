@@ -68,8 +68,8 @@ sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range rang
 sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too) {
   if (!locked_too && process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
-  if (split == Error::none) co_await unmap_pages(exec, process, range);
-  co_return split;
+  if (split != Error::none) co_return split;
+  co_return co_await unmap_pages(exec, process, range);
 }
 
 // Clean pages that nobody has used since may be dropped instead of swapped out; without a hardware dirty bit a clean
@@ -109,7 +109,6 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
   Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range);
   if (error == Error::none) {
-    co_await core_.settled(process, range);
     space.change(range.begin, range.end, [protection](Vma& vma) {
       vma.accessible = protection != Protection::none;
       vma.writable = protection == Protection::read_write;
@@ -126,11 +125,18 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
   AddressSpace& space = process.space_;
   sim::Vector<VirtualAddress> leaves;
   std::int64_t changed = 0;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end); ++changed) {
-    if (protection == Protection::none && space.is_huge(*next)) {
-      const Error error = co_await core_.split(exec, process, *next);
-      if (error != Error::none) co_return error;
+  Error error = Error::none;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    if (space.entry(*next)->in_motion()) {
+      co_await core_.settled(process, {*next, *next + kPage});
+      continue;
     }
+    if (protection == Protection::none && space.is_huge(*next)) {
+      error = co_await core_.split(exec, process, *next);
+      if (error != Error::none) break;
+      continue;
+    }
+    ++changed;
     va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
     const PageState& page = *space.entry(*next);
     if (page.entry == Entry::poisoned) continue;
@@ -148,7 +154,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
   }
   co_await run(exec, core_.config.mprotect_per_page * changed);
   co_await core_.flush(exec, process, std::move(leaves));
-  co_return Error::none;
+  co_return error;
 }
 
 sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
@@ -171,23 +177,30 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
     result.value = gap ? *gap + range.begin % kHugePage : 0;
     if (!gap) result.error = Error::no_memory;
     if (result.ok()) result.error = co_await core_.split_edges(exec, process, range);
-    if (result.ok() && core_.frames.free_pages() < range.pages() / kPagesPerHuge + 4) result.error = Error::no_memory;
     if (result.ok()) {
-      co_await core_.settled(process, range);
-      space.erase(range.begin, range.end);
       moved.begin = result.value;
       moved.end = result.value + (range.end - range.begin);
-      space.insert(moved);
-      co_await move_pages(exec, process, range, result.value);
+      result.error = co_await move_pages(exec, process, range, moved);
     }
   }
   process.lock_.unlock_exclusive();
   co_return result;
 }
 
-sim::Task<void> Vm::move_pages(cpu::Execution& exec, Process& process, Range from, VirtualAddress to) {
+// `moved_vma`: the VMA in its new place.
+sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma) {
   co_await core_.change_begins(exec, process, from);
+  co_await core_.settled(process, from);
   AddressSpace& space = process.space_;
+  // One table for each 2 MiB that is begun, one for each GiB, and one above.
+  const std::uint64_t tables_needed = from.pages() / kPagesPerHuge + from.pages() / kPagesPerHuge / kPagesPerHuge + 5;
+  if (core_.frames.free_pages() < tables_needed) {
+    core_.change_ends(process);
+    co_return Error::no_memory;
+  }
+  space.erase(from.begin, from.end);
+  space.insert(moved_vma);
+  const VirtualAddress to = moved_vma.begin;
   sim::Vector<VirtualAddress> leaves;
   sim::Vector<Address> frames;
   std::int64_t moved = 0;
@@ -195,18 +208,22 @@ sim::Task<void> Vm::move_pages(cpu::Execution& exec, Process& process, Range fro
     const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
     va = *next + bytes_of(size);
     const PageState page = *space.entry(*next);
-    if (page.present()) leaves.push_back(*next);
-    if (!page.zero) frames.push_back(page.frame);
+    leaves.push_back(*next);
+    for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+      frames.push_back(page.frame + offset);
+    }
     core_.move(process, *next, to + (*next - from.begin), size);
   }
   const sim::Vector<Address> tables = process.table_->take_retired();
   co_await run(exec, core_.config.mremap_per_page * moved);
   co_await core_.flush(exec, process, std::move(leaves));
   for (const Address frame : frames) {
-    if (core_.frame_table.at(frame).pins == 0) core_.stamp(frame);
+    const FrameRecord& record = core_.frame_table.at(frame);
+    if (record.pins == 0 && record.mappings == 1) core_.stamp(frame);
   }
   process.table_->free_tables(tables);
   core_.change_ends(process);
+  co_return Error::none;
 }
 
 }  // namespace faultline::os

@@ -112,10 +112,14 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAdd
 
 sim::Task<void> VmCore::settled(Process& process, Range range) {
   const AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    const bool moving = space.entry(*next)->entry == Entry::moving;
-    if (moving) co_await process.page_settled_;
-    va = moving ? *next : *next + kPage;
+  VirtualAddress va = range.begin;
+  while (process.in_motion_ > 0) {
+    const auto next = space.next_entry(va, range.end);
+    if (!next) co_return;
+    va = *next + kPage;
+    if (!space.entry(*next)->in_motion()) continue;
+    co_await process.page_settled_;
+    va = range.begin;  // others may have begun to move meanwhile
   }
 }
 

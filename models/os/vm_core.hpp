@@ -71,7 +71,8 @@ class VmCore {
   void change_ends(Process& process);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
-  // Ends when no page of the range is moving: who holds an entry in this state goes on with it.
+  // Ends when no page of the range is in motion: who has put it there goes on with it, and it is nobody else's to change.
+  // That holds until the caller waits again.
   sim::Task<void> settled(Process& process, Range range);
   // All of them in no time.
   void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves);
@@ -88,7 +89,10 @@ class VmCore {
   void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
   void protect(Process& process, VirtualAddress va, bool writable);
   void set_young(Process& process, VirtualAddress va, bool young);
-  // From now on faults wait (moving), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages only.
+  // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
+  static void set_entry(Process& process, PageState& page, Entry entry);
+  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages
+  // only, and none that is in motion already.
   void hide(Process& process, VirtualAddress va, Entry as);
   void show(Process& process, VirtualAddress va);
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
@@ -110,6 +114,8 @@ class VmCore {
   sim::Task<Error> split_edges(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va);
   Error split_now(Process& process, VirtualAddress va);
+  // In no time: for set-up, and where a huge page has come since split_edges().
+  Error split_edges_now(Process& process, Range range);
 
   // Frames.
   std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
@@ -121,8 +127,8 @@ class VmCore {
 
   // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
-  // state says, frames in use that nobody holds.
-  void audit() const;
+  // state says. `changing`: something may be under way, so that frames have mappings that entries have left already.
+  void audit(bool changing = false) const;
 
   // For who observes mechanisms: called when one has changed that many pages of the process for good.
   std::function<void(const Process& process, unsigned pages)> on_change = [](const Process&, unsigned) {};

@@ -107,6 +107,7 @@ Result<MirroredTable*> Vm::create_mirrored_table(Process& process) {
 
 sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, MirroredTable& mirror, VirtualAddress va,
                                                   std::uint64_t bytes, bool write) {
+  sim::Vector<VirtualAddress> upgraded;
   for (;;) {
     while (mirror.changes_ > 0) co_await core_.cpu.sleep(exec, mirror.settled_);
     const std::uint64_t sequence = mirror.sequence_;
@@ -114,8 +115,7 @@ sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, Mirrored
     if (present.value == 0) co_return present;
     const VirtualAddress begin = sim::page_begin(va);
     const Range range{begin, begin + present.value * kPage};
-    co_await run(exec, core_.config.private_map_per_page * static_cast<std::int64_t>(range.pages()));
-    sim::Vector<VirtualAddress> upgraded;
+    co_await run(exec, core_.config.private_map_per_page * descriptors(mirror.process_, range));
     if (mirror.changes_ > 0 || mirror.sequence_ != sequence || !fill_mirror(mirror, range, write, upgraded)) {
       ++core_.counters.mirror_retries;
       continue;
@@ -123,6 +123,15 @@ sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, Mirrored
     co_await core_.tlbs.invalidate(exec, mirror.process_, mirror.root(), std::move(upgraded), /*cpus_walk=*/false);
     co_return present;
   }
+}
+
+// That map the range: one for each page, or huge page.
+std::int64_t Vm::descriptors(const Process& process, Range range) {
+  std::int64_t count = 0;
+  for (VirtualAddress va = range.begin; va < range.end; ++count) {
+    va = process.space_.is_huge(va) ? huge_range(va).end : va + kPage;
+  }
+  return count;
 }
 
 // False: a page is not usable any more.

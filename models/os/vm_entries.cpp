@@ -13,6 +13,18 @@ PageState& VmCore::state(Process& process, VirtualAddress va) {
   return *entry;
 }
 
+void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
+  const bool was_in_motion = page.in_motion();
+  page.entry = entry;
+  if (page.in_motion() == was_in_motion) return;
+  if (was_in_motion) {
+    --process.in_motion_;
+    process.page_settled_.notify_all();
+  } else {
+    ++process.in_motion_;
+  }
+}
+
 Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool writable) {
   AddressSpace& space = process.space_;
   const std::uint64_t bytes = bytes_of(page.size);
@@ -99,8 +111,9 @@ void VmCore::set_young(Process& process, VirtualAddress va, bool young) {
 
 void VmCore::hide(Process& process, VirtualAddress va, Entry as) {
   PageState& page = state(process, va);
+  if (page.in_motion()) throw std::logic_error("a page that is in motion is hidden");
   if (page.present()) process.table_->leave_note(va, PageSize::small);
-  page.entry = as;
+  set_entry(process, page, as);
 }
 
 void VmCore::show(Process& process, VirtualAddress va) {
@@ -108,8 +121,7 @@ void VmCore::show(Process& process, VirtualAddress va) {
   // The note's table is there, so this cannot fail.
   process.table_->map(va, page.frame, PageSize::small, page.writable);
   if (!page.young) process.table_->set_young(va, false);
-  page.entry = Entry::present;
-  process.page_settled_.notify_all();
+  set_entry(process, page, Entry::present);
 }
 
 void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
@@ -132,6 +144,7 @@ void VmCore::replace_by_block(Process& process, Range range, Address block, Addr
     va = *next + kPage;
     const PageState page = *space.entry(*next);
     dirty = dirty || page.dirty;
+    set_entry(process, *space.entry(*next), Entry::hidden);
     space.remove_pages(*next);
     if (page.zero) continue;
     frame_table.remove_mapper(page.frame, {&process, *next});
@@ -157,12 +170,14 @@ VmCore::Zapped VmCore::zap(Process& process, Range range) {
   while (const auto next = space.next_entry(va, range.end)) {
     const PageState page = *space.entry(*next);
     const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    if (page.in_motion()) throw std::logic_error("a page that is in motion is unmapped");
     if (page.present()) {
       process.table_->unmap(*next);
-      zapped.leaves.push_back(*next);
     } else {
       process.table_->drop_note(*next, size);
     }
+    // Where there was no valid descriptor, too: a walk cache may hold the table.
+    zapped.leaves.push_back(*next);
     space.remove_pages(*next);
     for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
       frame_table.remove_mapper(page.frame + offset, {&process, *next + offset});
@@ -204,17 +219,29 @@ sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAd
   }
   const Range whole = huge_range(va);
   process.table_->leave_note(va, PageSize::huge);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) state(process, at).entry = Entry::moving;
+  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) {
+    set_entry(process, state(process, at), Entry::moving);
+  }
   process.space_.huge_split(va);
   co_await change_begins(exec, process, whole);
   co_await flush(exec, process, whole.begin);
   co_await run(exec, config.thp_split);
   process.table_->attach_pages(va, *table);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) state(process, at).entry = Entry::present;
+  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) {
+    set_entry(process, state(process, at), Entry::present);
+  }
   ++counters.thp_split_pmd;
   change_ends(process);
-  process.page_settled_.notify_all();
   co_return Error::none;
+}
+
+Error VmCore::split_edges_now(Process& process, Range range) {
+  for (const VirtualAddress edge : {range.begin, range.end}) {
+    if (edge % kHugePage == 0 || !process.space_.is_huge(edge)) continue;
+    const Error error = split_now(process, edge);
+    if (error != Error::none) return error;
+  }
+  return Error::none;
 }
 
 Error VmCore::split_now(Process& process, VirtualAddress va) {

@@ -28,7 +28,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
       error = Error::bad_address;
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
-    } else if (page->entry == Entry::moving) {
+    } else if (page->in_motion()) {
       co_await core_.cpu.sleep(exec, process.page_settled_);
       continue;  // nothing has been charged
     } else if (page->entry == Entry::poisoned) {
@@ -82,9 +82,11 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
 // Linux's do_wp_page: who has the page alone may write it again, others get a copy.
 sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
   if (process.space_.page(va)->userfault) {
-    // The thread sleeps until the monitor has been told and has answered.
+    // The thread sleeps, without the lock, until the monitor has been told and has answered.
     co_await run(exec, owed + core_.config.fault_no_alloc);
+    process.lock_.unlock_shared();
     co_await core_.context.loop.delay(core_.config.userfault_monitor);
+    co_await process.lock_.lock_shared(core_.cpu, exec);
     if (PageState* page = process.space_.entry(va)) page->userfault = false;
     co_return Error::again;
   }
@@ -100,7 +102,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   core_.set_young(process, va, true);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
-  co_return Error::none;
+  co_return Error::again;  // where it is still so, it is done
 }
 
 bool Vm::owned_alone(const Process& process, VirtualAddress va) const {

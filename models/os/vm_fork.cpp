@@ -14,6 +14,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
   }
   co_await run(exec, core_.config.fork_fixed);
   co_await parent.lock_.lock_exclusive(core_.cpu, exec);
+  co_await child->lock_.lock_exclusive(core_.cpu, exec);
   sim::Vector<VirtualAddress> leaves;
   Error error = Error::none;
   const auto vmas = parent.space_.vmas();
@@ -27,6 +28,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     core_.change_ends(parent);
   }
   co_await core_.flush(exec, parent, std::move(leaves));
+  child->lock_.unlock_exclusive();
   parent.lock_.unlock_exclusive();
   if (error == Error::none) co_return Result<Process*>{.value = child};
   ++core_.counters.out_of_memory;
@@ -39,16 +41,21 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
                               sim::Vector<VirtualAddress>& leaves) {
   AddressSpace& space = parent.space_;
   std::int64_t copied = 0;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end); ++copied) {
-    co_await core_.settled(parent, {*next, *next + kPage});
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    if (space.entry(*next)->in_motion()) {
+      co_await core_.settled(parent, {*next, *next + kPage});
+      continue;
+    }
     if (space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
       const Error error = co_await core_.split(exec, parent, *next);
       if (error != Error::none) co_return error;
+      continue;
     }
     const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
     va = *next + bytes_of(size);
     const PageState page = *space.entry(*next);
     if (page.entry == Entry::poisoned) continue;
+    ++copied;
     if (copies_pinned(parent, {*next, va})) {
       const auto frame = core_.frames.allocate_page();
       if (!frame) co_return Error::no_memory;
@@ -92,6 +99,8 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
   co_await unmap_pages(exec, process, all);
+  process.lock_.unlock_exclusive();
+  while (process.users_ > 0) co_await process.page_settled_;
   core_.destroy_process(process);
 }
 

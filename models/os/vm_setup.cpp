@@ -27,6 +27,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
     if (vma == nullptr) return Error::bad_address;
     Error error = Error::none;
     if (const PageState* page = process.space_.entry(at); page != nullptr) {
+      if (page->in_motion()) return Error::again;
       if (page->entry == Entry::hidden) core_.show(process, at);
       if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
@@ -68,10 +69,7 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   if (!range.ok()) return range.error;
   const Range whole{sim::page_end(va), sim::page_begin(va + bytes)};
   if (whole.begin >= whole.end) return Error::none;
-  for (const VirtualAddress edge : {whole.begin, whole.end}) {
-    if (edge % kHugePage == 0 || !process.space_.is_huge(edge)) continue;
-    if (core_.split_now(process, edge) != Error::none) return Error::no_memory;
-  }
+  if (core_.split_edges_now(process, whole) != Error::none) return Error::no_memory;
   const VmCore::Zapped zapped = core_.zap(process, whole);
   core_.drop(process, whole, zapped.leaves);
   core_.retire(process, zapped);
@@ -82,7 +80,7 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
 bool Vm::store_now(Process& process, VirtualAddress va) {
   const Vma* vma = process.space_.find(va);
   const PageState* page = process.space_.entry(va);
-  if (page == nullptr || page->entry == Entry::poisoned || !vma->allows(true)) return false;
+  if (page == nullptr || page->entry == Entry::poisoned || page->in_motion() || !vma->allows(true)) return false;
   if (page->entry == Entry::hidden) core_.show(process, va);
   if (page->writable) return true;
   return page->present() && own_now(process, va) == Error::none;

@@ -78,7 +78,7 @@ TEST_CASE("a table that changes while it is read is read again") {
   b.tasks.start([](OsBench& bench, cpu::Execution& thread, VirtualAddress va, Time when) -> Task<void> {
     co_await bench.node.loop.until(when);
     co_await bench.vm.page_events().migrate(thread, *bench.process, {va, va + kPages * kPage},
-                                            os::PageEvents::Mover::cma);
+                                            os::PageEvents::Mover::move_pages);
   }(b, other, m.va, start + b.config.syscall - 3us));
   sc_core::sc_start();
   CHECK(mirrored == kPages);

@@ -63,7 +63,7 @@ TEST_CASE("a migrated page has another frame and the same content, and the old f
   b.vm.audit();
 }
 
-TEST_CASE("compaction leaves pinned pages mapped, CMA unmaps them before it notices, ten times") {
+TEST_CASE("compaction leaves pinned pages mapped, move_pages unmaps them before it notices, ten times") {
   OsBench b;
   Buffer buffer(b);
   buffer.pin();
@@ -72,7 +72,7 @@ TEST_CASE("compaction leaves pinned pages mapped, CMA unmaps them before it noti
   Listener listener(b, 0ns);
   CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::compaction)).value == 0);
   CHECK(listener.flushes.empty());
-  const auto tried = b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::cma));
+  const auto tried = b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::move_pages));
   CHECK(tried.value == 0);
   CHECK(tried.took == 10 * (b.config.cpu_tlbi_page + b.config.migrate_page));
   CHECK(listener.flushes.size() == 10);
@@ -106,7 +106,7 @@ TEST_CASE("a page that parent and child share is moved for both") {
   Buffer buffer(b);
   const auto child = b.run(b.vm.fork(b.thread, *b.process)).value;
   REQUIRE(child.ok());
-  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::cma)).value ==
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::move_pages)).value ==
         kPages);
   CHECK(child.value->space().entry(buffer.va)->frame == buffer.frame(0));
   CHECK(b.vm.read(*child.value, buffer.va, kPage) == sim::Content::pattern(7, 0, kPage));
@@ -121,7 +121,7 @@ TEST_CASE("a program that touches a page on the move waits until it has come to 
   Time touched{0};
   b.tasks.start([](OsBench& bench, Range page, Time when) -> Task<void> {
     co_await bench.node.loop.until(when);
-    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, page, PageEvents::Mover::cma);
+    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, page, PageEvents::Mover::move_pages);
   }(b, {buffer.va, buffer.va + kPage}, start));
   b.tasks.start([](OsBench& bench, cpu::Execution& thread, VirtualAddress va, Time when, Time& done) -> Task<void> {
     co_await bench.node.loop.until(when);
@@ -141,7 +141,7 @@ TEST_CASE("munmap of a page on the move frees it when the mover has let go of it
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   b.tasks.start([](OsBench& bench, Range range, Time when) -> Task<void> {
     co_await bench.node.loop.until(when);
-    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, range, PageEvents::Mover::cma);
+    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, range, PageEvents::Mover::move_pages);
   }(b, buffer.range(), start));
   b.tasks.start([](OsBench& bench, cpu::Execution& thread, Range range, Time when) -> Task<void> {
     co_await bench.node.loop.until(when);

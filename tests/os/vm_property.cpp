@@ -273,7 +273,7 @@ struct Beside {
         break;
       }
       case kCompact: b.run(events.migrate(b.thread, p, range, os::PageEvents::Mover::compaction)); break;
-      case kCma: b.run(events.migrate(b.thread, p, range, os::PageEvents::Mover::cma)); break;
+      case kCma: b.run(events.migrate(b.thread, p, range, os::PageEvents::Mover::move_pages)); break;
       case kMerge: b.run(events.merge_equal(b.thread, p, range)); break;
       case kAge: b.run(events.age(b.thread, p, range)); break;
       case kWriteProtect: b.run(events.write_protect(b.thread, p, range)); break;

@@ -119,7 +119,7 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
   } else if (domain.cold && dice.percent(60)) {
     // Pages that move, are protected or go while transfers use them.
     add("inject.mechanism",
-        dice.one_of<std::string>({"compaction", "cma", "numa-hint", "ksm", "ageing", "write-protect", "fork",
+        dice.one_of<std::string>({"compaction", "move-pages", "numa-hint", "ksm", "ageing", "write-protect", "fork",
                                   "truncate", "dont-need", "userfault-wp"}));
     add("inject.period", dice.one_of<std::string>({"5 us", "30 us", "200 us"}));
     add("inject.count", std::int64_t{dice.from_to(1, 12)});

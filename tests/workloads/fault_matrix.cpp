@@ -92,8 +92,8 @@ TEST_CASE("matrix: compaction moves locked pages, and looks for pins before it u
   CHECK((!raced.faults || !raced.changed));
 }
 
-TEST_CASE("matrix: CMA unmaps whatever it finds, and maps pinned pages again") {
-  check_row(kSmall, "cma", {faults, undone, stale, none, faults, undone});
+TEST_CASE("matrix: move_pages unmaps whatever it finds, and maps pinned pages again") {
+  check_row(kSmall, "move-pages", {faults, undone, stale, none, faults, undone});
 }
 
 TEST_CASE("matrix: NUMA hints are not for pinned pages, but mirrors are told before anybody looks") {

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several threads, kernel threads and a device's driver at the same pages at once: nobody waits for ever, nothing
+// is lost, and the books agree when all have finished.
+#include <rapidcheck.h>
+
+#include "tests/os/bench.hpp"
+#include "tests/support/number_of_cases.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using os::Advice;
+using os::PageEvents;
+using os::Protection;
+using os::Range;
+
+namespace {
+
+struct Action {
+  unsigned what;
+  std::uint64_t first;
+  std::uint64_t count;
+  std::int64_t pause_ns;
+};
+
+// The pages that actors fight for; a mirror of the process's table comes with them.
+struct Arena {
+  OsBench& b;
+  Process& process;
+  os::MirroredTable& mirror;
+  VirtualAddress base;
+};
+
+Task<void> fork_and_exit(Arena& arena, cpu::Execution& thread, VirtualAddress va, std::uint64_t bytes) {
+  const auto child = co_await arena.b.vm.fork(thread, arena.process);
+  if (!child.ok()) co_return;
+  co_await arena.b.vm.touch_range(thread, *child.value, va, bytes, true);
+  co_await arena.b.vm.exit(thread, *child.value);
+}
+
+Task<void> pin_for_a_while(Arena& arena, cpu::Execution& thread, VirtualAddress va, std::uint64_t bytes) {
+  const auto pin = co_await arena.b.vm.pin_user_pages(thread, arena.process, va, bytes, true);
+  if (!pin.ok()) co_return;
+  co_await arena.b.node.loop.delay(7us);
+  co_await arena.b.vm.unpin(thread, pin.value);
+}
+
+Task<void> hide_for_a_while(Arena& arena, cpu::Execution& thread, VirtualAddress va, std::uint64_t bytes) {
+  co_await arena.b.vm.mprotect(thread, arena.process, va, bytes, Protection::none);
+  co_await arena.b.vm.mprotect(thread, arena.process, va, bytes, Protection::read_write);
+}
+
+Task<void> act(Arena& arena, cpu::Execution& thread, Action a) {
+  os::Vm& vm = arena.b.vm;
+  PageEvents& events = vm.page_events();
+  Process& p = arena.process;
+  const VirtualAddress va = arena.base + a.first * kPage;
+  const std::uint64_t bytes = a.count * kPage;
+  const Range range{va, va + bytes};
+  switch (a.what) {
+    case 0: co_await vm.touch_range(thread, p, va, bytes, false); break;
+    case 1:
+    case 2: co_await vm.touch_range(thread, p, va, bytes, true); break;
+    case 3: co_await vm.fault_in_pages(thread, p, va, bytes, true); break;
+    case 4: co_await vm.madvise(thread, p, va, bytes, Advice::dont_need_locked); break;
+    case 5: co_await vm.madvise(thread, p, va, bytes, Advice::free); break;
+    case 6: co_await vm.madvise(thread, p, arena.base, kHugePage, Advice::collapse); break;
+    case 7: co_await vm.mlock(thread, p, va, bytes); break;
+    case 8: co_await vm.munlock(thread, p, va, bytes); break;
+    case 9: co_await hide_for_a_while(arena, thread, va, bytes); break;
+    case 10: co_await pin_for_a_while(arena, thread, va, bytes); break;
+    case 11: co_await fork_and_exit(arena, thread, va, bytes); break;
+    case 12: co_await vm.mirror_pages(thread, arena.mirror, va, bytes, true); break;
+    case 13: co_await vm.mirror_pages(thread, arena.mirror, va, bytes, false); break;
+    case 14: co_await events.migrate(thread, p, range, PageEvents::Mover::compaction); break;
+    case 15: co_await events.migrate(thread, p, range, PageEvents::Mover::move_pages); break;
+    case 16: co_await events.merge_equal(thread, p, range); break;
+    case 17: co_await events.age(thread, p, range); break;
+    case 18: co_await events.write_protect(thread, p, range); break;
+    case 19: co_await events.numa_hint(thread, p, range); break;
+    case 20: co_await events.userfault_protect(thread, p, range); break;
+    default: co_await events.truncate(thread, p, range);
+  }
+}
+constexpr unsigned kActions = 22;
+
+Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> actions) {
+  for (const Action& action : actions) {
+    co_await arena.b.node.loop.delay(Time{action.pause_ns * 1000});
+    co_await act(arena, thread, action);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("threads and kernel threads and drivers at the same pages neither deadlock nor lose anything") {
+  set_number_of_cases("400");
+  OsConfig config;
+  config.rlimit_memlock = os::kUnlimited;
+  config.fork_fixed = 300us;
+  OsBench b(config, 256 * kMiB);
+  std::vector<cpu::Execution*> threads;
+  for (unsigned i = 0; i < 4; ++i) threads.push_back(&b.cpu.new_thread("actor", i));
+  const auto round = [&] {
+    Process& process = *b.vm.create_process("actors");
+    Arena arena{b, process, *b.vm.create_mirrored_table(process).value, b.vm.map(process, kHugePage, kHugePage).value};
+    sim::TaskGroup tasks;
+    for (cpu::Execution* thread : threads) {
+      std::vector<Action> actions;
+      for (unsigned i = 0; i < 12; ++i) {
+        // Few pages, so that actors meet, at times near the cost of what they do.
+        const std::uint64_t first = *rc::gen::inRange<std::uint64_t>(0, 6);
+        actions.push_back({*rc::gen::inRange(0u, kActions), first, *rc::gen::inRange<std::uint64_t>(1, 7 - first),
+                           *rc::gen::inRange<std::int64_t>(0, 4000)});
+      }
+      tasks.start(play(arena, *thread, actions));
+    }
+    sc_core::sc_start();
+    RC_ASSERT(tasks.running() == 0u);
+    b.vm.audit();
+    sim::TaskGroup end;
+    end.start(b.vm.exit(b.thread, process));
+    sc_core::sc_start();
+    RC_ASSERT(end.running() == 0u);
+    b.vm.audit();
+  };
+  CHECK(rc::check(round));
+}
