@@ -59,16 +59,18 @@ Task<void> Stream::run(bool cold_again, Tally tally) {
   for (unsigned i = 0; i < flow_.transfers; ++i) {
     if (running_.size() == lanes_.size()) co_await finish(tally);
     const Lane& lane = lanes_[i % lanes_.size()];
-    co_await from_.vm().settled(from_.process(), lane.from_address, flow_.size);
-    co_await to_.vm().settled(to_.process(), lane.to_address, flow_.size);
-    if (cold_again) make_cold(lane);
+    if (cold_again) {
+      co_await from_.vm().settled(from_.process(), lane.from_address, flow_.size);
+      co_await to_.vm().settled(to_.process(), lane.to_address, flow_.size);
+      make_cold(lane);
+    }
     co_await begin(lane);
   }
   while (!running_.empty()) co_await finish(tally);
 }
 
 Task<void> Stream::begin(const Lane& lane) {
-  source().vm().fill(source().process(), source_address(lane), flow_.size, next_seed_++);
+  co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);
   Running running{&lane, clock_.now(), {}, {}};
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));

@@ -265,17 +265,17 @@ Task<void> Transfers::late_faults_end() {
 
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
-  co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
-  co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
   // What was injected stays until somebody meets it.
   if (!keeps_present && (!injects_ || started_ < config_.window)) {
     if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
+    co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
+    co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
     make_cold(lane, false);
     make_cold(lane, true);
   }
   Endpoint& source = data_source();
-  source.vm().fill(source.process(), source_address(lane), config_.size, started_ + 1);
+  co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
 
   Running running{index, now(), {}, {}, measured};
   if (strategy_.prepares_per_transfer()) {
@@ -355,8 +355,7 @@ Task<void> Transfers::run_clean(unsigned index) {
   };
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
-    co_await source.vm().settled(source.process(), read ? far : local, config_.clean_size);
-    source.vm().fill(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
+    co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
     const rdma::Posted posted =
         co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);
     if (posted.transfer == 0) continue;

@@ -16,14 +16,14 @@ class PageEvents {
  public:
   explicit PageEvents(VmCore& core) : core_(core) {}
 
-  // Who asks for pages to be moved: compaction, and CMA like it, leaves alone what it sees to be pinned (and, by option,
-  // mlocked); move_pages() and memory offlining find out when the page is unmapped already.
+  // Who asks for pages to be moved: compaction, and CMA like it, leaves alone what it sees to be pinned (and, by
+  // option, mlocked); move_pages() and memory offlining find out when the page is unmapped already.
   enum class Mover : std::uint8_t { compaction, move_pages };
   // Page migration (mm/migrate.c): entries become migration entries, TLBs forget them; a page that somebody holds is
   // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
   sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
 
-  // KSM (mm/ksm.c), mirrors told before: clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
+  // KSM (mm/ksm.c): clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
   // write; then the page shares the frame of an equal one, which here always exists.
   sim::Task<unsigned> merge_equal(cpu::Execution& exec, Process& process, Range range);
 

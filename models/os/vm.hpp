@@ -145,8 +145,8 @@ class Vm {
   sim::Task<Result<std::uint64_t>> mirror_pages(cpu::Execution& exec, MirroredTable& table, VirtualAddress va,
                                                 std::uint64_t bytes, bool write);
 
-  // The following take no time, but for settled(), which is to be awaited before the others where something may be at
-  // work on the pages behind the program's back.
+  // The following take no time, but for settled() and store(). Where something may be at work on the pages behind the
+  // program's back, settled() is to be awaited before what changes them.
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
@@ -157,6 +157,8 @@ class Vm {
   // Writes the pattern (seed, 0 ...) as the program's stores would, copy-on-write included; bytes are lost on absent
   // pages and where no VMA lets them be written. Returns the bytes written.
   std::uint64_t fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
+  // The same, page by page, each as soon as it is not in motion: a program's stores wait for that.
+  sim::Task<void> store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // What the process would read; absent pages read as zeros, as demand-zero pages would.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
   // Throws std::logic_error when frames, their records, page states and descriptors do not agree: a bug of ours.
@@ -214,6 +216,8 @@ class Vm {
   void use_pages(Process& process, Range range, bool write, Pin* pin);
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);
+  std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
+                          std::uint64_t done);
   bool store_now(Process& process, VirtualAddress va);
   Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
                     sim::Vector<VirtualAddress>& upgraded);

@@ -71,7 +71,7 @@ class VmCore {
   void change_ends(Process& process);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
-  // Ends when no page of the range is in motion: who has put it there goes on with it, and it is nobody else's to change.
+  // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
   // That holds until the caller waits again.
   sim::Task<void> settled(Process& process, Range range);
   // All of them in no time.

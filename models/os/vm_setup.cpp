@@ -88,19 +88,31 @@ bool Vm::store_now(Process& process, VirtualAddress va) {
 
 std::uint64_t Vm::fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed) {
   std::uint64_t written = 0;
-  for (std::uint64_t done = 0; done < bytes;) {
-    const VirtualAddress at = va + done;
-    const VirtualAddress begin = sim::page_begin(at);
-    const auto part = static_cast<std::uint32_t>(std::min(bytes - done, kPage - at % kPage));
-    done += part;
-    if (!store_now(process, begin)) continue;
-    PageState& page = *process.space_.entry(begin);
-    core_.store.write(page.frame + at % kPage, sim::Content::pattern(seed, done - part, part));
-    page.dirty = true;
-    page.lazyfree = false;
-    written += part;
+  for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
+    written += fill_page(process, va, bytes, seed, done);
   }
   return written;
+}
+
+sim::Task<void> Vm::store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed) {
+  for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
+    const VirtualAddress page = sim::page_begin(va + done);
+    if (process.in_motion_ > 0) co_await core_.settled(process, {page, page + kPage});
+    fill_page(process, va, bytes, seed, done);
+  }
+}
+
+// What of the pattern lies in the page of va + done.
+std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
+                            std::uint64_t done) {
+  const VirtualAddress at = va + done;
+  const auto part = static_cast<std::uint32_t>(std::min(bytes - done, kPage - at % kPage));
+  if (!store_now(process, sim::page_begin(at))) return 0;
+  PageState& page = *process.space_.entry(sim::page_begin(at));
+  core_.store.write(page.frame + at % kPage, sim::Content::pattern(seed, done, part));
+  page.dirty = true;
+  page.lazyfree = false;
+  return part;
 }
 
 sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t bytes) const {
