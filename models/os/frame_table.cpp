@@ -36,7 +36,7 @@ FrameTable::Mappers FrameTable::mappers(Address frame) const {
   if (record.first.process == nullptr) return {};
   Mappers all{record.first};
   if (const auto shared = others_.find(frame); shared != others_.end()) {
-    all.insert(all.end(), shared->second.begin(), shared->second.end());
+    for (const Mapper& mapper : shared->second) all.push_back(mapper);
   }
   return all;
 }

@@ -208,15 +208,25 @@ Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, 
 }
 
 Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range range) {
+  return hide(exec, process, range, Entry::hidden);
+}
+
+Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range) {
+  return hide(exec, process, range, Entry::poisoned);
+}
+
+// A failure does not ask for pins.
+Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as) {
   co_await core_.change_begins(exec, process, range);
   sim::Vector<VirtualAddress> leaves;
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     const PageState* page = space.page(*next);
-    if (page == nullptr || page->zero || core_.frame_table.find(page->frame).pins > 0) continue;
+    if (page == nullptr || page->zero) continue;
+    if (as == Entry::hidden && core_.frame_table.find(page->frame).pins > 0) continue;
     if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
-    core_.hide(process, *next, Entry::hidden);
+    core_.hide(process, *next, as);
     leaves.push_back(*next);
   }
   const auto hidden = static_cast<unsigned>(leaves.size());
@@ -224,25 +234,6 @@ Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range ra
   co_await core_.flush(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return hidden;
-}
-
-Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range) {
-  co_await core_.change_begins(exec, process, range);
-  sim::Vector<VirtualAddress> leaves;
-  AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    va = *next + kPage;
-    if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
-    const PageState* page = space.page(*next);
-    if (page == nullptr || page->zero) continue;
-    core_.hide(process, *next, Entry::poisoned);
-    leaves.push_back(*next);
-  }
-  const auto poisoned = static_cast<unsigned>(leaves.size());
-  core_.on_change(process, poisoned);
-  co_await core_.flush(exec, process, std::move(leaves));
-  core_.change_ends(process);
-  co_return poisoned;
 }
 
 Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
