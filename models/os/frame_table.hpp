@@ -34,7 +34,7 @@ struct FrameRecord {
 // A record per frame, made 2 MiB at a time on first use.
 class FrameTable {
  public:
-  using Mappers = sim::SmallVector<Mapper, 2>;
+  using Mappers = sim::Vector<Mapper>;
 
   FrameRecord& at(Address frame) {
     auto& block = blocks_[frame / kHugePage];
