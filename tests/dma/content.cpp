@@ -48,6 +48,18 @@ void check_one(DmaBench& bench, std::uint64_t seed) {
   bench.memory[1]->missing.clear();
 }
 
+// Lanes and lines keep what they sent last until they send something else, so that what a case leaves depends on its
+// faults and losses. After one more transfer each way, which meets none, only what leaks is more than the bound.
+void check_payloads(DmaBench& bench) {
+  bench.fabric->loses = [](const auto&) { return false; };
+  for (const auto command : {dma::reg::kCommandWrite, dma::reg::kCommandRead}) {
+    REQUIRE(bench.post(0, {kBase[0], kBase[1], 65536, 1, 1, command}) != 0);
+    REQUIRE(bench.run_to_notification(0));
+    bench.run(10ms);
+  }
+  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
+}
+
 }  // namespace
 
 TEST_CASE("any transfer completes and moves exactly its bytes, whatever faults and losses it meets") {
@@ -56,7 +68,7 @@ TEST_CASE("any transfer completes and moves exactly its bytes, whatever faults a
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
+  check_payloads(bench);
 }
 
 TEST_CASE("cell by cell, too, any transfer completes and moves exactly its bytes") {
@@ -65,7 +77,7 @@ TEST_CASE("cell by cell, too, any transfer completes and moves exactly its bytes
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
+  check_payloads(bench);
 }
 
 TEST_CASE("with odd blocks and two contexts, too, any transfer completes and moves exactly its bytes") {
@@ -77,5 +89,5 @@ TEST_CASE("with odd blocks and two contexts, too, any transfer completes and mov
   bench.resolve_after = 20us;
   std::uint64_t seed = 1;
   CHECK(rc::check([&] { check_one(bench, ++seed); }));
-  CHECK(bench.payloads.in_use() <= DmaBench::kKeptPayloads);
+  check_payloads(bench);
 }

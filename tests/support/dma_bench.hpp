@@ -240,9 +240,8 @@ class DmaBench : public sim::StepListener {
   static constexpr std::uint64_t kNotify = 0x9000'0000;
   static constexpr std::uint64_t kRing = 0x9100'0000;
   static constexpr std::uint64_t kSlots = 4;
-  // Lanes and lines keep the payloads that they sent last until they send another; cell by cell 41 have been seen. What
-  // leaks one a transfer is beyond this after the hundred transfers of a property.
-  static constexpr std::size_t kKeptPayloads = 64;
+  // Lanes and lines keep the payloads that they sent last until they send another.
+  static constexpr std::size_t kKeptPayloads = 32;
   static constexpr std::uint32_t pdid_of(sim::NodeId node) { return 10 + node; }
 
   explicit DmaBench(const dma::DmaConfig& with = {}, std::uint32_t cells_per_train = 16,
