@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/os/page_table.hpp"
@@ -75,6 +76,10 @@ class AddressSpace {
   const Vma* find(VirtualAddress va) const;
   // The whole range is covered by VMAs (writable ones, if asked for).
   bool covered(VirtualAddress begin, VirtualAddress end) const;
+  bool writable(VirtualAddress va) const {  // by its VMA
+    const Vma* vma = find(va);
+    return vma != nullptr && vma->writable;
+  }
   // Where, at the latest at `end`, the first page begins that no VMA allows to be read (or written).
   VirtualAddress accessible_until(VirtualAddress begin, VirtualAddress end, bool write) const;
   template <typename Visit>
@@ -117,6 +122,25 @@ class AddressSpace {
   void huge_split(VirtualAddress va);
   // The first page with an entry at or after va and before end: skips what was never touched.
   std::optional<VirtualAddress> next_entry(VirtualAddress va, VirtualAddress end) const;
+  // visit(PageState&) on each page that the descriptor for va leads to: one, or the 512 of a huge page. There is an
+  // entry.
+  template <typename Visit>
+  void for_each_page_of_leaf(VirtualAddress va, Visit visit) {
+    visit_leaf(*ranges_.at(va / kHugePage), va, visit);
+  }
+  template <typename Visit>
+  void for_each_page_of_leaf(VirtualAddress va, Visit visit) const {
+    visit_leaf(std::as_const(*ranges_.at(va / kHugePage)), va, visit);
+  }
+  // visit(va, size) on each page or huge page with an entry, in order; it may remove the entry.
+  template <typename Visit>
+  void for_each_leaf(VirtualAddress begin, VirtualAddress end, Visit visit) const {
+    for (VirtualAddress va = begin; const auto next = next_entry(va, end);) {
+      const PageSize size = is_huge(*next) ? PageSize::huge : PageSize::small;
+      va = (*next / bytes_of(size) + 1) * bytes_of(size);
+      visit(*next, size);
+    }
+  }
   // The first aligned 2 MiB with an entry at or after va.
   std::optional<VirtualAddress> next_huge_range(VirtualAddress va) const;
 
@@ -132,6 +156,11 @@ class AddressSpace {
   using Vmas = sim::Map<VirtualAddress, Vma>;  // by begin
   void cut_at(VirtualAddress va);
   void merge_around(VirtualAddress begin, VirtualAddress end);
+  template <typename Huge, typename Visit>
+  static void visit_leaf(Huge& in, VirtualAddress va, Visit visit) {
+    if (!in.huge) return visit(in.pages[va % kHugePage / kPage]);
+    for (auto& page : in.pages) visit(page);
+  }
   const HugeRange* range(VirtualAddress va) const;
 
   unsigned va_bits_;

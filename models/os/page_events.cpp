@@ -165,45 +165,45 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
 
 Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
   sim::Vector<VirtualAddress> leaves;
-  AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
-    if (space.page(*next) == nullptr) continue;
-    core_.set_young(process, *next, false);
-    leaves.push_back(*next);
-  }
-  const auto aged = static_cast<unsigned>(leaves.size());
-  core_.on_change(process, aged);
+  const AddressSpace& space = process.space_;
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    if (space.page(va) == nullptr) return;
+    core_.set_young(process, va, false);
+    leaves.push_back(va);
+  });
   // Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
-  co_await core_.flush(exec, process, std::move(leaves));
-  co_return aged;
+  return flush_changed(exec, process, std::move(leaves));
 }
 
 Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
   co_await core_.change_begins(exec, process, range);
   sim::Vector<VirtualAddress> leaves;
-  AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
-    const PageState* page = space.page(*next);
-    if (page == nullptr || !page->writable) continue;
-    core_.protect(process, *next, false);
-    leaves.push_back(*next);
-  }
-  const auto protected_pages = static_cast<unsigned>(leaves.size());
-  core_.on_change(process, protected_pages);
-  co_await core_.flush(exec, process, std::move(leaves));
+  const AddressSpace& space = process.space_;
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    const PageState* page = space.page(va);
+    if (page == nullptr || !page->writable) return;
+    core_.protect(process, va, false);
+    leaves.push_back(va);
+  });
+  const unsigned changed = co_await flush_changed(exec, process, std::move(leaves));
   core_.change_ends(process);
-  co_return protected_pages;
+  co_return changed;
+}
+
+// How many leaves they are.
+Task<unsigned> PageEvents::flush_changed(Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
+  const auto changed = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, changed);
+  co_await core_.flush(exec, process, std::move(leaves));
+  co_return changed;
 }
 
 Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, Range range) {
   AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    va = *next + kPage;
-    PageState& page = *space.entry(*next);
-    page.userfault = page.userfault || (page.present() && !page.zero);
-  }
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    space.for_each_page_of_leaf(
+        va, [](PageState& page) { page.userfault = page.userfault || (page.present() && !page.zero); });
+  });
   return write_protect(exec, process, range);
 }
 
@@ -229,29 +229,17 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
     core_.hide(process, *next, as);
     leaves.push_back(*next);
   }
-  const auto hidden = static_cast<unsigned>(leaves.size());
-  core_.on_change(process, hidden);
-  co_await core_.flush(exec, process, std::move(leaves));
+  const unsigned hidden = co_await flush_changed(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return hidden;
 }
 
 Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
-  for (const VirtualAddress edge : {range.begin, range.end}) {
-    const bool cut = edge % kHugePage != 0 && process.space_.is_huge(edge);
-    if (cut && !co_await split(exec, process, edge)) co_return 0;
-  }
-  co_await core_.change_begins(exec, process, range);
-  co_await core_.settled(process, range);
-  if (core_.split_edges_now(process, range) != Error::none) {  // collapsed meanwhile
-    core_.change_ends(process);
-    co_return 0;
-  }
-  const VmCore::Zapped zapped = core_.zap(process, range);
-  co_await core_.flush(exec, process, zapped.leaves);
-  core_.retire(process, zapped);
-  core_.change_ends(process);
-  const auto pages = static_cast<unsigned>(zapped.frames.size());
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const Error split = co_await core_.split_edges(exec, process, range);
+  process.lock_.unlock_shared();
+  if (split != Error::none) co_return 0;
+  const auto pages = static_cast<unsigned>((co_await core_.unmap(exec, process, range)).value);
   core_.on_change(process, pages);
   co_return pages;
 }

@@ -21,6 +21,13 @@ Result<Range> Vm::pages_around(const Process& process, VirtualAddress va, std::u
   return {.value = {sim::page_begin(va), sim::page_end(va + bytes)}};
 }
 
+// The same where Linux asks for an aligned address.
+Result<Range> Vm::aligned_pages(const Process& process, VirtualAddress va, std::uint64_t bytes) {
+  const auto range = pages_around(process, va, bytes);
+  if (range.ok() && va % kPage != 0) return {.error = Error::invalid};
+  return range;
+}
+
 sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
                                            MmapOptions options) {
   co_await run(exec, core_.config.mmap_fixed);
@@ -57,30 +64,17 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
 
 sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
   co_await run(exec, core_.config.munmap_fixed);
-  const auto range = pages_around(process, va, bytes);
-  if (!range.ok() || va % kPage != 0) co_return Error::invalid;
+  const auto range = aligned_pages(process, va, bytes);
+  if (!range.ok()) co_return Error::invalid;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   const Error split = co_await core_.split_edges(exec, process, range.value);
   if (split == Error::none) {
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
-    co_await unmap_pages(exec, process, range.value);  // with the lock no huge page comes back
+    co_await core_.unmap(exec, process, range.value);  // with the lock no huge page comes back
   }
   process.lock_.unlock_exclusive();
   co_return split;
-}
-
-sim::Task<Error> Vm::unmap_pages(cpu::Execution& exec, Process& process, Range range) {
-  co_await core_.change_begins(exec, process, range);
-  co_await core_.settled(process, range);
-  const Error error = core_.split_edges_now(process, range);
-  if (error == Error::none) {
-    const VmCore::Zapped zapped = core_.zap(process, range);
-    co_await core_.flush(exec, process, zapped.leaves);
-    core_.retire(process, zapped);
-  }
-  core_.change_ends(process);
-  co_return error;
 }
 
 sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,

@@ -196,8 +196,6 @@ class Vm {
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,
                                             WalkCost cost, Pin* pin);
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
-  // The caller has split the edges; no_memory: a huge page has come back there, and cannot be split again.
-  sim::Task<Error> unmap_pages(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
   sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
@@ -208,6 +206,7 @@ class Vm {
 
   // Without time.
   static Result<Range> pages_around(const Process& process, VirtualAddress va, std::uint64_t bytes);
+  static Result<Range> aligned_pages(const Process& process, VirtualAddress va, std::uint64_t bytes);
   static bool usable(const PageState* page, bool write) {
     return page != nullptr && page->present() && page->young && (page->writable || !write);
   }

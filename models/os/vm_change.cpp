@@ -7,9 +7,8 @@ namespace faultline::os {
 sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                              Advice advice) {
   co_await run(exec, core_.config.syscall);
-  const auto found = pages_around(process, va, bytes);
+  const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
-  if (va % kPage != 0) co_return Error::invalid;
   const Range range = found.value;
   AddressSpace& space = process.space_;
 
@@ -69,7 +68,7 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
   if (!locked_too && process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
-  co_return co_await unmap_pages(exec, process, range);
+  co_return (co_await core_.unmap(exec, process, range)).error;
 }
 
 // Clean pages that nobody has used since may be dropped instead of swapped out; without a hardware dirty bit a clean
@@ -80,18 +79,13 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
   co_await core_.change_begins(exec, process, range);
   sim::Vector<VirtualAddress> leaves;
   AddressSpace& space = process.space_;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    const bool huge = space.is_huge(*next);
-    va = huge ? huge_range(*next).end : *next + kPage;
-    if (space.page(*next) == nullptr || space.page(*next)->zero) continue;
-    core_.protect(process, *next, false);
-    core_.set_young(process, *next, false);
-    leaves.push_back(*next);
-    for (VirtualAddress at = *next; at < va; at += kPage) {
-      space.page(at)->dirty = false;
-      space.page(at)->lazyfree = true;
-    }
-  }
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    if (space.page(va) == nullptr || space.page(va)->zero) return;
+    core_.protect(process, va, false);
+    core_.set_young(process, va, false);
+    leaves.push_back(va);
+    space.for_each_page_of_leaf(va, [](PageState& page) { page.dirty = false, page.lazyfree = true; });
+  });
   co_await core_.flush(exec, process, std::move(leaves));
   core_.change_ends(process);
   co_return Error::none;
@@ -100,9 +94,8 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
 sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                               Protection protection) {
   co_await run(exec, core_.config.mprotect_fixed);
-  const auto found = pages_around(process, va, bytes);
+  const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
-  if (va % kPage != 0) co_return Error::invalid;
   const Range range = found.value;
   AddressSpace& space = process.space_;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
@@ -160,9 +153,8 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
 sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
                                              std::uint64_t bytes) {
   co_await run(exec, core_.config.mremap_fixed);
-  const auto found = pages_around(process, va, bytes);
+  const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};
-  if (va % kPage != 0) co_return Result<VirtualAddress>{.error = Error::invalid};
   const Range range = found.value;
   AddressSpace& space = process.space_;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
@@ -203,17 +195,15 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   const VirtualAddress to = moved_vma.begin;
   sim::Vector<VirtualAddress> leaves;
   sim::Vector<Address> frames;
-  std::int64_t moved = 0;
-  for (VirtualAddress va = from.begin; const auto next = space.next_entry(va, from.end); ++moved) {
-    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
-    va = *next + bytes_of(size);
-    const PageState page = *space.entry(*next);
-    leaves.push_back(*next);
+  space.for_each_leaf(from.begin, from.end, [&](VirtualAddress va, PageSize size) {
+    const PageState page = *space.entry(va);
+    leaves.push_back(va);
     for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
       frames.push_back(page.frame + offset);
     }
-    core_.move(process, *next, to + (*next - from.begin), size);
-  }
+    core_.move(process, va, to + (va - from.begin), size);
+  });
+  const auto moved = static_cast<std::int64_t>(leaves.size());
   const sim::Vector<Address> tables = process.table_->take_retired();
   co_await run(exec, core_.config.mremap_per_page * moved);
   co_await core_.flush(exec, process, std::move(leaves));

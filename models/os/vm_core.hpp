@@ -81,10 +81,12 @@ class VmCore {
   // A page in a fresh frame, whose content is zeros from now on; again: another page is there by now. The frame is
   // given back unless the answer is none.
   Error install(Process& process, VirtualAddress va, NewPage page, bool writable);
+  // The same with the content that the frame has.
+  Error adopt(Process& process, VirtualAddress va, NewPage page, bool writable);
   // The shared zero page, not writable. no_memory: no frame for a table.
   Error install_zero_page(Process& process, VirtualAddress va);
   // The page of another process, which is not writable here; there it is the caller's to protect.
-  Error share(Process& process, VirtualAddress va, const PageState& page, PageSize size);
+  Error share(Process& process, VirtualAddress va, PageState page, PageSize size);
   // To another place of the same process. There is a frame for each table that this may need.
   void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
   void protect(Process& process, VirtualAddress va, bool writable);
@@ -103,6 +105,9 @@ class VmCore {
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
   // until retire(): until then a TLB or a walk cache may lead a device there, whoever else lets go of them.
   Zapped zap(Process& process, Range range);
+  // All steps of unmapping a range, once nothing in it is in motion; the value is the number of frames that went.
+  // no_memory: an end cuts a huge page, and there is no frame for the split.
+  sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range);
   void retire(Process& process, const Zapped& zapped);
   // One mapping of the frame less; frees it with its last holder.
   void retire(Address frame);
@@ -146,6 +151,10 @@ class VmCore {
  private:
   static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
   PageState& state(Process& process, VirtualAddress va);
+  void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);
+  Error add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size);
+  PageState remove_entry(Process& process, VirtualAddress va, PageSize size);
+  void set_entries(Process& process, VirtualAddress va, Entry entry);
 
   Address zero_page_;
 };

@@ -13,6 +13,24 @@ PageState& VmCore::state(Process& process, VirtualAddress va) {
   return *entry;
 }
 
+// The frame's side of a new entry.
+void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size) {
+  for (std::uint64_t offset = 0; offset < bytes_of(size); offset += kPage) {
+    ++frame_table.at(frame + offset).mappings;
+    frame_table.add_mapper(frame + offset, {&process, va + offset});
+  }
+}
+
+// The process's side of it.
+Error VmCore::add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size) {
+  const Error error = process.table_->map(va, page.frame, size, page.writable);
+  if (error != Error::none) return error;
+  if (!page.young) process.table_->set_young(va, false);
+  if (!page.present()) process.table_->leave_note(va, size);
+  process.space_.add_pages(va, page, size);
+  return Error::none;
+}
+
 void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
   const bool was_in_motion = page.in_motion();
   page.entry = entry;
@@ -26,87 +44,74 @@ void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
 }
 
 Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool writable) {
-  AddressSpace& space = process.space_;
-  const std::uint64_t bytes = bytes_of(page.size);
-  const VirtualAddress at = va / bytes * bytes;
-  const bool taken = page.size == PageSize::huge ? !space.huge_range_empty(at) : space.entry(at) != nullptr;
-  const Error error = taken ? Error::again : process.table_->map(at, page.frame, page.size, writable);
-  if (error != Error::none) {
-    give_back(page);
-    return error;
-  }
   const auto zeros = sim::Content::zeros(kPage);
-  for (std::uint64_t offset = 0; offset < bytes; offset += kPage) {
+  for (std::uint64_t offset = 0; offset < bytes_of(page.size); offset += kPage) {
     const Address frame = page.frame + offset;
     if (!(store.read(frame, kPage) == zeros)) store.write(frame, zeros);
-    ++frame_table.at(frame).mappings;
-    frame_table.add_mapper(frame, {&process, at + offset});
   }
-  space.add_pages(at, {.frame = page.frame, .entry = Entry::present, .writable = writable, .young = true}, page.size);
-  return Error::none;
+  return adopt(process, va, page, writable);
+}
+
+Error VmCore::adopt(Process& process, VirtualAddress va, NewPage page, bool writable) {
+  const AddressSpace& space = process.space_;
+  const VirtualAddress at = va / bytes_of(page.size) * bytes_of(page.size);
+  const bool taken = page.size == PageSize::huge ? !space.huge_range_empty(at) : space.entry(at) != nullptr;
+  const PageState fresh{.frame = page.frame, .entry = Entry::present, .writable = writable, .young = true};
+  const Error error = taken ? Error::again : add_entry(process, at, fresh, page.size);
+  if (error == Error::none) {
+    add_mappings(process, at, page.frame, page.size);
+  } else {
+    give_back(page);
+  }
+  return error;
 }
 
 Error VmCore::install_zero_page(Process& process, VirtualAddress va) {
-  const Error error = process.table_->map(va, zero_page_, PageSize::small, false);
-  if (error != Error::none) return error;
-  process.space_.add_pages(va, {.frame = zero_page_, .entry = Entry::present, .young = true, .zero = true},
-                           PageSize::small);
-  return Error::none;
+  return add_entry(process, va, {.frame = zero_page_, .entry = Entry::present, .young = true, .zero = true},
+                   PageSize::small);
 }
 
-Error VmCore::share(Process& process, VirtualAddress va, const PageState& page, PageSize size) {
-  const Error error = process.table_->map(va, page.frame, size, false);
-  if (error != Error::none) return error;
-  if (!page.young) process.table_->set_young(va, false);
-  PageState shared = page;
-  shared.writable = false;
-  process.space_.add_pages(va, shared, size);
-  if (page.entry == Entry::hidden) process.table_->leave_note(va, size);
-  for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
-    ++frame_table.at(page.frame + offset).mappings;
-    frame_table.add_mapper(page.frame + offset, {&process, va + offset});
-  }
-  return Error::none;
+Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size) {
+  page.writable = false;
+  const Error error = add_entry(process, va, page, size);
+  if (error == Error::none && !page.zero) add_mappings(process, va, page.frame, size);
+  return error;
 }
 
 void VmCore::move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size) {
-  const PageState page = state(process, from);
-  if (page.present()) {
-    process.table_->unmap(from);
-  } else {
-    process.table_->drop_note(from, size);
-  }
-  process.space_.remove_pages(from);
-  if (process.table_->map(to, page.frame, size, page.writable) != Error::none) {
+  const PageState page = remove_entry(process, from, size);
+  if (add_entry(process, to, page, size) != Error::none) {
     throw std::logic_error("no frame for a table that was counted on");
   }
-  if (!page.young) process.table_->set_young(to, false);
-  process.space_.add_pages(to, page, size);
-  if (!page.present()) process.table_->leave_note(to, size);
   for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
-    frame_table.remove_mapper(page.frame + offset, {&process, from + offset});
     frame_table.add_mapper(page.frame + offset, {&process, to + offset});
   }
 }
 
+// Descriptor, page state and reverse mapping; frames keep their mapping count.
+PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize size) {
+  const PageState page = state(process, va);
+  if (page.in_motion()) throw std::logic_error("a page that is in motion is unmapped");
+  if (page.present()) {
+    process.table_->unmap(va);
+  } else {
+    process.table_->drop_note(va, size);
+  }
+  process.space_.remove_pages(va);
+  for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+    frame_table.remove_mapper(page.frame + offset, {&process, va + offset});
+  }
+  return page;
+}
+
 void VmCore::protect(Process& process, VirtualAddress va, bool writable) {
   process.table_->protect(va, writable);
-  if (!process.space_.is_huge(va)) {
-    state(process, va).writable = writable;
-    return;
-  }
-  const Range whole = huge_range(va);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) state(process, at).writable = writable;
+  process.space_.for_each_page_of_leaf(va, [writable](PageState& page) { page.writable = writable; });
 }
 
 void VmCore::set_young(Process& process, VirtualAddress va, bool young) {
   process.table_->set_young(va, young);
-  if (!process.space_.is_huge(va)) {
-    state(process, va).young = young;
-    return;
-  }
-  const Range whole = huge_range(va);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) state(process, at).young = young;
+  process.space_.for_each_page_of_leaf(va, [young](PageState& page) { page.young = young; });
 }
 
 void VmCore::hide(Process& process, VirtualAddress va, Entry as) {
@@ -132,61 +137,60 @@ void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
     frame_table.remove_mapper(page.frame, {&process, va});
   }
   page.frame = frame;
-  ++frame_table.at(frame).mappings;
-  frame_table.add_mapper(frame, {&process, va});
+  add_mappings(process, va, frame, PageSize::small);
 }
 
 void VmCore::replace_by_block(Process& process, Range range, Address block, Address table) {
   AddressSpace& space = process.space_;
   sim::Vector<Address> old;
   bool dirty = false;
-  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
-    va = *next + kPage;
-    const PageState page = *space.entry(*next);
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    PageState& page = state(process, va);
     dirty = dirty || page.dirty;
-    set_entry(process, *space.entry(*next), Entry::hidden);
-    space.remove_pages(*next);
-    if (page.zero) continue;
-    frame_table.remove_mapper(page.frame, {&process, *next});
-    old.push_back(page.frame);
-  }
-  const bool writable = space.find(range.begin)->writable;
-  process.table_->map(range.begin, block, PageSize::huge, writable);
-  space.add_pages(range.begin,
-                  {.frame = block, .entry = Entry::present, .writable = writable, .young = true, .dirty = dirty},
-                  PageSize::huge);
-  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) {
-    ++frame_table.at(block + offset).mappings;
-    frame_table.add_mapper(block + offset, {&process, range.begin + offset});
-  }
+    set_entry(process, page, Entry::hidden);
+    if (!page.zero) {
+      frame_table.remove_mapper(page.frame, {&process, va});
+      old.push_back(page.frame);
+    }
+    space.remove_pages(va);
+  });
+  const PageState merged{.frame = block,
+                         .entry = Entry::present,
+                         .writable = space.find(range.begin)->writable,
+                         .young = true,
+                         .dirty = dirty};
+  add_entry(process, range.begin, merged, PageSize::huge);  // the note's table is there
+  add_mappings(process, range.begin, block, PageSize::huge);
   for (const Address frame : old) retire(frame);
   process.table_->free_detached(table);
 }
 
 VmCore::Zapped VmCore::zap(Process& process, Range range) {
   Zapped zapped;
-  AddressSpace& space = process.space_;
-  VirtualAddress va = range.begin;
-  while (const auto next = space.next_entry(va, range.end)) {
-    const PageState page = *space.entry(*next);
-    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
-    if (page.in_motion()) throw std::logic_error("a page that is in motion is unmapped");
-    if (page.present()) {
-      process.table_->unmap(*next);
-    } else {
-      process.table_->drop_note(*next, size);
-    }
+  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+    const PageState page = remove_entry(process, va, size);
     // Where there was no valid descriptor, too: a walk cache may hold the table.
-    zapped.leaves.push_back(*next);
-    space.remove_pages(*next);
+    zapped.leaves.push_back(va);
     for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
-      frame_table.remove_mapper(page.frame + offset, {&process, *next + offset});
       zapped.frames.push_back(page.frame + offset);
     }
-    va = *next + bytes_of(size);
-  }
+  });
   zapped.tables = process.table_->take_retired();
   return zapped;
+}
+
+sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& process, Range range) {
+  co_await change_begins(exec, process, range);
+  co_await settled(process, range);
+  Result<std::uint64_t> unmapped{.error = split_edges_now(process, range)};
+  if (unmapped.ok()) {
+    const Zapped zapped = zap(process, range);
+    co_await flush(exec, process, zapped.leaves);
+    retire(process, zapped);
+    unmapped.value = zapped.frames.size();
+  }
+  change_ends(process);
+  co_return unmapped;
 }
 
 void VmCore::retire(Process& process, const Zapped& zapped) {
@@ -202,46 +206,62 @@ void VmCore::retire(Address frame) {
   put_frame(frame);
 }
 
-sim::Task<Error> VmCore::split_edges(cpu::Execution& exec, Process& process, Range range) {
+namespace {
+
+// Where the ends of the range cut huge pages.
+sim::SmallVector<VirtualAddress, 2> cuts(const AddressSpace& space, Range range) {
+  sim::SmallVector<VirtualAddress, 2> found;
   for (const VirtualAddress edge : {range.begin, range.end}) {
-    if (edge % kHugePage == 0 || !process.space_.is_huge(edge)) continue;
+    if (edge % kHugePage != 0 && space.is_huge(edge)) found.push_back(edge);
+  }
+  return found;
+}
+
+}  // namespace
+
+sim::Task<Error> VmCore::split_edges(cpu::Execution& exec, Process& process, Range range) {
+  for (const VirtualAddress edge : cuts(process.space_, range)) {
     const Error error = co_await split(exec, process, edge);
     if (error != Error::none) co_return error;
   }
   co_return Error::none;
 }
 
-sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va) {
-  const auto table = process.table_->prepare_split(va);
-  if (!table) {
-    ++counters.out_of_memory;
-    co_return Error::no_memory;
-  }
-  const Range whole = huge_range(va);
-  process.table_->leave_note(va, PageSize::huge);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) {
-    set_entry(process, state(process, at), Entry::moving);
-  }
-  process.space_.huge_split(va);
-  co_await change_begins(exec, process, whole);
-  co_await flush(exec, process, whole.begin);
-  co_await run(exec, config.thp_split);
-  process.table_->attach_pages(va, *table);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) {
-    set_entry(process, state(process, at), Entry::present);
-  }
-  ++counters.thp_split_pmd;
-  change_ends(process);
-  co_return Error::none;
-}
-
 Error VmCore::split_edges_now(Process& process, Range range) {
-  for (const VirtualAddress edge : {range.begin, range.end}) {
-    if (edge % kHugePage == 0 || !process.space_.is_huge(edge)) continue;
-    const Error error = split_now(process, edge);
+  for (const VirtualAddress edge : cuts(process.space_, range)) {
+    const Error error = process.space_.is_huge(edge) ? split_now(process, edge) : Error::none;
     if (error != Error::none) return error;
   }
   return Error::none;
+}
+
+sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va) {
+  const Range whole = huge_range(va);
+  co_await change_begins(exec, process, whole);
+  co_await settled(process, whole);
+  Error error = Error::none;
+  if (process.space_.is_huge(va)) {  // no other thread was faster
+    const auto table = process.table_->prepare_split(va);
+    if (table) {
+      process.table_->leave_note(va, PageSize::huge);
+      set_entries(process, va, Entry::moving);
+      co_await flush(exec, process, whole.begin);
+      co_await run(exec, config.thp_split);
+      process.table_->attach_pages(va, *table);
+      set_entries(process, va, Entry::present);
+      process.space_.huge_split(va);
+      ++counters.thp_split_pmd;
+    } else {
+      ++counters.out_of_memory;
+      error = Error::no_memory;
+    }
+  }
+  change_ends(process);
+  co_return error;
+}
+
+void VmCore::set_entries(Process& process, VirtualAddress va, Entry entry) {
+  process.space_.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry); });
 }
 
 Error VmCore::split_now(Process& process, VirtualAddress va) {

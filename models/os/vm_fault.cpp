@@ -106,17 +106,12 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
 }
 
 bool Vm::owned_alone(const Process& process, VirtualAddress va) const {
-  const auto alone = [&](VirtualAddress at) {
-    const PageState* page = process.space_.entry(at);
-    const FrameRecord record = core_.frame_table.find(page->frame);
-    return !page->zero && record.mappings == 1 && record.isolated == 0;
-  };
-  if (!process.space_.is_huge(va)) return alone(va);
-  const Range whole = huge_range(va);
-  for (VirtualAddress at = whole.begin; at < whole.end; at += kPage) {
-    if (!alone(at)) return false;
-  }
-  return true;
+  bool alone = true;
+  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) {
+    const FrameRecord record = core_.frame_table.find(page.frame);
+    alone = alone && !page.zero && record.mappings == 1 && record.isolated == 0;
+  });
+  return alone;
 }
 
 // Linux's wp_page_copy: the descriptor is invalid from its clearing until the TLBs have forgotten the old page.
@@ -136,14 +131,15 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   } else {
     co_await core_.copy_page(exec, old.frame, *frame);
   }
+  co_await core_.change_begins(exec, process, {va, va + kPage});
   if (!unchanged()) {
+    core_.change_ends(process);
     core_.frames.free_page(*frame);
     co_return Error::again;
   }
   core_.hide(process, va, Entry::moving);
-  core_.redirect(process, va, *frame);
-  co_await core_.change_begins(exec, process, {va, va + kPage});
   co_await core_.flush(exec, process, va);
+  core_.redirect(process, va, *frame);
   PageState& page = *process.space_.entry(va);
   page.writable = true;
   page.young = true;
@@ -161,9 +157,8 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
   Error error = Error::none;
   while (va < range.end && error == Error::none) {
     const PageState* page = space.page(va);
-    const Vma* vma = space.find(va);
     // A long-term pin does not keep the zero page (FAULT_FLAG_UNSHARE).
-    const bool write = access == Access::write || (access == Access::as_mapped && vma != nullptr && vma->writable) ||
+    const bool write = access == Access::write || (access == Access::as_mapped && space.writable(va)) ||
                        (pin != nullptr && page != nullptr && page->zero);
     if (!usable(page, write)) {
       error = co_await fault(exec, process, va, write, owed);

@@ -60,10 +60,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       const auto frame = core_.frames.allocate_page();
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);
-      const sim::Content content = core_.store.read(*frame, kPage);
-      const Error error = core_.install(child, *next, {*frame, PageSize::small}, page.writable);
+      const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.writable);
       if (error != Error::none) co_return error;
-      core_.store.write(*frame, content);
       if (page.entry == Entry::hidden) core_.hide(child, *next, Entry::hidden);
       continue;
     }
@@ -98,7 +96,7 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
-  co_await unmap_pages(exec, process, all);
+  co_await core_.unmap(exec, process, all);
   process.lock_.unlock_exclusive();
   while (process.users_ > 0) co_await process.page_settled_;
   core_.destroy_process(process);

@@ -150,6 +150,44 @@ struct OsBench {
   sim::TaskGroup tasks;
 };
 
+// What an operation that was started at() some time gave, and when it ended.
+template <typename T>
+struct Outcome {
+  T value{};
+  Time at{-1};
+};
+template <typename T>
+Task<void> at(OsBench& b, Time when, Task<T> operation, Outcome<T>& outcome) {
+  co_await b.node.loop.until(when);
+  outcome.value = co_await operation;
+  outcome.at = b.node.now();
+}
+
+// Paid by a thread that is new on its core, or woken; the bench's own thread still has its core.
+inline constexpr Time kSwitch = 3500ns;
+
+// Four pages of the bench's process, present, with the pattern of seed 7.
+struct PresentPages {
+  static constexpr std::uint64_t kPages = 4;
+  static constexpr std::uint64_t kBytes = kPages * kPage;
+
+  explicit PresentPages(OsBench& bench) : b(bench), va(b.map_present(kBytes)) {
+    REQUIRE(b.vm.fill(*b.process, va, kBytes, 7) == kBytes);
+  }
+  os::Range range() const { return {va, va + kBytes}; }
+  os::Range first() const { return {va, va + kPage}; }
+  memory::Address frame() const { return b.process->space().entry(va)->frame; }
+  bool intact(const Process& process) const {
+    return b.vm.read(process, va, kBytes) == sim::Content::pattern(7, 0, kBytes);
+  }
+  bool intact() const { return intact(*b.process); }
+  bool writable() const { return (b.walk(va)->descriptor & 0x80) == 0; }
+  os::PinId pin() { return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kBytes, true)).value.value; }
+
+  OsBench& b;
+  VirtualAddress va;
+};
+
 // Notes what it was told, and how many frames were in use when it was about to answer.
 struct Listener : os::TlbInvalidator {
   Listener(OsBench& bench, Time takes) : b(bench), duration(takes) { b.vm.add_invalidator(*this); }

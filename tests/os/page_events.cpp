@@ -11,25 +11,14 @@ using os::Range;
 
 namespace {
 
-constexpr std::uint64_t kPages = 4;
+constexpr std::uint64_t kPages = PresentPages::kPages;
 
-struct Buffer {
-  explicit Buffer(OsBench& bench) : b(bench), va(b.map_present(kPages * kPage)) {
-    REQUIRE(b.vm.fill(*b.process, va, kPages * kPage, 7) == kPages * kPage);
-  }
-  Range range() const { return {va, va + kPages * kPage}; }
-  memory::Address frame(unsigned page) const { return b.process->space().entry(va + page * kPage)->frame; }
-  os::PinId pin() { return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPages * kPage, true)).value.value; }
-  bool intact() const {
-    return b.vm.read(*b.process, va, kPages * kPage) == sim::Content::pattern(7, 0, kPages * kPage);
-  }
+struct Buffer : PresentPages {
+  using PresentPages::PresentPages;
   bool descriptor_allows(bool write) const {
     const auto walked = b.walk(va);
-    return walked && (walked->descriptor & 0x400) != 0 && (!write || (walked->descriptor & 0x80) == 0);
+    return walked && (walked->descriptor & 0x400) != 0 && (!write || writable());
   }
-
-  OsBench& b;
-  VirtualAddress va;
 };
 
 // Of the page's descriptor, in a table of 39 bits.
@@ -48,13 +37,13 @@ TEST_CASE("a migrated page has another frame and the same content, and the old f
   OsBench b;
   Buffer buffer(b);
   const auto used = b.used();
-  const auto old = buffer.frame(0);
+  const auto old = buffer.frame();
   const auto epoch = b.store.epoch();
-  const auto moved = b.run(
-      b.vm.page_events().migrate(b.thread, *b.process, {buffer.va, buffer.va + kPage}, PageEvents::Mover::compaction));
+  const auto moved =
+      b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::compaction));
   CHECK(moved.value == 1);
   CHECK(moved.took == b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
-  CHECK(buffer.frame(0) != old);
+  CHECK(buffer.frame() != old);
   CHECK(buffer.intact());
   CHECK(b.used() == used);
   CHECK_FALSE(b.vm.frames().is_allocated(old));
@@ -67,8 +56,8 @@ TEST_CASE("compaction leaves pinned pages mapped, move_pages unmaps them before 
   OsBench b;
   Buffer buffer(b);
   buffer.pin();
-  const auto frame = buffer.frame(0);
-  const Range page{buffer.va, buffer.va + kPage};
+  const auto frame = buffer.frame();
+  const Range page = buffer.first();
   Listener listener(b, 0ns);
   CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, page, PageEvents::Mover::compaction)).value == 0);
   CHECK(listener.flushes.empty());
@@ -78,7 +67,7 @@ TEST_CASE("compaction leaves pinned pages mapped, move_pages unmaps them before 
   CHECK(listener.flushes.size() == 10);
   CHECK_FALSE(listener.present_at_start);
   CHECK(b.present(buffer.va));
-  CHECK(buffer.frame(0) == frame);
+  CHECK(buffer.frame() == frame);
   CHECK(b.counted("os.migrate_restored") == 10);
   CHECK(b.counted("os.pgmigrate_fail") == 1);
   b.vm.audit();
@@ -108,7 +97,7 @@ TEST_CASE("a page that parent and child share is moved for both") {
   REQUIRE(child.ok());
   CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::move_pages)).value ==
         kPages);
-  CHECK(child.value->space().entry(buffer.va)->frame == buffer.frame(0));
+  CHECK(child.value->space().entry(buffer.va)->frame == buffer.frame());
   CHECK(b.vm.read(*child.value, buffer.va, kPage) == sim::Content::pattern(7, 0, kPage));
   b.vm.audit();
 }
@@ -118,18 +107,15 @@ TEST_CASE("a program that touches a page on the move waits until it has come to 
   Buffer buffer(b);
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
-  Time touched{0};
-  b.tasks.start([](OsBench& bench, Range page, Time when) -> Task<void> {
-    co_await bench.node.loop.until(when);
-    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, page, PageEvents::Mover::move_pages);
-  }(b, {buffer.va, buffer.va + kPage}, start));
-  b.tasks.start([](OsBench& bench, cpu::Execution& thread, VirtualAddress va, Time when, Time& done) -> Task<void> {
-    co_await bench.node.loop.until(when);
-    CHECK(co_await bench.vm.touch(thread, *bench.process, va, true) == Error::none);
-    done = bench.node.now();
-  }(b, other, buffer.va, start + 500ns, touched));
+  Outcome<unsigned> moved;
+  Outcome<Error> touched;
+  b.tasks.start(at(b, start,
+                   b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::move_pages),
+                   moved));
+  b.tasks.start(at(b, start + 500ns, b.vm.touch(other, *b.process, buffer.va, true), touched));
   sc_core::sc_start();
-  CHECK(touched > start + b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
+  CHECK(touched.value == Error::none);
+  CHECK(touched.at > start + b.config.cpu_tlbi_page + b.config.migrate_page + copying(b));
   CHECK(b.counted("os.pgmigrate_success") == 1);
 }
 
@@ -139,15 +125,16 @@ TEST_CASE("munmap of a page on the move frees it when the mover has let go of it
   Buffer buffer(b);
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
-  b.tasks.start([](OsBench& bench, Range range, Time when) -> Task<void> {
-    co_await bench.node.loop.until(when);
-    co_await bench.vm.page_events().migrate(bench.thread, *bench.process, range, PageEvents::Mover::move_pages);
-  }(b, buffer.range(), start));
-  b.tasks.start([](OsBench& bench, cpu::Execution& thread, Range range, Time when) -> Task<void> {
-    co_await bench.node.loop.until(when);
-    CHECK(co_await bench.vm.munmap(thread, *bench.process, range.begin, range.end - range.begin) == Error::none);
-  }(b, other, buffer.range(), start - b.config.munmap_fixed));
+  Outcome<unsigned> moved;
+  Outcome<Error> unmapped;
+  b.tasks.start(at(b, start,
+                   b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::move_pages),
+                   moved));
+  b.tasks.start(
+      at(b, start - b.config.munmap_fixed, b.vm.munmap(other, *b.process, buffer.va, PresentPages::kBytes), unmapped));
   sc_core::sc_start();
+  CHECK(unmapped.value == Error::none);
+  CHECK(moved.at >= start);
   CHECK(b.used() == used);
   b.vm.audit();
 }
@@ -158,7 +145,7 @@ void merge(bool pinned) {
   OsBench b;
   Buffer buffer(b);
   if (pinned) buffer.pin();
-  const auto frame = buffer.frame(0);
+  const auto frame = buffer.frame();
   Listener listener(b, 0ns);
   CHECK(b.run(b.vm.page_events().merge_equal(b.thread, *b.process, buffer.range())).value == (pinned ? 0 : kPages));
   CHECK_FALSE(listener.present_at_start);
@@ -166,10 +153,10 @@ void merge(bool pinned) {
   CHECK(buffer.intact());
   CHECK(buffer.descriptor_allows(false));
   CHECK(buffer.descriptor_allows(true) == pinned);
-  CHECK((buffer.frame(0) == frame) == pinned);
-  const auto merged = buffer.frame(0);
+  CHECK((buffer.frame() == frame) == pinned);
+  const auto merged = buffer.frame();
   REQUIRE(b.run(b.vm.touch(b.thread, *b.process, buffer.va, true)).value == Error::none);
-  CHECK((buffer.frame(0) == merged) == pinned);
+  CHECK((buffer.frame() == merged) == pinned);
   CHECK(buffer.descriptor_allows(true));
   CHECK(buffer.intact());
   b.vm.audit();
@@ -187,7 +174,7 @@ void take_rights(bool ages) {
   Buffer buffer(b);
   buffer.pin();
   Listener listener(b, 0ns);
-  const auto frame = buffer.frame(0);
+  const auto frame = buffer.frame();
   auto& events = b.vm.page_events();
   CHECK(b.run(ages ? events.age(b.thread, *b.process, buffer.range())
                    : events.write_protect(b.thread, *b.process, buffer.range()))
@@ -200,7 +187,7 @@ void take_rights(bool ages) {
   // The right to write is given back with an invalidation: a TLB may hold that there is none.
   CHECK(touched.took == b.config.fault_no_alloc + (ages ? 0ns : b.config.cpu_tlbi_page));
   CHECK(buffer.descriptor_allows(true));
-  CHECK(buffer.frame(0) == frame);
+  CHECK(buffer.frame() == frame);
   CHECK(b.counted("os.zeroed_bytes") == 0);
 }
 
@@ -231,7 +218,7 @@ TEST_CASE("NUMA hints leave pinned pages alone") { hint(true); }
 TEST_CASE("memory that has failed is an error for whoever touches it, and munmap removes it") {
   OsBench b;
   Buffer buffer(b);
-  CHECK(b.run(b.vm.page_events().poison(b.thread, *b.process, {buffer.va, buffer.va + kPage})).value == 1);
+  CHECK(b.run(b.vm.page_events().poison(b.thread, *b.process, buffer.first())).value == 1);
   CHECK_FALSE(b.present(buffer.va));
   CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va, false)).value == Error::poisoned);
   CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va + kPage, true)).value == Error::none);
@@ -245,7 +232,7 @@ TEST_CASE("truncation unmaps pinned pages, and what is translated by an older ta
   const auto pin = buffer.pin();
   os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
   REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
-  const auto frame = buffer.frame(0);
+  const auto frame = buffer.frame();
   const auto entry = descriptor_address(b.store, table.root(), buffer.va);
   CHECK_FALSE(b.store.is_stale(frame, b.store.epoch_of(entry)));
   CHECK(b.run(b.vm.page_events().truncate(b.thread, *b.process, buffer.range())).value == kPages);

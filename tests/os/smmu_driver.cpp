@@ -8,7 +8,6 @@ using namespace faultline::test;
 namespace {
 
 constexpr unsigned kLimit = 4;
-constexpr Time kSwitch = 3500ns;  // the bench's thread comes to its core for the first time
 
 DriverConfig with(os::TlbMaintenance maintenance) {
   DriverConfig config;

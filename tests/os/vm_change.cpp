@@ -9,24 +9,15 @@ using os::Protection;
 
 namespace {
 
-constexpr std::uint64_t kPages = 4;
+constexpr std::uint64_t kPages = PresentPages::kPages;
 
-struct Buffer {
-  explicit Buffer(OsBench& bench) : b(bench), va(b.map_present(kPages * kPage)) {
-    REQUIRE(b.vm.fill(*b.process, va, kPages * kPage, 7) == kPages * kPage);
-  }
+struct Buffer : PresentPages {
+  using PresentPages::PresentPages;
   Timed<Error> protect(Protection protection) {
-    return b.run(b.vm.mprotect(b.thread, *b.process, va, kPages * kPage, protection));
+    return b.run(b.vm.mprotect(b.thread, *b.process, va, kBytes, protection));
   }
-  Timed<Error> advise(Advice advice) { return b.run(b.vm.madvise(b.thread, *b.process, va, kPages * kPage, advice)); }
+  Timed<Error> advise(Advice advice) { return b.run(b.vm.madvise(b.thread, *b.process, va, kBytes, advice)); }
   Error touch(bool write) { return b.run(b.vm.touch(b.thread, *b.process, va, write)).value; }
-  bool writable() const { return (b.walk(va)->descriptor & 0x80) == 0; }
-  bool intact(Process& process) const {
-    return b.vm.read(process, va, kPages * kPage) == sim::Content::pattern(7, 0, kPages * kPage);
-  }
-
-  OsBench& b;
-  VirtualAddress va;
 };
 
 }  // namespace
@@ -45,7 +36,7 @@ TEST_CASE("mprotect takes rights from the descriptors, and gives them back") {
   CHECK(buffer.protect(Protection::none).took == walk + flush);
   CHECK_FALSE(b.present(buffer.va));
   CHECK(buffer.touch(false) == Error::bad_address);
-  CHECK(buffer.intact(*b.process));
+  CHECK(buffer.intact());
   // Pages that were written and are the process's alone may be written at once.
   CHECK(buffer.protect(Protection::read_write).value == Error::none);
   CHECK(buffer.writable());
@@ -71,7 +62,7 @@ TEST_CASE("MADV_FREE leaves pages clean: nothing may be written without a fault"
   OsBench b;
   Buffer buffer(b);
   CHECK(buffer.advise(Advice::free).value == Error::none);
-  CHECK(buffer.intact(*b.process));
+  CHECK(buffer.intact());
   CHECK_FALSE(buffer.writable());
   CHECK(b.process->space().page(buffer.va)->lazyfree);
   CHECK(buffer.touch(true) == Error::none);
@@ -129,7 +120,7 @@ TEST_CASE("after a fork both share the pages until one of them writes") {
   CHECK(written.took == b.config.cow_fault + copy + b.config.cpu_tlbi_page);
   CHECK(b.walk(buffer.va)->physical != frame);
   CHECK(b.vm.frame_record(frame).mappings == 1);
-  CHECK(buffer.intact(*b.process));
+  CHECK(buffer.intact());
   // The child has its page alone now: it writes without a copy.
   REQUIRE(b.run(b.vm.touch(b.thread, child, buffer.va, true)).took == b.config.fault_no_alloc + b.config.cpu_tlbi_page);
   CHECK(child.space().page(buffer.va)->frame == frame);
@@ -164,6 +155,6 @@ TEST_CASE("a child is not born when there is no memory for its tables") {
   CHECK(full > used);
   CHECK(b.run(b.vm.fork(b.thread, *b.process)).value.error == Error::no_memory);
   CHECK(b.used() == full);
-  CHECK(buffer.intact(*b.process));
+  CHECK(buffer.intact());
   b.vm.audit();
 }

@@ -5,36 +5,18 @@
 using namespace faultline;
 using namespace faultline::test;
 
-namespace {
-
-// Paid by a thread that is new on its core, or woken; the bench's own thread still has its core.
-constexpr Time kSwitch = 3500ns;
-
-struct Outcome {
-  Error error = Error::again;
-  Time at{0};
-};
-
-Task<void> at(OsBench& b, Time when, Task<Error> operation, Outcome& outcome) {
-  co_await b.node.loop.until(when);
-  outcome.error = co_await operation;
-  outcome.at = b.node.now();
-}
-
-}  // namespace
-
 TEST_CASE("two faults on one page: the later gives its frame back") {
   OsBench b;
   const VirtualAddress va = b.map(kPage);
   const auto used = b.used();
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
-  Outcome first, second;
+  Outcome<Error> first, second;
   b.tasks.start(at(b, start, b.vm.touch(b.thread, *b.process, va, true), first));
   b.tasks.start(at(b, start + 1us - kSwitch, b.vm.touch(other, *b.process, va, true), second));
   sc_core::sc_start();
-  CHECK(first.error == Error::none);
-  CHECK(second.error == Error::none);
+  CHECK(first.value == Error::none);
+  CHECK(second.value == Error::none);
   CHECK(first.at == start + b.cold_page());
   CHECK(second.at == start + 1us + b.cold_page());
   CHECK(b.used() == used + 3);  // one page, two tables
@@ -50,7 +32,7 @@ TEST_CASE("munmap waits for a fault in progress, and a fault for munmap") {
   const Time start = b.node.now() + 1ms;
   cpu::Execution& unmapper = b.cpu.new_thread("unmapper", 2);
   cpu::Execution& late = b.cpu.new_thread("late", 3);
-  Outcome touched, unmapped, refused;
+  Outcome<Error> touched, unmapped, refused;
   // munmap comes to the lock 1 us after the fault has begun, the late touch while munmap waits or works.
   const Time unmap_at_lock = start + kSwitch + b.config.munmap_fixed;
   const Time mapped = unmap_at_lock - 1us + b.cold_page();
@@ -58,13 +40,13 @@ TEST_CASE("munmap waits for a fault in progress, and a fault for munmap") {
   b.tasks.start(at(b, start, b.vm.munmap(unmapper, *b.process, va, 2 * kPage), unmapped));
   b.tasks.start(at(b, start + 10us, b.vm.touch(late, *b.process, va + kPage, true), refused));
   sc_core::sc_start();
-  CHECK(touched.error == Error::none);
+  CHECK(touched.value == Error::none);
   CHECK(touched.at == mapped);
   // It had its core back and the lock when the fault was over, and paid for being woken.
   const Time freed = mapped + kSwitch + b.config.cpu_tlbi_page + 50us;
-  CHECK(unmapped.error == Error::none);
+  CHECK(unmapped.value == Error::none);
   CHECK(unmapped.at == freed);
-  CHECK(refused.error == Error::bad_address);
+  CHECK(refused.value == Error::bad_address);
   CHECK(refused.at == freed + kSwitch + b.config.fault_no_alloc);
   CHECK(b.used() == used);
 }
@@ -77,7 +59,7 @@ TEST_CASE("a frame unpinned while its TLB entries are being invalidated is freed
   const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPage, true)).value.value;
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
-  Outcome unmapped, unpinned;
+  Outcome<Error> unmapped, unpinned;
   b.tasks.start(at(b, start, b.vm.munmap(b.thread, *b.process, va, kPage), unmapped));
   b.tasks.start(at(b, start + 20us, b.vm.unpin(other, pin), unpinned));
   sc_core::sc_start();

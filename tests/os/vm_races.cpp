@@ -93,7 +93,7 @@ Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> action
 }  // namespace
 
 TEST_CASE("threads and kernel threads and drivers at the same pages neither deadlock nor lose anything") {
-  set_number_of_cases("1500 max_size=300");  // few numbers are near zero then
+  set_number_of_cases("1500", "300");  // few numbers are near zero then
   OsConfig config;
   config.rlimit_memlock = os::kUnlimited;
   config.fork_fixed = 300us;
