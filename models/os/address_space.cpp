@@ -148,18 +148,35 @@ void AddressSpace::add_pages(VirtualAddress va, PageState first, PageSize size) 
   }
   in->huge = size == PageSize::huge;
   in->entries += pages;
-  if (!first.zero) resident_pages_ += pages;
+  count(first, pages);
 }
 
 void AddressSpace::remove_pages(VirtualAddress va) {
   const auto found = ranges_.find(va / kHugePage);
   HugeRange& in = *found->second;
   const unsigned pages = in.huge ? kPagesPerHuge : 1;
-  if (!in.pages[index_of(va)].zero) resident_pages_ -= pages;
+  count(in.pages[index_of(va)], -std::int64_t{pages});
   in.entries -= pages;
   in.pages[index_of(va)] = {};
   if (in.entries == 0) ranges_.erase(found);
 }
+
+void AddressSpace::count(const PageState& page, std::int64_t pages) {
+  if (page.has_frame()) resident_pages_ += static_cast<std::uint64_t>(pages);
+  if (page.entry == Entry::swapped) swapped_pages_ += static_cast<std::uint64_t>(pages);
+}
+
+void AddressSpace::swapped_out() {
+  --resident_pages_;
+  ++swapped_pages_;
+}
+
+void AddressSpace::swapped_in() {
+  ++resident_pages_;
+  --swapped_pages_;
+}
+
+ReadAhead* AddressSpace::read_ahead(VirtualAddress va) { return &std::prev(vmas_.upper_bound(va))->second.read_ahead; }
 
 void AddressSpace::zero_page_replaced(VirtualAddress va) {
   entry(va)->zero = false;

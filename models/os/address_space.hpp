@@ -10,12 +10,32 @@
 #include <utility>
 #include <vector>
 
+#include "models/os/frame_table.hpp"
 #include "models/os/page_table.hpp"
 #include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
 enum class HugeAdvice : std::uint8_t { none, huge, no_huge };  // MADV_HUGEPAGE, MADV_NOHUGEPAGE
+
+struct Range {
+  VirtualAddress begin;
+  VirtualAddress end;
+  std::uint64_t pages() const { return (end - begin) / kPage; }
+  bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+  bool operator==(const Range&) const = default;
+};
+constexpr Range huge_range(VirtualAddress va) {
+  const VirtualAddress begin = va / kHugePage * kHugePage;
+  return {begin, begin + kHugePage};
+}
+
+// What swap read-ahead remembers of a VMA.
+struct ReadAhead {
+  VirtualAddress last = 0;  // page that was read, or found to have been read ahead
+  unsigned window = 0;      // pages that were read then
+  unsigned hits = 0;        // of them, wanted since
+};
 
 // A range of private anonymous memory, whole pages, with one set of attributes.
 struct Vma {
@@ -26,6 +46,7 @@ struct Vma {
   bool locked = false;     // VM_LOCKED
   bool inherited = true;   // false: MADV_DONTFORK
   HugeAdvice advice = HugeAdvice::none;
+  ReadAhead read_ahead{};
 
   std::uint64_t bytes() const { return end - begin; }
   bool allows(bool write) const { return accessible && (writable || !write); }
@@ -42,13 +63,14 @@ enum class Entry : std::uint8_t {
   hidden,     // PROT_NONE, or a NUMA hint: the page is there, its descriptor is not valid
   moving,     // its descriptor is on its way from one page to another: whoever faults on it waits
   migrating,  // a migration entry: the same, until the frame has been moved or has been found to be held
+  swapped,    // a swap entry: the page is on the swap device, or on its way
   poisoned,   // memory failure: whoever faults on it gets SIGBUS
 };
 
 // The one truth about a page of virtual memory. Pins are counted per frame (FrameTable): they outlive
 // the mapping.
 struct PageState {
-  Address frame = 0;  // also of hidden and moving pages
+  Address frame = 0;  // also of hidden and moving pages; of a swapped one its slot
   Entry entry = Entry::none;
   bool writable = false;   // the descriptor allows it; when the VMA does, too, a write fault makes it so
   bool young = false;      // the access flag
@@ -58,6 +80,9 @@ struct PageState {
   bool userfault = false;  // a monitor in user space is asked before it is written (userfaultfd)
 
   bool present() const { return entry == Entry::present; }
+  // One that is this page's, not the shared zero page.
+  bool has_frame() const { return entry != Entry::none && entry != Entry::swapped && !zero; }
+  SwapSlot slot() const { return static_cast<SwapSlot>(frame); }
   bool in_motion() const { return entry == Entry::moving || entry == Entry::migrating; }
 };
 
@@ -119,6 +144,9 @@ class AddressSpace {
   void add_pages(VirtualAddress va, PageState first, PageSize size);
   void remove_pages(VirtualAddress va);        // a 4 KiB page, or the whole huge page that covers va
   void zero_page_replaced(VirtualAddress va);  // by a frame of its own
+  // A page has gone to the swap device, or come back.
+  void swapped_out();
+  void swapped_in();
   void huge_split(VirtualAddress va);
   // The first page with an entry at or after va and before end: skips what was never touched.
   std::optional<VirtualAddress> next_entry(VirtualAddress va, VirtualAddress end) const;
@@ -141,12 +169,15 @@ class AddressSpace {
       visit(*next, size);
     }
   }
+  // Of the VMA around va; there is one.
+  ReadAhead* read_ahead(VirtualAddress va);
   // The first aligned 2 MiB with an entry at or after va.
   std::optional<VirtualAddress> next_huge_range(VirtualAddress va) const;
 
-  // Bytes in frames of its own; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK counts); bytes under
+  // Bytes in frames of its own; bytes on the swap device; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK counts); bytes under
   // long-term pins (a page pinned twice counts twice, as the kernel's pinned_vm does).
   std::uint64_t resident_bytes() const { return resident_pages_ * kPage; }
+  std::uint64_t swapped_bytes() const { return swapped_pages_ * kPage; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
   void add_pinned(std::uint64_t bytes) { pinned_bytes_ += bytes; }
@@ -154,6 +185,7 @@ class AddressSpace {
 
  private:
   using Vmas = sim::Map<VirtualAddress, Vma>;  // by begin
+  void count(const PageState& page, std::int64_t pages);
   void cut_at(VirtualAddress va);
   void merge_around(VirtualAddress begin, VirtualAddress end);
   template <typename Huge, typename Visit>
@@ -167,6 +199,7 @@ class AddressSpace {
   Vmas vmas_;
   sim::Map<std::uint64_t, std::unique_ptr<HugeRange>> ranges_;  // by va / 2 MiB
   std::uint64_t resident_pages_ = 0;
+  std::uint64_t swapped_pages_ = 0;
   std::uint64_t locked_bytes_ = 0;
   std::uint64_t pinned_bytes_ = 0;
 };

@@ -90,13 +90,13 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
   co_await core_.change_begins(exec, process, range);
   // Mechanisms that need no lock may have been at it while mirrors were told.
   if (!fit(process, range, wish)) {
-    core_.change_ends(process);
+    core_.change_ends(process, range);
     co_return Outcome::unfit;
   }
   const Address table = process.table_->detach_pages(range.begin);
   co_await core_.flush(exec, process, hide_range(process, range));
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   co_await core_.run(exec, core_.config.khugepaged_isolate_per_page * kPagesPerHuge);
   if (held(process, range)) {
     show_range(process, range, table);
@@ -169,11 +169,13 @@ bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
          shared <= core_.config.khugepaged_max_ptes_shared;
 }
 
-// More references than mappings: somebody has a pin.
+// More references than mappings: somebody has a pin, or works on the page.
 bool Khugepaged::held(const Process& process, Range range) const {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     const PageState* page = process.space_.entry(va);
-    if (page != nullptr && !page->zero && core_.frame_table.find(page->frame).pins > 0) return true;
+    if (page == nullptr || !page->has_frame()) continue;
+    const FrameRecord record = core_.frame_table.find(page->frame);
+    if (record.pins > 0 || record.isolated > 0) return true;
   }
   return false;
 }

@@ -151,6 +151,43 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
                   "Linux's default; 0 with PREEMPT_RT", Standing::published});
 }
 
+void declare_reclaim(OsConfig& c, ParameterTable& table) {
+  table.add_bytes(
+      "swap_bytes", c.swap_bytes, {0, kLargestMemory},
+      {"size of the swap device; 0: there is none, and memory that runs out is an error", "", Standing::setting});
+  table.add_time("swap_read_latency", c.swap_read_latency, {5us, 2ms},
+                 {"the swap device's time for a read before the data move",
+                  "assumed, NVMe with NAND; 10 us Optane, 100 to 200 us SATA SSD, 0.3 to 2 ms eMMC and SD cards",
+                  Standing::assumed});
+  table.add_time("swap_write_latency", c.swap_write_latency, {5us, 2ms},
+                 {"the swap device's time for a write before the data move", "assumed, NVMe with a write buffer",
+                  Standing::assumed});
+  table.add_byte_rate("swap_bandwidth", c.swap_bandwidth, {{20'000'000}, {8'000'000'000}},
+                      {"rate of the swap device's data, shared by all commands",
+                       "assumed: NVMe over four lanes of PCIe 2; 0.5 GB/s SATA, 0.1 to 0.3 eMMC", Standing::assumed});
+  table.add_count(
+      "swap_queue_depth", c.swap_queue_depth, {1u, 1024u},
+      {"commands that the swap device works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
+  table.add_time("swap_fault", c.swap_fault, {5us, 40us},
+                 {"kernel's share of a fault that reads from the swap device, block layer and interrupt included",
+                  "assumed; 5 to 10 us on x86", Standing::assumed});
+  table.add_count("page_cluster", c.page_cluster, {0u, 5u},
+                  {"two to this power is the most pages that one swap-in reads (vm.page-cluster)",
+                   "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
+  table.add_time("reclaim_scan_per_page", c.reclaim_scan_per_page, {50ns, 1us},
+                 {"reclaim: taking one page from a list and looking at it", "assumed", Standing::assumed});
+  table.add_time("reclaim_page", c.reclaim_page, {1us, 20us},
+                 {"reclaim: unmapping one page and handing it to the block layer; TLB invalidation and device excluded",
+                  "assumed", Standing::assumed});
+  table.add_count("watermark_scale_factor", c.watermark_scale_factor, {1u, 1000u},
+                  {"distance of the watermarks from each other, in 1/10000 of the memory (vm.watermark_scale_factor)",
+                   "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
+  table.add_bytes("min_free_bytes", c.min_free_bytes, {0, kGiB},
+                  {"memory that only reclaim itself may use (vm.min_free_kbytes), where there is a swap device; "
+                   "0: as much as Linux would choose, 4 times the root of the memory in KiB",
+                   "Linux mm/page_alloc.c, init_per_zone_wmark_min", Standing::published});
+}
+
 void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_choice("thp", c.thp,
                    {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
@@ -181,6 +218,7 @@ void OsConfig::declare(ParameterTable& table) {
   declare_mappings(*this, table);
   declare_khugepaged(*this, table);
   declare_migration(*this, table);
+  declare_reclaim(*this, table);
   declare_policy(*this, table);
 }
 

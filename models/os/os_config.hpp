@@ -52,6 +52,19 @@ struct OsConfig {
   unsigned tlbi_page_limit = 512;
   sim::Time private_map_per_page{100'000};
 
+  // Reclaim and swap.
+  std::uint64_t swap_bytes = 0;
+  sim::Time swap_read_latency{90'000'000};
+  sim::Time swap_write_latency{30'000'000};
+  sim::ByteRate swap_bandwidth{1'500'000'000};
+  unsigned swap_queue_depth = 32;
+  sim::Time swap_fault{20'000'000};
+  unsigned page_cluster = 3;
+  sim::Time reclaim_scan_per_page{300'000};
+  sim::Time reclaim_page{4'000'000};
+  unsigned watermark_scale_factor = 10;
+  std::uint64_t min_free_bytes = 0;
+
   // Policy.
   ThpMode thp = ThpMode::madvise;
   bool khugepaged = true;

@@ -49,7 +49,11 @@ Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress v
 Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
   const auto to = core_.frames.allocate_page();
   if (!to) co_return false;
-  ++core_.frame_table.at(frame).isolated;
+  const LruList list = core_.frame_table.at(frame).list;
+  if (!core_.isolate(frame)) {
+    core_.frames.free_page(*to);
+    co_return false;
+  }
   unsigned moved = 0;
   for (unsigned pass = 0; pass < core_.config.migrate_passes && moved == 0; ++pass) {
     if (co_await unmap_for_migration(exec, frame) == 0) break;  // whoever had it has let go
@@ -64,8 +68,8 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
       break;
     }
   }
-  --core_.frame_table.at(frame).isolated;
-  core_.put_frame(frame);
+  core_.put_back(frame, list);
+  core_.lru.move(*to, list);
   if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
   co_return moved > 0;
 }
@@ -84,7 +88,7 @@ Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
       co_await core_.flush(exec, process, mapper.va);
       ++unmapped;
     }
-    core_.change_ends(process);
+    core_.change_ends(process, {mapper.va, mapper.va + kPage});
   }
   co_return unmapped;
 }
@@ -137,7 +141,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
     if (shared) process.space_.entry(va)->writable = false;
     core_.show(process, va);
   }
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   if (!shared) co_return false;
   // The two are compared, byte by byte.
   co_await core_.cpu.memory_bulk(exec, cpu::Work::system, frame, kPage, core_.config.copy_bandwidth, false);
@@ -159,7 +163,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   } else {
     core_.frames.free_page(*equal);
   }
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   co_return shared;
 }
 
@@ -186,7 +190,7 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
     leaves.push_back(va);
   });
   const unsigned changed = co_await flush_changed(exec, process, std::move(leaves));
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   co_return changed;
 }
 
@@ -230,7 +234,7 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
     leaves.push_back(*next);
   }
   const unsigned hidden = co_await flush_changed(exec, process, std::move(leaves));
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   co_return hidden;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -47,12 +48,30 @@ class MirroredTable {
  private:
   friend class Vm;
   friend class VmCore;
+  // What the driver fills at present (Linux's mmu_interval_notifier and its sequence count).
+  struct Filling {
+    Range range;
+    bool overtaken = false;  // by a change that has begun since
+  };
+  void begin_change(Range range) {
+    changes_.push_back(range);
+    for (Filling* filling : fillings_) filling->overtaken = filling->overtaken || filling->range.overlaps(range);
+  }
+  void end_change(Range range) {
+    const auto found = std::find(changes_.begin(), changes_.end(), range);
+    if (found != changes_.end()) changes_.erase(found);  // none: the mirror is younger than the change
+    settled_.notify_all();
+  }
+  bool changes(Range range) const {
+    return std::any_of(changes_.begin(), changes_.end(), [&](const Range& change) { return change.overlaps(range); });
+  }
+
   Process& process_;
   std::unique_ptr<PageTable> table_;
   sim::Map<VirtualAddress, PageSize> mapped_;
-  unsigned changes_ = 0;        // of the process's table, under way
-  std::uint64_t sequence_ = 0;  // counts their ends
-  sim::Signal settled_;         // a change is over
+  sim::Vector<Range> changes_;  // of the process's table, under way
+  sim::Vector<Filling*> fillings_;
+  sim::Signal settled_;  // a change is over
 };
 
 class Process {
@@ -86,6 +105,8 @@ class Process {
   friend class VmCore;
   friend class Khugepaged;
   friend class PageEvents;
+  friend class Reclaim;
+  friend class Swap;
   std::uint16_t id_;
   std::string name_;
   std::unique_ptr<PageTable> table_;

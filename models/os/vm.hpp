@@ -38,6 +38,7 @@ enum class Advice : std::uint8_t {
   free,              // MADV_FREE: the pages may go when memory is short, until they are written again
   dont_fork,         // MADV_DONTFORK: a child does not inherit the VMA
   do_fork,
+  page_out,  // MADV_PAGEOUT: to the swap device, whether used or not; invalid on a locked VMA
 };
 
 enum class Protection : std::uint8_t { none, read, read_write };
@@ -72,6 +73,7 @@ class Vm {
   // What works on pages behind the programs' backs.
   Khugepaged& khugepaged() { return khugepaged_; }
   PageEvents& page_events() { return page_events_; }
+  Reclaim& reclaim() { return *core_.reclaim; }
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
   Process* create_process(std::string name) { return core_.create_process(std::move(name)); }
@@ -197,6 +199,7 @@ class Vm {
                                             WalkCost cost, Pin* pin);
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
+  sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);
@@ -224,6 +227,7 @@ class Vm {
   bool fill_mirror(MirroredTable& table, Range range, bool write, sim::Vector<VirtualAddress>& upgraded);
   static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
+  void relist(const Process& process, Range range, bool locked);
   unsigned locked_leaves(const Process& process, Range range) const;
   bool exceeds_limit(std::uint64_t bytes) const { return bytes > core_.config.rlimit_memlock; }
   WalkCost gup_cost() const { return {core_.config.gup_per_page, core_.config.gup_per_huge_page}; }

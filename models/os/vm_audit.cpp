@@ -22,12 +22,20 @@ void check_descriptor(const Process& process, VirtualAddress va, const PageState
   }
 }
 
+// Only the first page of a huge one is on a list.
+bool is_tail(const FrameTable& frames, Address frame) {
+  const Mapper mapper = frames.find(frame).first;
+  return mapper.process != nullptr && mapper.va % kHugePage != 0 && mapper.process->space().is_huge(mapper.va);
+}
+
 }  // namespace
 
 void VmCore::audit(bool changing) const {
-  sim::HashMap<Address, std::uint32_t> entries;  // that lead to a frame
+  sim::HashMap<Address, std::uint32_t> entries;     // that lead to a frame
+  sim::HashMap<SwapSlot, std::uint32_t> referring;  // entries to a slot
   for (const auto& process : processes) {
     std::uint64_t resident = 0;
+    std::uint64_t swapped = 0;
     const AddressSpace& space = process->space_;
     const VirtualAddress top = VirtualAddress{1} << process->page_table().va_bits();
     for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
@@ -35,7 +43,11 @@ void VmCore::audit(bool changing) const {
       const PageState& page = *space.entry(*next);
       if (!page.in_motion()) check_descriptor(*process, *next, page);
       if (space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
-      if (page.zero) continue;
+      if (page.entry == Entry::swapped) {
+        ++swapped;
+        ++referring[page.slot()];
+      }
+      if (!page.has_frame()) continue;
       ++resident;
       ++entries[page.frame];
       if (!frames.is_allocated(page.frame)) broken(fmt::format("{:#x} leads to a free frame", *next));
@@ -45,7 +57,9 @@ void VmCore::audit(bool changing) const {
       }
     }
     if (!changing && process->in_motion_ != 0) broken("a page is in motion, and nobody moves it");
-    if (resident * kPage != space.resident_bytes()) broken("a process has another number of pages than it counts");
+    if (resident * kPage != space.resident_bytes() || swapped * kPage != space.swapped_bytes()) {
+      broken("a process has another number of pages than it counts");
+    }
   }
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
     const auto found = entries.find(frame);
@@ -58,6 +72,16 @@ void VmCore::audit(bool changing) const {
     if (record.held() != (record.held() && frames.is_allocated(frame))) {
       broken(fmt::format("frame {:#x} is held and free", frame));
     }
+    if (record.mappings > 0 && record.isolated == 0 && record.list == LruList::none && !is_tail(frame_table, frame)) {
+      broken(fmt::format("frame {:#x} is mapped and on no list", frame));
+    }
+  });
+  swap.for_each_slot([&](SwapSlot slot, std::uint32_t count, const std::optional<Address>& frame) {
+    const auto found = referring.find(slot);
+    if (count != (found == referring.end() ? 0 : found->second)) {
+      broken(fmt::format("slot {} counts {} entries that refer to it", slot, count));
+    }
+    if (frame && frame_table.find(*frame).slot != slot) broken(fmt::format("slot {} and its frame disagree", slot));
   });
 }
 

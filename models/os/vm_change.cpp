@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system calls that change what is mapped: advice, protection, moving.
+#include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -13,6 +14,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   AddressSpace& space = process.space_;
 
   if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
+  if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
   if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
     co_await process.lock_.lock_shared(core_.cpu, exec);
@@ -52,6 +54,15 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   co_return error;
 }
 
+sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range range) {
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  Error error = process.space_.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  if (process.space_.locked_bytes(range.begin, range.end) > 0) error = Error::invalid;
+  if (error == Error::none) co_await core_.reclaim->page_out(exec, process, range);
+  process.lock_.unlock_shared();
+  co_return error;
+}
+
 sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range range) {
   Error error = Error::none;
   for (VirtualAddress va = huge_range(range.begin + kHugePage - 1).begin; va + kHugePage <= range.end;
@@ -87,7 +98,7 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
     space.for_each_page_of_leaf(va, [](PageState& page) { page.dirty = false, page.lazyfree = true; });
   });
   co_await core_.flush(exec, process, std::move(leaves));
-  core_.change_ends(process);
+  core_.change_ends(process, range);
   co_return Error::none;
 }
 
@@ -108,7 +119,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
     });
     co_await core_.change_begins(exec, process, range);
     error = co_await protect_pages(exec, process, range, protection);
-    core_.change_ends(process);
+    core_.change_ends(process, range);
   }
   process.lock_.unlock_exclusive();
   co_return error;
@@ -132,7 +143,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     ++changed;
     va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
     const PageState& page = *space.entry(*next);
-    if (page.entry == Entry::poisoned) continue;
+    if (page.entry == Entry::poisoned || page.entry == Entry::swapped) continue;
     if (protection == Protection::none) {
       if (page.present()) leaves.push_back(*next);
       core_.hide(process, *next, Entry::hidden);
@@ -187,7 +198,7 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   // One table for each 2 MiB that is begun, one for each GiB, and one above.
   const std::uint64_t tables_needed = from.pages() / kPagesPerHuge + from.pages() / kPagesPerHuge / kPagesPerHuge + 5;
   if (core_.frames.free_pages() < tables_needed) {
-    core_.change_ends(process);
+    core_.change_ends(process, from);
     co_return Error::no_memory;
   }
   space.erase(from.begin, from.end);
@@ -198,7 +209,7 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   space.for_each_leaf(from.begin, from.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = *space.entry(va);
     leaves.push_back(va);
-    for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+    for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       frames.push_back(page.frame + offset);
     }
     core_.move(process, va, to + (va - from.begin), size);
@@ -212,7 +223,7 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
     if (record.pins == 0 && record.mappings == 1) core_.stamp(frame);
   }
   process.table_->free_tables(tables);
-  core_.change_ends(process);
+  core_.change_ends(process, from);
   co_return Error::none;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/os/reclaim.hpp"
+
 namespace faultline::os {
 namespace {
 
@@ -28,8 +30,11 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       frames(frames_of(config, store)),
       counters(context.statistics),
       tlbs(config, cpu, counters.tlb_invalidations),
+      reclaim(std::make_unique<Reclaim>(*this)),
       // The last page of the kernel's image.
       zero_page_(std::max(base_of(config, store), kPage) - kPage) {}
+
+VmCore::~VmCore() = default;
 
 Process* VmCore::create_process(std::string name) {
   if (processes.size() >= kAsids) return nullptr;
@@ -83,7 +88,7 @@ sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range ran
 }
 
 sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range) {
-  for (const auto& mirror : process.mirrors_) ++mirror->changes_;
+  for (const auto& mirror : process.mirrors_) mirror->begin_change(range);
   for (const auto& mirror : process.mirrors_) {
     sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range);
     const sim::Vector<Address> tables = mirror->table_->take_retired();
@@ -94,11 +99,9 @@ sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Ra
   }
 }
 
-void VmCore::change_ends(Process& process) {
+void VmCore::change_ends(Process& process, Range range) {
   for (const auto& mirror : process.mirrors_) {
-    --mirror->changes_;
-    ++mirror->sequence_;
-    mirror->settled_.notify_all();
+    mirror->end_change(range);
   }
 }
 
@@ -128,7 +131,8 @@ void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddres
   for (const auto& mirror : process.mirrors_) {
     tlbs.drop(process, drop_mirror(*mirror, range));
     mirror->table_->free_tables(mirror->table_->take_retired());
-    ++mirror->sequence_;
+    mirror->begin_change(range);
+    mirror->end_change(range);
   }
 }
 
@@ -148,7 +152,7 @@ bool VmCore::allows_huge(const Vma& vma) const {
 }
 
 std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va) {
-  if (wants_huge(process, vma, va)) {
+  if (wants_huge(process, vma, va) && reclaim->has_room(kPagesPerHuge)) {
     if (const auto block = frames.allocate_huge()) return NewPage{*block, PageSize::huge};
   }
   if (const auto frame = frames.allocate_page()) return NewPage{*frame, PageSize::small};
@@ -164,9 +168,34 @@ void VmCore::give_back(NewPage page) {
 }
 
 void VmCore::put_frame(Address frame) {
-  if (frame_table.at(frame).held()) return;
+  FrameRecord& record = frame_table.at(frame);
+  const bool in_use = record.mappings > 0 || record.pins > 0 || record.isolated > 0;
+  if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
+  if (record.held()) return;
+  lru.remove(frame);
+  record.referenced = false;
   stamp(frame);
   frames.free_page(frame);
+}
+
+bool VmCore::isolate(Address frame) {
+  FrameRecord& record = frame_table.at(frame);
+  if (record.list == LruList::none) return false;
+  lru.remove(frame);
+  ++record.isolated;
+  return true;
+}
+
+void VmCore::put_back(Address frame, LruList list) {
+  --frame_table.at(frame).isolated;
+  lru.add(frame, list);
+  put_frame(frame);
+}
+
+bool VmCore::owned_alone(const PageState& page) const {
+  if (!page.has_frame()) return false;
+  const FrameRecord record = frame_table.find(page.frame);
+  return record.mappings == 1 && record.isolated == 0 && !swap.wanted(page.frame);
 }
 
 void VmCore::stamp(Address frame) { store.mapping_changed(frame); }

@@ -23,8 +23,10 @@
 #include "models/os/error.hpp"
 #include "models/os/frame_allocator.hpp"
 #include "models/os/frame_table.hpp"
+#include "models/os/lru.hpp"
 #include "models/os/os_config.hpp"
 #include "models/os/process.hpp"
+#include "models/os/swap.hpp"
 #include "models/os/tlbs.hpp"
 #include "models/os/vm_counters.hpp"
 #include "models/sim/context.hpp"
@@ -33,21 +35,28 @@
 
 namespace faultline::os {
 
-struct Range {
-  VirtualAddress begin;
-  VirtualAddress end;
-  std::uint64_t pages() const { return (end - begin) / kPage; }
-};
-constexpr Range huge_range(VirtualAddress va) {
-  const VirtualAddress begin = va / kHugePage * kHugePage;
-  return {begin, begin + kHugePage};
-}
+class Reclaim;
 
 class VmCore {
  public:
   struct NewPage {
     Address frame;
     PageSize size;
+  };
+  // Keeps a page where it is for as long as somebody is at work on what it was found to be (folio_get).
+  class Hold {
+   public:
+    Hold(VmCore& core, Address frame) : core_(core), frame_(frame) { ++core_.frame_table.at(frame).isolated; }
+    ~Hold() {
+      --core_.frame_table.at(frame_).isolated;
+      core_.put_frame(frame_);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    VmCore& core_;
+    Address frame_;
   };
   // What is no longer mapped but may still be in a TLB or walk cache.
   struct Zapped {
@@ -57,6 +66,7 @@ class VmCore {
   };
 
   VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
+  ~VmCore();
 
   // nullptr when there is no frame for its page table or no ASID left.
   Process* create_process(std::string name);
@@ -68,7 +78,7 @@ class VmCore {
 
   // The two ends of a change of a process's table, and the flush between them.
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
-  void change_ends(Process& process);
+  void change_ends(Process& process, Range range);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
@@ -100,6 +110,10 @@ class VmCore {
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
   // calls retires the old one.
   void redirect(Process& process, VirtualAddress va, Address frame);
+  // A moving page, which has a slot, leaves the process for the swap device; whoever calls has isolated the frame.
+  void swap_out(Process& process, VirtualAddress va);
+  // A swapped page has come to this frame, which is its slot's. Not writable.
+  void swap_in(Process& process, VirtualAddress va, Address frame);
   // Whose pages are moving, their table detached, and copied: a block takes the place of both, all of it present.
   void replace_by_block(Process& process, Range range, Address block, Address table);
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
@@ -126,6 +140,12 @@ class VmCore {
   std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
   void give_back(NewPage page);
   void put_frame(Address frame);
+  // Takes a page off the lists and holds it, so that no other mechanism of the kernel works on it; false when one does.
+  bool isolate(Address frame);
+  // Lets go of it; it may be free then.
+  void put_back(Address frame, LruList list);
+  // Whether a process has the frame for itself: nobody maps it, works on it or will want it from the swap device.
+  bool owned_alone(const PageState& page) const;
   bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
   bool allows_huge(const Vma& vma) const;
   Address zero_page() const { return zero_page_; }
@@ -147,6 +167,9 @@ class VmCore {
   VmCounters counters;
   Tlbs tlbs;
   std::deque<std::unique_ptr<Process>> processes;
+  Lru lru{frame_table};
+  Swap swap{*this};
+  const std::unique_ptr<Reclaim> reclaim;
 
  private:
   static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
@@ -154,6 +177,8 @@ class VmCore {
   void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);
   Error add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size);
   PageState remove_entry(Process& process, VirtualAddress va, PageSize size);
+  void list_frame(const Process& process, VirtualAddress va, Address frame);
+  void list_tails(const Process& process, Range range);
   void set_entries(Process& process, VirtualAddress va, Entry entry);
 
   Address zero_page_;

@@ -26,6 +26,20 @@ struct VmCounters {
                                    "passes that had unmapped a page, found it held, and mapped it again")),
         cow_faults(s.counter("os.cow_faults", "count", "write faults that copied a page, or made it writable again")),
         ksm_merged(s.counter("os.ksm_pages_merged", "count", "pages that now share the frame of an equal one")),
+        pgmajfault(s.counter("os.pgmajfault", "count", "page faults that read from the swap device")),
+        pswpin(s.counter("os.pswpin", "count", "pages read from the swap device")),
+        pswpout(s.counter("os.pswpout", "count", "pages written to the swap device")),
+        swap_ra(s.counter("os.swap_ra", "count", "pages read from the swap device before anybody asked")),
+        swap_ra_hit(s.counter("os.swap_ra_hit", "count", "of them, those that somebody asked for later")),
+        swap_peak(s.counter("os.swap_peak", "B", "most of the swap device in use at one time")),
+        allocstall(s.counter("os.allocstall", "count", "times that a program had to reclaim memory by itself")),
+        pgscan_kswapd(s.counter("os.pgscan_kswapd", "count", "inactive pages that kswapd looked at")),
+        pgscan_direct(s.counter("os.pgscan_direct", "count", "inactive pages that programs looked at to reclaim them")),
+        pgsteal(s.counter("os.pgsteal", "count", "pages reclaimed")),
+        pgactivate(s.counter("os.pgactivate", "count", "inactive pages that became active")),
+        pgdeactivate(s.counter("os.pgdeactivate", "count", "active pages that became inactive")),
+        unevictable_culled(s.counter("os.unevictable_pgs_culled", "count",
+                                     "pages that reclaim found locked, and put on the unevictable list")),
         zeroed_bytes(s.counter("os.zeroed_bytes", "B", "memory cleared for new pages")),
         copied_bytes(s.counter("os.copied_bytes", "B", "memory copied from page to page")),
         pins_acquired(s.counter("os.nr_foll_pin_acquired", "count", "pages pinned")),
@@ -54,6 +68,19 @@ struct VmCounters {
   sim::Counter& migrate_restored;
   sim::Counter& cow_faults;
   sim::Counter& ksm_merged;
+  sim::Counter& pgmajfault;
+  sim::Counter& pswpin;
+  sim::Counter& pswpout;
+  sim::Counter& swap_ra;
+  sim::Counter& swap_ra_hit;
+  sim::Counter& swap_peak;
+  sim::Counter& allocstall;
+  sim::Counter& pgscan_kswapd;
+  sim::Counter& pgscan_direct;
+  sim::Counter& pgsteal;
+  sim::Counter& pgactivate;
+  sim::Counter& pgdeactivate;
+  sim::Counter& unevictable_culled;
   sim::Counter& zeroed_bytes;
   sim::Counter& copied_bytes;
   sim::Counter& pins_acquired;

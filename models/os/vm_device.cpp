@@ -107,16 +107,25 @@ Result<MirroredTable*> Vm::create_mirrored_table(Process& process) {
 
 sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, MirroredTable& mirror, VirtualAddress va,
                                                   std::uint64_t bytes, bool write) {
+  const auto found = pages_around(mirror.process_, va, bytes);
+  if (!found.ok()) co_return Result<std::uint64_t>{.error = found.error};
   sim::Vector<VirtualAddress> upgraded;
   for (;;) {
-    while (mirror.changes_ > 0) co_await core_.cpu.sleep(exec, mirror.settled_);
-    const std::uint64_t sequence = mirror.sequence_;
+    MirroredTable::Filling filling{found.value};
+    // Whole huge pages, because descriptors are made whole.
+    const AddressSpace& space = mirror.process_.space_;
+    if (space.is_huge(va)) filling.range.begin = huge_range(va).begin;
+    if (space.is_huge(found.value.end - 1)) filling.range.end = huge_range(found.value.end - 1).end;
+    while (mirror.changes(filling.range)) co_await core_.cpu.sleep(exec, mirror.settled_);
+    mirror.fillings_.push_back(&filling);
     const auto present = co_await fault_in_pages(exec, mirror.process_, va, bytes, write);
+    const Range range{found.value.begin, found.value.begin + present.value * kPage};
+    if (present.value > 0) {
+      co_await run(exec, core_.config.private_map_per_page * descriptors(mirror.process_, range));
+    }
+    std::erase(mirror.fillings_, &filling);
     if (present.value == 0) co_return present;
-    const VirtualAddress begin = sim::page_begin(va);
-    const Range range{begin, begin + present.value * kPage};
-    co_await run(exec, core_.config.private_map_per_page * descriptors(mirror.process_, range));
-    if (mirror.changes_ > 0 || mirror.sequence_ != sequence || !fill_mirror(mirror, range, write, upgraded)) {
+    if (filling.overtaken || !fill_mirror(mirror, range, write, upgraded)) {
       ++core_.counters.mirror_retries;
       continue;
     }

@@ -19,11 +19,23 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
     ++frame_table.at(frame + offset).mappings;
     frame_table.add_mapper(frame + offset, {&process, va + offset});
   }
+  list_frame(process, va, frame);
+}
+
+// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page; only one that
+// is used while it gets there stays.
+void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
+  const FrameRecord& record = frame_table.at(frame);
+  if (record.list != LruList::none || record.isolated > 0) return;
+  const Vma* vma = process.space_.find(va);
+  lru.add(frame, vma != nullptr && vma->locked ? LruList::unevictable : LruList::inactive_anon);
 }
 
 // The process's side of it.
 Error VmCore::add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size) {
-  const Error error = process.table_->map(va, page.frame, size, page.writable);
+  // What is swapped leads nowhere; there must be a table for its note.
+  const Address frame = page.entry == Entry::swapped ? zero_page_ : page.frame;
+  const Error error = process.table_->map(va, frame, size, page.writable);
   if (error != Error::none) return error;
   if (!page.young) process.table_->set_young(va, false);
   if (!page.present()) process.table_->leave_note(va, size);
@@ -74,8 +86,10 @@ Error VmCore::install_zero_page(Process& process, VirtualAddress va) {
 Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size) {
   page.writable = false;
   const Error error = add_entry(process, va, page, size);
-  if (error == Error::none && !page.zero) add_mappings(process, va, page.frame, size);
-  return error;
+  if (error != Error::none) return error;
+  if (page.has_frame()) add_mappings(process, va, page.frame, size);
+  if (page.entry == Entry::swapped) swap.retain(page.slot());
+  return Error::none;
 }
 
 void VmCore::move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size) {
@@ -83,7 +97,7 @@ void VmCore::move(Process& process, VirtualAddress from, VirtualAddress to, Page
   if (add_entry(process, to, page, size) != Error::none) {
     throw std::logic_error("no frame for a table that was counted on");
   }
-  for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+  for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
     frame_table.add_mapper(page.frame + offset, {&process, to + offset});
   }
 }
@@ -98,7 +112,7 @@ PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize siz
     process.table_->drop_note(va, size);
   }
   process.space_.remove_pages(va);
-  for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+  for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
     frame_table.remove_mapper(page.frame + offset, {&process, va + offset});
   }
   return page;
@@ -140,6 +154,28 @@ void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
   add_mappings(process, va, frame, PageSize::small);
 }
 
+void VmCore::swap_out(Process& process, VirtualAddress va) {
+  PageState& page = state(process, va);
+  const Address frame = page.frame;
+  const SwapSlot slot = frame_table.at(frame).slot;
+  swap.retain(slot, page.dirty || page.writable);
+  frame_table.remove_mapper(frame, {&process, va});
+  --frame_table.at(frame).mappings;
+  set_entry(process, page, Entry::swapped);
+  page = {.frame = slot, .entry = Entry::swapped, .userfault = page.userfault};
+  process.space_.swapped_out();
+}
+
+void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
+  PageState& page = state(process, va);
+  const SwapSlot slot = page.slot();
+  page = {.frame = frame, .entry = Entry::swapped, .young = true, .userfault = page.userfault};
+  show(process, va);
+  process.space_.swapped_in();
+  add_mappings(process, va, frame, PageSize::small);
+  swap.release(slot);
+}
+
 void VmCore::replace_by_block(Process& process, Range range, Address block, Address table) {
   AddressSpace& space = process.space_;
   sim::Vector<Address> old;
@@ -148,7 +184,7 @@ void VmCore::replace_by_block(Process& process, Range range, Address block, Addr
     PageState& page = state(process, va);
     dirty = dirty || page.dirty;
     set_entry(process, page, Entry::hidden);
-    if (!page.zero) {
+    if (page.has_frame()) {
       frame_table.remove_mapper(page.frame, {&process, va});
       old.push_back(page.frame);
     }
@@ -171,7 +207,8 @@ VmCore::Zapped VmCore::zap(Process& process, Range range) {
     const PageState page = remove_entry(process, va, size);
     // Where there was no valid descriptor, too: a walk cache may hold the table.
     zapped.leaves.push_back(va);
-    for (std::uint64_t offset = 0; offset < bytes_of(size) && !page.zero; offset += kPage) {
+    if (page.entry == Entry::swapped) swap.release(page.slot());
+    for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       zapped.frames.push_back(page.frame + offset);
     }
   });
@@ -189,7 +226,7 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
     retire(process, zapped);
     unmapped.value = zapped.frames.size();
   }
-  change_ends(process);
+  change_ends(process, range);
   co_return unmapped;
 }
 
@@ -250,13 +287,14 @@ sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAd
       process.table_->attach_pages(va, *table);
       set_entries(process, va, Entry::present);
       process.space_.huge_split(va);
+      list_tails(process, whole);
       ++counters.thp_split_pmd;
     } else {
       ++counters.out_of_memory;
       error = Error::no_memory;
     }
   }
-  change_ends(process);
+  change_ends(process, whole);
   co_return error;
 }
 
@@ -272,7 +310,15 @@ Error VmCore::split_now(Process& process, VirtualAddress va) {
   }
   process.table_->attach_pages(va, *table);
   process.space_.huge_split(va);
+  list_tails(process, huge_range(va));
   return Error::none;
+}
+
+// What was on a list as one page is there as 512 now.
+void VmCore::list_tails(const Process& process, Range range) {
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    list_frame(process, va, process.space_.entry(va)->frame);
+  }
 }
 
 }  // namespace faultline::os

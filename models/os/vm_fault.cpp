@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -31,6 +32,8 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else if (page->in_motion()) {
       co_await core_.cpu.sleep(exec, process.page_settled_);
       continue;  // nothing has been charged
+    } else if (page->entry == Entry::swapped) {
+      error = co_await core_.swap.fault(exec, process, va, write, owed);
     } else if (page->entry == Entry::poisoned) {
       co_await run(exec, owed + short_fault);
       error = Error::poisoned;
@@ -63,7 +66,8 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
     if (error == Error::no_memory) ++core_.counters.out_of_memory;
     co_return error;
   }
-  const auto page = core_.take_page(process, vma, va);
+  const bool room = co_await core_.reclaim->make_room(exec, 1);
+  const auto page = room ? core_.take_page(process, vma, va) : std::nullopt;
   if (!page) {
     ++core_.counters.out_of_memory;
     co_await run(exec, owed + core_.config.anon_minor_fault);
@@ -100,6 +104,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.page(va) == nullptr || !owned_alone(process, va)) co_return Error::again;
   core_.protect(process, va, true);
   core_.set_young(process, va, true);
+  core_.swap.forget(process.space_.page(va)->frame);  // the slot's copy is about to differ
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
   co_return Error::again;  // where it is still so, it is done
@@ -107,10 +112,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
 
 bool Vm::owned_alone(const Process& process, VirtualAddress va) const {
   bool alone = true;
-  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) {
-    const FrameRecord record = core_.frame_table.find(page.frame);
-    alone = alone && !page.zero && record.mappings == 1 && record.isolated == 0;
-  });
+  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) { alone = alone && core_.owned_alone(page); });
   return alone;
 }
 
@@ -121,7 +123,10 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
     const PageState* page = process.space_.page(va);
     return page != nullptr && !page->writable && page->frame == old.frame && page->zero == old.zero;
   };
-  const auto frame = core_.frames.allocate_page();
+  std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
+  if (!old.zero) hold.emplace(core_, old.frame);
+  const bool room = co_await core_.reclaim->make_room(exec, 1);
+  const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
   if (!frame) ++core_.counters.out_of_memory;
   co_await run(exec, owed + (old.zero ? core_.config.anon_minor_fault : core_.config.cow_fault));
   if (!frame) co_return Error::no_memory;
@@ -133,7 +138,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   }
   co_await core_.change_begins(exec, process, {va, va + kPage});
   if (!unchanged()) {
-    core_.change_ends(process);
+    core_.change_ends(process, {va, va + kPage});
     core_.frames.free_page(*frame);
     co_return Error::again;
   }
@@ -144,7 +149,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   page.writable = true;
   page.young = true;
   core_.show(process, va);
-  core_.change_ends(process);
+  core_.change_ends(process, {va, va + kPage});
   if (!old.zero) core_.retire(old.frame);
   co_return Error::none;
 }

@@ -2,6 +2,7 @@
 // Processes that come from others, and how processes end.
 #include <algorithm>
 
+#include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -25,7 +26,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     child->space_.insert(inherited);
     co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
-    core_.change_ends(parent);
+    core_.change_ends(parent, {vma.begin, vma.end});
   }
   co_await core_.flush(exec, parent, std::move(leaves));
   child->lock_.unlock_exclusive();
@@ -57,7 +58,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     if (page.entry == Entry::poisoned) continue;
     ++copied;
     if (copies_pinned(parent, {*next, va})) {
-      const auto frame = core_.frames.allocate_page();
+      const bool room = co_await core_.reclaim->make_room(exec, 1);
+      const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);
       const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.writable);
@@ -79,7 +81,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
 bool Vm::copies_pinned(const Process& parent, Range range) const {
   if (!core_.config.fork_copies_pinned) return false;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    if (core_.frame_table.find(parent.space_.entry(va)->frame).pins > 0) return true;
+    const PageState& page = *parent.space_.entry(va);
+    if (page.has_frame() && core_.frame_table.find(page.frame).pins > 0) return true;
   }
   return false;
 }

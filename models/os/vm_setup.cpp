@@ -28,6 +28,8 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
     Error error = Error::none;
     if (const PageState* page = process.space_.entry(at); page != nullptr) {
       if (page->in_motion()) return Error::again;
+      if (page->entry == Entry::swapped) error = core_.swap.bring(process, at);
+      if (error != Error::none) return error;
       if (page->entry == Entry::hidden) core_.show(process, at);
       if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
@@ -48,6 +50,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   }
   if (owned_alone(process, va)) {
     core_.protect(process, va, true);
+    core_.swap.forget(process.space_.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
@@ -82,6 +85,7 @@ bool Vm::store_now(Process& process, VirtualAddress va) {
   const PageState* page = process.space_.entry(va);
   if (page == nullptr || page->entry == Entry::poisoned || page->in_motion() || !vma->allows(true)) return false;
   if (page->entry == Entry::hidden) core_.show(process, va);
+  if (page->entry == Entry::swapped && core_.swap.bring(process, va) != Error::none) return false;
   if (page->writable) return true;
   return page->present() && own_now(process, va) == Error::none;
 }
@@ -121,8 +125,13 @@ sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t b
     const VirtualAddress at = va + content.size();
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes - content.size(), kPage - at % kPage));
     const PageState* page = process.space_.entry(at);
-    const bool there = page != nullptr && page->entry != Entry::poisoned;
-    content.append(there ? core_.store.read(page->frame + at % kPage, part) : sim::Content::zeros(part));
+    if (page == nullptr || page->entry == Entry::poisoned) {
+      content.append(sim::Content::zeros(part));
+    } else if (page->entry == Entry::swapped) {
+      content.append(core_.swap.content(page->slot()).slice(at % kPage, part));
+    } else {
+      content.append(core_.store.read(page->frame + at % kPage, part));
+    }
   }
   return content;
 }

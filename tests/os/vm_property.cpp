@@ -31,6 +31,7 @@ struct ModelPage {
   bool locked = false;
   bool inherited = true;
   bool present = false;
+  bool lazy = false;       // MADV_FREE, and not written since: reclaim may drop it
   std::uint64_t seed = 0;  // of its content, 0: zeros
 
   bool allows(bool write) const { return mapped && readable && (writable || !write); }
@@ -68,6 +69,7 @@ struct ModelProcess {
     for (std::uint64_t i = first; i < first + count; ++i) {
       if (!pages[i].allows(write)) return Error::bad_address;
       pages[i].present = true;
+      if (write) pages[i].lazy = false;
     }
     return Error::none;
   }
@@ -112,6 +114,7 @@ enum Operation : unsigned {
   kAge,
   kWriteProtect,
   kNumaHint,
+  kPageOut,
   kOperations
 };
 
@@ -186,6 +189,7 @@ struct Beside {
           const bool there = m.pages[i].present && m.pages[i].allows(true);
           RC_ASSERT(vm.fill(p, m.base + i * kPage, kPage, next_seed) == (there ? kPage : 0));
           if (there) m.pages[i].seed = next_seed;
+          if (there) m.pages[i].lazy = false;
         }
         break;
       case kFaultIn:
@@ -217,7 +221,10 @@ struct Beside {
         if (!locked) m.each(c.first, c.count, [](ModelPage& p) { p.present = false, p.seed = 0; });
         break;
       }
-      case kFree: RC_ASSERT(advise(m, c, Advice::free) == if_mapped); break;  // nobody takes the pages here
+      case kFree:
+        RC_ASSERT(advise(m, c, Advice::free) == if_mapped);
+        m.each(c.first, c.count, [](ModelPage& p) { p.lazy = p.present; });
+        break;
       case kPopulateRead:
       case kPopulateWrite: {
         const bool write = c.what == kPopulateWrite;
@@ -260,7 +267,7 @@ struct Beside {
     }
   }
 
-  // None of it changes what the program sees, but that a collapse fills the holes.
+  // None of it changes what the program sees, but that a collapse fills the holes and reclaim drops what is lazily free.
   void disturb(ModelProcess& m, const Command& c) {
     const os::Range range{m.base + c.first * kPage, m.base + (c.first + c.count) * kPage};
     Process& p = *m.process;
@@ -276,6 +283,16 @@ struct Beside {
       case kCma: b.run(events.migrate(b.thread, p, range, os::PageEvents::Mover::move_pages)); break;
       case kMerge: b.run(events.merge_equal(b.thread, p, range)); break;
       case kAge: b.run(events.age(b.thread, p, range)); break;
+      case kPageOut: {
+        const bool locked = !m.all(c.first, c.count, [](const ModelPage& page) { return !page.locked; });
+        const Error if_mapped = m.mapped(c.first, c.count) ? Error::none : Error::bad_address;
+        RC_ASSERT(advise(m, c, Advice::page_out) == (locked ? Error::invalid : if_mapped));
+        for (std::uint64_t i = c.first; i < c.first + c.count; ++i) {
+          const bool gone = p.space().entry(m.base + i * kPage) == nullptr;
+          if (gone && m.pages[i].lazy) m.pages[i].present = m.pages[i].lazy = false, m.pages[i].seed = 0;
+        }
+        break;
+      }
       case kWriteProtect: b.run(events.write_protect(b.thread, p, range)); break;
       default:
         // Linux has no NUMA hints on what nobody may access.
@@ -315,6 +332,7 @@ struct Beside {
 TEST_CASE("random operations agree with a model of plain maps") {
   OsConfig config;
   config.rlimit_memlock = kLimit * kPage;
+  config.swap_bytes = 2 * kPages * kPage;  // three processes may want more
   set_number_of_cases("1000");
   OsBench b(config, 256 * kMiB);
   const auto operations = [&b] {

@@ -3,6 +3,7 @@
 // is lost, and the books agree when all have finished.
 #include <rapidcheck.h>
 
+#include "models/os/reclaim.hpp"
 #include "tests/os/bench.hpp"
 #include "tests/support/number_of_cases.hpp"
 
@@ -14,6 +15,8 @@ using os::Protection;
 using os::Range;
 
 namespace {
+
+constexpr unsigned kMerge = 16;
 
 struct Action {
   unsigned what;
@@ -73,15 +76,17 @@ Task<void> act(Arena& arena, cpu::Execution& thread, Action a) {
     case 13: co_await vm.mirror_pages(thread, arena.mirror, va, bytes, false); break;
     case 14: co_await events.migrate(thread, p, range, PageEvents::Mover::compaction); break;
     case 15: co_await events.migrate(thread, p, range, PageEvents::Mover::move_pages); break;
-    case 16: co_await events.merge_equal(thread, p, range); break;
+    case kMerge: co_await events.merge_equal(thread, p, range); break;
     case 17: co_await events.age(thread, p, range); break;
     case 18: co_await events.write_protect(thread, p, range); break;
     case 19: co_await events.numa_hint(thread, p, range); break;
     case 20: co_await events.userfault_protect(thread, p, range); break;
+    case 21:
+    case 22: co_await vm.reclaim().page_out(thread, p, range); break;
     default: co_await events.truncate(thread, p, range);
   }
 }
-constexpr unsigned kActions = 22;
+constexpr unsigned kActions = 24;
 
 Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> actions) {
   for (const Action& action : actions) {
@@ -90,14 +95,9 @@ Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> action
   }
 }
 
-}  // namespace
-
-TEST_CASE("threads and kernel threads and drivers at the same pages neither deadlock nor lose anything") {
-  set_number_of_cases("1500", "300");  // few numbers are near zero then
-  OsConfig config;
-  config.rlimit_memlock = os::kUnlimited;
-  config.fork_fixed = 300us;
-  OsBench b(config, 256 * kMiB);
+// Rounds of four threads, each with a process of its own that is gone behind it.
+// `ksm`: whose other sharers never let go, so that each merged page costs a frame for good.
+void fight(OsBench& b, bool ksm) {
   std::vector<cpu::Execution*> threads;
   for (unsigned i = 0; i < 4; ++i) threads.push_back(&b.cpu.new_thread("actor", i));
   const auto round = [&] {
@@ -109,8 +109,9 @@ TEST_CASE("threads and kernel threads and drivers at the same pages neither dead
       for (unsigned i = 0; i < 12; ++i) {
         // Few pages, so that actors meet, at times near the cost of what they do.
         const std::uint64_t first = *rc::gen::inRange<std::uint64_t>(0, 6);
-        actions.push_back({*rc::gen::inRange(0u, kActions), first, *rc::gen::inRange<std::uint64_t>(1, 7 - first),
-                           *rc::gen::inRange<std::int64_t>(0, 4000)});
+        const unsigned what = *rc::gen::inRange(0u, kActions);
+        actions.push_back({what == kMerge && !ksm ? kMerge + 1 : what, first,
+                           *rc::gen::inRange<std::uint64_t>(1, 7 - first), *rc::gen::inRange<std::int64_t>(0, 4000)});
       }
       tasks.start(play(arena, *thread, actions));
     }
@@ -124,4 +125,37 @@ TEST_CASE("threads and kernel threads and drivers at the same pages neither dead
     b.vm.audit();
   };
   CHECK(rc::check(round));
+}
+
+OsConfig quick_fork() {
+  OsConfig config;
+  config.rlimit_memlock = os::kUnlimited;
+  config.fork_fixed = 300us;
+  config.swap_bytes = 64 * kPage;
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("threads and kernel threads and drivers at the same pages neither deadlock nor lose anything") {
+  set_number_of_cases("1500", "300");  // few numbers are near zero then
+  OsBench b(quick_fork(), 256 * kMiB);
+  fight(b, true);
+}
+
+TEST_CASE("nor do they when memory is short, so that kswapd and their own faults take pages from them") {
+  set_number_of_cases("1000", "300");
+  OsConfig config = quick_fork();
+  config.user_memory = 8 * kMiB;
+  config.min_free_bytes = 64 * kPage;
+  config.watermark_scale_factor = 50;
+  OsBench b(config);
+  // Locked memory of somebody else, all but a little less than the actors' pages and tables need. With much less nobody
+  // could have the pages of one operation all at once, and a mirror would be filled for ever.
+  const std::uint64_t hog = (b.vm.frames().free_pages() - b.vm.reclaim().low_watermark() - 20) * kPage;
+  const VirtualAddress va = b.map(hog);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, va, hog)).value == Error::none);
+  fight(b, false);
+  CHECK(b.counted("os.pgscan_kswapd") > 300);
+  CHECK(b.counted("os.pswpin") > 300);
 }
