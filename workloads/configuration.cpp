@@ -75,6 +75,7 @@ void TransferConfig::declare(sim::ParameterTable& table) {
 void Configuration::declare(sim::ParameterTable& table) {
   workload.declare(table);
   inject.declare(table);
+  background.declare(table);
   strategy.declare(table);
   machine.declare(table);
 }
@@ -154,6 +155,13 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   }
   if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
     add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
+  }
+  if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0) {
+    add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
+  }
+  if (configuration.background.processes > 0 && w.cold != Cold::none) {
+    add({"background.processes", "workload.cold"},
+        "pages that are made absent before each transfer hide who else takes them");
   }
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
     add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");

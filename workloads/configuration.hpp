@@ -4,6 +4,7 @@
 
 #include "models/platform/machine.hpp"
 #include "models/rdma/strategy.hpp"
+#include "workloads/background.hpp"
 #include "workloads/injection.hpp"
 #include "workloads/transfer_config.hpp"
 
@@ -14,6 +15,7 @@ struct Configuration {
   rdma::Strategy strategy;
   TransferConfig workload;
   InjectionConfig inject;
+  BackgroundConfig background;
 
   void declare(sim::ParameterTable& table);
 };

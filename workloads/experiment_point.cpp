@@ -12,6 +12,7 @@
 
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
+#include "workloads/background.hpp"
 #include "workloads/flows.hpp"
 #include "workloads/patterns.hpp"
 #include "workloads/transfers.hpp"
@@ -39,6 +40,12 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"driver.fault_records", "faults", "1", 1,
      "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
+    {"os.pgmajfault", "major_faults", "1", 1,
+     "of these, read from the swap device, whoever met them (Linux: pgmajfault)"},
+    {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
+    {"os.pswpout", "swapped_out", "1", 1, "pages written to the swap device (Linux: pswpout)"},
+    {"os.allocstall", "direct_reclaims", "1", 1,
+     "times that a program had to reclaim memory itself (Linux: allocstall)"},
     {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
     {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
     {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
@@ -142,6 +149,13 @@ void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
   metrics.push_back({"delay_max", microseconds(longest - fastest), "us", ""});
 }
 
+void add_background(std::vector<Metric>& metrics, const Background& background) {
+  metrics.push_back({"background_accesses", static_cast<double>(background.accesses()), "1", ""});
+  metrics.push_back({"background_access_mean", microseconds(background.access_mean()), "us", ""});
+  metrics.push_back({"background_access_max", microseconds(background.access_max()), "us", ""});
+  metrics.push_back({"background_ended", static_cast<double>(background.ended()), "1", ""});
+}
+
 std::string description_of(const std::string& name) {
   for (const MetricDoc& doc : metric_docs()) {
     if (doc.name == name) return doc.description;
@@ -195,7 +209,7 @@ void add_injection_notes(const InjectionConfig& config, const Benchmark& transfe
 }
 
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
-                    const Measured& measured) {
+                    const Measured& measured, const Background& background) {
   PointResult result;
   std::vector<Metric>& metrics = result.metrics;
   add_latency(metrics, transfers.samples());
@@ -206,6 +220,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
   metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
   add_counters(metrics, measured, configuration.workload);
+  if (configuration.background.processes > 0) add_background(metrics, background);
   metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
@@ -304,7 +319,11 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     benchmark->on_finished = [&] { cluster.loop.stop(); };
     Benchmark& transfers = *benchmark;
     Measured measured;
-    transfers.on_measurement_begins = [&] { measured.before = snapshot(cluster, configuration.workload); };
+    Background background(configuration.background, cluster, seed);
+    transfers.on_measurement_begins = [&] {
+      measured.before = snapshot(cluster, configuration.workload);
+      background.start();
+    };
     transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
@@ -312,7 +331,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     check_finished(configuration, cluster, transfers);
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
-      result = collect(configuration, cluster, transfers, measured);
+      result = collect(configuration, cluster, transfers, measured, background);
     }
     const Totals done = totals(cluster);
     result.events = done.events;
@@ -341,6 +360,10 @@ std::vector<MetricDoc> metric_docs() {
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
+      {"background_accesses", "1", "accesses of background processes while transfers were measured"},
+      {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
+      {"background_access_max", "us", "longest of them"},
+      {"background_ended", "1", "background processes that met the end of memory, and ended"},
       {"injections", "1", "injections that came to pass, one for each buffer of a window"},
       {"injected_pages", "1",
        "4 KiB pages that they changed for good while transfers were under way: moved, merged, dropped; 0: all undone"},

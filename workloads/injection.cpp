@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/injection.hpp"
 
+#include "models/os/reclaim.hpp"
+
 namespace faultline::workloads {
 
 using os::Advice;
@@ -26,7 +28,8 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"zero-page", Mechanism::zero_page},
                     {"truncate", Mechanism::truncate},
                     {"dont-need", Mechanism::dont_need},
-                    {"memory-failure", Mechanism::memory_failure}},
+                    {"memory-failure", Mechanism::memory_failure},
+                    {"reclaim", Mechanism::reclaim}},
                    {"what the kernel does to the buffer's pages while transfers use them, or has done before", "", {}});
   table.add_choice("end", at_source, {{"destination", false}, {"source", true}},
                    {"end of the transfers whose buffer it happens to", "", {}});
@@ -96,6 +99,7 @@ Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
     case Mechanism::truncate: co_await events.truncate(exec, b.process, range); break;
     case Mechanism::dont_need: co_return co_await drop(exec, b);
     case Mechanism::lock_on_fault: co_return co_await lock_on_fault(exec, b);
+    case Mechanism::reclaim: co_await b.vm.reclaim().page_out(exec, b.process, range); break;
     case Mechanism::memory_failure: {
       const os::VirtualAddress page = b.begin + times_.below(b.bytes / kPage) * kPage;
       co_await events.poison(exec, b.process, {page, page + kPage});

@@ -33,6 +33,7 @@ enum class Mechanism : std::uint8_t {
   truncate,        // the file below is cut, or gets a hole
   dont_need,       // the program drops the pages (MADV_DONTNEED_LOCKED)
   memory_failure,  // of one page
+  reclaim,         // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT)
 };
 
 struct InjectionConfig {

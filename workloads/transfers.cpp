@@ -48,6 +48,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       config_(configuration.workload),
       strategy_(configuration.strategy),
       injects_(configuration.inject.mechanism != Mechanism::none),
+      disturbed_(injects_ || configuration.background.processes > 0),
       injection_(configuration.inject, seed),
       cluster_(cluster),
       cold_pages_(seed, "cold pages") {
@@ -266,8 +267,8 @@ Task<void> Transfers::late_faults_end() {
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
-  // What was injected stays until somebody meets it.
-  if (!keeps_present && (!injects_ || started_ < config_.window)) {
+  // What the kernel has done stays until somebody meets it.
+  if (!keeps_present && (!disturbed_ || started_ < config_.window)) {
     if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
     co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
     co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
@@ -275,6 +276,10 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     make_cold(lane, true);
   }
   Endpoint& source = data_source();
+  if (disturbed_ && !injects_) {
+    check(co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
+          "writing", source.node());
+  }
   co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
 
   Running running{index, now(), {}, {}, measured};

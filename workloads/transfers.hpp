@@ -74,6 +74,7 @@ class Transfers : public Benchmark {
   const TransferConfig config_;
   const rdma::Strategy strategy_;
   const bool injects_;
+  const bool disturbed_;  // pages go without the programs' doing
   Injection injection_;
   platform::Cluster& cluster_;
   std::unique_ptr<rdma::Endpoint> initiator_;

@@ -44,15 +44,17 @@ struct Vma {
   bool writable = true;
   bool accessible = true;  // false: PROT_NONE
   bool locked = false;     // VM_LOCKED
+  bool driver = false;     // VM_PFNMAP: the pages are a driver's
   bool inherited = true;   // false: MADV_DONTFORK
   HugeAdvice advice = HugeAdvice::none;
   ReadAhead read_ahead{};
 
   std::uint64_t bytes() const { return end - begin; }
+  bool evictable() const { return !locked && !driver; }
   bool allows(bool write) const { return accessible && (writable || !write); }
   bool alike(const Vma& other) const {
     return writable == other.writable && accessible == other.accessible && locked == other.locked &&
-           inherited == other.inherited && advice == other.advice;
+           driver == other.driver && inherited == other.inherited && advice == other.advice;
   }
 };
 

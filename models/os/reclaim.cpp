@@ -225,7 +225,7 @@ Task<void> Reclaim::split(Execution& exec, Address frame) {
 bool Reclaim::is_locked(Address frame) const {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     const Vma* vma = mapper.process->space_.find(mapper.va);
-    if (vma != nullptr && vma->locked) return true;
+    if (vma != nullptr && !vma->evictable()) return true;
   }
   return false;
 }
@@ -237,8 +237,8 @@ bool Reclaim::is_lazyfree(Address frame) const {
   });
 }
 
-// try_to_unmap: entries become references to the slot, or (`discard`) go. Those that are in motion or have failed keep the
-// page, and so do those that were written since MADV_FREE: it is an ordinary page again.
+// try_to_unmap: entries become references to the slot, or (`discard`) go. Those that are in motion or have failed keep
+// the page, and so do those that were written since MADV_FREE: it is an ordinary page again.
 Task<void> Reclaim::unmap(Execution& exec, Address frame, bool discard) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;

@@ -191,8 +191,8 @@ Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress 
   co_return Error::none;
 }
 
-// Linux's swap_vma_ra_win: as many as were found useful last time, rounded up to a power of two, in the direction in which
-// the program goes; half as many as before when they were not.
+// Linux's swap_vma_ra_win: as many as were found useful last time, rounded up to a power of two, in the direction in
+// which the program goes; half as many as before when they were not.
 Range Swap::read_ahead_window(Process& process, VirtualAddress va) const {
   const std::uint64_t most = std::uint64_t{1} << core_.config.page_cluster;
   ReadAhead& ahead = *process.space_.read_ahead(va);

@@ -130,7 +130,8 @@ void Vm::set_locked(Process& process, Range range, bool locked) {
   core_.counters.locked_bytes_peak.raise_to(locked_bytes_);
 }
 
-// mlock takes pages off the lists that reclaim looks at. Of a page that others lock, too, it finds out when it gets there.
+// mlock takes pages off the lists that reclaim looks at. Of a page that others lock, too, it finds out when it gets
+// there.
 void Vm::relist(const Process& process, Range range, bool locked) {
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
     const PageState& page = *process.space_.entry(va);

@@ -151,6 +151,8 @@ class Vm {
   // program's back, settled() is to be awaited before what changes them.
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
+  // Memory of a driver that a program maps (a ring that a device writes): present, and never reclaimed.
+  Result<VirtualAddress> map_driver_memory(Process& process, std::uint64_t bytes);
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);

@@ -28,7 +28,7 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
   const FrameRecord& record = frame_table.at(frame);
   if (record.list != LruList::none || record.isolated > 0) return;
   const Vma* vma = process.space_.find(va);
-  lru.add(frame, vma != nullptr && vma->locked ? LruList::unevictable : LruList::inactive_anon);
+  lru.add(frame, vma != nullptr && !vma->evictable() ? LruList::unevictable : LruList::inactive_anon);
 }
 
 // The process's side of it.

@@ -15,6 +15,14 @@ Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint6
   return {.value = *gap};
 }
 
+Result<VirtualAddress> Vm::map_driver_memory(Process& process, std::uint64_t bytes) {
+  Result<VirtualAddress> mapped = map(process, bytes);
+  if (!mapped.ok()) return mapped;
+  process.space_.change(mapped.value, mapped.value + sim::page_end(bytes), [](Vma& vma) { vma.driver = true; });
+  mapped.error = make_present(process, mapped.value, bytes);
+  return mapped;
+}
+
 void Vm::keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes) {
   process.space_.change(sim::page_begin(va), sim::page_end(va + bytes), [](Vma& vma) { vma.inherited = false; });
 }

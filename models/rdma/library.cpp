@@ -62,8 +62,8 @@ Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::
 }
 
 std::uint64_t Library::map_shared_page(memory::DdrController& memory) {
-  const os::Result<os::VirtualAddress> page = vm_.map(process_, os::kPage);
-  if (!page.ok() || vm_.make_present(process_, page.value, os::kPage) != os::Error::none) {
+  const os::Result<os::VirtualAddress> page = vm_.map_driver_memory(process_, os::kPage);
+  if (!page.ok()) {
     throw sim::RunFailure(fmt::format("node {} has no memory left for the library's pages", context_.node),
                           {"ddr.size", "os.user_memory"});
   }

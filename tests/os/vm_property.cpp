@@ -267,7 +267,8 @@ struct Beside {
     }
   }
 
-  // None of it changes what the program sees, but that a collapse fills the holes and reclaim drops what is lazily free.
+  // None of it changes what the program sees, but that a collapse fills the holes and reclaim drops what is lazily
+  // free.
   void disturb(ModelProcess& m, const Command& c) {
     const os::Range range{m.base + c.first * kPage, m.base + (c.first + c.count) * kPage};
     Process& p = *m.process;

@@ -116,6 +116,37 @@ TEST_CASE("matrix: userfaultfd protects whatever it is asked to") {
   check_row(kSmall, "userfault-wp", {faults, faults, none, none, faults, faults});
 }
 
+TEST_CASE("matrix: reclaim leaves locked pages alone, and looks for pins before it unmaps") {
+  const Settings swap = kSmall + Settings{{"os.swap_bytes", "1 GiB"}};
+  check_row(swap, "reclaim", {none});
+  for (const Way w : {mlock_private, pin_private, mlock_mirrored}) {
+    INFO(kWays[w]);
+    CHECK_FALSE(meet(swap, "reclaim", w).faults);
+  }
+  // Between transfers the pages are nobody's, and go; a pin that comes while they do keeps the frame, unmapped.
+  for (const Way w : {pin_shared, pin_mirrored}) {
+    INFO(kWays[w]);
+    const Met raced = meet(swap, "reclaim", w);
+    CHECK((!raced.faults || !raced.changed));
+    CHECK_FALSE(raced.stale);
+  }
+}
+
+TEST_CASE("matrix: memory that is neither locked nor pinned goes to the swap device, and the device faults on it") {
+  for (const char* table : {"shared", "mirrored"}) {
+    INFO(table);
+    const Point p = run(kSmall + Settings{{"os.swap_bytes", "1 GiB"},
+                                          {"strategy.translate", table},
+                                          {"inject.mechanism", "reclaim"},
+                                          {"inject.period", "1 ms"}});
+    REQUIRE(p.error.empty());
+    CHECK(p.count("faults") > 0);
+    CHECK(p.count("major_faults") > 0);
+    CHECK(p.count("stale_accesses") == 0);
+    CHECK(p.count("data_errors") == 0);
+  }
+}
+
 TEST_CASE("matrix: fork protects locked pages and copies pinned ones for the child") {
   const Settings rare = kSmall + Settings{{"inject.count", 1}, {"inject.period", "200 us"}};
   check_row(rare, "fork", {faults, none, none, none, faults, faults});
