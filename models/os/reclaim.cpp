@@ -147,10 +147,11 @@ Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, boo
   const bool discard = is_lazyfree(frame);
   if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
-  if (record.mappings > 0) co_await unmap(exec, frame, discard);
+  const auto owners = co_await unmap(exec, frame, discard);
   if (record.mappings > 0) co_return Outcome::activate;
   // A pin that came after the look above: the page stays, no longer mapped.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
+  for (const Process* owner : owners) core_.on_change(*owner, 1);
   if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
@@ -238,8 +239,9 @@ bool Reclaim::is_lazyfree(Address frame) const {
 }
 
 // try_to_unmap: entries become references to the slot, or (`discard`) go. Those that are in motion or have failed keep
-// the page, and so do those that were written since MADV_FREE: it is an ordinary page again.
-Task<void> Reclaim::unmap(Execution& exec, Address frame, bool discard) {
+// the page, and so do those that were written since MADV_FREE: it is an ordinary page again. Whose entries they were.
+Task<sim::Vector<Process*>> Reclaim::unmap(Execution& exec, Address frame, bool discard) {
+  sim::Vector<Process*> owners;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& process = *mapper.process;
@@ -258,9 +260,10 @@ Task<void> Reclaim::unmap(Execution& exec, Address frame, bool discard) {
       co_await core_.flush(exec, process, va);
       core_.swap_out(process, va);
     }
-    if (there) core_.on_change(process, 1);
+    if (there) owners.push_back(&process);
     core_.change_ends(process, {va, va + kPage});
   }
+  co_return owners;
 }
 
 Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range) {

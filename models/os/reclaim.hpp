@@ -45,7 +45,7 @@ class Reclaim {
   sim::Task<Outcome> reclaim_page(cpu::Execution& exec, Address frame, bool used_or_not);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
   sim::Task<void> split(cpu::Execution& exec, Address frame);
-  sim::Task<void> unmap(cpu::Execution& exec, Address frame, bool discard);
+  sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, bool discard);
   sim::Task<void> write_and_free(Address frame);
   void settle(Address frame);
   Outcome finish(Address frame, Outcome outcome);

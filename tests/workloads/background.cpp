@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other programs on the nodes: what their hunger for memory does to transfers, and to themselves.
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+// Nodes of 16 MiB; two programs that want `mib` each beside a buffer of 1 MiB.
+Settings hungry(unsigned mib) {
+  return {
+      {"workload.size", "1 MiB"},   {"workload.iterations", 10},   {"workload.warmup", 1},
+      {"os.user_memory", "16 MiB"}, {"os.swap_bytes", "256 MiB"},  {"os.rlimit_memlock", "16 MiB"},
+      {"background.processes", 2},  {"background.pause", "10 us"}, {"background.memory", std::to_string(mib) + " MiB"}};
+}
+
+}  // namespace
+
+TEST_CASE("background: programs that fit disturb nobody") {
+  const Point alone = run_well(hungry(4) + Settings{{"background.processes", 0}});
+  const Point beside = run_well(hungry(4));
+  CHECK(beside.count("background_accesses") > 100);
+  CHECK(beside.count("major_faults") == 0);
+  CHECK(beside.count("faults") == 0);
+  CHECK(beside["latency_max"] == alone["latency_max"]);
+}
+
+TEST_CASE("background: programs that want more than there is take pages from a buffer that nobody keeps") {
+  const Point p = run_well(hungry(12));
+  CHECK(p.count("major_faults") > 0);
+  CHECK(p.count("swapped_out") > 0);
+  CHECK(p.count("faults") > 0);
+}
+
+TEST_CASE("background: a locked buffer does not notice, a pinned one has its access flags cleared") {
+  const Point locked = run_well(hungry(12) + Settings{{"strategy.prepare", "mlock"}});
+  CHECK(locked.count("faults") == 0);
+  CHECK(locked.count("major_faults") > 0);  // the others'
+  const Point pinned = run_well(hungry(12) + Settings{{"strategy.prepare", "pin-once"}});
+  CHECK(pinned.count("faults") > 0);
+  const Point private_table =
+      run_well(hungry(12) + Settings{{"strategy.prepare", "pin-once"}, {"strategy.translate", "private"}});
+  CHECK(private_table.count("faults") == 0);
+}
+
+TEST_CASE("background: a mirror follows what reclaim does") {
+  const Point p = run_well(hungry(12) + Settings{{"strategy.translate", "mirrored"}});
+  CHECK(p.count("faults") > 0);
+}
+
+TEST_CASE("background: the same seed gives the same run, another seed another") {
+  const Point a = run_well(hungry(12));
+  const Point b = run_well(hungry(12));
+  CHECK(a["latency_mean"] == b["latency_mean"]);
+  CHECK(a["background_access_mean"] == b["background_access_mean"]);
+  CHECK(a.count("swapped_out") == b.count("swapped_out"));
+}
+
+TEST_CASE("background: when swap is full, too, programs end and the transfers go on") {
+  const Point p = run_well(hungry(24) + Settings{{"os.swap_bytes", "1 MiB"},
+                                                 {"strategy.prepare", "mlock"},
+                                                 {"background.order", "sequential"},
+                                                 {"background.pause", "1 us"},
+                                                 {"workload.iterations", 60}});
+  CHECK(p.count("background_ended") > 0);
+}
+
+TEST_CASE("background: a program that begins anew gives its memory back") {
+  const Point keeps = run_well(hungry(12) + Settings{{"background.order", "sequential"}, {"background.pause", "1 us"}});
+  const Point renews = run_well(hungry(12) + Settings{{"background.order", "sequential"},
+                                                      {"background.pause", "1 us"},
+                                                      {"background.renew_after", 500}});
+  CHECK(renews.count("major_faults") < keeps.count("major_faults"));
+}
+
+TEST_CASE("background: noise on the cores delays software, not the hardware's transfers") {
+  const Settings small = {{"workload.size", "64 KiB"}, {"workload.iterations", 50}, {"workload.cold", "destination"}};
+  const Point quiet = run_well(small);
+  const Point noisy =
+      run_well(small + Settings{{"background.noise_period", "100 us"}, {"background.noise_time", "50 us"}});
+  CHECK(noisy["latency_mean"] > 1.1 * quiet["latency_mean"]);
+  CHECK(noisy.count("faults") == quiet.count("faults"));
+}
+
+TEST_CASE("background: impossible settings are refused") {
+  const auto refused = [](const Settings& settings) { return !workloads::conflicts(configuration(settings)).empty(); };
+  CHECK_FALSE(refused(hungry(4)));
+  CHECK(refused(hungry(4) + Settings{{"workload.cold", "destination"}}));
+  CHECK(refused({{"inject.mechanism", "reclaim"}}));
+  CHECK_FALSE(refused({{"inject.mechanism", "reclaim"}, {"os.swap_bytes", "1 GiB"}}));
+}
