@@ -95,6 +95,25 @@ RUNS = {
     "all_warm": transfers(FAULTING, "4 MiB", "none", 1, 4, 1.5),
 }
 
+# Background processes: one on each of two nodes, which uses 4 GiB in pages of 4 KiB; and 64 on 16 nodes, beside a ring of
+# writes, whose memory fits, or is 1.5 times what there is.
+FILLED_NODES = 2
+RUNS["filled"] = Run(
+    "bench_transfers",
+    [*RESIDENT, "cluster.mpsocs_per_qfdb=2", "os.thp=never", "background.processes=1", "background.memory=4 GiB",
+     "workload.iterations={n}"], 1, 2)
+
+
+def crowd(memory, n):
+    shape = ["cluster.x=2", "cluster.y=2", "cluster.z=1", "cluster.mpsocs_per_qfdb=4"]
+    memory = ["os.user_memory=64 MiB", "os.swap_bytes=1 GiB", "background.processes=4", f"background.memory={memory}"]
+    workload = ["workload.kind=ring", "workload.size=64 KiB", "workload.iterations={n}"]
+    return Run("bench_transfers", [*FAULTING, *shape, *memory, *workload], n, 3, scaled=True)
+
+
+RUNS["crowd_fits"] = crowd("12 MiB", 20)
+RUNS["crowd_swaps"] = crowd("24 MiB", 20)
+
 # The flows of the comparison with ns-3: blocks of each, so that ns-3 takes about a second.
 FLOWS = {1: ("2x1x1x2", 0, 2000), 64: ("2x4x2x5", 1, 40), 4096: ("4x16x16x5", 1, 1)}
 for flows, (shape, both_ways, blocks) in FLOWS.items():
@@ -163,6 +182,11 @@ def same_answer(flows):
     return guard
 
 
+def swaps(run):
+    """Memory is short in this run."""
+    return lambda r: None if r[run]["major_faults"] > 0 else f"{run}: nothing was swapped"
+
+
 def first_reason(*guards):
     return lambda r: next((reason for guard in guards if (reason := guard(r))), None)
 
@@ -217,6 +241,15 @@ FIGURES |= {
         ["build_4096"], lambda r: r["build_4096"]["host_s"], "s", "host time to build and boot 4096 MPSoCs", at_most=5),
     "build_mib_4096": Figure(
         ["build_4096"], lambda r: r["build_4096"]["mib"], "MiB", "resident memory that they take", at_most=512),
+    "filled_mib_4gib": Figure(
+        ["filled"], lambda r: r["filled"]["filled_mib"] / FILLED_NODES, "MiB",
+        "resident memory of a node that has 4 GiB touched in pages of 4 KiB", at_most=256),
+    "filled_s_4gib": Figure(
+        ["filled"], lambda r: r["filled"]["filling_s"] / FILLED_NODES, "s", "host time to set that up", at_most=2),
+    "pressure_rate": Figure(
+        ["crowd_fits", "crowd_swaps"], ratio(ns_per("crowd_fits", "events"), ns_per("crowd_swaps", "events")), "",
+        "events per host second of 16 nodes with 64 processes that swap, over those of the same that fit",
+        at_least=0.5, guard=swaps("crowd_swaps")),
     "growth_4096": Figure(
         ["permutation_4096", "permutation_16"],
         ratio(ns_per("permutation_4096", "hops"), ns_per("permutation_16", "hops")), "x",

@@ -32,6 +32,7 @@ class Stopwatch {
     cpu_ += seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     wall_ += seconds_of(CLOCK_MONOTONIC);
   }
+  double host_s() const { return cpu_; }
   void write_to(nlohmann::json& result) const {
     result["host_s"] = cpu_;
     result["wall_s"] = wall_;
