@@ -34,12 +34,13 @@ struct FrameRecord {
   std::uint32_t pins = 0;        // long-term pins: a frame with any must neither move nor be reused
   std::uint16_t isolated = 0;    // mechanisms of the kernel that are at work on it
   LruList list = LruList::none;  // Lru's
+  bool foreign = false;          // KSM: programs that nobody models map it, too, and never let go
   bool referenced = false;       // PG_referenced: was found used by the last scan
   SwapSlot slot = 0;             // PG_swapcache: the copy on the swap device that it is, or will be, equal to
   std::uint32_t newer = 0;       // neighbours on the list, as frame number + 1
   std::uint32_t older = 0;
   Mapper first{};  // of the entries that lead here, the others are FrameTable's
-  bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0; }
+  bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || foreign; }
 };
 
 // A record per frame, made 2 MiB at a time on first use.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/khugepaged.hpp"
 
+#include "models/os/reclaim.hpp"
+
 namespace faultline::os {
 
 using cpu::Execution;
@@ -64,7 +66,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   }
   // Without a lock: what the scan saw may change from here on.
   co_await core_.run(exec, core_.config.thp_alloc);
-  const auto block = core_.frames.allocate_huge();
+  const auto block = core_.reclaim->has_room(kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
   if (!block) {
     ++core_.counters.thp_collapse_alloc_failed;
     co_return Outcome::no_block;

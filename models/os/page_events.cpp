@@ -69,7 +69,7 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
     }
   }
   core_.put_back(frame, list);
-  core_.lru.move(*to, list);
+  if (list == LruList::active_anon && core_.evictable(*to)) core_.lru.move(*to, list);
   if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
   co_return moved > 0;
 }
@@ -154,7 +154,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
     core_.hide(process, va, Entry::moving);
     co_await core_.flush(exec, process, va);
     core_.store.write(*equal, core_.store.read(frame, kPage));
-    ++core_.frame_table.at(*equal).isolated;  // whoever had it first does not let go of it
+    core_.frame_table.at(*equal).foreign = true;
     core_.redirect(process, va, *equal);
     core_.show(process, va);
     core_.retire(frame);

@@ -51,8 +51,7 @@ Task<bool> Reclaim::make_room(Execution& exec, std::uint64_t pages) {
     const std::uint64_t before = freed_;
     for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && freed_ < before + kBatch;) {
       co_await shrink(exec, priority);
-      // reclaim_throttle: what is being written will be free soon.
-      if (freed_ == before && writing_ > 0) co_await core_.cpu.sleep(exec, progress_);
+      co_await throttle(exec, before);
     }
     fruitless = freed_ > before ? 0 : fruitless + 1;
     if (fruitless == kRetries) co_return false;
@@ -62,7 +61,11 @@ Task<bool> Reclaim::make_room(Execution& exec, std::uint64_t pages) {
 
 Task<void> Reclaim::serve() {
   for (;;) {
-    if (free_pages() >= low_ || failures_ >= kRetries) co_await core_.cpu.sleep(*kswapd_, wanted_);
+    if (free_pages() >= low_ || failures_ >= kRetries) {
+      do {
+        co_await core_.cpu.sleep(*kswapd_, wanted_);
+      } while (failures_ >= kRetries);  // hopeless until somebody else has freed a page
+    }
     co_await balance();
   }
 }
@@ -70,13 +73,22 @@ Task<void> Reclaim::serve() {
 // balance_pgdat: until the high watermark is reached, or everything has been looked at in vain.
 Task<void> Reclaim::balance() {
   const std::uint64_t begin = freed_;
-  for (unsigned priority = kDefaultPriority + 1; priority > 0 && free_pages() < high_;) {
+  for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
-    co_await shrink(*kswapd_, priority - 1);
-    if (freed_ == before && writing_ > 0) co_await core_.cpu.sleep(*kswapd_, progress_);
+    co_await shrink(*kswapd_, priority);
+    co_await throttle(*kswapd_, before);
     if (freed_ == before) --priority;
   }
   failures_ = freed_ > begin ? 0 : failures_ + 1;
+}
+
+// reclaim_throttle: what is being written, or is in others' hands, may soon be free. Not when pages have become free
+// since `before` was read, unless so much is being written that it will do, or more than the device can take.
+Task<void> Reclaim::throttle(Execution& exec, std::uint64_t before) {
+  const bool under_way = writing_ > 0 || isolated_ > 0;
+  const bool enough = writing_ > 0 && free_pages() + writing_ >= high_;
+  const bool too_much = writing_ > 2 * core_.config.swap_queue_depth;
+  if ((freed_ == before && under_way) || enough || too_much) co_await core_.cpu.sleep(exec, progress_);
 }
 
 // Linux's get_swappiness and friends aside: there are anonymous pages only.
@@ -88,7 +100,7 @@ Task<void> Reclaim::shrink(Execution& exec, unsigned priority) {
     const std::uint64_t batch = std::min(inactive, kBatch);
     co_await shrink_inactive(exec, batch);
     inactive -= batch;
-    if (free_pages() >= high_) break;
+    if (free_pages() + writing_ >= high_ || writing_ > 2 * core_.config.swap_queue_depth) break;
   }
 }
 
@@ -108,6 +120,7 @@ sim::Vector<Address> Reclaim::isolate(LruList from, std::uint64_t pages) {
     core_.isolate(*frame);
     isolated.push_back(*frame);
   }
+  isolated_ += isolated.size();
   return isolated;
 }
 
@@ -116,10 +129,11 @@ Task<void> Reclaim::shrink_active(Execution& exec, std::uint64_t pages) {
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
   for (const Address frame : frames) {
     co_await take_references(exec, frame);
-    core_.frame_table.at(frame).referenced = false;
     ++core_.counters.pgdeactivate;
     core_.put_back(frame, LruList::inactive_anon);
+    --isolated_;
   }
+  progress_.notify_all();
 }
 
 Task<void> Reclaim::shrink_inactive(Execution& exec, std::uint64_t pages) {
@@ -127,41 +141,46 @@ Task<void> Reclaim::shrink_inactive(Execution& exec, std::uint64_t pages) {
   const bool by_kswapd = &exec == kswapd_;
   (by_kswapd ? core_.counters.pgscan_kswapd : core_.counters.pgscan_direct) += frames.size();
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
-  for (const Address frame : frames) finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/false));
+  for (const Address frame : frames) {
+    finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/false), /*counted=*/true);
+    --isolated_;
+  }
+  progress_.notify_all();
 }
 
 // shrink_folio_list, for one page.
 Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, bool used_or_not) {
-  co_await split(exec, frame);
-  if (is_locked(frame)) co_return Outcome::unevictable;
+  if (!core_.evictable(frame)) co_return Outcome::unevictable;
   if (!used_or_not) {
     const unsigned references = co_await take_references(exec, frame);
     FrameRecord& record = core_.frame_table.at(frame);
-    if (references > 1 || (references > 0 && record.referenced)) co_return Outcome::activate;
+    const bool activate = references > 1 || (references > 0 && record.referenced);
     record.referenced = references > 0;
-    if (references > 0) co_return Outcome::keep;
+    if (references > 0) co_return activate ? Outcome::activate : Outcome::keep;
   }
   const FrameRecord& record = core_.frame_table.at(frame);
   // folio_maybe_dma_pinned; or a fault is about to map it.
-  if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
+  if (is_pinned(frame) || record.isolated > 1) co_return Outcome::keep;
+  co_await split(exec, frame);
   const bool discard = is_lazyfree(frame);
   if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, discard);
-  if (record.mappings > 0) co_return Outcome::activate;
-  // A pin that came after the look above: the page stays, no longer mapped.
+  if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
+  // A pin that found the page in the swap cache, or a fault that has.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
   for (const Process* owner : owners) core_.on_change(*owner, 1);
   if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
 
-Reclaim::Outcome Reclaim::finish(Address frame, Outcome outcome) {
+Reclaim::Outcome Reclaim::finish(Address frame, Outcome outcome, bool counted) {
   switch (outcome) {
-    case Outcome::keep: core_.put_back(frame, LruList::inactive_anon); break;
+    case Outcome::keep:
     case Outcome::activate:
-      ++core_.counters.pgactivate;
-      core_.put_back(frame, LruList::active_anon);
+      if (outcome == Outcome::activate) ++core_.counters.pgactivate;
+      core_.put_back(frame, outcome == Outcome::keep ? LruList::inactive_anon : LruList::active_anon);
+      core_.swap.economize(frame);
       break;
     case Outcome::unevictable:
       ++core_.counters.unevictable_culled;
@@ -169,22 +188,22 @@ Reclaim::Outcome Reclaim::finish(Address frame, Outcome outcome) {
       break;
     case Outcome::writing:
       ++writing_;
-      tasks_.start(write_and_free(frame));
+      tasks_.start(write_and_free(frame, counted));
       break;
-    case Outcome::freed: settle(frame);
+    case Outcome::freed: settle(frame, counted);
   }
   return outcome;
 }
 
-Task<void> Reclaim::write_and_free(Address frame) {
+Task<void> Reclaim::write_and_free(Address frame, bool counted) {
   co_await core_.swap.write(frame);
   --writing_;
-  settle(frame);
+  settle(frame, counted);
   progress_.notify_all();
 }
 
 // Frees the page, unless somebody has found it in the swap cache meanwhile.
-void Reclaim::settle(Address frame) {
+void Reclaim::settle(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
       (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
@@ -193,7 +212,7 @@ void Reclaim::settle(Address frame) {
   }
   if (record.slot != 0) core_.swap.evict(frame);
   ++freed_;
-  ++core_.counters.pgsteal;
+  if (counted) ++core_.counters.pgsteal;
   failures_ = 0;
   core_.put_back(frame, LruList::inactive_anon);  // where nothing holds it any more
 }
@@ -223,10 +242,13 @@ Task<void> Reclaim::split(Execution& exec, Address frame) {
   }
 }
 
-bool Reclaim::is_locked(Address frame) const {
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    const Vma* vma = mapper.process->space_.find(mapper.va);
-    if (vma != nullptr && !vma->evictable()) return true;
+// Any page of a huge one.
+bool Reclaim::is_pinned(Address frame) const {
+  const Mapper mapper = core_.frame_table.find(frame).first;
+  const bool huge = mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
+  const Address end = frame + (huge ? kHugePage - frame % kHugePage : kPage);
+  for (Address at = huge ? frame / kHugePage * kHugePage : frame; at < end; at += kPage) {
+    if (core_.frame_table.find(at).pins > 0) return true;
   }
   return false;
 }
@@ -249,21 +271,40 @@ Task<sim::Vector<Process*>> Reclaim::unmap(Execution& exec, Address frame, bool 
     const Process::User user(process);
     co_await core_.change_begins(exec, process, {va, va + kPage});
     const PageState* page = process.space_.entry(va);
+    const Vma* vma = process.space_.find(va);
     const bool there = page != nullptr && page->has_frame() && page->frame == frame && !process.space_.is_huge(va) &&
-                       (page->present() || page->entry == Entry::hidden) && (!discard || page->lazyfree);
-    if (there && discard) {
-      const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
-      co_await core_.flush(exec, process, zapped.leaves);
-      core_.retire(process, zapped);
-    } else if (there) {
-      core_.hide(process, va, Entry::moving);
-      co_await core_.flush(exec, process, va);
-      core_.swap_out(process, va);
-    }
-    if (there) owners.push_back(&process);
+                       (page->present() || page->entry == Entry::hidden) && (!discard || page->lazyfree) &&
+                       (vma == nullptr || vma->evictable());
+    if (there && co_await clear(exec, process, va, discard)) owners.push_back(&process);
     core_.change_ends(process, {va, va + kPage});
   }
   co_return owners;
+}
+
+// try_to_unmap_one. False: somebody has pinned the page since it was looked at; the descriptor, which was cleared
+// already, is put back.
+Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, bool discard) {
+  const PageState& page = *process.space_.entry(va);
+  const Entry before = page.entry;
+  core_.hide(process, va, Entry::moving);
+  co_await core_.flush(exec, process, va);
+  if (core_.frame_table.at(page.frame).pins > 0) {
+    if (before == Entry::present) {
+      core_.show(process, va);
+    } else {
+      VmCore::set_entry(process, *process.space_.entry(va), before);
+    }
+    co_return false;
+  }
+  if (discard) {
+    VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
+    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
+    if (!zapped.tables.empty()) co_await core_.flush(exec, process, zapped.leaves);
+    core_.retire(process, zapped);
+  } else {
+    core_.swap_out(process, va);
+  }
+  co_return true;
 }
 
 Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range) {
@@ -277,7 +318,7 @@ Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range)
     if (page == nullptr || !page->has_frame()) continue;
     const Address frame = page->frame;
     if (core_.frame_table.find(frame).mappings != 1 || !core_.isolate(frame)) continue;
-    const Outcome outcome = finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/true));
+    const Outcome outcome = finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/true), /*counted=*/false);
     if (outcome == Outcome::writing || outcome == Outcome::freed) ++gone;
   }
   co_return gone;

@@ -46,10 +46,13 @@ class Reclaim {
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
   sim::Task<void> split(cpu::Execution& exec, Address frame);
   sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, bool discard);
-  sim::Task<void> write_and_free(Address frame);
-  void settle(Address frame);
-  Outcome finish(Address frame, Outcome outcome);
-  bool is_locked(Address frame) const;
+  sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, bool discard);
+  sim::Task<void> throttle(cpu::Execution& exec, std::uint64_t before);
+  // `counted`: reclaim chose the page, nobody named it (Linux's pgsteal).
+  sim::Task<void> write_and_free(Address frame, bool counted);
+  void settle(Address frame, bool counted);
+  Outcome finish(Address frame, Outcome outcome, bool counted);
+  bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;
   bool inactive_is_low() const;
   std::uint64_t free_pages() const;
@@ -63,6 +66,7 @@ class Reclaim {
   sim::Signal progress_;   // a write-out has ended
   unsigned failures_ = 0;  // of kswapd in a row
   unsigned writing_ = 0;
+  std::uint64_t isolated_ = 0;  // pages in the batches of everybody who reclaims
   std::uint64_t freed_ = 0;
   sim::TaskGroup tasks_;
 };

@@ -51,6 +51,17 @@ void Swap::forget(Address frame) {
   if (copy.entries == 0 && !copy.reading && !copy.writing) evict(frame);
 }
 
+void Swap::economize(Address frame) {
+  const SwapSlot slot = core_.frame_table.at(frame).slot;
+  if (slot != 0 && (is_scarce() || !copies_.at(slot).clean)) forget(frame);
+}
+
+void Swap::dirtied(Address frame) {
+  forget(frame);
+  const SwapSlot slot = core_.frame_table.at(frame).slot;
+  if (slot != 0) copies_.at(slot).clean = false;
+}
+
 void Swap::evict(Address frame) {
   FrameRecord& record = core_.frame_table.at(frame);
   const SwapSlot slot = std::exchange(record.slot, 0);
@@ -163,10 +174,10 @@ void Swap::map(Process& process, VirtualAddress va, bool write) {
   const Address frame = *copies_.at(slot).frame;
   core_.swap_in(process, va, frame);
   const Vma& vma = *process.space_.find(va);
-  const bool full = used_ * 2 > slots_;
-  if (write || full || vma.locked) forget(frame);
+  if (write || is_scarce() || vma.locked) forget(frame);
   const FrameRecord& record = core_.frame_table.at(frame);
-  if (write && vma.writable && record.slot == 0 && record.mappings == 1) core_.protect(process, va, true);
+  const bool watched = process.space_.page(va)->userfault;
+  if (write && vma.writable && !watched && record.slot == 0 && record.mappings == 1) core_.protect(process, va, true);
 }
 
 Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress va) {
@@ -174,7 +185,10 @@ Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress 
   for (VirtualAddress at = window.begin; at < window.end; at += kPage) {
     const bool room = at == va ? co_await core_.reclaim->make_room(exec, 1) : core_.reclaim->has_room(1);
     if (!room && at != va) continue;
-    if (!room) co_return Error::no_memory;
+    if (!room) {
+      ++core_.counters.out_of_memory;
+      co_return Error::no_memory;
+    }
     const SwapSlot slot = slot_of(process, at);
     if (slot == 0 || copies_.at(slot).frame) continue;
     const auto frame = core_.frames.allocate_page();
@@ -215,10 +229,16 @@ Range Swap::read_ahead_window(Process& process, VirtualAddress va) const {
   return {begin, std::min(highest, va + (pages - before) * kPage)};
 }
 
+Task<void> Swap::arrived(const Process& process, VirtualAddress va) {
+  for (SwapSlot slot = slot_of(process, va); slot != 0 && copies_.at(slot).reading; slot = slot_of(process, va)) {
+    co_await read_done_;
+  }
+}
+
 Error Swap::bring(Process& process, VirtualAddress va) {
   const SwapSlot slot = slot_of(process, va);
   Copy& copy = copies_.at(slot);
-  if (copy.reading || copy.writing) return Error::again;
+  if (copy.reading) return Error::again;
   if (!copy.frame) {
     const auto frame = core_.frames.allocate_page();
     if (!frame) return Error::no_memory;

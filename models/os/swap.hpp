@@ -32,6 +32,10 @@ class Swap {
   bool assign(Address frame);
   // Gives the slot of a page in memory up, unless an entry refers to it or something is under way with either.
   void forget(Address frame);
+  // The same where slots are scarce, or the slot holds nothing of use.
+  void economize(Address frame);
+  // The page is about to be written: its slot is given up, or no longer holds what it holds.
+  void dirtied(Address frame);
   // The page in memory goes; who comes to the slot reads it from the device.
   void evict(Address frame);
   // Whether entries refer to the slot of this page in memory: others than those who map it will want it.
@@ -50,7 +54,9 @@ class Swap {
   // neighbours that read-ahead expects to be wanted. The lock is not held while it is read. again: look once more;
   // no_memory.
   sim::Task<Error> fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed);
-  // The same for set-up, in no time. no_memory; again: a transfer is under way.
+  // Ends when the swapped page at va, if there is one, is not being read.
+  sim::Task<void> arrived(const Process& process, VirtualAddress va);
+  // The same as fault() for set-up, in no time. no_memory; again: it is being read.
   Error bring(Process& process, VirtualAddress va);
   // What the page is that a swapped entry refers to.
   sim::Content content(SwapSlot slot) const;
@@ -71,6 +77,7 @@ class Swap {
     bool ahead = false;  // read before anybody asked
     sim::Content content;
   };
+  bool is_scarce() const { return used_ * 2 > slots_; }
   std::optional<SwapSlot> take_slot();
   void free_unused(SwapSlot slot);
   void cache(SwapSlot slot, Address frame);

@@ -72,7 +72,8 @@ void VmCore::audit(bool changing) const {
     if (record.held() != (record.held() && frames.is_allocated(frame))) {
       broken(fmt::format("frame {:#x} is held and free", frame));
     }
-    if (record.mappings > 0 && record.isolated == 0 && record.list == LruList::none && !is_tail(frame_table, frame)) {
+    if (record.mappings > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign &&
+        !is_tail(frame_table, frame)) {
       broken(fmt::format("frame {:#x} is mapped and on no list", frame));
     }
   });

@@ -192,10 +192,18 @@ void VmCore::put_back(Address frame, LruList list) {
   put_frame(frame);
 }
 
+bool VmCore::evictable(Address frame) const {
+  const auto mappers = frame_table.mappers(frame);
+  return std::all_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
+    const Vma* vma = mapper.process->space().find(mapper.va);
+    return vma == nullptr || vma->evictable();
+  });
+}
+
 bool VmCore::owned_alone(const PageState& page) const {
   if (!page.has_frame()) return false;
   const FrameRecord record = frame_table.find(page.frame);
-  return record.mappings == 1 && record.isolated == 0 && !swap.wanted(page.frame);
+  return record.mappings == 1 && !record.foreign && !swap.wanted(page.frame);
 }
 
 void VmCore::stamp(Address frame) { store.mapping_changed(frame); }

@@ -144,6 +144,8 @@ class VmCore {
   bool isolate(Address frame);
   // Lets go of it; it may be free then.
   void put_back(Address frame, LruList list);
+  // Whether no process that maps the frame has locked it.
+  bool evictable(Address frame) const;
   // Whether a process has the frame for itself: nobody maps it, works on it or will want it from the swap device.
   bool owned_alone(const PageState& page) const;
   bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;

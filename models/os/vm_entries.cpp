@@ -26,7 +26,7 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
 // is used while it gets there stays.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
-  if (record.list != LruList::none || record.isolated > 0) return;
+  if (record.list != LruList::none || record.isolated > 0 || record.foreign) return;
   const Vma* vma = process.space_.find(va);
   lru.add(frame, vma != nullptr && !vma->evictable() ? LruList::unevictable : LruList::inactive_anon);
 }
@@ -238,6 +238,10 @@ void VmCore::retire(Process& process, const Zapped& zapped) {
 void VmCore::retire(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   --record.mappings;
+  // Who had locked it may have gone.
+  if (record.list == LruList::unevictable && record.mappings > 0 && evictable(frame)) {
+    lru.move(frame, LruList::inactive_anon);
+  }
   // Devices still reach it through private tables, and what they do there the process does not see.
   if (record.pins > 0) stamp(frame);
   put_frame(frame);

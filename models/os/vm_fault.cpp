@@ -104,7 +104,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.page(va) == nullptr || !owned_alone(process, va)) co_return Error::again;
   core_.protect(process, va, true);
   core_.set_young(process, va, true);
-  core_.swap.forget(process.space_.page(va)->frame);  // the slot's copy is about to differ
+  core_.swap.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
   co_return Error::again;  // where it is still so, it is done

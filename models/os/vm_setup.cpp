@@ -58,7 +58,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   }
   if (owned_alone(process, va)) {
     core_.protect(process, va, true);
-    core_.swap.forget(process.space_.page(va)->frame);
+    core_.swap.dirtied(process.space_.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
@@ -110,6 +110,7 @@ sim::Task<void> Vm::store(Process& process, VirtualAddress va, std::uint64_t byt
   for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
     const VirtualAddress page = sim::page_begin(va + done);
     if (process.in_motion_ > 0) co_await core_.settled(process, {page, page + kPage});
+    if (process.space_.swapped_bytes() > 0) co_await core_.swap.arrived(process, page);
     fill_page(process, va, bytes, seed, done);
   }
 }
