@@ -29,7 +29,7 @@ faults=0 host=2
 [[ "$*" == *window=4* ]] && host=$STREAM_HOST
 [[ "$*" == *cold=destination* ]] && faults=1000 host=3
 [[ $SLEEPS ]] && echo $$ >asleep && exec sleep 60
-echo "{\"host_s\": $host, \"wall_s\": 3, \"pages\": 1000, \"bytes\": 4096000, \"faults\": $faults, \"simulated_s\": 6,
+echo "{\"host_s\": $host, \"wall_s\": 3, \"pages\": 1000, \"bytes\": 4096000, \"faults\": $faults, \"simulated_s\": 6, \"filled_mib\": 100, \"filling_s\": 1, \"major_faults\": 5,
   \"nodes\": 10, \"transfers\": 250, \"hops\": 6000000, \"events\": 120000000, \"peak_mib\": 100}"
 EOS
 cat >"$programs/bench_cluster" <<'EOS'
