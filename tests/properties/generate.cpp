@@ -118,9 +118,11 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
     if (dice.percent(30)) add("workload.cold_share", 0.5);
   } else if (domain.cold && dice.percent(60)) {
     // Pages that move, are protected or go while transfers use them.
-    add("inject.mechanism",
+    const auto mechanism =
         dice.one_of<std::string>({"compaction", "move-pages", "numa-hint", "ksm", "ageing", "write-protect", "fork",
-                                  "truncate", "dont-need", "userfault-wp"}));
+                                  "truncate", "dont-need", "userfault-wp", "reclaim"});
+    add("inject.mechanism", mechanism);
+    if (mechanism == "reclaim") add("os.swap_bytes", "1 GiB");
     add("inject.period", dice.one_of<std::string>({"5 us", "30 us", "200 us"}));
     add("inject.count", std::int64_t{dice.from_to(1, 12)});
     if (dice.percent(40)) add("inject.end", "source");
