@@ -49,6 +49,19 @@ struct Cell {
     if (most("transfers_failed") > 0) text += ", failed";
     return text;
   }
+
+  // The longest delay in all runs, and how many of their transfers were delayed.
+  std::string delays() const {
+    if (runs.empty() || any_error() || most("injections") == 0) return "-";
+    double delayed = 0;
+    double transfers = 0;
+    for (const PointOutcome* run : runs) {
+      delayed += value_of(*run, "transfers_delayed");
+      transfers += value_of(*run, "transfers");
+    }
+    return delayed == 0 ? fmt::format("0/{:.0f}", transfers)
+                        : fmt::format("{:.0f}  {:.0f}/{:.0f}", most("delay_max"), delayed, transfers);
+  }
 };
 
 }  // namespace
@@ -68,14 +81,21 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
   std::vector<Column> heads{{rows_axis, "", Align::right}};
   for (const std::string& column : columns) heads.push_back({column, "", Align::right});
   TextTable table(heads);
+  TextTable delays(heads);
   for (const std::string& row : rows) {
-    std::vector<std::string> line{row};
-    for (const std::string& column : columns) line.push_back(cells[{row, column}].text());
-    table.add(std::move(line));
+    std::vector<std::string> words{row};
+    std::vector<std::string> times{row};
+    for (const std::string& column : columns) {
+      words.push_back(cells[{row, column}].text());
+      times.push_back(cells[{row, column}].delays());
+    }
+    table.add(std::move(words));
+    delays.add(std::move(times));
   }
   return "faults of the device: in how many runs\n" + table.text() +
          "faults: in at least half of the runs, and the mechanism went through; race: in fewer, or only where it was "
-         "undone; n/a: it cannot happen\n";
+         "undone; n/a: it cannot happen\n\nlongest delay of a transfer [us], transfers delayed of all\n" +
+         delays.text();
 }
 
 }  // namespace faultline::app
