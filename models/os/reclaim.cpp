@@ -246,8 +246,9 @@ Task<void> Reclaim::split(Execution& exec, Address frame) {
 bool Reclaim::is_pinned(Address frame) const {
   const Mapper mapper = core_.frame_table.find(frame).first;
   const bool huge = mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
-  const Address end = frame + (huge ? kHugePage - frame % kHugePage : kPage);
-  for (Address at = huge ? frame / kHugePage * kHugePage : frame; at < end; at += kPage) {
+  const std::uint64_t bytes = bytes_of(huge ? PageSize::huge : PageSize::small);
+  const Address begin = frame / bytes * bytes;
+  for (Address at = begin; at < begin + bytes; at += kPage) {
     if (core_.frame_table.find(at).pins > 0) return true;
   }
   return false;

@@ -63,7 +63,7 @@ class Reclaim {
   std::uint64_t high_;
   cpu::Execution* kswapd_ = nullptr;
   sim::Signal wanted_;     // kswapd is
-  sim::Signal progress_;   // a write-out has ended
+  sim::Signal progress_;   // a write-out or a batch has ended
   unsigned failures_ = 0;  // of kswapd in a row
   unsigned writing_ = 0;
   std::uint64_t isolated_ = 0;  // pages in the batches of everybody who reclaims

@@ -59,7 +59,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     ++copied;
     if (copies_pinned(parent, {*next, va})) {
       const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
-      const bool room = co_await core_.reclaim->make_room(exec, 1);
+      const bool room = core_.reclaim->has_room(1) || co_await core_.reclaim->make_room(exec, 1);
       const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);
