@@ -37,6 +37,20 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       "madvise_hugepage", madvise_hugepage,
       {"buffers are advised MADV_HUGEPAGE when they are set up: with os.thp = madvise they get huge pages", "", {}});
   table.add_choice(
+      "memory", memory.backing,
+      {{"anonymous", rdma::Backing::anonymous},
+       {"shared-file", rdma::Backing::shared_file},
+       {"private-file", rdma::Backing::private_file}},
+      {"what the buffers are: memory, or files mapped MAP_SHARED or MAP_PRIVATE of which at first nothing is "
+       "in the page cache",
+       "",
+       {}});
+  table.add_bytes(
+      "memory_limit", memory.limit, {0, std::uint64_t{1} << 40},
+      {"memory that each program at the ends may have (memory.max of a cgroup of its own); 0: no limit", "", {}});
+  table.add_flag("oom_protected", memory.never_killed,
+                 {"the OOM killer leaves the programs at the ends alone (oom_score_adj = -1000)", "", {}});
+  table.add_choice(
       "cold", cold,
       {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
       {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
@@ -137,12 +151,22 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
         fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
                     sim::format_bytes(memory)));
   }
+  if (w.memory.limit > 0 && lanes > w.memory.limit && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock)) {
+    add({"workload.size", "workload.window", "workload.memory_limit"},
+        fmt::format("buffers of {} that are to stay in memory do not fit in a program's {}", sim::format_bytes(lanes),
+                    sim::format_bytes(w.memory.limit)));
+  }
   const bool limited = strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
   if (limited && lanes > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "os.rlimit_memlock"},
         fmt::format("buffers of {} would be {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
                     strategy.pins() ? "pinned" : "locked", sim::format_bytes(machine.os.rlimit_memlock)));
   }
+}
+
+bool needs_anonymous(Mechanism mechanism) {
+  return mechanism == Mechanism::collapse || mechanism == Mechanism::thp_split || mechanism == Mechanism::ksm ||
+         mechanism == Mechanism::zero_page;
 }
 
 void check_transfers(const Configuration& configuration, const Add& add) {
@@ -156,11 +180,21 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
     add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
   }
-  if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0) {
+  const bool anonymous = w.memory.backing == rdma::Backing::anonymous;
+  if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0 &&
+      w.memory.backing != rdma::Backing::shared_file) {
     add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
   }
-  if (configuration.background.processes > 0 && w.cold != Cold::none) {
-    add({"background.processes", "workload.cold"},
+  if (!anonymous && needs_anonymous(configuration.inject.mechanism)) {
+    add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");
+  }
+  if (w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
+      !configuration.machine.os.pins_files) {
+    add({"workload.memory", "strategy.prepare", "os.pins_files"},
+        "the kernel refuses long-term pins that write to files");
+  }
+  if (configuration.background.uses_memory() && w.cold != Cold::none) {
+    add({"background.processes", "background.scanners", "workload.cold"},
         "pages that are made absent before each transfer hide who else takes them");
   }
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {

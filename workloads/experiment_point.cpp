@@ -40,10 +40,11 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"driver.fault_records", "faults", "1", 1,
      "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
-    {"os.pgmajfault", "major_faults", "1", 1,
-     "of these, read from the swap device, whoever met them (Linux: pgmajfault)"},
+    {"os.pgmajfault", "major_faults", "1", 1, "of these, read from the disk, whoever met them (Linux: pgmajfault)"},
     {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
     {"os.pswpout", "swapped_out", "1", 1, "pages written to the swap device (Linux: pswpout)"},
+    {"os.pgpgin", "file_read", "KiB", 1, "read from files on the disk (Linux: pgpgin)"},
+    {"os.pgpgout", "file_written", "KiB", 1, "written to files on the disk (Linux: pgpgout)"},
     {"os.allocstall", "direct_reclaims", "1", 1,
      "times that a program had to reclaim memory itself (Linux: allocstall)"},
     {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
@@ -156,6 +157,12 @@ void add_background(std::vector<Metric>& metrics, const Background& background) 
   metrics.push_back({"background_ended", static_cast<double>(background.ended()), "1", ""});
 }
 
+void add_scanners(std::vector<Metric>& metrics, const Background& background, sim::Time measured) {
+  const double bytes = static_cast<double>(background.file_bytes());
+  metrics.push_back({"background_file_rate", bytes / microseconds(measured), "MB/s", ""});
+  metrics.push_back({"background_file_mean", microseconds(background.part_mean()), "us", ""});
+}
+
 std::string description_of(const std::string& name) {
   for (const MetricDoc& doc : metric_docs()) {
     if (doc.name == name) return doc.description;
@@ -220,7 +227,10 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
   metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
   add_counters(metrics, measured, configuration.workload);
-  if (configuration.background.processes > 0) add_background(metrics, background);
+  if (configuration.background.uses_memory()) add_background(metrics, background);
+  if (configuration.background.scanners > 0) {
+    add_scanners(metrics, background, transfers.measured_to() - transfers.measured_from());
+  }
   metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
@@ -280,6 +290,21 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
   }
 }
 
+// A program at the ends that the OOM killer chooses ends the run; of others a note says so.
+void watch_kills(platform::Cluster& cluster, const Background& background, std::vector<std::string>& notes) {
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    cluster.node(id).vm.observe_kills([&, id](const os::Process& process, const os::OomKill& kill) {
+      const std::string what = fmt::format(
+          "node {}: {}, and the OOM killer ended '{}' (process {}, {} in memory, {} swapped) after {}", id,
+          kill.by_limit ? "a program's memory limit was reached" : "memory ran out", kill.process, kill.id,
+          sim::format_bytes(kill.resident_bytes), sim::format_bytes(kill.swapped_bytes), sim::format_time(kill.at));
+      if (background.owns(process)) return notes.push_back(what);
+      throw sim::RunFailure(what, {"os.user_memory", "os.swap_bytes", "workload.memory_limit", "workload.oom_protected",
+                                   "background.memory"});
+    });
+  }
+}
+
 }  // namespace
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
@@ -324,6 +349,8 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
       measured.before = snapshot(cluster, configuration.workload);
       background.start();
     };
+    std::vector<std::string> kills;
+    watch_kills(cluster, background, kills);
     transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
@@ -332,6 +359,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
       result = collect(configuration, cluster, transfers, measured, background);
+      result.notes.insert(result.notes.end(), kills.begin(), kills.end());
     }
     const Totals done = totals(cluster);
     result.events = done.events;
@@ -364,6 +392,8 @@ std::vector<MetricDoc> metric_docs() {
       {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
       {"background_access_max", "us", "longest of them"},
       {"background_ended", "1", "background processes that met the end of memory, and ended"},
+      {"background_file_rate", "MB/s", "bytes of their files that scanners have used, per time"},
+      {"background_file_mean", "us", "mean time of a scanner for one part of its file"},
       {"injections", "1", "injections that came to pass, one for each buffer of a window"},
       {"injected_pages", "1",
        "4 KiB pages that they changed for good while transfers were under way: moved, merged, dropped; 0: all undone"},

@@ -24,13 +24,22 @@ void check_buffer(Error error, std::string_view what, sim::NodeId node) {
       {"workload.flows", "workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"});
 }
 
+Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
+  return {node.context,
+          node.cpu,
+          node.vm,
+          node.smmu_driver,
+          node.faults,
+          node.ddr,
+          platform::kEngineBase,
+          configuration.machine.dma.channels,
+          configuration.workload.memory};
+}
+
 std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
                                        bool has_source) {
   const rdma::Strategy& strategy = configuration.strategy;
-  const platform::Machine& machine = configuration.machine;
-  return std::make_unique<Endpoint>(strategy, machine.library,
-                                    Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults,
-                                                   node.ddr, platform::kEngineBase, machine.dma.channels},
+  return std::make_unique<Endpoint>(strategy, configuration.machine.library, host_of(node, configuration),
                                     fmt::format("process {}", channel), channel,
                                     has_source ? strategy.on_source_fault : strategy.on_destination_fault);
 }

@@ -67,6 +67,9 @@ class Stream {
   sim::Deque<Running> running_;
 };
 
+// What a program on the node finds there, and the memory that the workload gives it.
+rdma::Endpoint::Host host_of(platform::Node& node, const Configuration& configuration);
+
 // A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.
 std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
                                              bool has_source);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "models/rdma/program_memory.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 
@@ -36,6 +37,7 @@ struct TransferConfig {
   std::uint64_t warmup = 2;
   unsigned window = 1;
   bool madvise_hugepage = false;
+  rdma::ProgramMemory memory;
   Cold cold = Cold::none;
   double cold_share = 1.0;
   std::uint64_t source_offset = 0;

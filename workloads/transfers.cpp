@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/sim/failure.hpp"
+#include "workloads/stream.hpp"
 
 namespace faultline::workloads {
 
@@ -23,17 +24,6 @@ constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
 // Requests of the initiator to the target's program, and its one answer.
 enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
-Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
-  return {node.context,
-          node.cpu,
-          node.vm,
-          node.smmu_driver,
-          node.faults,
-          node.ddr,
-          platform::kEngineBase,
-          configuration.machine.dma.channels};
-}
-
 void check(Error error, std::string_view what, sim::NodeId node) {
   if (error == Error::none) return;
   throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}", node, what, os::to_string(error)),
@@ -48,7 +38,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       config_(configuration.workload),
       strategy_(configuration.strategy),
       injects_(configuration.inject.mechanism != Mechanism::none),
-      disturbed_(injects_ || configuration.background.processes > 0),
+      disturbed_(injects_ || configuration.background.uses_memory()),
       injection_(configuration.inject, seed),
       cluster_(cluster),
       cold_pages_(seed, "cold pages") {

@@ -16,6 +16,8 @@
 
 namespace faultline::os {
 
+class File;
+
 enum class HugeAdvice : std::uint8_t { none, huge, no_huge };  // MADV_HUGEPAGE, MADV_NOHUGEPAGE
 
 struct Range {
@@ -37,7 +39,7 @@ struct ReadAhead {
   unsigned hits = 0;        // of them, wanted since
 };
 
-// A range of private anonymous memory, whole pages, with one set of attributes.
+// A range of anonymous memory or of a file, whole pages, with one set of attributes.
 struct Vma {
   VirtualAddress begin = 0;
   VirtualAddress end = 0;  // first byte after it
@@ -46,15 +48,20 @@ struct Vma {
   bool locked = false;     // VM_LOCKED
   bool driver = false;     // VM_PFNMAP: the pages are a driver's
   bool inherited = true;   // false: MADV_DONTFORK
+  bool shared = false;     // MAP_SHARED, of a file: writes are the file's; else they are the process's own
   HugeAdvice advice = HugeAdvice::none;
+  File* file = nullptr;            // none: anonymous memory
+  VirtualAddress file_origin = 0;  // where its first byte lies, or would lie, modulo 2^64
   ReadAhead read_ahead{};
 
   std::uint64_t bytes() const { return end - begin; }
   bool evictable() const { return !locked && !driver; }
+  std::uint32_t file_page(VirtualAddress va) const { return static_cast<std::uint32_t>((va - file_origin) / kPage); }
   bool allows(bool write) const { return accessible && (writable || !write); }
   bool alike(const Vma& other) const {
     return writable == other.writable && accessible == other.accessible && locked == other.locked &&
-           driver == other.driver && inherited == other.inherited && advice == other.advice;
+           driver == other.driver && inherited == other.inherited && shared == other.shared && advice == other.advice &&
+           file == other.file && file_origin == other.file_origin;
   }
 };
 
@@ -103,9 +110,10 @@ class AddressSpace {
   const Vma* find(VirtualAddress va) const;
   // The whole range is covered by VMAs (writable ones, if asked for).
   bool covered(VirtualAddress begin, VirtualAddress end) const;
-  bool writable(VirtualAddress va) const {  // by its VMA
+  // What populate writes to: not to shared files, which would become dirty.
+  bool writes_privately(VirtualAddress va) const {
     const Vma* vma = find(va);
-    return vma != nullptr && vma->writable;
+    return vma != nullptr && vma->writable && !vma->shared;
   }
   // Where, at the latest at `end`, the first page begins that no VMA allows to be read (or written).
   VirtualAddress accessible_until(VirtualAddress begin, VirtualAddress end, bool write) const;

@@ -16,6 +16,8 @@ enum class Error : std::uint8_t {
   limit,        // ENOMEM / EAGAIN of mlock and pins: RLIMIT_MEMLOCK would be exceeded
   again,        // EAGAIN: a table or context is taken, try later
   poisoned,     // EHWPOISON / SIGBUS: the memory has failed
+  beyond_end,   // SIGBUS: the mapped file ends before the page
+  killed,       // SIGKILL: the OOM killer has chosen the process
 };
 std::string_view to_string(Error error);
 

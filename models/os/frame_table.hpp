@@ -26,21 +26,36 @@ struct Mapper {
 // A page of the swap device, from 1 on; 0 is none.
 using SwapSlot = std::uint32_t;
 
+// A file, from 1 on; 0 is none.
+using FileId = std::uint16_t;
+
+// A MemoryGroup; 0 is the root.
+using GroupId = std::uint16_t;
+
 // Which of the kernel's lists (Lru) a frame is on.
-enum class LruList : std::uint8_t { none, inactive_anon, active_anon, unevictable };
+enum class LruList : std::uint8_t { none, inactive_anon, active_anon, inactive_file, active_file, unevictable };
 
 struct FrameRecord {
   std::uint32_t mappings = 0;    // process page tables that map it, until TLBs have forgotten it
   std::uint32_t pins = 0;        // long-term pins: a frame with any must neither move nor be reused
   std::uint16_t isolated = 0;    // mechanisms of the kernel that are at work on it
   LruList list = LruList::none;  // Lru's
-  bool foreign = false;          // KSM: programs that nobody models map it, too, and never let go
-  bool referenced = false;       // PG_referenced: was found used by the last scan
+  bool foreign : 1 = false;      // KSM: programs that nobody models map it, too, and never let go
+  bool referenced : 1 = false;   // PG_referenced: was found used by the last scan, or by a read(2)
+  bool charged : 1 = false;      // to its group
+  GroupId group = 0;             // whose lists it is on
+  FileId file = 0;               // the file whose page it is, in the page cache
+  std::uint32_t file_page = 0;   // which one of it
   SwapSlot slot = 0;             // PG_swapcache: the copy on the swap device that it is, or will be, equal to
   std::uint32_t newer = 0;       // neighbours on the list, as frame number + 1
   std::uint32_t older = 0;
   Mapper first{};  // of the entries that lead here, the others are FrameTable's
-  bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || foreign; }
+
+  bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || file != 0 || foreign; }
+  // The lists of its kind.
+  LruList inactive() const { return file != 0 ? LruList::inactive_file : LruList::inactive_anon; }
+  LruList active() const { return file != 0 ? LruList::active_file : LruList::active_anon; }
+  bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
 };
 
 // A record per frame, made 2 MiB at a time on first use.

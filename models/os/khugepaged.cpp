@@ -66,7 +66,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   }
   // Without a lock: what the scan saw may change from here on.
   co_await core_.run(exec, core_.config.thp_alloc);
-  const auto block = core_.reclaim->has_room(kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
+  const auto block = core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
   if (!block) {
     ++core_.counters.thp_collapse_alloc_failed;
     co_return Outcome::no_block;
@@ -147,7 +147,7 @@ void Khugepaged::show_range(Process& process, Range range, Address table) {
 bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
   const AddressSpace& space = process.space_;
   const Vma* vma = space.find(range.begin);
-  if (vma == nullptr || vma->end < range.end || !vma->accessible) return false;
+  if (vma == nullptr || vma->end < range.end || !vma->accessible || vma->file != nullptr) return false;
   if (wish == Wish::scan && !core_.allows_huge(*vma)) return false;
   if (space.is_huge(range.begin)) return false;
   unsigned none = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists that the kernel keeps its pages on to choose which to take back: two ages of anonymous pages, and those
-// that are not to be taken (mlock). What moves a page from list to list is Reclaim's and Vm's business.
+// The lists that the kernel keeps its pages on to choose which to take back: two ages of anonymous pages and of those
+// of files, and those that are not to be taken (mlock). What moves a page from list to list is Reclaim's and Vm's business.
 #pragma once
 
 #include <array>
@@ -68,7 +68,7 @@ class Lru {
   const Ends& of(LruList list) const { return lists_[static_cast<std::size_t>(list)]; }
 
   FrameTable& frames_;
-  std::array<Ends, 4> lists_{};
+  std::array<Ends, 6> lists_{};
 };
 
 }  // namespace faultline::os

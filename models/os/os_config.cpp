@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/os_config.hpp"
 
+#include "models/os/page_table.hpp"
+
 namespace faultline::os {
 namespace {
 
@@ -152,24 +154,24 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
 }
 
 void declare_reclaim(OsConfig& c, ParameterTable& table) {
-  table.add_bytes(
-      "swap_bytes", c.swap_bytes, {0, kLargestMemory},
-      {"size of the swap device; 0: there is none, and memory that runs out is an error", "", Standing::setting});
-  table.add_time("swap_read_latency", c.swap_read_latency, {5us, 2ms},
-                 {"the swap device's time for a read before the data move",
+  table.add_bytes("swap_bytes", c.swap_bytes, {0, kLargestMemory},
+                  {"size of the swap device; 0: there is none, and reclaim can take the pages of files only", "",
+                   Standing::setting});
+  table.add_time("disk_read_latency", c.disk_read_latency, {5us, 2ms},
+                 {"the node's disk (swap device, files): its time for a read before the data move",
                   "assumed, NVMe with NAND; 10 us Optane, 100 to 200 us SATA SSD, 0.3 to 2 ms eMMC and SD cards",
                   Standing::assumed});
-  table.add_time("swap_write_latency", c.swap_write_latency, {5us, 2ms},
-                 {"the swap device's time for a write before the data move", "assumed, NVMe with a write buffer",
-                  Standing::assumed});
-  table.add_byte_rate("swap_bandwidth", c.swap_bandwidth, {{20'000'000}, {8'000'000'000}},
-                      {"rate of the swap device's data, shared by all commands",
+  table.add_time(
+      "disk_write_latency", c.disk_write_latency, {5us, 2ms},
+      {"the disk's time for a write before the data move", "assumed, NVMe with a write buffer", Standing::assumed});
+  table.add_byte_rate("disk_bandwidth", c.disk_bandwidth, {{20'000'000}, {8'000'000'000}},
+                      {"rate of the disk's data, shared by all commands",
                        "assumed: NVMe over four lanes of PCIe 2; 0.5 GB/s SATA, 0.1 to 0.3 eMMC", Standing::assumed});
   table.add_count(
-      "swap_queue_depth", c.swap_queue_depth, {1u, 1024u},
-      {"commands that the swap device works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
-  table.add_time("swap_fault", c.swap_fault, {5us, 40us},
-                 {"kernel's share of a fault that reads from the swap device, block layer and interrupt included",
+      "disk_queue_depth", c.disk_queue_depth, {1u, 1024u},
+      {"commands that the disk works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
+  table.add_time("disk_fault", c.disk_fault, {5us, 40us},
+                 {"kernel's share of a fault or a read(2) that reads from the disk, block layer and interrupt included",
                   "assumed; 5 to 10 us on x86", Standing::assumed});
   table.add_count("page_cluster", c.page_cluster, {0u, 5u},
                   {"two to this power is the most pages that one swap-in reads (vm.page-cluster)",
@@ -182,10 +184,48 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
   table.add_count("watermark_scale_factor", c.watermark_scale_factor, {1u, 1000u},
                   {"distance of the watermarks from each other, in 1/10000 of the memory (vm.watermark_scale_factor)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
-  table.add_bytes("min_free_bytes", c.min_free_bytes, {0, kGiB},
-                  {"memory that only reclaim itself may use (vm.min_free_kbytes), where there is a swap device; "
-                   "0: as much as Linux would choose, 4 times the root of the memory in KiB",
-                   "Linux mm/page_alloc.c, init_per_zone_wmark_min", Standing::published});
+  table.add_bytes(
+      "min_free_bytes", c.min_free_bytes, {0, kGiB},
+      {"memory that only reclaim itself may use (vm.min_free_kbytes), where there is a swap device or a file; "
+       "0: as much as Linux would choose, 4 times the root of the memory in KiB",
+       "Linux mm/page_alloc.c, init_per_zone_wmark_min", Standing::published});
+}
+
+void declare_files(OsConfig& c, ParameterTable& table) {
+  constexpr const char* kVm = "Linux's default, Documentation/admin-guide/sysctl/vm.rst";
+  table.add_count(
+      "swappiness", c.swappiness, {0u, 200u},
+      {"how much reclaim prefers anonymous pages to those of files, of 200 (vm.swappiness)", kVm, Standing::published});
+  table.add_bytes("read_ahead_bytes", c.read_ahead_bytes, {0, 16 << 20},
+                  {"most that the kernel reads ahead of a program in a file (read_ahead_kb)",
+                   "Linux mm/readahead.c, VM_READAHEAD_PAGES", Standing::published});
+  table.add_bytes("fault_around_bytes", c.fault_around_bytes, {kPage, kHugePage},
+                  {"aligned part of a mapped file of which a read fault maps what is in memory (fault_around_bytes)",
+                   "Linux mm/memory.c", Standing::published});
+  table.add_time("fault_around_page", c.fault_around_page, {50ns, 1us},
+                 {"mapping one more page in such a fault",
+                  "TI AM62Px lmbench lat_pagefault, 0.47 us a page with 16 pages a fault, less os.fault_no_alloc",
+                  Standing::derived});
+  table.add_count("dirty_background_ratio", c.dirty_background_ratio, {0u, 100u},
+                  {"per cent of the memory that files may use, from which on dirty pages are written "
+                   "(vm.dirty_background_ratio)",
+                   kVm, Standing::published});
+  table.add_count(
+      "dirty_ratio", c.dirty_ratio, {1u, 100u},
+      {"per cent of it from which on programs that write wait for that (vm.dirty_ratio)", kVm, Standing::published});
+  table.add_time("dirty_writeback_interval", c.dirty_writeback_interval, {1us, 100s},
+                 {"time between two looks for pages that have been dirty for long (vm.dirty_writeback_centisecs)", kVm,
+                  Standing::published});
+  table.add_time("dirty_expire", c.dirty_expire, {0ns, 1000s},
+                 {"age at which a dirty page is written whatever the ratios (vm.dirty_expire_centisecs)", kVm,
+                  Standing::published});
+  table.add_time("writeback_page", c.writeback_page, {200ns, 5us},
+                 {"write-back: one dirty page made ready for the disk; TLB invalidation and disk excluded", "assumed",
+                  Standing::assumed});
+  table.add_flag("pins_files", c.pins_files,
+                 {"long-term pins may write to mapped files (FOLL_LONGTERM on a shared mapping whose dirty pages are "
+                  "tracked)",
+                  "Linux before 6.5, mm/gup.c; refused since", Standing::published});
 }
 
 void declare_policy(OsConfig& c, ParameterTable& table) {
@@ -219,6 +259,7 @@ void OsConfig::declare(ParameterTable& table) {
   declare_khugepaged(*this, table);
   declare_migration(*this, table);
   declare_reclaim(*this, table);
+  declare_files(*this, table);
   declare_policy(*this, table);
 }
 

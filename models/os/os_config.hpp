@@ -54,16 +54,28 @@ struct OsConfig {
 
   // Reclaim and swap.
   std::uint64_t swap_bytes = 0;
-  sim::Time swap_read_latency{90'000'000};
-  sim::Time swap_write_latency{30'000'000};
-  sim::ByteRate swap_bandwidth{1'500'000'000};
-  unsigned swap_queue_depth = 32;
-  sim::Time swap_fault{20'000'000};
+  sim::Time disk_read_latency{90'000'000};
+  sim::Time disk_write_latency{30'000'000};
+  sim::ByteRate disk_bandwidth{1'500'000'000};
+  unsigned disk_queue_depth = 32;
+  sim::Time disk_fault{20'000'000};
   unsigned page_cluster = 3;
   sim::Time reclaim_scan_per_page{300'000};
   sim::Time reclaim_page{4'000'000};
+  unsigned swappiness = 60;
   unsigned watermark_scale_factor = 10;
   std::uint64_t min_free_bytes = 0;
+
+  // Files.
+  std::uint64_t read_ahead_bytes = std::uint64_t{128} << 10;
+  std::uint64_t fault_around_bytes = std::uint64_t{64} << 10;
+  sim::Time fault_around_page{420'000};
+  unsigned dirty_background_ratio = 10;
+  unsigned dirty_ratio = 20;
+  sim::Time dirty_writeback_interval{5'000'000'000'000};
+  sim::Time dirty_expire{30'000'000'000'000};
+  sim::Time writeback_page{1'000'000};
+  bool pins_files = true;
 
   // Policy.
   ThpMode thp = ThpMode::madvise;

@@ -8,6 +8,12 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
+namespace {
+
+std::uint32_t pages_of(Range range) { return static_cast<std::uint32_t>(range.pages()); }
+
+}  // namespace
+
 Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range range, Mover mover) {
   unsigned moved = 0;
   const Process::User user(process);
@@ -50,7 +56,9 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
   const auto to = core_.frames.allocate_page();
   if (!to) co_return false;
   const LruList list = core_.frame_table.at(frame).list;
-  if (!core_.isolate(frame)) {
+  const bool active = core_.frame_table.at(frame).is_active();
+  const bool writing = core_.frame_table.at(frame).file != 0 && core_.page_cache.page_of(frame).writing;
+  if (writing || !core_.isolate(frame)) {
     core_.frames.free_page(*to);
     co_return false;
   }
@@ -60,6 +68,7 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
     co_await core_.run(exec, core_.config.migrate_page);
     const bool held = core_.frame_table.at(frame).pins > 0;
     if (!held) co_await core_.copy_page(exec, frame, *to);
+    if (!held && core_.frame_table.at(frame).file != 0) core_.page_cache.replace(frame, *to);
     const unsigned remapped = remap(frame, held ? frame : *to);
     if (held) {
       ++core_.counters.migrate_restored;
@@ -69,7 +78,7 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
     }
   }
   core_.put_back(frame, list);
-  if (list == LruList::active_anon && core_.evictable(*to)) core_.lru.move(*to, list);
+  if (active && core_.evictable(*to)) core_.lru(*to).move(*to, core_.frame_table.at(*to).active());
   if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
   co_return moved > 0;
 }
@@ -117,7 +126,9 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
     if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
-    const bool small = page != nullptr && !page->zero && !space.is_huge(*next);  // collapsed anew meanwhile: left alone
+    // A page of a file, or one that was collapsed anew meanwhile: left alone.
+    const bool small =
+        page != nullptr && !page->zero && !space.is_huge(*next) && core_.frame_table.find(page->frame).file == 0;
     if (small && co_await merge_page(exec, process, *next)) ++merged;
     process.lock_.unlock_shared();
   }
@@ -180,6 +191,15 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
 }
 
 Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
+  const Vma* vma = process.space_.find(range.begin);
+  if (vma != nullptr && vma->shared && range.end <= vma->end) {
+    const std::uint32_t first = vma->file_page(range.begin);
+    co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
+  }
+  co_return co_await take_right_to_write(exec, process, range);
+}
+
+Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process, Range range) {
   co_await core_.change_begins(exec, process, range);
   sim::Vector<VirtualAddress> leaves;
   const AddressSpace& space = process.space_;
@@ -208,7 +228,7 @@ Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, 
     space.for_each_page_of_leaf(
         va, [](PageState& page) { page.userfault = page.userfault || (page.present() && !page.zero); });
   });
-  return write_protect(exec, process, range);
+  return take_right_to_write(exec, process, range);
 }
 
 Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range range) {
@@ -239,6 +259,11 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
 }
 
 Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
+  const Vma* vma = process.space_.find(range.begin);
+  if (vma != nullptr && vma->file != nullptr && range.end <= vma->end) {
+    const std::uint32_t first = vma->file_page(range.begin);
+    co_return co_await core_.page_cache.punch(exec, *vma->file, first, first + pages_of(range));
+  }
   co_await process.lock_.lock_shared(core_.cpu, exec);
   const Error split = co_await core_.split_edges(exec, process, range);
   process.lock_.unlock_shared();

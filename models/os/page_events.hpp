@@ -29,7 +29,8 @@ class PageEvents {
 
   // Page ageing (reclaim, DAMON): clears access flags. Does not look at pins.
   sim::Task<unsigned> age(cpu::Execution& exec, Process& process, Range range);
-  // Soft-dirty tracking (clear_refs), write-back of a shared mapping: takes the right to write. Does not look at pins.
+  // Soft-dirty tracking (clear_refs): takes the right to write; of a shared mapping of a file: its dirty pages are
+  // written to the disk, and lose that right first. Does not look at pins.
   sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
   // userfaultfd in write-protect mode: takes the right to write, which a monitor gives back when it is asked.
   sim::Task<unsigned> userfault_protect(cpu::Execution& exec, Process& process, Range range);
@@ -37,7 +38,8 @@ class PageEvents {
   sim::Task<unsigned> numa_hint(cpu::Execution& exec, Process& process, Range range);
   // Memory failure: the pages are gone, and who touches them is told so.
   sim::Task<unsigned> poison(cpu::Execution& exec, Process& process, Range range);
-  // Truncation of the file below (or a hole punched): unmapped whatever locks or pins it, absent from then on.
+  // A hole punched into the file below: unmapped whatever locks or pins it, zeros from then on. Anonymous memory is
+  // treated as if it were a file's.
   sim::Task<unsigned> truncate(cpu::Execution& exec, Process& process, Range range);
 
  private:
@@ -45,6 +47,7 @@ class PageEvents {
   sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);
   unsigned remap(Address frame, Address to);
+  sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);
   sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as);
   sim::Task<bool> merge_page(cpu::Execution& exec, Process& process, VirtualAddress va);

@@ -16,6 +16,7 @@
 namespace faultline::os {
 
 class Process;
+struct MemoryGroup;
 
 // A device table of a process that is filled once and kept (what verbs registration and VFIO build): of pinned frames,
 // or of frames that somebody hopes will stay. Always 4 KiB descriptors. Filled and emptied by os::Vm.
@@ -91,11 +92,14 @@ class Process {
     Process& process_;
   };
 
+  static constexpr int kNeverKilled = -1000;  // OOM_SCORE_ADJ_MIN
+
   Process(sim::EventLoop& loop, std::uint16_t id, std::string name, std::unique_ptr<PageTable> table, unsigned va_bits)
       : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop), page_settled_(loop) {}
 
   // ASID of its translations and PDID of its transfers, from 1 on.
   std::uint16_t id() const { return id_; }
+  bool was_killed() const { return life_ != Life::alive; }  // by the OOM killer
   const std::string& name() const { return name_; }
   const PageTable& page_table() const { return *table_; }
   const AddressSpace& space() const { return space_; }
@@ -104,11 +108,19 @@ class Process {
   friend class Vm;
   friend class VmCore;
   friend class Khugepaged;
+  friend class OomKiller;
+  friend class PageCache;
   friend class PageEvents;
   friend class Reclaim;
   friend class Swap;
+  friend class Writeback;
+  enum class Life : std::uint8_t { alive, killed, reaped };  // reaped: killed, and its memory is gone
+
   std::uint16_t id_;
   std::string name_;
+  Life life_ = Life::alive;
+  int oom_score_adj_ = 0;  // -1000 to 1000
+  MemoryGroup* group_ = nullptr;
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
   MmapLock lock_;

@@ -2,8 +2,8 @@
 // How the kernel takes memory back when it runs short: watermarks, kswapd, direct reclaim, the two ages of pages, and
 // the steps in which a page leaves a process. Order and conditions as in Linux 6.x, mm/vmscan.c, without MGLRU.
 //
-// There is nothing to take back where no swap device is configured: then processes may use the last frame, and
-// everything here is idle.
+// Where there is neither a swap device nor a file there is nothing to take back: then processes may use the last frame,
+// and everything here is idle.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,17 @@ class Reclaim {
  public:
   explicit Reclaim(VmCore& core);
 
-  // To be awaited before frames are taken for a program: wakes kswapd below the low watermark; below the lowest the
-  // caller reclaims by itself, and waits. True: the frames are free until the caller waits again. False: out of memory.
-  sim::Task<bool> make_room(cpu::Execution& exec, std::uint64_t pages);
+  // From now on there is something to take back.
+  void begin();
+  // Pages have become clean, or the flusher has nothing left.
+  void progressed() { progress_.notify_all(); }
+
+  // To be awaited before frames are taken for a process: wakes kswapd below the low watermark; below the lowest, or at
+  // the limit of the process's group, the caller reclaims by itself, and waits; where that is in vain a process is
+  // killed. True: the frames are free until the caller waits again. False: out of memory, or the process was killed.
+  sim::Task<bool> make_room(cpu::Execution& exec, const Process& process, std::uint64_t pages);
   // Without reclaiming (huge pages on a fault: Linux's GFP_TRANSHUGE_LIGHT).
-  bool has_room(std::uint64_t pages) const;
+  bool has_room(const Process& process, std::uint64_t pages) const;
 
   // MADV_PAGEOUT, proactive reclaim: all pages of the range that nobody else maps, used or not. Not locked ones. The
   // value is how many have left the process.
@@ -35,32 +41,62 @@ class Reclaim {
  private:
   // What became of a page that was looked at.
   enum class Outcome : std::uint8_t { freed, writing, keep, activate, unevictable };
+  // What becomes of the entries that lead to it.
+  enum class Unmap : std::uint8_t { to_swap, discard, file };
+  // The kinds of pages, each with its two lists and its part of a group's costs.
+  struct Kind {
+    LruList inactive;
+    LruList active;
+    std::uint64_t MemoryGroup::*cost;
+  };
+  static constexpr Kind kAnon{LruList::inactive_anon, LruList::active_anon, &MemoryGroup::anon_cost};
+  static constexpr Kind kFile{LruList::inactive_file, LruList::active_file, &MemoryGroup::file_cost};
+  // What is reclaimed for: so many pages in a group's limit, or (no group) free frames.
+  struct Goal {
+    MemoryGroup* group;
+    std::uint64_t pages;
+  };
 
   sim::Task<void> serve();
   sim::Task<void> balance();
-  sim::Task<void> shrink(cpu::Execution& exec, unsigned priority);
-  sim::Task<void> shrink_active(cpu::Execution& exec, std::uint64_t pages);
-  sim::Task<void> shrink_inactive(cpu::Execution& exec, std::uint64_t pages);
-  sim::Vector<Address> isolate(LruList from, std::uint64_t pages);
+  sim::Task<bool> reach(cpu::Execution& exec, const Process& process, Goal goal);
+  bool is_reached(const Goal& goal) const;
+  bool is_enough(const Goal& goal) const;
+  sim::Task<void> shrink(cpu::Execution& exec, Goal goal, unsigned priority);
+  sim::Task<void> shrink_group(cpu::Execution& exec, Goal goal, MemoryGroup& group, unsigned priority);
+  sim::Task<void> shrink_active(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
+  sim::Task<void> shrink_inactive(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
+  // How much of each kind's lists a pass looks at, in parts of `whole`.
+  struct Shares {
+    std::uint64_t anon;
+    std::uint64_t file;
+    std::uint64_t whole;
+  };
+  Shares shares(const Goal& goal, const MemoryGroup& group, unsigned priority) const;
+  static void note_cost(MemoryGroup& group, const Kind& kind, std::uint64_t pages);
+  sim::Vector<Address> isolate(const Lru& lru, LruList from, std::uint64_t pages);
   sim::Task<Outcome> reclaim_page(cpu::Execution& exec, Address frame, bool used_or_not);
+  sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame);
+  sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
   sim::Task<void> split(cpu::Execution& exec, Address frame);
-  sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, bool discard);
-  sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, bool discard);
+  sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, Unmap how);
+  sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how);
   sim::Task<void> throttle(cpu::Execution& exec, std::uint64_t before);
   // `counted`: reclaim chose the page, nobody named it (Linux's pgsteal).
   sim::Task<void> write_and_free(Address frame, bool counted);
   void settle(Address frame, bool counted);
+  void put_back(Address frame, bool active);
   Outcome finish(Address frame, Outcome outcome, bool counted);
   bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;
-  bool inactive_is_low() const;
+  static bool inactive_is_low(const Lru& lru, const Kind& kind);
   std::uint64_t free_pages() const;
 
   VmCore& core_;
-  std::uint64_t min_;
-  std::uint64_t low_;
-  std::uint64_t high_;
+  std::uint64_t min_ = 0;
+  std::uint64_t low_ = 0;
+  std::uint64_t high_ = 0;
   cpu::Execution* kswapd_ = nullptr;
   sim::Signal wanted_;     // kswapd is
   sim::Signal progress_;   // a write-out or a batch has ended

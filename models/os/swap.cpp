@@ -13,14 +13,7 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-Swap::Swap(VmCore& core)
-    : core_(core),
-      slots_(core.config.swap_bytes / kPage),
-      device_(core.context.loop, {.read_latency = core.config.swap_read_latency,
-                                  .write_latency = core.config.swap_write_latency,
-                                  .bandwidth = core.config.swap_bandwidth,
-                                  .queue_depth = core.config.swap_queue_depth}),
-      read_done_(core.context.loop) {}
+Swap::Swap(VmCore& core) : core_(core), slots_(core.config.swap_bytes / kPage), read_done_(core.context.loop) {}
 
 // Slots.
 
@@ -118,7 +111,7 @@ Task<void> Swap::write(Address frame) {
   copy.writing = true;
   copy.clean = true;  // unless somebody says meanwhile that the page differs
   ++core_.counters.pswpout;
-  co_await device_.write(kPage);
+  co_await core_.disk.write(kPage);
   copy.content = core_.store.read(frame, kPage);
   copy.writing = false;
 }
@@ -127,11 +120,11 @@ Task<void> Swap::read(SwapSlot slot) {
   Copy& copy = copies_.at(slot);
   const Address frame = *copy.frame;
   ++core_.counters.pswpin;
-  co_await device_.read(kPage);
+  co_await core_.disk.read(kPage);
   core_.store.write(frame, copy.content);
   copy.reading = false;
   --core_.frame_table.at(frame).isolated;
-  core_.lru.add(frame, LruList::inactive_anon);
+  core_.lru(frame).add(frame, core_.frame_table.at(frame).inactive());
   core_.put_frame(frame);  // where nobody wants it any more
   read_done_.notify_all();
 }
@@ -140,7 +133,7 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   const SwapSlot slot = slot_of(process, va);
   if (!copies_.at(slot).frame) {
     ++core_.counters.pgmajfault;
-    co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.swap_fault);
+    co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
     const Error error = co_await read_around(exec, process, va);
     if (error != Error::none) co_return error;
   }
@@ -183,7 +176,8 @@ void Swap::map(Process& process, VirtualAddress va, bool write) {
 Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress va) {
   const Range window = read_ahead_window(process, va);
   for (VirtualAddress at = window.begin; at < window.end; at += kPage) {
-    const bool room = at == va ? co_await core_.reclaim->make_room(exec, 1) : core_.reclaim->has_room(1);
+    const bool room =
+        at == va ? co_await core_.reclaim->make_room(exec, process, 1) : core_.reclaim->has_room(process, 1);
     if (!room && at != va) continue;
     if (!room) {
       ++core_.counters.out_of_memory;
@@ -245,7 +239,7 @@ Error Swap::bring(Process& process, VirtualAddress va) {
     core_.store.write(*frame, copy.content);
     cache(slot, *frame);
     copy.clean = true;
-    core_.lru.add(*frame, LruList::inactive_anon);
+    core_.lru(*frame).add(*frame, LruList::inactive_anon);
   }
   map(process, va, /*write=*/true);
   return Error::none;

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "models/cpu/cpu.hpp"
-#include "models/os/block_device.hpp"
 #include "models/os/error.hpp"
 #include "models/os/frame_table.hpp"
 #include "models/os/process.hpp"
@@ -26,6 +25,7 @@ class Swap {
   explicit Swap(VmCore& core);
 
   bool configured() const { return slots_ > 0; }
+  bool has_free_slots() const { return used_ < slots_; }
   std::uint64_t used_pages() const { return used_; }
 
   // Takes a slot for a page in memory (add_to_swap); false when none is free. A page that has one keeps it.
@@ -94,7 +94,6 @@ class Swap {
   SwapSlot never_used_ = 1;  // and all behind it
   sim::Set<SwapSlot> free_;  // below that
   sim::HashMap<SwapSlot, Copy> copies_;
-  BlockDevice device_;
   sim::Signal read_done_;
   sim::TaskGroup transfers_;
 };

@@ -31,7 +31,8 @@ Result<Range> Vm::aligned_pages(const Process& process, VirtualAddress va, std::
 sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
                                            MmapOptions options) {
   co_await run(exec, core_.config.mmap_fixed);
-  if (bytes == 0 || options.alignment < kPage || !std::has_single_bit(options.alignment)) {
+  const bool misplaced = options.offset % kPage != 0 || (options.shared && options.file == nullptr);
+  if (bytes == 0 || options.alignment < kPage || !std::has_single_bit(options.alignment) || misplaced) {
     co_return Result<VirtualAddress>{.error = Error::invalid};
   }
   const std::uint64_t length = sim::page_end(bytes);
@@ -47,7 +48,13 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
   } else {
     const Range range{*gap, *gap + length};
     result.value = range.begin;
-    space.insert(Vma{.begin = range.begin, .end = range.end, .writable = options.writable, .advice = options.advice});
+    space.insert(Vma{.begin = range.begin,
+                     .end = range.end,
+                     .writable = options.writable,
+                     .shared = options.shared,
+                     .advice = options.advice,
+                     .file = options.file,
+                     .file_origin = options.file != nullptr ? range.begin - options.offset : 0});
     if (options.locked) set_locked(process, range, true);
     if (core_.config.thp == ThpMode::always || options.advice == HugeAdvice::huge) khugepaged_.start();
   }
@@ -137,7 +144,8 @@ void Vm::relist(const Process& process, Range range, bool locked) {
     const PageState& page = *process.space_.entry(va);
     const Vma* vma = process.space_.find(va);
     if (!page.has_frame() || vma == nullptr || vma->locked == locked) return;
-    core_.lru.move(page.frame, locked ? LruList::unevictable : LruList::inactive_anon);
+    const LruList unlocked = core_.frame_table.at(page.frame).inactive();
+    core_.lru(page.frame).move(page.frame, locked ? LruList::unevictable : unlocked);
   });
 }
 

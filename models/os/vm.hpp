@@ -25,6 +25,9 @@ struct MmapOptions {
   bool locked = false;    // MAP_LOCKED: counts against RLIMIT_MEMLOCK and populates
   HugeAdvice advice = HugeAdvice::none;
   std::uint64_t alignment = kPage;  // power of two, at least 4 KiB
+  File* file = nullptr;             // none: anonymous memory
+  std::uint64_t offset = 0;         // of its first byte in the file, whole pages
+  bool shared = false;              // MAP_SHARED, of a file
 };
 
 enum class Advice : std::uint8_t {
@@ -74,6 +77,14 @@ class Vm {
   Khugepaged& khugepaged() { return khugepaged_; }
   PageEvents& page_events() { return page_events_; }
   Reclaim& reclaim() { return *core_.reclaim; }
+  // Files: made here, mapped by mmap() and map_file(), read and written by calls of the cache.
+  PageCache& page_cache() { return core_.page_cache; }
+  const PageCache& page_cache() const { return core_.page_cache; }
+
+  // Called when the OOM killer has chosen one.
+  void observe_kills(std::function<void(const Process& process, const OomKill& kill)> observer) {
+    core_.oom_killer.on_kill = std::move(observer);
+  }
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
   Process* create_process(std::string name) { return core_.create_process(std::move(name)); }
@@ -151,8 +162,16 @@ class Vm {
   // program's back, settled() is to be awaited before what changes them.
   // A writable mapping with no page present, as mmap() makes it.
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
+  // The same of a file, from its beginning.
+  Result<VirtualAddress> map_file(Process& process, File& file, bool shared, std::uint64_t alignment = kPage);
   // Memory of a driver that a program maps (a ring that a device writes): present, and never reclaimed.
   Result<VirtualAddress> map_driver_memory(Process& process, std::uint64_t bytes);
+  // Puts the process, which has no memory yet, into a group of its own that may have so many bytes (memory.max); set-up
+  // itself is not held back.
+  void limit_memory(Process& process, std::uint64_t bytes);
+  const MemoryGroup& group_of(const Process& process) const { return *process.group_; }
+  // -1000 (is never killed) to 1000: how much sooner than others the OOM killer chooses it, in 1/1000 of the memory.
+  void set_oom_score_adj(Process& process, int adjustment) { process.oom_score_adj_ = adjustment; }
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
@@ -163,7 +182,7 @@ class Vm {
   std::uint64_t fill(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // The same, page by page, each as soon as it is not in motion: a program's stores wait for that.
   sim::Task<void> store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
-  // What the process would read; absent pages read as zeros, as demand-zero pages would.
+  // What the process would read; absent pages read as what a fault would bring.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
   // Throws std::logic_error when frames, their records, page states and descriptors do not agree: a bug of ours.
   void audit() const { core_.audit(); }
@@ -186,7 +205,7 @@ class Vm {
     sim::Time per_huge_page;
     sim::Time of(std::uint64_t pages, bool huge) const;
   };
-  enum class Access { read, write, as_mapped };  // as_mapped: write where the VMA allows it, as mlock does
+  enum class Access { read, write, as_mapped };  // as_mapped: write where that is private, as mlock does
 
   // With the mmap lock held. `owed` is charged together with the fault's own cost. `again` comes from the parts of
   // fault() only: the page is not as it was, look once more.
@@ -217,6 +236,7 @@ class Vm {
   }
   bool owned_alone(const Process& process, VirtualAddress va) const;
   bool copies_pinned(const Process& parent, Range range) const;
+  static bool maps_shared_file(const Process& process, Range range);
   void use_pages(Process& process, Range range, bool write, Pin* pin);
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);

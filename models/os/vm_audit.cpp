@@ -30,6 +30,28 @@ bool is_tail(const FrameTable& frames, Address frame) {
 
 }  // namespace
 
+// Every page in the cache knows where it belongs, and no other frame says that it is there.
+void VmCore::audit_files() const {
+  std::uint64_t cached = 0;
+  std::uint64_t dirty = 0;
+  for (const auto& file : page_cache.files()) {
+    for (const auto& [number, page] : file->cached()) {
+      const FrameRecord record = frame_table.find(page.frame);
+      if (record.file != file->id() || record.file_page != number) {
+        broken(fmt::format("page {} of file {} and its frame disagree", number, file->id()));
+      }
+      if (record.list == LruList::none && record.isolated == 0) {
+        broken(fmt::format("page {} of file {} is on no list", number, file->id()));
+      }
+      ++cached;
+      dirty += page.dirty ? 1 : 0;
+    }
+  }
+  frame_table.for_each([&](Address, const FrameRecord& record) { cached -= record.file != 0 ? 1 : 0; });
+  if (cached != 0) broken("a frame takes itself for a page of a file");
+  if (dirty != page_cache.writeback().dirty_pages()) broken("another number of pages is dirty than is counted");
+}
+
 void VmCore::audit(bool changing) const {
   sim::HashMap<Address, std::uint32_t> entries;     // that lead to a frame
   sim::HashMap<SwapSlot, std::uint32_t> referring;  // entries to a slot
@@ -77,6 +99,7 @@ void VmCore::audit(bool changing) const {
       broken(fmt::format("frame {:#x} is mapped and on no list", frame));
     }
   });
+  audit_files();
   swap.for_each_slot([&](SwapSlot slot, std::uint32_t count, const std::optional<Address>& frame) {
     const auto found = referring.find(slot);
     if (count != (found == referring.end() ? 0 : found->second)) {

@@ -85,6 +85,9 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
 // Clean pages that nobody has used since may be dropped instead of swapped out; without a hardware dirty bit a clean
 // page is one that must not be written.
 sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range range) {
+  bool files = false;
+  process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) { files = files || vma.file != nullptr; });
+  if (files) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   co_await core_.change_begins(exec, process, range);
@@ -183,6 +186,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
     if (result.ok()) {
       moved.begin = result.value;
       moved.end = result.value + (range.end - range.begin);
+      if (moved.file != nullptr) moved.file_origin += moved.begin - range.begin;
       result.error = co_await move_pages(exec, process, range, moved);
     }
   }

@@ -20,6 +20,12 @@ FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store
   return FrameAllocator(base, std::min(sim::page_begin(config.user_memory), store.bytes() - base));
 }
 
+std::vector<std::unique_ptr<MemoryGroup>> root_group(FrameTable& frames) {
+  std::vector<std::unique_ptr<MemoryGroup>> groups;
+  groups.push_back(std::make_unique<MemoryGroup>(frames, GroupId{0}, kUnlimited / kPage));
+  return groups;
+}
+
 }  // namespace
 
 VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameStore& memory, cpu::Cpu& cores)
@@ -30,11 +36,34 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       frames(frames_of(config, store)),
       counters(context.statistics),
       tlbs(config, cpu, counters.tlb_invalidations),
+      groups(root_group(frame_table)),
+      disk(context.loop, {.read_latency = config.disk_read_latency,
+                          .write_latency = config.disk_write_latency,
+                          .bandwidth = config.disk_bandwidth,
+                          .queue_depth = config.disk_queue_depth}),
       reclaim(std::make_unique<Reclaim>(*this)),
       // The last page of the kernel's image.
       zero_page_(std::max(base_of(config, store), kPage) - kPage) {}
 
 VmCore::~VmCore() = default;
+
+std::uint64_t VmCore::listed(LruList list) const {
+  std::uint64_t pages = 0;
+  for (const auto& group : groups) pages += group->lru.size(list);
+  return pages;
+}
+
+void VmCore::charge(const Process& process, Address frame) {
+  FrameRecord& record = frame_table.at(frame);
+  if (record.charged) return;
+  record.charged = true;
+  ++process.group_->charged;
+  if (record.group == process.group_->id) return;
+  const LruList list = record.list;
+  lru(frame).remove(frame);
+  record.group = process.group_->id;
+  if (list != LruList::none) lru(frame).add(frame, list);
+}
 
 Process* VmCore::create_process(std::string name) {
   if (processes.size() >= kAsids) return nullptr;
@@ -50,6 +79,7 @@ Process* VmCore::create_process(std::string name) {
     ++id;
   }
   processes.push_back(std::make_unique<Process>(context.loop, id, std::move(name), std::move(table), bits));
+  processes.back()->group_ = groups.front().get();
   return processes.back().get();
 }
 
@@ -143,6 +173,7 @@ bool VmCore::wants_huge(const Process& process, const Vma& vma, VirtualAddress v
 }
 
 bool VmCore::allows_huge(const Vma& vma) const {
+  if (vma.file != nullptr) return false;
   switch (config.thp) {
     case ThpMode::always: return vma.advice != HugeAdvice::no_huge;
     case ThpMode::madvise: return vma.advice == HugeAdvice::huge;
@@ -152,7 +183,7 @@ bool VmCore::allows_huge(const Vma& vma) const {
 }
 
 std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va) {
-  if (wants_huge(process, vma, va) && reclaim->has_room(kPagesPerHuge)) {
+  if (wants_huge(process, vma, va) && reclaim->has_room(process, kPagesPerHuge)) {
     if (const auto block = frames.allocate_huge()) return NewPage{*block, PageSize::huge};
   }
   if (const auto frame = frames.allocate_page()) return NewPage{*frame, PageSize::small};
@@ -172,8 +203,11 @@ void VmCore::put_frame(Address frame) {
   const bool in_use = record.mappings > 0 || record.pins > 0 || record.isolated > 0;
   if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
   if (record.held()) return;
-  lru.remove(frame);
+  lru(frame).remove(frame);
   record.referenced = false;
+  if (record.charged) --groups[record.group]->charged;
+  record.charged = false;
+  record.group = 0;
   stamp(frame);
   frames.free_page(frame);
 }
@@ -181,14 +215,14 @@ void VmCore::put_frame(Address frame) {
 bool VmCore::isolate(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   if (record.list == LruList::none) return false;
-  lru.remove(frame);
+  lru(frame).remove(frame);
   ++record.isolated;
   return true;
 }
 
 void VmCore::put_back(Address frame, LruList list) {
   --frame_table.at(frame).isolated;
-  lru.add(frame, list);
+  lru(frame).add(frame, list);
   put_frame(frame);
 }
 
@@ -203,7 +237,7 @@ bool VmCore::evictable(Address frame) const {
 bool VmCore::owned_alone(const PageState& page) const {
   if (!page.has_frame()) return false;
   const FrameRecord record = frame_table.find(page.frame);
-  return record.mappings == 1 && !record.foreign && !swap.wanted(page.frame);
+  return record.mappings == 1 && !record.foreign && record.file == 0 && !swap.wanted(page.frame);
 }
 
 void VmCore::stamp(Address frame) { store.mapping_changed(frame); }

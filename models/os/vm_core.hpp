@@ -17,14 +17,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "models/cpu/cpu.hpp"
 #include "models/memory/frame_store.hpp"
+#include "models/os/block_device.hpp"
 #include "models/os/error.hpp"
 #include "models/os/frame_allocator.hpp"
 #include "models/os/frame_table.hpp"
-#include "models/os/lru.hpp"
+#include "models/os/memory_group.hpp"
+#include "models/os/oom_killer.hpp"
 #include "models/os/os_config.hpp"
+#include "models/os/page_cache.hpp"
 #include "models/os/process.hpp"
 #include "models/os/swap.hpp"
 #include "models/os/tlbs.hpp"
@@ -68,7 +72,7 @@ class VmCore {
   VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
   ~VmCore();
 
-  // nullptr when there is no frame for its page table or no ASID left.
+  // nullptr when there is no frame for its page table or no ASID left. In the root group.
   Process* create_process(std::string name);
   void destroy_process(Process& process);  // which maps nothing
 
@@ -140,6 +144,12 @@ class VmCore {
   std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
   void give_back(NewPage page);
   void put_frame(Address frame);
+  // The lists that a frame is on, or would be.
+  Lru& lru(Address frame) { return groups[frame_table.find(frame).group]->lru; }
+  // Pages on the lists of this kind of all groups.
+  std::uint64_t listed(LruList list) const;
+  // The frame is one of this process's group's, unless somebody else's group has it already.
+  void charge(const Process& process, Address frame);
   // Takes a page off the lists and holds it, so that no other mechanism of the kernel works on it; false when one does.
   bool isolate(Address frame);
   // Lets go of it; it may be free then.
@@ -169,8 +179,11 @@ class VmCore {
   VmCounters counters;
   Tlbs tlbs;
   std::deque<std::unique_ptr<Process>> processes;
-  Lru lru{frame_table};
+  std::vector<std::unique_ptr<MemoryGroup>> groups;  // by number
+  BlockDevice disk;
   Swap swap{*this};
+  PageCache page_cache{*this};
+  OomKiller oom_killer{*this};
   const std::unique_ptr<Reclaim> reclaim;
 
  private:
@@ -182,6 +195,8 @@ class VmCore {
   void list_frame(const Process& process, VirtualAddress va, Address frame);
   void list_tails(const Process& process, Range range);
   void set_entries(Process& process, VirtualAddress va, Entry entry);
+
+  void audit_files() const;
 
   Address zero_page_;
 };

@@ -26,7 +26,7 @@ struct VmCounters {
                                    "passes that had unmapped a page, found it held, and mapped it again")),
         cow_faults(s.counter("os.cow_faults", "count", "write faults that copied a page, or made it writable again")),
         ksm_merged(s.counter("os.ksm_pages_merged", "count", "pages that now share the frame of an equal one")),
-        pgmajfault(s.counter("os.pgmajfault", "count", "page faults that read from the swap device")),
+        pgmajfault(s.counter("os.pgmajfault", "count", "page faults that read from the disk")),
         pswpin(s.counter("os.pswpin", "count", "pages read from the swap device")),
         pswpout(s.counter("os.pswpout", "count", "pages written to the swap device")),
         swap_ra(s.counter("os.swap_ra", "count", "pages read from the swap device before anybody asked")),
@@ -40,6 +40,10 @@ struct VmCounters {
         pgdeactivate(s.counter("os.pgdeactivate", "count", "active pages that became inactive")),
         unevictable_culled(s.counter("os.unevictable_pgs_culled", "count",
                                      "pages that reclaim found locked, and put on the unevictable list")),
+        pgpgin(s.counter("os.pgpgin", "KiB", "read from files on the disk")),
+        pgpgout(s.counter("os.pgpgout", "KiB", "written to files on the disk")),
+        nr_dirtied(s.counter("os.nr_dirtied", "count", "pages of files that became dirty")),
+        nr_written(s.counter("os.nr_written", "count", "dirty pages of files that were written to the disk")),
         zeroed_bytes(s.counter("os.zeroed_bytes", "B", "memory cleared for new pages")),
         copied_bytes(s.counter("os.copied_bytes", "B", "memory copied from page to page")),
         pins_acquired(s.counter("os.nr_foll_pin_acquired", "count", "pages pinned")),
@@ -51,6 +55,8 @@ struct VmCounters {
             s.counter("os.mirror_invalidations", "count", "descriptors of mirrored tables dropped by MMU notifiers")),
         mirror_retries(s.counter("os.mirror_retries", "count",
                                  "fillings of a mirrored table begun anew because the process's table had changed")),
+        memcg_max(s.counter("os.memcg_max", "count", "times that a group's limit made a program reclaim memory")),
+        oom_kill(s.counter("os.oom_kill", "count", "processes that were killed because memory had run out")),
         out_of_memory(s.counter("os.out_of_memory", "count", "operations refused because no frame was free")),
         limit_refusals(s.counter("os.limit_refusals", "count", "operations refused by RLIMIT_MEMLOCK")) {}
 
@@ -81,6 +87,10 @@ struct VmCounters {
   sim::Counter& pgactivate;
   sim::Counter& pgdeactivate;
   sim::Counter& unevictable_culled;
+  sim::Counter& pgpgin;
+  sim::Counter& pgpgout;
+  sim::Counter& nr_dirtied;
+  sim::Counter& nr_written;
   sim::Counter& zeroed_bytes;
   sim::Counter& copied_bytes;
   sim::Counter& pins_acquired;
@@ -90,6 +100,8 @@ struct VmCounters {
   sim::Counter& tlb_invalidations;
   sim::Counter& mirror_invalidations;
   sim::Counter& mirror_retries;
+  sim::Counter& memcg_max;
+  sim::Counter& oom_kill;
   sim::Counter& out_of_memory;
   sim::Counter& limit_refusals;
 };

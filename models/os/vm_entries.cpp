@@ -16,6 +16,7 @@ PageState& VmCore::state(Process& process, VirtualAddress va) {
 // The frame's side of a new entry.
 void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size) {
   for (std::uint64_t offset = 0; offset < bytes_of(size); offset += kPage) {
+    charge(process, frame + offset);
     ++frame_table.at(frame + offset).mappings;
     frame_table.add_mapper(frame + offset, {&process, va + offset});
   }
@@ -23,12 +24,16 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
 }
 
 // A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page; only one that
-// is used while it gets there stays.
+// is used while it gets there stays. What comes into a locked VMA is not to be taken.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
-  if (record.list != LruList::none || record.isolated > 0 || record.foreign) return;
   const Vma* vma = process.space_.find(va);
-  lru.add(frame, vma != nullptr && !vma->evictable() ? LruList::unevictable : LruList::inactive_anon);
+  const bool evictable = vma == nullptr || vma->evictable();
+  if (record.list != LruList::none) {
+    if (!evictable) lru(frame).move(frame, LruList::unevictable);
+  } else if (record.isolated == 0 && !record.foreign) {
+    lru(frame).add(frame, evictable ? record.inactive() : LruList::unevictable);
+  }
 }
 
 // The process's side of it.
@@ -239,11 +244,11 @@ void VmCore::retire(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   --record.mappings;
   // Who had locked it may have gone.
-  if (record.list == LruList::unevictable && record.mappings > 0 && evictable(frame)) {
-    lru.move(frame, LruList::inactive_anon);
+  if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
+    lru(frame).move(frame, record.inactive());
   }
   // Devices still reach it through private tables, and what they do there the process does not see.
-  if (record.pins > 0) stamp(frame);
+  if (record.pins > 0 && record.file == 0) stamp(frame);
   put_frame(frame);
 }
 

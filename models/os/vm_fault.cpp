@@ -17,6 +17,7 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
 
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
   ++core_.counters.pgfault;
+  if (process.was_killed()) co_return Error::killed;
   const VirtualAddress va = sim::page_begin(at);
   const AddressSpace& space = process.space_;
   const sim::Time short_fault = core_.config.fault_no_alloc;
@@ -27,6 +28,8 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     if (vma == nullptr || !vma->allows(write)) {
       co_await run(exec, owed + short_fault);
       error = Error::bad_address;
+    } else if (page == nullptr && vma->file != nullptr) {
+      error = co_await core_.page_cache.fault(exec, process, va, write, owed);
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
     } else if (page->in_motion()) {
@@ -48,6 +51,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
       if (space.page(va) != nullptr) core_.set_young(process, va, true);
     }
     owed = sim::Time{0};
+    if (error != Error::none && process.was_killed()) error = Error::killed;
     if (error == Error::again && usable(space.page(va), write)) error = Error::none;
   }
   if (error == Error::none) use_pages(process, {va, va + kPage}, write, nullptr);
@@ -66,7 +70,7 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
     if (error == Error::no_memory) ++core_.counters.out_of_memory;
     co_return error;
   }
-  const bool room = core_.reclaim->has_room(1) || co_await core_.reclaim->make_room(exec, 1);
+  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
   const auto page = room ? core_.take_page(process, vma, va) : std::nullopt;
   if (!page) {
     ++core_.counters.out_of_memory;
@@ -94,6 +98,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
     if (PageState* page = process.space_.entry(va)) page->userfault = false;
     co_return Error::again;
   }
+  if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
   ++core_.counters.cow_faults;
   if (!owned_alone(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
@@ -125,7 +130,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   };
   std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
   if (!old.zero) hold.emplace(core_, old.frame);
-  const bool room = core_.reclaim->has_room(1) || co_await core_.reclaim->make_room(exec, 1);
+  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
   const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
   if (!frame) ++core_.counters.out_of_memory;
   co_await run(exec, owed + (old.zero ? core_.config.anon_minor_fault : core_.config.cow_fault));
@@ -163,7 +168,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
   while (va < range.end && error == Error::none) {
     const PageState* page = space.page(va);
     // A long-term pin does not keep the zero page (FAULT_FLAG_UNSHARE).
-    const bool write = access == Access::write || (access == Access::as_mapped && space.writable(va)) ||
+    const bool write = access == Access::write || (access == Access::as_mapped && space.writes_privately(va)) ||
                        (pin != nullptr && page != nullptr && page->zero);
     if (!usable(page, write)) {
       error = co_await fault(exec, process, va, write, owed);

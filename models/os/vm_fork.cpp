@@ -13,6 +13,8 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     co_await run(exec, core_.config.syscall);
     co_return Result<Process*>{.error = Error::no_memory};
   }
+  child->group_ = parent.group_;
+  child->oom_score_adj_ = parent.oom_score_adj_;
   co_await run(exec, core_.config.fork_fixed);
   co_await parent.lock_.lock_exclusive(core_.cpu, exec);
   co_await child->lock_.lock_exclusive(core_.cpu, exec);
@@ -55,11 +57,13 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
     va = *next + bytes_of(size);
     const PageState page = *space.entry(*next);
-    if (page.entry == Entry::poisoned) continue;
+    // Of a file's pages the child finds out by itself.
+    const bool of_file = page.has_frame() && core_.frame_table.find(page.frame).file != 0;
+    if (page.entry == Entry::poisoned || of_file) continue;
     ++copied;
     if (copies_pinned(parent, {*next, va})) {
       const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
-      const bool room = core_.reclaim->has_room(1) || co_await core_.reclaim->make_room(exec, 1);
+      const bool room = core_.reclaim->has_room(parent, 1) || co_await core_.reclaim->make_room(exec, parent, 1);
       const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);

@@ -20,6 +20,11 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
   co_await process.lock_.lock_shared(core_.cpu, exec);
+  if (write && !core_.config.pins_files && maps_shared_file(process, range.value)) {
+    process.lock_.unlock_shared();
+    space.remove_pinned(length);
+    co_return Result<PinId>{.error = Error::bad_address};
+  }
   const auto populated =
       co_await populate(exec, process, range.value, write ? Access::write : Access::read, gup_cost(), &pin);
   process.lock_.unlock_shared();
@@ -35,6 +40,13 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   const PinId id = next_pin_++;
   pins_.emplace(id, std::move(pin));
   co_return Result<PinId>{.value = id};
+}
+
+// writable_file_mapping_allowed, the other way round.
+bool Vm::maps_shared_file(const Process& process, Range range) {
+  bool found = false;
+  process.space().for_each_vma(range.begin, range.end, [&](const Vma& vma) { found = found || vma.shared; });
+  return found;
 }
 
 sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id) {
@@ -60,7 +72,10 @@ const Pin* Vm::find_pin(PinId pin) const {
 // A frame that was unmapped meanwhile is freed with its last pin.
 void Vm::drop_frames(const Pin& pin) {
   for (const Address frame : pin.frames) {
-    --core_.frame_table.at(frame).pins;
+    FrameRecord& record = core_.frame_table.at(frame);
+    // unpin_user_pages_dirty_lock: the device may have written since the page was last cleaned.
+    if (pin.write && record.file != 0) core_.page_cache.dirtied(frame);
+    --record.pins;
     core_.put_frame(frame);
   }
   core_.counters.pins_released += pin.frames.size();

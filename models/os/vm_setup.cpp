@@ -15,12 +15,26 @@ Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint6
   return {.value = *gap};
 }
 
+Result<VirtualAddress> Vm::map_file(Process& process, File& file, bool shared, std::uint64_t alignment) {
+  const auto gap = file.bytes() == 0 ? std::nullopt : process.space_.find_gap(file.bytes(), alignment);
+  if (!gap) return {.error = Error::no_memory};
+  process.space_.insert(
+      Vma{.begin = *gap, .end = *gap + file.bytes(), .shared = shared, .file = &file, .file_origin = *gap});
+  return {.value = *gap};
+}
+
 Result<VirtualAddress> Vm::map_driver_memory(Process& process, std::uint64_t bytes) {
   Result<VirtualAddress> mapped = map(process, bytes);
   if (!mapped.ok()) return mapped;
   process.space_.change(mapped.value, mapped.value + sim::page_end(bytes), [](Vma& vma) { vma.driver = true; });
   mapped.error = make_present(process, mapped.value, bytes);
   return mapped;
+}
+
+void Vm::limit_memory(Process& process, std::uint64_t bytes) {
+  const auto id = static_cast<GroupId>(core_.groups.size());
+  core_.groups.push_back(std::make_unique<MemoryGroup>(core_.frame_table, id, bytes / kPage));
+  process.group_ = core_.groups.back().get();
 }
 
 void Vm::keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes) {
@@ -41,6 +55,9 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       if (page->entry == Entry::hidden) core_.show(process, at);
       if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
+    } else if (vma->file != nullptr) {
+      error = core_.page_cache.bring(process, at);
+      if (error == Error::none && vma->writable) error = own_now(process, at);
     } else {
       const auto fresh = core_.take_page(process, *vma, at);
       error = fresh ? core_.install(process, at, *fresh, vma->writable) : Error::no_memory;
@@ -52,6 +69,12 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 
 // A write fault without time.
 Error Vm::own_now(Process& process, VirtualAddress va) {
+  if (process.space_.find(va)->shared) {
+    core_.page_cache.dirtied(process.space_.page(va)->frame);
+    core_.protect(process, va, true);
+    core_.drop(process, {va, va + kPage}, {va});
+    return Error::none;
+  }
   if (!owned_alone(process, va) && process.space_.is_huge(va)) {
     const Error error = core_.split_now(process, va);
     if (error != Error::none) return error;
@@ -134,7 +157,10 @@ sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t b
     const VirtualAddress at = va + content.size();
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes - content.size(), kPage - at % kPage));
     const PageState* page = process.space_.entry(at);
-    if (page == nullptr || page->entry == Entry::poisoned) {
+    const Vma* vma = page == nullptr ? process.space_.find(at) : nullptr;
+    if (vma != nullptr && vma->file != nullptr && vma->file_page(at) < vma->file->pages()) {
+      content.append(core_.page_cache.content(*vma->file, vma->file_page(at)).slice(at % kPage, part));
+    } else if (page == nullptr || page->entry == Entry::poisoned) {
       content.append(sim::Content::zeros(part));
     } else if (page->entry == Entry::swapped) {
       content.append(core_.swap.content(page->slot()).slice(at % kPage, part));

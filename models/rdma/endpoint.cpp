@@ -15,6 +15,8 @@ using sim::RunFailure;
 
 namespace {
 
+constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in files before anybody writes
+
 [[noreturn]] void no_memory(sim::NodeId node, std::string_view for_what) {
   throw RunFailure(fmt::format("node {} has no memory left for {}", node, for_what),
                    {"ddr.size", "os.user_memory", "workload.size"});
@@ -31,6 +33,8 @@ os::Process& Endpoint::new_process(Host& host, const std::string& name) {
 Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name,
                    unsigned channel, OnFault on_fault)
     : strategy_(strategy), host_(host), process_(new_process(host_, name)), thread_(host.cpu.new_thread(name)) {
+  if (host_.memory.limit > 0) host_.vm.limit_memory(process_, host_.memory.limit);
+  if (host_.memory.never_killed) host_.vm.set_oom_score_adj(process_, os::Process::kNeverKilled);
   if (channel >= host_.channels) {
     throw RunFailure(fmt::format("node {} has no DMA channel left for process '{}'", host_.context.node, name),
                      {"dma.channels"});
@@ -85,8 +89,15 @@ sim::Task<void> Endpoint::open() {
 }
 
 std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
-  // Aligned as an allocator of RDMA buffers would, so that THP can apply.
-  const os::Result<os::VirtualAddress> mapped = host_.vm.map(process_, offset + length, os::kHugePage);
+  os::Result<os::VirtualAddress> mapped;
+  if (host_.memory.backing == Backing::anonymous) {
+    // Aligned as an allocator of RDMA buffers would, so that THP can apply.
+    mapped = host_.vm.map(process_, offset + length, os::kHugePage);
+  } else {
+    os::File* file = host_.vm.page_cache().create(offset + length, kFileSeed + host_.context.node);
+    mapped.error = Error::no_memory;
+    if (file != nullptr) mapped = host_.vm.map_file(process_, *file, host_.memory.backing == Backing::shared_file);
+  }
   if (!mapped.ok()) {
     throw RunFailure(fmt::format("node {}: no room for a buffer of {} in the address space", host_.context.node,
                                  sim::format_bytes(length)),

@@ -9,6 +9,7 @@
 #include "models/rdma/fault_thread.hpp"
 #include "models/rdma/library.hpp"
 #include "models/rdma/prepare.hpp"
+#include "models/rdma/program_memory.hpp"
 #include "models/rdma/strategy.hpp"
 
 namespace faultline::rdma {
@@ -25,6 +26,7 @@ class Endpoint {
     memory::DdrController& ddr;
     std::uint64_t engine_base;  // bus address of the engine's registers
     unsigned channels;          // that the engine has
+    ProgramMemory memory{};
   };
 
   // Throws sim::RunFailure when the node has no memory, context bank or channel left. `on_fault`: what
@@ -35,8 +37,8 @@ class Endpoint {
   // With a table of the device's own: the library's own pages into it. Await it before the first transfer.
   sim::Task<void> open();
 
-  // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time.
-  // Throws sim::RunFailure when there is no room.
+  // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time. A file is new,
+  // and nothing of it in memory. Throws sim::RunFailure when there is no room.
   std::uint64_t map_buffer(std::uint64_t length, std::uint64_t offset);
   // The strategy's preparation of a buffer.
   std::unique_ptr<PreparePolicy> prepare(std::uint64_t address, std::uint64_t length);

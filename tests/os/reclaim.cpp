@@ -66,8 +66,8 @@ TEST_CASE("kswapd keeps up with a program that takes memory slowly, which never 
 
 TEST_CASE("a program that takes memory faster than the device writes reclaims by itself, and leaves the minimum free") {
   OsConfig config = short_of_memory();
-  config.swap_write_latency = 2ms;
-  config.swap_queue_depth = 1;
+  config.disk_write_latency = 2ms;
+  config.disk_queue_depth = 1;
   OsBench b(config);
   const VirtualAddress va = b.map(20 * kMiB);
   CHECK(b.run(b.vm.touch_range(b.thread, *b.process, va, 20 * kMiB, true)).value == Error::none);
@@ -121,6 +121,7 @@ TEST_CASE("when swap is full, too, memory has run out, and what goes makes room 
   OsConfig config = short_of_memory();
   config.swap_bytes = 4 * kMiB;
   OsBench b(config);
+  b.vm.set_oom_score_adj(*b.process, Process::kNeverKilled);
   const VirtualAddress va = b.map(24 * kMiB);
   CHECK(b.run(b.vm.touch_range(b.thread, *b.process, va, 24 * kMiB, true)).value == Error::no_memory);
   CHECK(b.process->space().swapped_bytes() == 4 * kMiB);

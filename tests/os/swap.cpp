@@ -26,10 +26,10 @@ struct Swapped : PresentPages {
   }
 };
 
-Time reading(const OsBench& b) { return b.config.swap_read_latency + b.config.swap_bandwidth.time_for(kPage); }
+Time reading(const OsBench& b) { return b.config.disk_read_latency + b.config.disk_bandwidth.time_for(kPage); }
 
 // What a read from the device delays a thread that has gone to sleep for it.
-Time major_fault(const OsBench& b) { return b.config.swap_fault + reading(b) + kSwitch + b.config.fault_no_alloc; }
+Time major_fault(const OsBench& b) { return b.config.disk_fault + reading(b) + kSwitch + b.config.fault_no_alloc; }
 
 }  // namespace
 
@@ -46,7 +46,7 @@ TEST_CASE("a page that is reclaimed leaves its process after a flush, is written
   const Time unmapped = b.config.reclaim_page + b.config.cpu_tlbi_page + 1us;
   CHECK(out.at - begin == unmapped);
   CHECK(b.used() == used - 1);
-  CHECK(b.node.now() - begin == unmapped + b.config.swap_write_latency + b.config.swap_bandwidth.time_for(kPage));
+  CHECK(b.node.now() - begin == unmapped + b.config.disk_write_latency + b.config.disk_bandwidth.time_for(kPage));
   CHECK(b.process->space().entry(pages.va)->entry == Entry::swapped);
   CHECK_FALSE(b.present(pages.va));
   CHECK(b.process->space().resident_bytes() == 3 * kPage);
@@ -167,7 +167,7 @@ TEST_CASE("with vm.page-cluster = 0 nothing is read ahead") {
 
 TEST_CASE("commands of the swap device share its queue and its bandwidth") {
   OsConfig config = with_swap();
-  config.swap_queue_depth = 2;
+  config.disk_queue_depth = 2;
   OsBench b(config);
   os::BlockDevice device(b.node.loop, {.read_latency = 100us,
                                        .write_latency = 10us,

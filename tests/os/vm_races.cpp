@@ -31,7 +31,23 @@ struct Arena {
   Process& process;
   os::MirroredTable& mirror;
   VirtualAddress base;
+  os::File* file;  // that it maps, or none
 };
+
+enum class Backing { anonymous, shared_file, private_file };
+
+Task<void> use_file(Arena& arena, cpu::Execution& thread, Action a) {
+  os::PageCache& cache = arena.b.vm.page_cache();
+  os::FileReader reader{.file = arena.file};
+  switch (a.what % 4) {
+    case 0: co_await cache.read(thread, arena.process, reader, a.first * kPage, a.count * kPage); break;
+    case 1: co_await cache.write(thread, arena.process, *arena.file, a.first * kPage + 7, a.count * kPage, 5); break;
+    case 2: co_await cache.writeback().sync(thread, *arena.file); break;
+    default:
+      co_await cache.resize(thread, *arena.file, static_cast<std::uint32_t>(a.first));
+      co_await cache.resize(thread, *arena.file, 8);
+  }
+}
 
 Task<void> fork_and_exit(Arena& arena, cpu::Execution& thread, VirtualAddress va, std::uint64_t bytes) {
   const auto child = co_await arena.b.vm.fork(thread, arena.process);
@@ -83,10 +99,12 @@ Task<void> act(Arena& arena, cpu::Execution& thread, Action a) {
     case 20: co_await events.userfault_protect(thread, p, range); break;
     case 21:
     case 22: co_await vm.reclaim().page_out(thread, p, range); break;
-    default: co_await events.truncate(thread, p, range);
+    case 23: co_await events.truncate(thread, p, range); break;
+    default: co_await use_file(arena, thread, a);
   }
 }
 constexpr unsigned kActions = 24;
+constexpr unsigned kFileActions = 4;
 
 Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> actions) {
   for (const Action& action : actions) {
@@ -97,19 +115,23 @@ Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> action
 
 // Rounds of four threads, each with a process of its own that is gone behind it.
 // `ksm`: whose other sharers never let go, so that each merged page costs a frame for good.
-void fight(OsBench& b, bool ksm) {
+void fight(OsBench& b, bool ksm, Backing backing = Backing::anonymous) {
+  const bool has_file = backing != Backing::anonymous;
   std::vector<cpu::Execution*> threads;
   for (unsigned i = 0; i < 4; ++i) threads.push_back(&b.cpu.new_thread("actor", i));
   const auto round = [&] {
     Process& process = *b.vm.create_process("actors");
-    Arena arena{b, process, *b.vm.create_mirrored_table(process).value, b.vm.map(process, kHugePage, kHugePage).value};
+    os::File* file = has_file ? b.vm.page_cache().create(8 * kPage, 9) : nullptr;
+    const auto mapped = has_file ? b.vm.map_file(process, *file, backing == Backing::shared_file, kHugePage)
+                                 : b.vm.map(process, kHugePage, kHugePage);
+    Arena arena{b, process, *b.vm.create_mirrored_table(process).value, mapped.value, file};
     sim::TaskGroup tasks;
     for (cpu::Execution* thread : threads) {
       std::vector<Action> actions;
       for (unsigned i = 0; i < 12; ++i) {
         // Few pages, so that actors meet, at times near the cost of what they do.
         const std::uint64_t first = *rc::gen::inRange<std::uint64_t>(0, 6);
-        const unsigned what = *rc::gen::inRange(0u, kActions);
+        const unsigned what = *rc::gen::inRange(0u, kActions + (has_file ? kFileActions : 0));
         actions.push_back({what == kMerge && !ksm ? kMerge + 1 : what, first,
                            *rc::gen::inRange<std::uint64_t>(1, 7 - first), *rc::gen::inRange<std::int64_t>(0, 4000)});
       }
@@ -141,6 +163,19 @@ TEST_CASE("threads and kernel threads and drivers at the same pages neither dead
   set_number_of_cases("1500", "300");  // few numbers are near zero then
   OsBench b(quick_fork(), 256 * kMiB);
   fight(b, true);
+}
+
+TEST_CASE("nor at the pages of a file that they share") {
+  set_number_of_cases("800", "300");
+  OsBench b(quick_fork(), 256 * kMiB);
+  fight(b, true, Backing::shared_file);
+  CHECK(b.counted("os.nr_written") > 100);
+}
+
+TEST_CASE("nor at those of a file of which each has copies") {
+  set_number_of_cases("800", "300");
+  OsBench b(quick_fork(), 256 * kMiB);
+  fight(b, true, Backing::private_file);
 }
 
 TEST_CASE("nor do they when memory is short, so that kswapd and their own faults take pages from them") {

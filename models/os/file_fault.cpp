@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Faults on mapped files.
+#include <algorithm>
+#include <utility>
+
+#include "models/os/page_cache.hpp"
+#include "models/os/reclaim.hpp"
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+
+using cpu::Execution;
+using sim::Task;
+
+namespace {
+
+constexpr unsigned kLotsOfMisses = 100;  // MMAP_LOTSAMISS: then reading around a fault is of no use
+constexpr unsigned kMostMisses = 1000;
+
+}  // namespace
+
+// do_sync_mmap_readahead, of a mapping without advice: as many pages before the fault as behind it.
+ReadWindow PageCache::around(File& file, std::uint32_t page) const {
+  if (file.mmap_misses_ < kMostMisses) ++file.mmap_misses_;
+  if (file.mmap_misses_ > kLotsOfMisses) return {.start = page, .size = 1, .ahead = 0};
+  const std::uint32_t most = most_ahead();
+  file.mapped_ = {.start = page - std::min(page, most / 2), .size = most, .ahead = most / 4};
+  return file.mapped_;
+}
+
+// Whether a fault on va still wants this page.
+bool PageCache::is_wanted(const Process& process, VirtualAddress va, const File& file, std::uint32_t page,
+                          Address frame) const {
+  const Vma* vma = process.space_.find(va);
+  const File::Page* cached = file.find(page);
+  return vma != nullptr && vma->file == &file && vma->file_page(va) == page && process.space_.entry(va) == nullptr &&
+         page < file.pages() && cached != nullptr && cached->frame == frame && !cached->reading;
+}
+
+Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed) {
+  const Vma vma = *process.space_.find(va);
+  File& file = *vma.file;
+  const std::uint32_t page = vma.file_page(va);
+  if (page >= file.pages()) {
+    co_await core_.run(exec, owed + core_.config.fault_no_alloc);
+    co_return Error::beyond_end;
+  }
+  if (File::Page* cached = file.find(page)) {
+    if (file.mmap_misses_ > 0) --file.mmap_misses_;
+    if (std::exchange(cached->marker, false)) {
+      co_await fetch(exec, process, file, next_window(file.mapped_, page, 1, false), kNoPage);
+    }
+  } else {
+    if (!file.is_hole(page)) {
+      ++core_.counters.pgmajfault;
+      co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
+    }
+    const Error error = co_await fetch(exec, process, file, around(file, page), page);
+    if (error != Error::none) co_return error;
+  }
+  const File::Page* cached = file.find(page);
+  if (cached == nullptr) co_return Error::again;
+  const Address frame = cached->frame;
+  const VmCore::Hold hold(core_, frame);  // or reclaim would take it before it is mapped
+  if (cached->reading) {
+    process.lock_.unlock_shared();
+    while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+    if (!is_wanted(process, va, file, page, frame)) co_return Error::again;
+  }
+  if (write && !vma.shared) co_return co_await copy(exec, process, va, frame, owed);
+  co_await core_.run(exec, owed + core_.config.fault_no_alloc);
+  if (!is_wanted(process, va, file, page, frame)) co_return Error::again;
+  const PageState mapped{.frame = frame, .entry = Entry::present, .young = true};
+  const Error error = core_.share(process, va, mapped, PageSize::small);
+  if (error != Error::none) {
+    ++core_.counters.out_of_memory;
+    co_return error;
+  }
+  if (write) {
+    dirtied(frame);
+    core_.protect(process, va, true);
+  }
+  const unsigned others = write ? 0 : map_around(process, va);
+  co_await core_.run(exec, core_.config.fault_around_page * static_cast<std::int64_t>(others));
+  if (write && writeback_.is_over_limit()) {
+    process.lock_.unlock_shared();
+    co_await writeback_.throttle(exec);
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+  }
+  co_return Error::again;  // where it is still so, it is done
+}
+
+// do_cow_fault: a private mapping's own page at once.
+Task<Error> PageCache::copy(Execution& exec, Process& process, VirtualAddress va, Address frame, sim::Time owed) {
+  ++core_.counters.cow_faults;
+  const File& file = file_of(frame);
+  const std::uint32_t page = core_.frame_table.find(frame).file_page;
+  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
+  const auto own = room ? core_.frames.allocate_page() : std::nullopt;
+  if (!own) ++core_.counters.out_of_memory;
+  co_await core_.run(exec, owed + core_.config.cow_fault);
+  if (!own) co_return Error::no_memory;
+  co_await core_.copy_page(exec, frame, *own);
+  if (!is_wanted(process, va, file, page, frame)) {
+    core_.frames.free_page(*own);
+    co_return Error::again;
+  }
+  co_return core_.adopt(process, va, {*own, PageSize::small}, process.space_.find(va)->writable);
+}
+
+// do_fault_around: neighbours that are in memory are mapped, too. How many.
+unsigned PageCache::map_around(Process& process, VirtualAddress va) {
+  const Vma& vma = *process.space_.find(va);
+  const std::uint64_t bytes = std::max(core_.config.fault_around_bytes / kPage * kPage, kPage);
+  const VirtualAddress begin = std::max({va / bytes * bytes, vma.begin, huge_range(va).begin});
+  const VirtualAddress end = std::min({va / bytes * bytes + bytes, vma.end, huge_range(va).end});
+  unsigned mapped = 0;
+  for (VirtualAddress at = begin; at < end; at += kPage) {
+    const std::uint32_t page = vma.file_page(at);
+    const File::Page* cached = page < vma.file->pages() ? vma.file->find(page) : nullptr;
+    if (cached == nullptr || cached->reading || cached->marker || process.space_.entry(at) != nullptr) continue;
+    const PageState state{.frame = cached->frame, .entry = Entry::present, .young = true};
+    if (core_.share(process, at, state, PageSize::small) != Error::none) break;
+    ++mapped;
+  }
+  return mapped;
+}
+
+Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
+  co_await core_.run(exec, owed + core_.config.fault_no_alloc);
+  const PageState* page = process.space_.page(va);
+  if (page == nullptr || page->writable || core_.frame_table.find(page->frame).file == 0) co_return Error::again;
+  dirtied(page->frame);
+  core_.protect(process, va, true);
+  core_.set_young(process, va, true);
+  // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
+  co_await core_.flush(exec, process, va);
+  if (writeback_.is_over_limit()) {
+    process.lock_.unlock_shared();
+    co_await writeback_.throttle(exec);
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+  }
+  co_return Error::again;  // where it is still so, it is done
+}
+
+Error PageCache::bring(Process& process, VirtualAddress va) {
+  const Vma& vma = *process.space_.find(va);
+  File& file = *vma.file;
+  const std::uint32_t page = vma.file_page(va);
+  if (page >= file.pages()) return Error::beyond_end;
+  if (file.find(page) == nullptr) {
+    const auto frame = core_.frames.allocate_page();
+    if (!frame) return Error::no_memory;
+    core_.store.write(*frame, file.on_disk(page));
+    add(process, file, page, *frame);
+    arrived(file, page);
+  }
+  const File::Page& cached = *file.find(page);
+  if (cached.reading) return Error::again;
+  const PageState state{.frame = cached.frame, .entry = Entry::present, .young = true};
+  return core_.share(process, va, state, PageSize::small);
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/oom_killer.hpp"
+
+#include "models/os/reclaim.hpp"
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+
+using cpu::Execution;
+using sim::Task;
+
+OomKiller::OomKiller(VmCore& core) : core_(core), reaped_(core.context.loop) {}
+
+// oom_badness: its pages in memory and on the swap device, and what the adjustment makes of the node's memory.
+std::int64_t OomKiller::badness(const Process& process) const {
+  const std::uint64_t pages = (process.space_.resident_bytes() + process.space_.swapped_bytes()) / kPage;
+  const std::int64_t memory = static_cast<std::int64_t>(core_.frames.total_pages());
+  return static_cast<std::int64_t>(pages) + process.oom_score_adj_ * memory / 1000;
+}
+
+// select_bad_process; of equals the first. One that is ending already is enough.
+Process* OomKiller::victim(const MemoryGroup* group) const {
+  Process* chosen = nullptr;
+  for (const auto& process : core_.processes) {
+    if (process->life_ == Process::Life::reaped || process->oom_score_adj_ == Process::kNeverKilled) continue;
+    if (group != nullptr && process->group_ != group) continue;
+    if (process->life_ == Process::Life::killed) return process.get();
+    if (chosen == nullptr || badness(*process) > badness(*chosen)) chosen = process.get();
+  }
+  return chosen;
+}
+
+Task<bool> OomKiller::kill(Execution& exec, const Process& asking, const MemoryGroup* group) {
+  Process* process = victim(group);
+  if (process == nullptr) co_return false;
+  if (process->life_ == Process::Life::alive) {
+    process->life_ = Process::Life::killed;
+    ++core_.counters.oom_kill;
+    if (reaper_ == nullptr) reaper_ = &core_.cpu.new_thread("oom_reaper");
+    tasks_.start(reap(*process));
+    on_kill(*process, {.process = process->name(),
+                       .id = process->id(),
+                       .resident_bytes = process->space_.resident_bytes(),
+                       .swapped_bytes = process->space_.swapped_bytes(),
+                       .by_limit = group != nullptr,
+                       .at = core_.context.now()});
+  }
+  if (process != &asking) co_await core_.cpu.sleep(exec, reaped_);
+  co_return true;
+}
+
+// __oom_reap_task_mm: anonymous memory and copies of files' pages, locked or not. What is a file's stays in the cache.
+Task<void> OomKiller::reap(Process& process) {
+  const Process::User user(process);
+  co_await core_.cpu.run(*reaper_, cpu::Work::system, core_.config.exit_fixed);
+  co_await process.lock_.lock_shared(core_.cpu, *reaper_);
+  const auto vmas = process.space_.vmas();
+  for (const auto& [begin, vma] : vmas) {
+    if (!vma.driver && !vma.shared) co_await core_.unmap(*reaper_, process, {vma.begin, vma.end});
+  }
+  process.lock_.unlock_shared();
+  process.life_ = Process::Life::reaped;
+  reaped_.notify_all();
+  core_.reclaim->progressed();
+}
+
+}  // namespace faultline::os

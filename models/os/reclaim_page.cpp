@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a page that reclaim has chosen, or that somebody has named.
+#include <algorithm>
+
+#include "models/os/reclaim.hpp"
+
+namespace faultline::os {
+
+using cpu::Execution;
+using sim::Task;
+
+// shrink_folio_list, for one page.
+Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, bool used_or_not) {
+  if (!core_.evictable(frame)) co_return Outcome::unevictable;
+  if (!used_or_not) {
+    const unsigned references = co_await take_references(exec, frame);
+    FrameRecord& record = core_.frame_table.at(frame);
+    const bool activate = references > 1 || (references > 0 && record.referenced);
+    record.referenced = references > 0;
+    if (references > 0) co_return activate ? Outcome::activate : Outcome::keep;
+  }
+  if (core_.frame_table.find(frame).file != 0) co_return co_await reclaim_file(exec, frame);
+  co_return co_await reclaim_anon(exec, frame);
+}
+
+Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  // folio_maybe_dma_pinned; or a fault is about to map it.
+  if (is_pinned(frame) || record.isolated > 1) co_return Outcome::keep;
+  co_await split(exec, frame);
+  const bool discard = is_lazyfree(frame);
+  if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
+  co_await core_.run(exec, core_.config.reclaim_page);
+  const auto owners = co_await unmap(exec, frame, discard ? Unmap::discard : Unmap::to_swap);
+  if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
+  // A pin that found the page in the swap cache, or a fault that has.
+  if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
+  for (const Process* owner : owners) core_.on_change(*owner, 1);
+  if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
+  co_return Outcome::freed;
+}
+
+// Unmapped first; then it is found whether it may go. A dirty one is for the flusher to write.
+Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
+  co_await core_.run(exec, core_.config.reclaim_page);
+  const auto owners = co_await unmap(exec, frame, Unmap::file);
+  for (const Process* owner : owners) core_.on_change(*owner, 1);
+  if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
+  if (record.pins > 0) co_return Outcome::activate;
+  if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
+  const File::Page& page = core_.page_cache.page_of(frame);
+  if (page.dirty) core_.page_cache.writeback().wake();
+  co_return page.dirty || page.writing || record.isolated > 1 ? Outcome::keep : Outcome::freed;
+}
+
+Reclaim::Outcome Reclaim::finish(Address frame, Outcome outcome, bool counted) {
+  switch (outcome) {
+    case Outcome::keep:
+    case Outcome::activate:
+      if (outcome == Outcome::activate) ++core_.counters.pgactivate;
+      put_back(frame, outcome == Outcome::activate);
+      core_.swap.economize(frame);
+      break;
+    case Outcome::unevictable:
+      ++core_.counters.unevictable_culled;
+      core_.put_back(frame, LruList::unevictable);
+      break;
+    case Outcome::writing:
+      ++writing_;
+      tasks_.start(write_and_free(frame, counted));
+      break;
+    case Outcome::freed: settle(frame, counted);
+  }
+  return outcome;
+}
+
+Task<void> Reclaim::write_and_free(Address frame, bool counted) {
+  co_await core_.swap.write(frame);
+  --writing_;
+  settle(frame, counted);
+  progress_.notify_all();
+}
+
+// Frees the page, unless somebody has found it in the swap cache meanwhile.
+void Reclaim::settle(Address frame, bool counted) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
+      (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
+    put_back(frame, /*active=*/false);
+    return;
+  }
+  if (record.slot != 0) core_.swap.evict(frame);
+  if (record.file != 0) core_.page_cache.remove(frame);
+  ++freed_;
+  if (counted) ++core_.counters.pgsteal;
+  failures_ = 0;
+  put_back(frame, /*active=*/false);  // where nothing holds it any more
+}
+
+void Reclaim::put_back(Address frame, bool active) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  core_.put_back(frame, active ? record.active() : record.inactive());
+}
+
+// folio_referenced: clears the access flags, and counts those that were set.
+Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
+  unsigned found = 0;
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
+    Process& process = *mapper.process;
+    const PageState* page = process.space_.page(mapper.va);
+    if (page == nullptr || page->frame != frame || !page->young) continue;
+    const Process::User user(process);
+    core_.set_young(process, mapper.va, false);
+    ++found;
+    co_await core_.flush(exec, process, mapper.va);
+  }
+  co_return found;
+}
+
+// A huge page is taken apart, for every process that has it whole; its other pages are looked at in their turn.
+Task<void> Reclaim::split(Execution& exec, Address frame) {
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    if (!core_.frame_table.has_mapper(frame, mapper) || !mapper.process->space_.is_huge(mapper.va)) continue;
+    const Process::User user(*mapper.process);
+    co_await core_.split(exec, *mapper.process, mapper.va);
+  }
+}
+
+// Any page of a huge one.
+bool Reclaim::is_pinned(Address frame) const {
+  const Mapper mapper = core_.frame_table.find(frame).first;
+  const bool huge = mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
+  const std::uint64_t bytes = bytes_of(huge ? PageSize::huge : PageSize::small);
+  const Address begin = frame / bytes * bytes;
+  for (Address at = begin; at < begin + bytes; at += kPage) {
+    if (core_.frame_table.find(at).pins > 0) return true;
+  }
+  return false;
+}
+
+bool Reclaim::is_lazyfree(Address frame) const {
+  const auto mappers = core_.frame_table.mappers(frame);
+  return !mappers.empty() && std::all_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
+    return mapper.process->space_.entry(mapper.va)->lazyfree;
+  });
+}
+
+// try_to_unmap: entries become references to the slot, or go. Those that are in motion or have failed keep
+// the page, and so do those that were written since MADV_FREE: it is an ordinary page again. Whose entries they were.
+Task<sim::Vector<Process*>> Reclaim::unmap(Execution& exec, Address frame, Unmap how) {
+  sim::Vector<Process*> owners;
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
+    Process& process = *mapper.process;
+    const VirtualAddress va = mapper.va;
+    const Process::User user(process);
+    co_await core_.change_begins(exec, process, {va, va + kPage});
+    const PageState* page = process.space_.entry(va);
+    const Vma* vma = process.space_.find(va);
+    const bool there = page != nullptr && page->has_frame() && page->frame == frame && !process.space_.is_huge(va) &&
+                       (page->present() || page->entry == Entry::hidden) && (how != Unmap::discard || page->lazyfree) &&
+                       (vma == nullptr || vma->evictable());
+    if (there && co_await clear(exec, process, va, how)) owners.push_back(&process);
+    core_.change_ends(process, {va, va + kPage});
+  }
+  co_return owners;
+}
+
+// try_to_unmap_one. False: somebody has pinned the page since it was looked at; the descriptor, which was cleared
+// already, is put back.
+Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how) {
+  if (how == Unmap::file) {
+    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
+    co_await core_.flush(exec, process, zapped.leaves);
+    core_.retire(process, zapped);
+    co_return true;
+  }
+  const PageState& page = *process.space_.entry(va);
+  const Entry before = page.entry;
+  core_.hide(process, va, Entry::moving);
+  co_await core_.flush(exec, process, va);
+  if (core_.frame_table.at(page.frame).pins > 0) {
+    if (before == Entry::present) {
+      core_.show(process, va);
+    } else {
+      VmCore::set_entry(process, *process.space_.entry(va), before);
+    }
+    co_return false;
+  }
+  if (how == Unmap::discard) {
+    VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
+    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
+    if (!zapped.tables.empty()) co_await core_.flush(exec, process, zapped.leaves);
+    core_.retire(process, zapped);
+  } else {
+    core_.swap_out(process, va);
+  }
+  co_return true;
+}
+
+Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range) {
+  const Process::User user(process);
+  AddressSpace& space = process.space_;
+  unsigned gone = 0;
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    va = *next + kPage;
+    if (space.is_huge(*next)) co_await core_.split(exec, process, *next);
+    const PageState* page = space.page(*next);
+    if (page == nullptr || !page->has_frame()) continue;
+    const Address frame = page->frame;
+    if (core_.frame_table.find(frame).mappings != 1 || !core_.isolate(frame)) continue;
+    const Outcome outcome = finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/true), /*counted=*/false);
+    if (outcome == Outcome::writing || outcome == Outcome::freed) ++gone;
+  }
+  co_return gone;
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// Limits of processes' memory, and who has to go when nothing is left.
+#include "models/os/reclaim.hpp"
+#include "tests/os/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using os::FileReader;
+using os::OomKill;
+
+namespace {
+
+constexpr std::uint64_t kLimit = 2 * kMiB;
+
+OsConfig with_swap(std::uint64_t bytes = 64 * kMiB) {
+  OsConfig config;
+  config.swap_bytes = bytes;
+  return config;
+}
+
+Error touch(OsBench& b, Process& process, VirtualAddress va, std::uint64_t bytes) {
+  return b.run(b.vm.touch_range(b.thread, process, va, bytes, true)).value;
+}
+
+VirtualAddress map(OsBench& b, Process& process, std::uint64_t bytes) { return b.vm.map(process, bytes).value; }
+
+}  // namespace
+
+TEST_CASE("a process at its limit swaps its own pages, whatever is free") {
+  OsBench b(with_swap());
+  Process& other = *b.vm.create_process("other");
+  const VirtualAddress theirs = map(b, other, 4 * kMiB);
+  REQUIRE(touch(b, other, theirs, 4 * kMiB) == Error::none);
+  b.vm.limit_memory(*b.process, kLimit);
+  const VirtualAddress va = map(b, *b.process, 6 * kMiB);
+  CHECK(touch(b, *b.process, va, 6 * kMiB) == Error::none);
+  CHECK(b.process->space().resident_bytes() <= kLimit);
+  CHECK(b.process->space().resident_bytes() + b.process->space().swapped_bytes() == 6 * kMiB);
+  CHECK(other.space().resident_bytes() == 4 * kMiB);
+  CHECK(b.counted("os.memcg_max") > 0);
+  CHECK(b.counted("os.allocstall") == 0);
+  CHECK(b.counted("os.pgscan_kswapd") == 0);
+  b.vm.audit();
+}
+
+TEST_CASE("a limit counts the pages of files that a process has read, and reclaims them first") {
+  OsBench b(with_swap());
+  b.vm.limit_memory(*b.process, kLimit);
+  const VirtualAddress va = map(b, *b.process, kMiB);
+  REQUIRE(touch(b, *b.process, va, kMiB) == Error::none);
+  os::File& file = *b.vm.page_cache().create(8 * kMiB, 3);
+  FileReader reader{.file = &file};
+  CHECK(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, 8 * kMiB)).value.value == 8 * kMiB);
+  CHECK(file.cached().size() * kPage <= kLimit);
+  CHECK(b.vm.group_of(*b.process).charged * kPage <= kLimit);
+  CHECK(b.vm.group_of(*b.process).charged == file.cached().size() + b.process->space().resident_bytes() / kPage);
+  // Others' files are others' business.
+  Process& other = *b.vm.create_process("other");
+  FileReader theirs{.file = b.vm.page_cache().create(4 * kMiB, 4)};
+  CHECK(b.run(b.vm.page_cache().read(b.thread, other, theirs, 0, 4 * kMiB)).value.value == 4 * kMiB);
+  CHECK(theirs.file->cached().size() == 1024);
+  b.vm.audit();
+}
+
+TEST_CASE("a child counts with its parent, and what ends is charged no more") {
+  OsBench b(with_swap());
+  b.vm.limit_memory(*b.process, kLimit);
+  const VirtualAddress va = map(b, *b.process, kMiB);
+  REQUIRE(touch(b, *b.process, va, kMiB) == Error::none);
+  const auto child = b.run(b.vm.fork(b.thread, *b.process)).value;
+  REQUIRE(child.ok());
+  CHECK(b.vm.group_of(*b.process).charged == 256);  // shared
+  REQUIRE(touch(b, *child.value, va, kMiB) == Error::none);
+  CHECK(b.vm.group_of(*b.process).charged == 512);
+  const auto exit = [&]() -> Task<bool> {
+    co_await b.vm.exit(b.thread, *child.value);
+    co_return true;
+  };
+  b.run(exit());
+  CHECK(b.vm.group_of(*b.process).charged == 256);
+  b.vm.audit();
+}
+
+TEST_CASE("a process that nothing can be reclaimed from is killed at its limit, and only that") {
+  OsBench b;  // no swap device
+  Process& other = *b.vm.create_process("other");
+  const VirtualAddress theirs = map(b, other, 8 * kMiB);
+  REQUIRE(touch(b, other, theirs, 8 * kMiB) == Error::none);
+  b.vm.limit_memory(*b.process, kLimit);
+  std::vector<OomKill> kills;
+  b.vm.observe_kills([&](const Process&, const OomKill& kill) { kills.push_back(kill); });
+  const VirtualAddress va = map(b, *b.process, 4 * kMiB);
+  CHECK(touch(b, *b.process, va, 4 * kMiB) == Error::killed);
+  REQUIRE(kills.size() == 1);
+  CHECK(kills[0].process == "test");
+  CHECK(kills[0].by_limit);
+  CHECK(kills[0].resident_bytes == kLimit);
+  CHECK(b.process->was_killed());
+  CHECK(b.process->space().resident_bytes() == 0);
+  CHECK(b.vm.group_of(*b.process).charged == 0);
+  CHECK(other.space().resident_bytes() == 8 * kMiB);
+  CHECK(touch(b, *b.process, va, kPage) == Error::killed);
+  CHECK(b.counted("os.oom_kill") == 1);
+  b.vm.audit();
+}
+
+TEST_CASE("when the node is out of memory the largest process goes, and who asked gets on") {
+  OsConfig config = with_swap(4 * kMiB);
+  config.user_memory = 16 * kMiB;
+  config.min_free_bytes = kMiB;
+  OsBench b(config);
+  Process& large = *b.vm.create_process("large");
+  Process& saved = *b.vm.create_process("saved");
+  b.vm.set_oom_score_adj(saved, Process::kNeverKilled);
+  const VirtualAddress theirs = map(b, large, 7 * kMiB);
+  const VirtualAddress kept = map(b, saved, 7 * kMiB);
+  REQUIRE(touch(b, large, theirs, 7 * kMiB) == Error::none);
+  REQUIRE(touch(b, saved, kept, 7 * kMiB) == Error::none);
+  const VirtualAddress va = map(b, *b.process, 6 * kMiB);
+  CHECK(touch(b, *b.process, va, 6 * kMiB) == Error::none);
+  CHECK(large.was_killed());
+  CHECK_FALSE(saved.was_killed());
+  CHECK_FALSE(b.process->was_killed());
+  CHECK(large.space().resident_bytes() + large.space().swapped_bytes() == 0);
+  CHECK(b.counted("os.oom_kill") == 1);
+  CHECK(b.vm.frames().free_pages() >= b.vm.reclaim().min_watermark());
+  b.vm.audit();
+}
+
+TEST_CASE("oom_score_adj says who goes first") {
+  OsConfig config = with_swap(2 * kMiB);
+  config.user_memory = 16 * kMiB;
+  config.min_free_bytes = kMiB;
+  OsBench b(config);
+  Process& small = *b.vm.create_process("small");
+  b.vm.set_oom_score_adj(small, 900);
+  const VirtualAddress theirs = map(b, small, 2 * kMiB);
+  REQUIRE(touch(b, small, theirs, 2 * kMiB) == Error::none);
+  const VirtualAddress va = map(b, *b.process, 16 * kMiB);
+  CHECK(touch(b, *b.process, va, 16 * kMiB) == Error::none);
+  CHECK(small.was_killed());
+  CHECK_FALSE(b.process->was_killed());
+}
