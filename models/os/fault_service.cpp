@@ -20,10 +20,15 @@ sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread)
 }
 
 bool FaultSocket::deliver(const sim::Vector<FaultRecord>& records) {
-  if (waiting_.size() >= config_.netlink_socket_records) return false;
+  if (closed_ || waiting_.size() >= config_.netlink_socket_records) return false;
   waiting_.insert(waiting_.end(), records.begin(), records.end());
   arrived_.notify_all();
   return true;
+}
+
+void FaultSocket::close() {
+  closed_ = true;
+  waiting_.clear();
 }
 
 FaultService::FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,

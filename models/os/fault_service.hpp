@@ -35,12 +35,15 @@ class FaultSocket {
   // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before
   // that is taken whatever its length.
   bool deliver(const sim::Vector<FaultRecord>& records);
+  // The process has ended: what waits is lost, and so is what comes.
+  void close();
 
  private:
   const KernelConfig& config_;
   cpu::Cpu& cpu_;
   sim::Signal arrived_;
   sim::Vector<FaultRecord> waiting_;
+  bool closed_ = false;
 };
 
 class FaultService {
@@ -51,6 +54,7 @@ class FaultService {
 
   // The socket on which the process is told about its faults; lives as long as the service.
   FaultSocket& open(std::uint32_t pdid);
+  void close(std::uint32_t pdid) { open(pdid).close(); }
   // System call of the fault thread: lets all stalled transactions of the bank go. Terminated ones become
   // records of the engine, so the tasklet looks at its FIFO again.
   sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
