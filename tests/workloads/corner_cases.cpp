@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The corner cases that every way of handling memory for RDMA has to answer, each by its name: what becomes of the
-// data, of the pages and of the device's translations. All of them concern the kernel but C11, whose cache is the SMMU's:
-// there it is shown that the fault path does not depend on it. Here pages come and go (C1 to C8), the rest is in
-// corner_cases_limits.cpp. The memory managers' books are looked at after each.
+// data, of the pages and of the device's translations. All of them concern the kernel but C11, whose cache is the
+// SMMU's: there it is shown that the fault path does not depend on it. Here pages come and go (C1 to C8), the rest
+// is in corner_cases_limits.cpp. The memory managers' books are looked at after each.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
