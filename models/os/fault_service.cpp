@@ -20,15 +20,10 @@ sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread)
 }
 
 bool FaultSocket::deliver(const sim::Vector<FaultRecord>& records) {
-  if (closed_ || waiting_.size() >= config_.netlink_socket_records) return false;
+  if (waiting_.size() >= config_.netlink_socket_records) return false;
   waiting_.insert(waiting_.end(), records.begin(), records.end());
   arrived_.notify_all();
   return true;
-}
-
-void FaultSocket::close() {
-  closed_ = true;
-  waiting_.clear();
 }
 
 FaultService::FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,
@@ -52,6 +47,14 @@ FaultSocket& FaultService::open(std::uint32_t pdid) {
   auto& socket = sockets_[pdid];
   if (!socket) socket = std::make_unique<FaultSocket>(config_, cpu_, context_.loop);
   return *socket;
+}
+
+void FaultService::close(std::uint32_t pdid) {
+  const auto found = sockets_.find(pdid);
+  if (found == sockets_.end()) return;
+  found->second->clear();
+  closed_.push_back(std::move(found->second));
+  sockets_.erase(found);
 }
 
 sim::Task<void> FaultService::handle() {
@@ -117,15 +120,15 @@ sim::Task<void> FaultService::drain() {
 }
 
 sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>& found) {
-  const auto socket = sockets_.find(pdid);
   bool delivered = false;
-  if (socket != sockets_.end()) {
+  if (sockets_.contains(pdid)) {
     co_await cpu_.run(cpu_.softirq_context(), Work::softirq, config_.netlink_send);
     sim::Vector<FaultRecord> records;
     records.reserve(found.size());
     for (const Found& f : found) records.push_back(f.record);
     ++messages_;
-    delivered = socket->second->deliver(records);
+    const auto socket = sockets_.find(pdid);  // it may have been closed meanwhile
+    delivered = socket != sockets_.end() && socket->second->deliver(records);
   }
   if (delivered) {
     records_ += found.size();
