@@ -88,9 +88,9 @@ class Matrix {
   }
   std::string cell(const Place& place) const {
     const auto found = outcomes_.find(place);
-    if (found != outcomes_.end() && !found->second->error.empty()) return "error";
+    if (found == outcomes_.end()) return "-";
     const auto* value = metric_at(place);
-    if (value == nullptr) return "-";
+    if (value == nullptr) return absent_text(*found->second);
     if (spec_.baseline.empty()) return cell_text(*value);
     const auto* base = metric_at({std::get<0>(place), std::get<1>(place), spec_.baseline});
     return base == nullptr || base->value == 0 ? "-" : fixed(value->value / base->value, 3);

@@ -37,6 +37,7 @@ nlohmann::ordered_json to_json(const workloads::PointResult& result) {
         {{"part", row.part}, {"events", row.events}, {"calls", row.calls}, {"host_ns", row.host_ns}});
   }
   json["failed_checks"] = result.failed_checks;
+  json["refused"] = result.refused;
   json["error"] = result.error;
   json["error_keys"] = result.error_keys;
   return json;
@@ -59,6 +60,7 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
     result.profile.push_back({row.at("part"), row.at("events"), row.at("calls"), row.at("host_ns")});
   }
   json.at("failed_checks").get_to(result.failed_checks);
+  result.refused = json.at("refused");
   result.error = json.at("error");
   result.error_keys = json.at("error_keys").get<std::vector<std::string>>();
   return result;

@@ -102,9 +102,7 @@ TextTable points_table(const Results& results, const std::vector<MetricColumn>& 
     for (const NamedText& axis : point.axes) cells.push_back(axis.text);
     for (const MetricColumn& column : chosen) {
       const auto metric = shown(outcome, column);
-      cells.push_back(outcome.status == PointStatus::not_run ? "not run"
-                      : !metric                              ? (outcome.error.empty() ? "-" : "error")
-                                                             : cell_text(*metric));
+      cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));
     }
     table.add(std::move(cells));
   }

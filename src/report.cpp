@@ -51,6 +51,12 @@ std::string cell_text(const workloads::Metric& metric) {
   return fixed(metric.value, share ? 3 : decimals_of(metric.unit));
 }
 
+std::string absent_text(const PointOutcome& outcome) {
+  if (outcome.status == PointStatus::not_run) return "not run";
+  if (!outcome.error.empty()) return "error";
+  return outcome.result.refused.empty() ? "-" : "refused";
+}
+
 std::string report_head(const Results& results, std::uint64_t seed) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
@@ -83,6 +89,7 @@ std::string remarks(const Results& results) {
     const PointOutcome& outcome = results.outcomes[i];
     for (const std::string& note : outcome.result.notes) add("note: " + note, results.points[i]);
     for (const std::string& check : outcome.result.failed_checks) add("CHECK FAILED: " + check, results.points[i]);
+    if (!outcome.result.refused.empty()) add("refused: " + outcome.result.refused, results.points[i]);
     if (!outcome.error.empty()) add("ERROR: " + outcome.error, results.points[i]);
   }
   std::string text;

@@ -44,6 +44,8 @@ const workloads::Metric* find_metric(const PointOutcome& outcome, const std::str
 const workloads::Metric* first_of(const Results& results, const std::string& name);
 // The value with the decimals that its unit asks for: plain counts have none, shares need them.
 std::string cell_text(const workloads::Metric& metric);
+// What stands in a cell whose point has no such metric: that it was refused, failed, was not run.
+std::string absent_text(const PointOutcome& outcome);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 

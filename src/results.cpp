@@ -48,6 +48,7 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   json["simulated_time"] = {{"value", outcome.result.simulated_ps}, {"unit", "ps"}};
   json["status"] = to_string(outcome.status);
   json["failed_checks"] = outcome.result.failed_checks;
+  if (!outcome.result.refused.empty()) json["refused"] = outcome.result.refused;
   if (!outcome.error.empty()) json["error"] = outcome.error;
   return json;
 }
@@ -144,7 +145,9 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
       const auto it = std::find_if(have.begin(), have.end(), [&](const auto& m) { return m.name == column.name; });
       csv += "," + (it == have.end() ? std::string() : number(it->value));
     }
-    csv += "," + to_string(outcomes[i].status) + "," + csv_field(outcomes[i].error) + "\n";
+    const std::string& refused = outcomes[i].result.refused;
+    csv += "," + (refused.empty() ? to_string(outcomes[i].status) : "refused");
+    csv += "," + csv_field(refused.empty() ? outcomes[i].error : refused) + "\n";
   }
   return csv;
 }

@@ -29,11 +29,16 @@ struct Cell {
     return std::any_of(runs.begin(), runs.end(), [](const PointOutcome* run) { return !run->error.empty(); });
   }
 
+  bool any_refused() const {
+    return std::any_of(runs.begin(), runs.end(), [](const PointOutcome* run) { return !run->result.refused.empty(); });
+  }
+
   // `faults`: in at least half of the runs, and the mechanism went through. `race`: in fewer, or only where it was
   // undone.
   std::string text() const {
     if (runs.empty()) return "-";
     if (any_error()) return "error";
+    if (any_refused()) return "refused";
     if (most("injections") == 0) return "n/a";
     std::size_t hits = 0;
     bool went_through = false;

@@ -94,4 +94,8 @@ std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, pl
 // programs wait for, as hardware does after its retries, and std::logic_error if not, because it is a bug of ours then.
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers);
 
+// Throws std::logic_error when a node's memory manager has lost a frame, a pin or a lock, or counts them wrong: a bug
+// of ours. `changing`: the cluster is not at rest.
+void check_books(platform::Cluster& cluster, bool changing);
+
 }  // namespace faultline::workloads

@@ -36,6 +36,11 @@ void TransferConfig::declare(sim::ParameterTable& table) {
   table.add_flag(
       "madvise_hugepage", madvise_hugepage,
       {"buffers are advised MADV_HUGEPAGE when they are set up: with os.thp = madvise they get huge pages", "", {}});
+  table.add_flag(
+      "advise_late", advise_late,
+      {"the advice comes when the buffers have been used: they keep their 4 KiB pages, until khugepaged comes",
+       "",
+       {}});
   table.add_choice(
       "memory", memory.backing,
       {{"anonymous", rdma::Backing::anonymous},
@@ -78,8 +83,8 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   {}});
   table.add_choice(
       "checks", checks_fail, {{"fail", true}, {"count", false}},
-      {"wrong data, stale accesses and transfers that fail make the run a failure, or are only counted: for "
-       "experiments that show what goes wrong",
+      {"wrong data, stale accesses, transfers that fail and locks beyond RLIMIT_MEMLOCK make the run a failure, or are "
+       "only shown: for experiments on what goes wrong",
        "",
        {}});
   table.add_time("time_limit", time_limit, {1us, 10000s},
@@ -151,12 +156,12 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
         fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
                     sim::format_bytes(memory)));
   }
-  if (w.memory.limit > 0 && lanes > w.memory.limit && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock)) {
+  const bool limited = w.checks_fail && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock);
+  if (limited && w.memory.limit > 0 && lanes > w.memory.limit) {
     add({"workload.size", "workload.window", "workload.memory_limit"},
         fmt::format("buffers of {} that are to stay in memory do not fit in a program's {}", sim::format_bytes(lanes),
                     sim::format_bytes(w.memory.limit)));
   }
-  const bool limited = strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
   if (limited && lanes > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "os.rlimit_memlock"},
         fmt::format("buffers of {} would be {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
@@ -179,6 +184,9 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   }
   if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
     add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
+  }
+  if (w.advise_late && !w.madvise_hugepage) {
+    add({"workload.advise_late", "workload.madvise_hugepage"}, "there is no advice that could come late");
   }
   const bool anonymous = w.memory.backing == rdma::Backing::anonymous;
   if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0 &&

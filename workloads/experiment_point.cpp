@@ -47,7 +47,13 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"os.pgpgout", "file_written", "KiB", 1, "written to files on the disk (Linux: pgpgout)"},
     {"os.allocstall", "direct_reclaims", "1", 1,
      "times that a program had to reclaim memory itself (Linux: allocstall)"},
-    {"os.thp_fault_alloc", "thp_faults", "1", 1, "of these, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
+    {"os.thp_fault_alloc", "thp_faults", "1", 1,
+     "of the minor faults, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
+    {"os.thp_collapse_alloc", "thp_collapse_alloc", "1", 1,
+     "2 MiB pages taken to collapse small pages into, also in vain (Linux: thp_collapse_alloc)"},
+    {"os.khugepaged_pages_collapsed", "collapses", "1", 1,
+     "2 MiB ranges collapsed (Linux: khugepaged/pages_collapsed)"},
+    {"os.pgmigrate_success", "pages_migrated", "1", 1, "pages that moved to another frame (Linux: pgmigrate_success)"},
     {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
     {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
      "payload that left for the network in a block's later attempts"},
@@ -68,6 +74,7 @@ struct Snapshot {
   std::map<std::string, std::uint64_t> totals;
   std::uint64_t cpu_initiator = 0;  // ps, without polling
   std::uint64_t cpu_target = 0;
+  os::MemInfo memory;
 };
 
 std::uint64_t busy(platform::Node& node) {
@@ -83,6 +90,11 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    const os::MemInfo here = cluster.node(id).vm.meminfo();
+    now.memory.mlocked += here.mlocked;
+    now.memory.unevictable += here.unevictable;
+  }
   if (workload.kind == Kind::flows || is_pattern(workload.kind)) return now;  // every node may be both
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
@@ -234,6 +246,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
+  metrics.push_back({"mlocked", static_cast<double>(measured.after.memory.mlocked), "B", ""});
+  metrics.push_back({"unevictable", static_cast<double>(measured.after.memory.unevictable), "B", ""});
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
@@ -249,6 +263,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
 
 const sim::ProfiledPart kSetUp{"building and booting"};
 const sim::ProfiledPart kCollecting{"collecting results"};
+const sim::ProfiledPart kChecking{"checking the books"};
 
 Totals totals(const platform::Cluster& cluster) {
   return {cluster.loop.events_run(), cluster.cell_hops(), static_cast<std::uint64_t>(cluster.loop.now().count())};
@@ -305,7 +320,29 @@ void watch_kills(platform::Cluster& cluster, const Background& background, std::
   }
 }
 
+// What the programs leave behind comes to its end: a timeout, a late fault, a page on its way to the swap device.
+// False: something goes on for longer than it is worth (other programs). Costs a sixteenth of the run at most.
+bool come_to_rest(sim::EventLoop& loop) {
+  const std::uint64_t most_events = loop.events_run() + loop.events_run() / 16 + 1000;
+  const sim::Time end = loop.now() + 100ms;
+  for (sim::Time step = 20us; loop.pending() && !loop.failed(); step = std::min<sim::Time>(2 * step, 1ms)) {
+    if (loop.events_run() > most_events || loop.now() > end) return false;
+    loop.run(loop.now() + step);
+  }
+  return !loop.pending();
+}
+
 }  // namespace
+
+void check_books(platform::Cluster& cluster, bool changing) {
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    try {
+      cluster.node(id).vm.audit(changing);
+    } catch (const std::logic_error& error) {
+      throw std::logic_error(fmt::format("node {} at the end of the run: {}", id, error.what()));
+    }
+  }
+}
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
   if (transfers.finished() || cluster.loop.pending()) return;
@@ -365,8 +402,17 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     result.events = done.events;
     result.cell_hops = done.cell_hops;
     result.simulated_ps = done.simulated_ps;
+    {
+      const sim::ProfileScope turn(cluster.loop.profile(), kChecking);
+      cluster.loop.set_profile(nullptr);  // events from here on are nobody's result
+      check_books(cluster, /*changing=*/!come_to_rest(cluster.loop));
+    }
     if (profile) result.profile = profile->rows();
   } catch (const sim::RunFailure& failure) {
+    if (failure.refused() && !configuration.workload.checks_fail) {
+      result.refused = failure.what();
+      return result;
+    }
     result.error = failure.what();
     result.error_keys = failure.keys();
   }
@@ -407,6 +453,10 @@ std::vector<MetricDoc> metric_docs() {
       {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
       {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
       {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
+      {"mlocked", "B",
+       "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "
+       "Mlocked)"},
+      {"unevictable", "B", "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
       {"data_errors", "1", "transfers whose data arrived wrong"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});

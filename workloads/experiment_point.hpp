@@ -70,6 +70,8 @@ struct PointResult {
   std::vector<sim::Profile::Row> profile;  // empty unless asked for
   // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.
   std::vector<std::string> failed_checks;
+  // Where failures are counted: what the kernel refused to a program by a limit, which ended it. No metrics then.
+  std::string refused;
   // Set when the configuration made the run impossible (no memory left on a node): what happened, and
   // the parameters that decide it. A bug of ours is an exception instead.
   std::string error;

@@ -69,6 +69,7 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
   for (std::uint64_t i = 0; i < config_.count; ++i) {
     const std::uint64_t at = i * period + times_.below(period);
     co_await cpu.context().loop.until(begin + sim::Time{static_cast<std::int64_t>(at)});
+    if (ended_) co_return;
     for (const Buffer& buffer : buffers) {
       ++injections_;
       co_await inject(exec, buffer);

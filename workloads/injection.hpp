@@ -67,6 +67,8 @@ class Injection {
   // is taken from under the device.
   void transfer_begins() { ++under_way_; }
   void transfer_ends() { --under_way_; }
+  // There are no more transfers: no further injection.
+  void end() { ended_ = true; }
 
   bool at_source() const { return config_.at_source; }
   std::uint64_t injections() const { return injections_; }
@@ -86,6 +88,7 @@ class Injection {
   const InjectionConfig config_;
   sim::RandomStream times_;
   unsigned under_way_ = 0;
+  bool ended_ = false;
   std::uint64_t injections_ = 0;
   std::uint64_t pages_ = 0;
 };

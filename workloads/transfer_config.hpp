@@ -37,6 +37,7 @@ struct TransferConfig {
   std::uint64_t warmup = 2;
   unsigned window = 1;
   bool madvise_hugepage = false;
+  bool advise_late = false;
   rdma::ProgramMemory memory;
   Cold cold = Cold::none;
   double cold_share = 1.0;

@@ -26,8 +26,10 @@ enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
 void check(Error error, std::string_view what, sim::NodeId node) {
   if (error == Error::none) return;
-  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}", node, what, os::to_string(error)),
-                        {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"});
+  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : "";
+  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
+                        {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"},
+                        error == Error::limit);
 }
 
 }  // namespace
@@ -62,6 +64,7 @@ Task<void> Transfers::run() {
   } else {
     co_await run_transfers();
   }
+  injection_.end();
   finish_run();
 }
 
@@ -143,6 +146,7 @@ Task<sim::Time> Transfers::on_both_sides(Side side) {
 
 Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
   for (Lane& lane : lanes_) {
+    if (config_.advise_late) make_cold(lane, target);
     if (config_.madvise_hugepage) {
       const std::uint64_t address = target ? lane.target_address : lane.initiator_address;
       const std::uint64_t page = sim::page_begin(address);
@@ -150,7 +154,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
                                                          address + config_.size - page, os::Advice::hugepage);
       check(error, "advising", endpoint.node());
     }
-    make_cold(lane, target);
+    if (!config_.advise_late) make_cold(lane, target);
     const bool injected = injects_ && is_injected(target);
     const Injection::Buffer buffer = buffer_of(endpoint, target ? lane.target_address : lane.initiator_address);
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);

@@ -49,6 +49,14 @@ FaultSocket& FaultService::open(std::uint32_t pdid) {
   return *socket;
 }
 
+void FaultService::close(std::uint32_t pdid) {
+  const auto found = sockets_.find(pdid);
+  if (found == sockets_.end()) return;
+  found->second->clear();
+  closed_.push_back(std::move(found->second));
+  sockets_.erase(found);
+}
+
 sim::Task<void> FaultService::handle() {
   const sim::Time entered = context_.now();
   const sim::Vector<BankFault> faults = co_await driver_.handle_interrupt(cpu_.irq_context());
@@ -112,15 +120,15 @@ sim::Task<void> FaultService::drain() {
 }
 
 sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>& found) {
-  const auto socket = sockets_.find(pdid);
   bool delivered = false;
-  if (socket != sockets_.end()) {
+  if (sockets_.contains(pdid)) {
     co_await cpu_.run(cpu_.softirq_context(), Work::softirq, config_.netlink_send);
     sim::Vector<FaultRecord> records;
     records.reserve(found.size());
     for (const Found& f : found) records.push_back(f.record);
     ++messages_;
-    delivered = socket->second->deliver(records);
+    const auto socket = sockets_.find(pdid);  // it may have been closed meanwhile
+    delivered = socket != sockets_.end() && socket->second->deliver(records);
   }
   if (delivered) {
     records_ += found.size();

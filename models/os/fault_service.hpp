@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/os/smmu_driver.hpp"
@@ -35,6 +36,8 @@ class FaultSocket {
   // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before
   // that is taken whatever its length.
   bool deliver(const sim::Vector<FaultRecord>& records);
+  // What waits is lost.
+  void clear() { waiting_.clear(); }
 
  private:
   const KernelConfig& config_;
@@ -51,6 +54,8 @@ class FaultService {
 
   // The socket on which the process is told about its faults; lives as long as the service.
   FaultSocket& open(std::uint32_t pdid);
+  // The process has ended: what waits is lost, and so is what comes until another process opens a socket by its number.
+  void close(std::uint32_t pdid);
   // System call of the fault thread: lets all stalled transactions of the bank go. Terminated ones become
   // records of the engine, so the tasklet looks at its FIFO again.
   sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
@@ -80,6 +85,7 @@ class FaultService {
   SmmuDriver& driver_;
   std::uint64_t engine_;
   std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
+  std::vector<std::unique_ptr<FaultSocket>> closed_;  // whose threads still wait
   sim::Vector<BankFault> stalled_;
   Handled last_handled_;
   cpu::Tasklet tasklet_;

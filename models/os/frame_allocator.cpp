@@ -88,6 +88,20 @@ bool FrameAllocator::is_allocated(Address frame) const {
   return (block->second.taken[page / 64] >> page % 64 & 1) != 0;
 }
 
+void FrameAllocator::audit() const {
+  std::uint64_t free = whole_blocks_.size() * kPagesPerHuge;
+  if (next_untouched_ < end_of_blocks_) free += (end_of_blocks_ - next_untouched_) * kPagesPerHuge;
+  for (const auto& [index, block] : blocks_) {
+    unsigned taken = 0;
+    for (const std::uint64_t word : block.taken) taken += static_cast<unsigned>(std::popcount(word));
+    if (taken + block.free != kPagesPerHuge || broken_blocks_.contains(index) != (block.free > 0)) {
+      throw std::logic_error("a block of frames counts its free ones wrong");
+    }
+    free += block.free;
+  }
+  if (free != free_pages()) throw std::logic_error("free and allocated frames are not all frames");
+}
+
 std::optional<std::uint64_t> FrameAllocator::take_whole_block() {
   if (!whole_blocks_.empty()) return whole_blocks_.extract(whole_blocks_.begin()).value();
   if (next_untouched_ >= end_of_blocks_) return {};

@@ -41,6 +41,8 @@ class FrameAllocator {
   std::uint64_t free_pages() const { return total_pages_ - used_pages_; }
   bool owns(Address frame) const { return frame >= base_ && frame < end_; }
   bool is_allocated(Address frame) const;
+  // Throws std::logic_error when free and allocated frames are not as many as it counts: a bug of ours.
+  void audit() const;
 
  private:
   // A block of which at least one page is used, or which the ends of the range cut.

@@ -89,6 +89,7 @@ class PageTable {
   void free_tables(const sim::Vector<Address>& retired);
   // In use, the root included.
   std::uint64_t tables() const { return live_entries_.size(); }
+  std::uint64_t retired() const { return retired_.size(); }
 
  private:
   struct Path;

@@ -13,6 +13,7 @@ using cpu::Work;
 namespace {
 
 constexpr unsigned kHpcTbu = 0;
+constexpr std::uint32_t kNobody = UINT32_MAX;  // the process of a bank that is free
 
 sim::Task<void> nothing() { co_return; }
 
@@ -43,8 +44,9 @@ void SmmuDriver::probe() {
 }
 
 Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool stall_on_fault) {
-  if (banks_.size() >= context_banks_ || process.id() >= dma::reg::kPdids) return Error::again;
-  const auto bank = static_cast<unsigned>(banks_.size());
+  const auto bank = bank_of(kNobody).value_or(static_cast<unsigned>(banks_.size()));
+  if (bank >= context_banks_ || process.id() >= dma::reg::kPdids) return Error::again;
+  if (bank == banks_.size()) banks_.emplace_back();
   const std::uint64_t page = reg::context_bank(bank);
   set_up_register(reg::cbar(bank), reg::cbar_field::kTypeStage1, 4);
   set_up_register(reg::cba2r(bank), reg::cba2r_field::kVA64, 4);
@@ -54,12 +56,23 @@ Error SmmuDriver::attach(const Process& process, std::uint64_t table_root, bool 
   if (stall_on_fault) sctlr |= reg::sctlr::kCFCFG;
   if (config_.hupcf) sctlr |= reg::sctlr::kHUPCF;
   set_up_register(page + reg::cb::kSCTLR, sctlr, 4);
-  banks_.push_back({process.id(), table_root, sctlr});
+  banks_[bank] = {process.id(), table_root, sctlr};
 
   const std::uint32_t stream = smmu::stream_id(kHpcTbu, dma::hpc0_master_id(process.id()));
   set_up_register(reg::s2cr(bank), reg::s2cr_field::kTypeTranslate | bank, 4);
   set_up_register(reg::smr(bank), reg::smr_field::kValid | stream, 4);
   return Error::none;
+}
+
+// As arm_smmu_release_dev() and the end of an SVA domain: first nobody new comes in. Unmatched streams fault.
+sim::Task<void> SmmuDriver::detach(cpu::Execution& exec, const Process& process) {
+  const std::optional<unsigned> bank = bank_of(process.id());
+  if (!bank) co_return;
+  co_await cpu_.mmio_write(exec, Work::system, base_ + reg::smr(*bank), 0, 4);
+  co_await resume(exec, Work::system, *bank, /*retry=*/false);
+  const TlbFlush everything{.table = banks_[*bank].table_root, .leaves = {}, .whole = true};
+  co_await write_maintenance(exec, process, everything);
+  banks_[*bank].pdid = kNobody;
 }
 
 std::optional<unsigned> SmmuDriver::bank_of(std::uint32_t pdid) const {

@@ -40,6 +40,9 @@ class SmmuDriver : public TlbInvalidator {
   // `table_root` is the physical address of the table that the SMMU walks. Set-up, no simulated time.
   // Error::again when all banks or stream ids are taken.
   Error attach(const Process& process, std::uint64_t table_root, bool stall_on_fault);
+  // The process is about to end: its accesses get error responses from now on, those that are stalled too, and when
+  // this is over no TLB and no access under way knows its pages.
+  sim::Task<void> detach(cpu::Execution& exec, const Process& process);
 
   // The context-fault handler: scans the banks of attached processes, reads and clears the records.
   sim::Task<sim::Vector<BankFault>> handle_interrupt(cpu::Execution& irq);

@@ -131,21 +131,22 @@ sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddr
 
 void Vm::set_locked(Process& process, Range range, bool locked) {
   const std::uint64_t before = process.space_.locked_bytes();
-  if (locked || process.space_.locked_bytes(range.begin, range.end) > 0) relist(process, range, locked);
+  const bool changes = locked || process.space_.locked_bytes(range.begin, range.end) > 0;
   process.space_.set_locked(range.begin, range.end, locked);
+  if (changes) relist(process, range, locked);
   locked_bytes_ = locked_bytes_ - before + process.space_.locked_bytes();
   core_.counters.locked_bytes_peak.raise_to(locked_bytes_);
 }
 
-// mlock takes pages off the lists that reclaim looks at. Of a page that others lock, too, it finds out when it gets
-// there.
+// mlock takes pages off the lists that reclaim looks at; munlock brings back those that nobody else locks.
 void Vm::relist(const Process& process, Range range, bool locked) {
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
     const PageState& page = *process.space_.entry(va);
-    const Vma* vma = process.space_.find(va);
-    if (!page.has_frame() || vma == nullptr || vma->locked == locked) return;
-    const LruList unlocked = core_.frame_table.at(page.frame).inactive();
-    core_.lru(page.frame).move(page.frame, locked ? LruList::unevictable : unlocked);
+    if (!page.has_frame()) return;
+    const FrameRecord& record = core_.frame_table.at(page.frame);
+    const bool unevictable = record.list == LruList::unevictable;
+    if (unevictable == locked || core_.evictable(page.frame) == locked) return;
+    core_.lru(page.frame).move(page.frame, locked ? LruList::unevictable : record.inactive());
   });
 }
 

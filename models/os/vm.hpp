@@ -59,6 +59,12 @@ struct Pin {
   std::uint64_t bytes() const { return frames.size() * kPage; }
 };
 
+// Lines of /proc/meminfo, in bytes.
+struct MemInfo {
+  std::uint64_t mlocked = 0;  // in frames that a locked VMA maps: what mlock holds, where locked_bytes() may be absent
+  std::uint64_t unevictable = 0;  // on the unevictable list. Pins do not bring a page there
+};
+
 class Vm {
  public:
   // Memory below config.kernel_reserved belongs to the kernel image; the rest, up to config.user_memory,
@@ -184,8 +190,11 @@ class Vm {
   sim::Task<void> store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed);
   // What the process would read; absent pages read as what a fault would bring.
   sim::Content read(const Process& process, VirtualAddress va, std::uint32_t bytes) const;
-  // Throws std::logic_error when frames, their records, page states and descriptors do not agree: a bug of ours.
-  void audit() const { core_.audit(); }
+  // Throws std::logic_error when frames, their records, page states and descriptors, pins and locks do not agree: a bug
+  // of ours. `changing`: something may be under way. Takes host time, but no simulated time.
+  void audit(bool changing = false) const;
+  // By a walk over all frames that were ever used.
+  MemInfo meminfo() const;
   // Ends when no page of the range is in motion, which the program's loads and stores would have to wait for.
   sim::Task<void> settled(Process& process, VirtualAddress va, std::uint64_t bytes) {
     return core_.settled(process, {sim::page_begin(va), sim::page_end(va + bytes)});

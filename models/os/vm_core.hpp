@@ -166,6 +166,8 @@ class VmCore {
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
   // state says. `changing`: something may be under way, so that frames have mappings that entries have left already.
   void audit(bool changing = false) const;
+  // The same for frames: each that is allocated has a holder, and nobody is at work on one for ever.
+  void audit_frames(bool changing) const;
 
   // For who observes mechanisms: called when one has changed that many pages of the process for good.
   std::function<void(const Process& process, unsigned pages)> on_change = [](const Process&, unsigned) {};

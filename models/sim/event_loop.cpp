@@ -2,6 +2,7 @@
 #include "models/sim/event_loop.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace faultline::sim {
 namespace {
@@ -52,13 +53,14 @@ void EventLoop::wake_for(Time when) {
 void EventLoop::run(Time limit) {
   const ProfileScope in_kernel(profile_, kKernel);
   limit_ = limit;
+  if (std::exchange(stopped_, false) && pending()) wake_for(events_.top().when);
   sc_core::sc_start(to_sc_time(limit) - sc_core::sc_time_stamp());
   limit_ = Time{-1};
 }
 
 void EventLoop::stop() {
   stopped_ = true;
-  sc_core::sc_stop();
+  sc_core::sc_pause();
 }
 
 void EventLoop::rethrow_failure() const {

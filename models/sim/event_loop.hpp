@@ -66,7 +66,7 @@ class EventLoop : public sc_core::sc_module {
   // An event that calls into a module with SystemC processes of its own hands it now() as an absolute instant or as
   // an offset from SystemC's clock.
   void run(Time limit);
-  // Ends run() behind the present event.
+  // Ends run() behind the present event. Another run() goes on from there.
   void stop();
   // True when events are left, before or behind run()'s limit, other than daemons' wake-ups.
   bool pending() const { return events_.size() > idle_; }
@@ -78,6 +78,7 @@ class EventLoop : public sc_core::sc_module {
   void set_profile(Profile* profile) { profile_ = profile; }
   Profile* profile() const { return profile_; }
 
+  bool failed() const { return failure_.has_value(); }
   // Throws the RunFailure that ended the simulation, if one did. It leaves the models here, because
   // SystemC would replace an exception that reaches its kernel by a report of its own.
   void rethrow_failure() const;

@@ -239,6 +239,25 @@ TEST_CASE("the exit code tells whose fault it is, and what is complete is kept")
   CHECK(Json::parse(read_text("o/results.json")).size() == 6);
 }
 
+TEST_CASE("what the kernel refuses to a program is a result: a cell, a remark, a status, and exit code 0") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", R"(strategies = ["resident"]
+parameters.workload.label = "refused"
+axes.workload.size = ["64 B", "4 KiB", "16 KiB"]
+report = ["matrix", "points"]
+)");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("        4 KiB   refused\n") != std::string::npos);
+  CHECK(ran.out.find("refused: node 0 may not lock so much [resident, workload.size = 4 KiB, and 1 more]\n") !=
+        std::string::npos);
+  const Json results = Json::parse(read_text("o/results.json"));
+  CHECK_FALSE(results[0].contains("refused"));
+  CHECK(results[1]["refused"] == "node 0 may not lock so much");
+  CHECK(read_text("o/results.csv").find("resident,4096,,,,,,,refused,node 0 may not lock so much\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("tables: a matrix of one metric and the stacked breakdown") {
   const Sandbox sandbox;
   sandbox.write("mine.toml", R"(strategies = ["resident", "fault/touch-ahead"]

@@ -97,6 +97,10 @@ class FakeMachine : public app::Machine {
       result.error_keys = {"workload.size"};
       return result;
     }
+    if (c.label == "refused" && c.size > 1024) {
+      result.refused = "node 0 may not lock so much";
+      return result;
+    }
     const double wire = static_cast<double>(c.link_rate.time_for(c.size).count()) / 1e6;
     const double latency = wire + static_cast<double>(c.link_latency.count()) / 1e6 + 0.1 / 3;
     const double faults = c.on_fault == OnFault::terminate ? static_cast<double>((c.size + 4095) / 4096) : 0;

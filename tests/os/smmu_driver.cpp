@@ -218,3 +218,40 @@ TEST_CASE("what an experiment discards leaves its neighbours' translations alone
   }
   CHECK(b.counted("smmu.walks") == walks + kLimit + 1);
 }
+
+TEST_CASE("a process that is detached is refused from then on, what is under way is waited for, and its bank is free") {
+  DriverConfig config;
+  config.smmu.context_banks = 1;
+  config.memory_latency = 2us;
+  DriverBench b(config);
+  const VirtualAddress va = b.map_present(1);
+  b.warm(va);
+  Process* next = b.vm.create_process("next");
+  CHECK(b.driver.attach(*next, next->page_table().root(), false) == Error::again);
+  const Time begin = b.node.now();
+  std::vector<const Answer*> answers;
+  for (Time at = begin; at < begin + 20us; at += 100ns) answers.push_back(&b.read(va, at));
+  const auto detach = [](DriverBench& bench) -> Task<Error> {
+    co_await bench.driver.detach(bench.thread, *bench.process);
+    co_return Error::none;
+  };
+  Outcome<Error> detached;
+  const auto noted = [](DriverBench& bench, Task<Error> operation, Outcome<Error>& outcome) -> Task<void> {
+    outcome.value = co_await operation;
+    outcome.at = bench.node.now();
+  };
+  b.tasks.start(noted(b, detach(b), detached));
+  b.run_until(begin + 50us);
+  REQUIRE(detached.at > begin);
+  CHECK(detached.at < begin + 10us);
+  unsigned translated = 0;
+  for (const Answer* answer : answers) {
+    if (answer->status != tlm::TLM_OK_RESPONSE) break;
+    ++translated;
+    CHECK(answer->at[0] <= detached.at);
+  }
+  CHECK(translated > 0);
+  CHECK(translated < answers.size());
+  for (std::size_t i = translated; i < answers.size(); ++i) CHECK(answers[i]->status != tlm::TLM_OK_RESPONSE);
+  CHECK(b.driver.attach(*next, next->page_table().root(), false) == Error::none);
+}

@@ -3,8 +3,8 @@
 // transfers, neighbours.
 #include <catch2/catch.hpp>
 
-#include "tests/platform/two_processes.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -2,8 +2,8 @@
 // Transfers across networks of every family, with all parts in, and through failures.
 #include <catch2/catch.hpp>
 
-#include "tests/platform/two_processes.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

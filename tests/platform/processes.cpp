@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 
 #include "models/sim/failure.hpp"
-#include "tests/platform/two_processes.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/two_processes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -186,7 +186,7 @@ TEST_CASE("run does not pass what another SystemC process is about to do") {
   CHECK(woke_before == std::vector<std::size_t>{0, 0, 1, 1, 2, 2, 3});
 }
 
-TEST_CASE("stop ends run behind the present event") {
+TEST_CASE("stop ends run behind the present event, and another run goes on from there") {
   EventLoop loop("loop");
   Log log;
   loop.at<&EventLoop::stop>(5ns, 1, loop);
@@ -195,4 +195,11 @@ TEST_CASE("stop ends run behind the present event") {
   loop.run(1us);
   CHECK(log.order == std::vector<std::uint64_t>{1});
   CHECK(loop.now() == 5ns);
+  CHECK(loop.pending());
+  loop.at<&Log::note>(9ns, 0, log, 3);
+  loop.run(8ns);
+  CHECK(log.order == std::vector<std::uint64_t>{1, 2});
+  loop.run(1us);
+  CHECK(log.order == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK_FALSE(loop.pending());
 }

@@ -97,6 +97,7 @@ struct Point {
   std::vector<Row> breakdown;
   std::int64_t simulated_ps = 0;
   std::vector<std::string> failed_checks;
+  std::string refused;
   std::string error;
   std::vector<std::string> error_keys;
   std::string text;  // everything, exact
@@ -135,6 +136,7 @@ inline std::string written(const workloads::PointResult& result) {
   for (const auto& r : result.breakdown) {
     out << "row\t" << r.step << '\t' << r.where << '\t' << std::llround(r.mean_us * 1e6) << '\t' << r.samples << '\n';
   }
+  if (!result.refused.empty()) out << "refused\t" << result.refused << '\n';
   if (!result.error.empty()) out << "error\t" << result.error << '\n';
   for (const auto& key : result.error_keys) out << "key\t" << key << '\n';
   return out.str();
@@ -152,6 +154,7 @@ inline Point read_point(const std::string& text) {
     if (f[0] == "check") point.failed_checks.push_back(f[1]);
     if (f[0] == "metric") point.metrics[f[1]] = std::stod(f[2]);
     if (f[0] == "row") point.breakdown.push_back({f[1], f[2], std::stoll(f[3]), std::stoull(f[4])});
+    if (f[0] == "refused") point.refused = f[1];
     if (f[0] == "error") point.error = f[1];
     if (f[0] == "key") point.error_keys.push_back(f[1]);
   }

@@ -2,7 +2,9 @@
 // The benchmark itself: what it makes cold, what it checks, what it tells of a run, what it refuses.
 #include <catch2/catch.hpp>
 
+#include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
+#include "workloads/benchmark.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -222,4 +224,23 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
   }
   std::vector<std::string> keys;
   CHECK(first_conflict({}, keys) == "none");
+}
+
+TEST_CASE("what a node's memory manager has lost ends a run as a bug of ours, and says which node") {
+  const std::string said = text_from_child([] {
+    platform::Cluster cluster("cluster", configuration({}).machine, 1);
+    cluster.boot();
+    workloads::check_books(cluster, /*changing=*/false);
+    const_cast<os::FrameAllocator&>(cluster.node(1).vm.frames()).allocate_page();
+    workloads::check_books(cluster, /*changing=*/true);  // it may be about to be mapped
+    try {
+      workloads::check_books(cluster, /*changing=*/false);
+    } catch (const std::logic_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  });
+  CHECK(said ==
+        "node 1 at the end of the run: the memory manager's books are wrong: frames that are allocated, and pages and "
+        "tables that hold one: 1 are counted, 0 are found");
 }

@@ -105,11 +105,26 @@ TEST_CASE("a profile charges every event to one part, the parts' times add up, a
   CHECK(with.facts.at("sum") <= with.facts.at("whole"));
   // What is not in it: the end of the cluster, and writing the rows.
   CHECK(2 * with.facts.at("sum") > with.facts.at("whole"));
-  for (const char* part :
-       {"building and booting", "SystemC kernel", "event loop", "collecting results", "interconnect::Router",
-        "interconnect::AxiPort", "memory::DdrController", "smmu::Tbu", "smmu::Tcu", "smmu::RegisterFile",
-        "dma::SendUnit", "dma::Injector", "dma::AxiWriter", "dma::ReceiveUnit", "dma::RegisterFile", "dma::Engine",
-        "cpu::Core", "software, initiator", "software, softirq"}) {
+  for (const char* part : {"building and booting",
+                           "SystemC kernel",
+                           "event loop",
+                           "collecting results",
+                           "checking the books",
+                           "interconnect::Router",
+                           "interconnect::AxiPort",
+                           "memory::DdrController",
+                           "smmu::Tbu",
+                           "smmu::Tcu",
+                           "smmu::RegisterFile",
+                           "dma::SendUnit",
+                           "dma::Injector",
+                           "dma::AxiWriter",
+                           "dma::ReceiveUnit",
+                           "dma::RegisterFile",
+                           "dma::Engine",
+                           "cpu::Core",
+                           "software, initiator",
+                           "software, softirq"}) {
     INFO(part);
     REQUIRE(with.facts.count(part) == 1);
     CHECK(with.facts.at(part) > 0);
