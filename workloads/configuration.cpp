@@ -159,6 +159,11 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0) {
     add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
   }
+  const bool in_cma = configuration.inject.mechanism == Mechanism::longterm_pin ||
+                      configuration.inject.mechanism == Mechanism::cma_alloc;
+  if (in_cma && configuration.machine.os.cma_bytes == 0) {
+    add({"inject.mechanism", "os.cma_bytes"}, "there is no CMA area for the buffer to lie in");
+  }
   if (configuration.background.processes > 0 && w.cold != Cold::none) {
     add({"background.processes", "workload.cold"},
         "pages that are made absent before each transfer hide who else takes them");

@@ -14,6 +14,7 @@ namespace {
 constexpr unsigned kDefaultPriority = 12;      // DEF_PRIORITY: a pass looks at a list's size >> priority
 constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
+constexpr std::uint64_t kCompactGap = 2 * kPagesPerHuge;  // compact_gap
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
 
 std::uint64_t root_of(std::uint64_t value) { return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value))); }
@@ -41,11 +42,7 @@ bool Reclaim::has_room(std::uint64_t pages) const { return free_pages() >= low_ 
 
 Task<bool> Reclaim::make_room(Execution& exec, std::uint64_t pages) {
   if (has_room(pages)) co_return true;
-  if (kswapd_ == nullptr) {
-    kswapd_ = &core_.cpu.new_thread("kswapd0");
-    tasks_.start(serve());
-  }
-  wanted_.notify_all();
+  wake();
   for (unsigned fruitless = 0; free_pages() < min_ + pages;) {
     ++core_.counters.allocstall;
     const std::uint64_t before = freed_;
@@ -57,6 +54,31 @@ Task<bool> Reclaim::make_room(Execution& exec, std::uint64_t pages) {
     if (fruitless == kRetries) co_return false;
   }
   co_return true;
+}
+
+void Reclaim::wake() {
+  if (free_pages() >= high_) return;
+  if (kswapd_ == nullptr) {
+    kswapd_ = &core_.cpu.new_thread("kswapd0");
+    tasks_.start(serve());
+  }
+  wanted_.notify_all();
+}
+
+// should_continue_reclaim, compaction_ready: until compaction has what it needs, or nothing more is found.
+Task<void> Reclaim::make_room_to_compact(Execution& exec) {
+  const std::uint64_t begin = freed_;
+  const auto enough = [&] { return free_pages() >= high_ + kCompactGap || freed_ >= begin + kCompactGap; };
+  if (!core_.swap.configured() || enough()) co_return;
+  ++core_.counters.allocstall;
+  for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && !enough();) {
+    std::uint64_t before = 0;
+    do {
+      before = freed_;
+      co_await shrink(exec, priority);
+      co_await throttle(exec, before);
+    } while (freed_ > before && !enough());
+  }
 }
 
 Task<void> Reclaim::serve() {

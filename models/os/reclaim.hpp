@@ -23,6 +23,11 @@ class Reclaim {
   // Without reclaiming (huge pages on a fault: Linux's GFP_TRANSHUGE_LIGHT).
   bool has_room(std::uint64_t pages) const;
 
+  // So that compaction can begin: direct reclaim on behalf of a huge page (or, `wake`, kswapd's). One round, and none
+  // where there is room enough.
+  sim::Task<void> make_room_to_compact(cpu::Execution& exec);
+  void wake();
+
   // MADV_PAGEOUT, proactive reclaim: all pages of the range that nobody else maps, used or not. Not locked ones. The
   // value is how many have left the process.
   sim::Task<unsigned> page_out(cpu::Execution& exec, Process& process, Range range);

@@ -137,7 +137,8 @@ class VmCore {
   Error split_edges_now(Process& process, Range range);
 
   // Frames.
-  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
+  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va,
+                                   FrameUse use = FrameUse::movable);
   void give_back(NewPage page);
   void put_frame(Address frame);
   // Takes a page off the lists and holds it, so that no other mechanism of the kernel works on it; false when one does.

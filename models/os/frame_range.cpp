@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/os/frame_range.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+namespace faultline::os {
+
+FrameRange::FrameRange(Address base, std::uint64_t bytes)
+    : base_(base),
+      end_(base + bytes),
+      total_pages_(bytes / kPage),
+      next_untouched_((base + kHugePage - 1) / kHugePage),
+      end_of_blocks_(end_ / kHugePage) {
+  if (base % kPage != 0 || bytes % kPage != 0) throw std::logic_error("memory is a whole number of frames");
+  // What the ends cut can serve pages only.
+  if (base_ % kHugePage != 0) open_cut(base_ / kHugePage);
+  if (end_ % kHugePage != 0) open_cut(end_ / kHugePage);
+}
+
+void FrameRange::open_cut(std::uint64_t index) {
+  const auto [entry, is_new] = blocks_.try_emplace(index);
+  if (!is_new) return;  // both ends in one block
+  Block& block = entry->second;
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) {
+    if (owns(index * kHugePage + i * kPage)) continue;
+    block.taken[i / 64] |= std::uint64_t{1} << i % 64;
+    --block.free;
+  }
+  if (block.free > 0) broken_blocks_.insert(index);
+}
+
+std::optional<Address> FrameRange::allocate_page() {
+  if (broken_blocks_.empty()) {
+    const auto whole = take_whole_block();
+    if (!whole) return {};
+    blocks_.try_emplace(*whole);
+    broken_blocks_.insert(*whole);
+  }
+  const std::uint64_t index = *broken_blocks_.begin();
+  Block& block = blocks_.at(index);
+  const auto word = std::find_if(block.taken.begin(), block.taken.end(), [](std::uint64_t w) { return ~w != 0; });
+  const auto bit = static_cast<unsigned>(std::countr_one(*word));
+  *word |= std::uint64_t{1} << bit;
+  if (--block.free == 0) broken_blocks_.erase(index);
+  ++used_pages_;
+  const auto page = static_cast<std::uint64_t>(word - block.taken.begin()) * 64 + bit;
+  return index * kHugePage + page * kPage;
+}
+
+std::optional<Address> FrameRange::allocate_huge() {
+  const auto index = take_whole_block();
+  if (!index) return {};
+  Block& block = blocks_[*index];
+  block.taken.fill(~std::uint64_t{0});
+  block.free = 0;
+  used_pages_ += kPagesPerHuge;
+  return *index * kHugePage;
+}
+
+void FrameRange::free_page(Address frame) {
+  if (frame % kPage != 0 || !is_allocated(frame)) throw std::logic_error("free of a frame that is not allocated");
+  const std::uint64_t index = frame / kHugePage;
+  Block& block = blocks_.at(index);
+  const std::uint64_t page = frame % kHugePage / kPage;
+  block.taken[page / 64] &= ~(std::uint64_t{1} << page % 64);
+  --used_pages_;
+  if (++block.free == kPagesPerHuge) {
+    broken_blocks_.erase(index);
+    blocks_.erase(index);
+    whole_blocks_.insert(index);
+  } else {
+    broken_blocks_.insert(index);
+  }
+}
+
+void FrameRange::free_huge(Address block) {
+  if (block % kHugePage != 0) throw std::logic_error("free of a huge page that is not aligned");
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) free_page(block + i * kPage);
+}
+
+bool FrameRange::is_allocated(Address frame) const {
+  if (!owns(frame)) return false;
+  const auto block = blocks_.find(frame / kHugePage);
+  if (block == blocks_.end()) return false;
+  const std::uint64_t page = frame % kHugePage / kPage;
+  return (block->second.taken[page / 64] >> page % 64 & 1) != 0;
+}
+
+bool FrameRange::take(Address frame) {
+  if (!owns(frame) || is_allocated(frame)) return false;
+  const std::uint64_t index = frame / kHugePage;
+  if (!blocks_.contains(index)) break_block(index);
+  Block& block = blocks_.at(index);
+  const std::uint64_t page = frame % kHugePage / kPage;
+  block.taken[page / 64] |= std::uint64_t{1} << page % 64;
+  if (--block.free == 0) broken_blocks_.erase(index);
+  ++used_pages_;
+  return true;
+}
+
+// One of which nothing is allocated.
+void FrameRange::break_block(std::uint64_t index) {
+  while (next_untouched_ <= index) whole_blocks_.insert(next_untouched_++);
+  whole_blocks_.erase(index);
+  blocks_.try_emplace(index);
+  broken_blocks_.insert(index);
+}
+
+unsigned FrameRange::free_in_block(Address address) const {
+  const auto block = blocks_.find(address / kHugePage);
+  return block == blocks_.end() ? kPagesPerHuge : block->second.free;
+}
+
+std::optional<std::uint64_t> FrameRange::take_whole_block() {
+  if (!whole_blocks_.empty()) return whole_blocks_.extract(whole_blocks_.begin()).value();
+  if (next_untouched_ >= end_of_blocks_) return {};
+  return next_untouched_++;
+}
+
+}  // namespace faultline::os
