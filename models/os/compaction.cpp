@@ -172,7 +172,9 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
   const Address end = std::min(block_of(run.migrate) + kHugePage, core_.frames.end());
   const bool skip_on_failure = run.direct && run.mode == Mode::async;
   std::uint64_t scanned = 0;
-  if (core_.frames.free_in_block(run.migrate) == kPagesPerHuge || events_.is_whole(run.migrate)) {
+  const FrameAllocator& frames = core_.frames;
+  const bool unsuitable = skip_on_failure && frames.use_of_block(run.migrate) == FrameUse::fixed;
+  if (unsuitable || frames.free_in_block(run.migrate) == kPagesPerHuge || events_.is_whole(run.migrate)) {
     run.migrate = end;
     return 1;
   }
@@ -180,7 +182,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
     const Address frame = run.migrate;
     run.migrate += kPage;
     ++scanned;
-    if (!core_.frames.is_allocated(frame)) continue;
+    if (!frames.is_allocated(frame)) continue;
     if (movable(frame)) {
       run.sources.push_back({frame, core_.frame_table.at(frame).list});
       core_.isolate(frame);
@@ -203,8 +205,8 @@ bool Compaction::movable(Address frame) const {
   return events_.movable(frame) && (!locked || core_.config.compact_unevictable_allowed);
 }
 
-// isolate_freepages: not from blocks that are free as a whole, which are what compaction is for. How many pages it
-// looked at.
+// isolate_freepages: not from blocks that are free as a whole, which are what compaction is for, nor from those for what
+// cannot be moved. How many pages it looked at.
 std::uint64_t Compaction::isolate_targets(Run& run, std::size_t wanted) {
   const Address lowest = block_of(run.migrate) + kHugePage;  // the scanners do not share a block
   const std::size_t before = run.targets.size();
@@ -213,7 +215,7 @@ std::uint64_t Compaction::isolate_targets(Run& run, std::size_t wanted) {
     const Address block = block_of(run.free);
     const unsigned free = core_.frames.free_in_block(block);
     const Address end = std::min(block + kHugePage, core_.frames.end());
-    if (free == 0 || free == kPagesPerHuge) {
+    if (free == 0 || free == kPagesPerHuge || core_.frames.use_of_block(block) == FrameUse::fixed) {
       ++scanned;
       run.free = end;
     }

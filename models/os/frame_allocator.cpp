@@ -27,7 +27,7 @@ std::optional<Address> FrameAllocator::allocate(FrameUse use, Allocate from) {
 }
 
 std::optional<Address> FrameAllocator::allocate_page(FrameUse use) {
-  return allocate(use, [](FrameRange& range) { return range.allocate_page(); });
+  return allocate(use, [use](FrameRange& range) { return range.allocate_page(use); });
 }
 
 std::optional<Address> FrameAllocator::allocate_huge(FrameUse use) {

@@ -10,10 +10,6 @@
 
 namespace faultline::os {
 
-// Whether what lies in a frame can be moved: pages of programs can (Linux's __GFP_MOVABLE), until they are pinned for
-// long; page tables and drivers' memory cannot.
-enum class FrameUse : std::uint8_t { movable, fixed };
-
 class FrameAllocator {
  public:
   // The frames in [base, base + bytes); both multiples of 4 KiB. The last `cma_bytes` are the CMA area, which begins
@@ -39,6 +35,7 @@ class FrameAllocator {
   bool has_whole_block() const { return rest_.has_whole_block() || cma_.has_whole_block(); }
   // Of the block around the address that the allocator owns; 512 if nothing of it is allocated.
   unsigned free_in_block(Address address) const { return of(address).free_in_block(address); }
+  FrameUse use_of_block(Address address) const { return of(address).use_of_block(address); }
   Address begin() const { return rest_.begin(); }
   Address end() const { return cma_.end(); }
   const FrameRange& cma() const { return cma_; }

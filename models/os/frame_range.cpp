@@ -28,22 +28,26 @@ void FrameRange::open_cut(std::uint64_t index) {
     block.taken[i / 64] |= std::uint64_t{1} << i % 64;
     --block.free;
   }
-  if (block.free > 0) broken_blocks_.insert(index);
+  block.use = FrameUse::fixed;  // which can never be whole
+  if (block.free > 0) broken(block.use).insert(index);
 }
 
-std::optional<Address> FrameRange::allocate_page() {
-  if (broken_blocks_.empty()) {
-    const auto whole = take_whole_block();
-    if (!whole) return {};
-    blocks_.try_emplace(*whole);
-    broken_blocks_.insert(*whole);
+std::optional<Address> FrameRange::allocate_page(FrameUse use) {
+  if (broken(use).empty()) {
+    if (const auto whole = take_whole_block()) {
+      blocks_[*whole].use = use;
+      broken(use).insert(*whole);
+    } else {
+      use = use == FrameUse::movable ? FrameUse::fixed : FrameUse::movable;  // rather than not at all
+      if (broken(use).empty()) return {};
+    }
   }
-  const std::uint64_t index = *broken_blocks_.begin();
+  const std::uint64_t index = *broken(use).begin();
   Block& block = blocks_.at(index);
   const auto word = std::find_if(block.taken.begin(), block.taken.end(), [](std::uint64_t w) { return ~w != 0; });
   const auto bit = static_cast<unsigned>(std::countr_one(*word));
   *word |= std::uint64_t{1} << bit;
-  if (--block.free == 0) broken_blocks_.erase(index);
+  if (--block.free == 0) broken(block.use).erase(index);
   ++used_pages_;
   const auto page = static_cast<std::uint64_t>(word - block.taken.begin()) * 64 + bit;
   return index * kHugePage + page * kPage;
@@ -52,7 +56,7 @@ std::optional<Address> FrameRange::allocate_page() {
 std::optional<Address> FrameRange::allocate_huge() {
   const auto index = take_whole_block();
   if (!index) return {};
-  Block& block = blocks_[*index];
+  Block& block = blocks_[*index];  // movable: what a huge page is split into is
   block.taken.fill(~std::uint64_t{0});
   block.free = 0;
   used_pages_ += kPagesPerHuge;
@@ -67,11 +71,11 @@ void FrameRange::free_page(Address frame) {
   block.taken[page / 64] &= ~(std::uint64_t{1} << page % 64);
   --used_pages_;
   if (++block.free == kPagesPerHuge) {
-    broken_blocks_.erase(index);
+    broken(block.use).erase(index);
     blocks_.erase(index);
     whole_blocks_.insert(index);
   } else {
-    broken_blocks_.insert(index);
+    broken(block.use).insert(index);
   }
 }
 
@@ -95,7 +99,7 @@ bool FrameRange::take(Address frame) {
   Block& block = blocks_.at(index);
   const std::uint64_t page = frame % kHugePage / kPage;
   block.taken[page / 64] |= std::uint64_t{1} << page % 64;
-  if (--block.free == 0) broken_blocks_.erase(index);
+  if (--block.free == 0) broken(block.use).erase(index);
   ++used_pages_;
   return true;
 }
@@ -104,8 +108,12 @@ bool FrameRange::take(Address frame) {
 void FrameRange::break_block(std::uint64_t index) {
   while (next_untouched_ <= index) whole_blocks_.insert(next_untouched_++);
   whole_blocks_.erase(index);
-  blocks_.try_emplace(index);
-  broken_blocks_.insert(index);
+  broken(blocks_[index].use).insert(index);
+}
+
+FrameUse FrameRange::use_of_block(Address address) const {
+  const auto block = blocks_.find(address / kHugePage);
+  return block == blocks_.end() ? FrameUse::movable : block->second.use;
 }
 
 unsigned FrameRange::free_in_block(Address address) const {
