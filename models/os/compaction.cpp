@@ -12,10 +12,10 @@ using sim::Task;
 
 namespace {
 
-constexpr std::size_t kCluster = 32;                  // COMPACT_CLUSTER_MAX
-constexpr unsigned kAsyncPasses = 3;                  // NR_MAX_MIGRATE_ASYNC_RETRY
-constexpr unsigned kMostDeferred = 6;                 // COMPACT_MAX_DEFER_SHIFT
-constexpr std::uint64_t kGap = 2 * kPagesPerHuge;     // compact_gap: both ends of the copies
+constexpr std::size_t kCluster = 32;               // COMPACT_CLUSTER_MAX
+constexpr unsigned kAsyncPasses = 3;               // NR_MAX_MIGRATE_ASYNC_RETRY
+constexpr unsigned kMostDeferred = 6;              // COMPACT_MAX_DEFER_SHIFT
+constexpr std::uint64_t kGap = 2 * kPagesPerHuge;  // compact_gap: both ends of the copies
 
 Address block_of(Address address) { return address / kHugePage * kHugePage; }
 // Of the last block, which may be cut.
@@ -50,14 +50,10 @@ Compaction::Effort Compaction::effort_of_khugepaged() const {
   return core_.config.khugepaged_defrag ? effort_of_advice() : Effort{};
 }
 
-bool Compaction::has_block() const {
-  return core_.frames.has_whole_block() && core_.reclaim->has_room(kPagesPerHuge);
-}
+bool Compaction::has_block() const { return core_.frames.has_whole_block() && core_.reclaim->has_room(kPagesPerHuge); }
 
 // compaction_suitable, without the index of fragmentation.
-bool Compaction::is_suitable() const {
-  return core_.frames.free_pages() >= core_.reclaim->low_watermark() + kGap;
-}
+bool Compaction::is_suitable() const { return core_.frames.free_pages() >= core_.reclaim->low_watermark() + kGap; }
 
 // __alloc_pages_slowpath, for an order that is costly.
 Task<void> Compaction::make_block(Execution& exec, Effort effort) {

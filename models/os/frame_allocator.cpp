@@ -15,8 +15,7 @@ Address begin_of_cma(Address base, std::uint64_t bytes, std::uint64_t cma_bytes)
 }  // namespace
 
 FrameAllocator::FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes)
-    : rest_(base, begin_of_cma(base, bytes, cma_bytes) - base),
-      cma_(rest_.end(), base + bytes - rest_.end()) {}
+    : rest_(base, begin_of_cma(base, bytes, cma_bytes) - base), cma_(rest_.end(), base + bytes - rest_.end()) {}
 
 template <typename Allocate>
 std::optional<Address> FrameAllocator::allocate(FrameUse use, Allocate from) {

@@ -76,7 +76,7 @@ class FrameRange {
   std::uint64_t next_untouched_;  // blocks from here on have never been used
   std::uint64_t end_of_blocks_;   // the first that does not lie wholly inside
   std::uint64_t used_pages_ = 0;
-  sim::Set<std::uint64_t> whole_blocks_;   // below next_untouched_, free and merged again
+  sim::Set<std::uint64_t> whole_blocks_;                  // below next_untouched_, free and merged again
   std::array<sim::Set<std::uint64_t>, 2> broken_blocks_;  // with at least one free page, by use
   sim::HashMap<std::uint64_t, Block> blocks_;
 };

@@ -81,7 +81,8 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   }
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   Outcome outcome = Outcome::unfit;
-  if (fit(process, range, wish, Step::collapse)) outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
+  if (fit(process, range, wish, Step::collapse))
+    outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
   process.lock_.unlock_exclusive();
   if (outcome == Outcome::collapsed) {
     ++core_.counters.khugepaged_collapsed;

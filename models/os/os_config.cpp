@@ -109,9 +109,9 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
 }
 
 void declare_khugepaged(OsConfig& c, ParameterTable& table) {
-  table.add_flag("khugepaged", c.khugepaged,
-                 {"khugepaged runs, where os.thp is not never", "Linux: runs as soon as THP is enabled",
-                  Standing::published});
+  table.add_flag(
+      "khugepaged", c.khugepaged,
+      {"khugepaged runs, where os.thp is not never", "Linux: runs as soon as THP is enabled", Standing::published});
   table.add_flag("khugepaged_defrag", c.khugepaged_defrag,
                  {"khugepaged compacts memory, and reclaims for it, when no 2 MiB page is free "
                   "(transparent_hugepage/khugepaged/defrag)",
@@ -230,10 +230,11 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_bytes(
       "user_memory", c.user_memory, {0, kUnlimited},
       {"physical memory for processes and page tables, where that is less than the rest", "", Standing::setting});
-  table.add_bytes("cma_bytes", c.cma_bytes, {0, kLargestMemory},
-                  {"CMA area at the top of that memory: for drivers, lent to pages that can be moved; long-term pins move "
-                   "them out of it. 256 MiB in Xilinx's zynqmp defconfig",
-                   "", Standing::setting});
+  table.add_bytes(
+      "cma_bytes", c.cma_bytes, {0, kLargestMemory},
+      {"CMA area at the top of that memory: for drivers, lent to pages that can be moved; long-term pins move "
+       "them out of it. 256 MiB in Xilinx's zynqmp defconfig",
+       "", Standing::setting});
 }
 
 }  // namespace

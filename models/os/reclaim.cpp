@@ -14,8 +14,9 @@ namespace {
 constexpr unsigned kDefaultPriority = 12;      // DEF_PRIORITY: a pass looks at a list's size >> priority
 constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
-constexpr std::uint64_t kCompactGap = 2 * kPagesPerHuge;  // compact_gap
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
+
+constexpr std::uint64_t kCompactGap = 2 * kPagesPerHuge;  // compact_gap
 
 std::uint64_t root_of(std::uint64_t value) { return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value))); }
 
@@ -47,7 +48,7 @@ Task<bool> Reclaim::make_room(Execution& exec, std::uint64_t pages) {
     ++core_.counters.allocstall;
     const std::uint64_t before = freed_;
     for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && freed_ < before + kBatch;) {
-      co_await shrink(exec, priority);
+      co_await shrink(exec, priority, high_);
       co_await throttle(exec, before);
     }
     fruitless = freed_ > before ? 0 : fruitless + 1;
@@ -75,7 +76,7 @@ Task<void> Reclaim::make_room_to_compact(Execution& exec) {
     std::uint64_t before = 0;
     do {
       before = freed_;
-      co_await shrink(exec, priority);
+      co_await shrink(exec, priority, high_ + kCompactGap);
       co_await throttle(exec, before);
     } while (freed_ > before && !enough());
   }
@@ -97,7 +98,7 @@ Task<void> Reclaim::balance() {
   const std::uint64_t begin = freed_;
   for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
-    co_await shrink(*kswapd_, priority);
+    co_await shrink(*kswapd_, priority, high_);
     co_await throttle(*kswapd_, before);
     if (freed_ == before) --priority;
   }
@@ -114,7 +115,7 @@ Task<void> Reclaim::throttle(Execution& exec, std::uint64_t before) {
 }
 
 // Linux's get_swappiness and friends aside: there are anonymous pages only.
-Task<void> Reclaim::shrink(Execution& exec, unsigned priority) {
+Task<void> Reclaim::shrink(Execution& exec, unsigned priority, std::uint64_t goal) {
   const std::uint64_t active = core_.lru.size(LruList::active_anon) >> priority;
   std::uint64_t inactive = core_.lru.size(LruList::inactive_anon) >> priority;
   if (inactive_is_low() && active > 0) co_await shrink_active(exec, std::min(active, kBatch));
@@ -122,7 +123,7 @@ Task<void> Reclaim::shrink(Execution& exec, unsigned priority) {
     const std::uint64_t batch = std::min(inactive, kBatch);
     co_await shrink_inactive(exec, batch);
     inactive -= batch;
-    if (free_pages() + writing_ >= high_ || writing_ > 2 * core_.config.swap_queue_depth) break;
+    if (free_pages() + writing_ >= goal || writing_ > 2 * core_.config.swap_queue_depth) break;
   }
 }
 

@@ -43,7 +43,8 @@ class Reclaim {
 
   sim::Task<void> serve();
   sim::Task<void> balance();
-  sim::Task<void> shrink(cpu::Execution& exec, unsigned priority);
+  // Until so many pages are free, or the priority's share of the lists has been looked at.
+  sim::Task<void> shrink(cpu::Execution& exec, unsigned priority, std::uint64_t goal);
   sim::Task<void> shrink_active(cpu::Execution& exec, std::uint64_t pages);
   sim::Task<void> shrink_inactive(cpu::Execution& exec, std::uint64_t pages);
   sim::Vector<Address> isolate(LruList from, std::uint64_t pages);

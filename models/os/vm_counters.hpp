@@ -24,11 +24,12 @@ struct VmCounters {
         pgmigrate_fail(s.counter("os.pgmigrate_fail", "count", "pages that could not be migrated")),
         migrate_restored(s.counter("os.migrate_restored", "count",
                                    "passes that had unmapped a page, found it held, and mapped it again")),
-        compact_migrate_scanned(s.counter("os.compact_migrate_scanned", "count",
-                                          "pages that compaction looked at to move them")),
-        compact_free_scanned(s.counter("os.compact_free_scanned", "count",
-                                       "pages that compaction looked at to find free ones")),
-        compact_isolated(s.counter("os.compact_isolated", "count", "pages that compaction took: to move, or free ones")),
+        compact_migrate_scanned(
+            s.counter("os.compact_migrate_scanned", "count", "pages that compaction looked at to move them")),
+        compact_free_scanned(
+            s.counter("os.compact_free_scanned", "count", "pages that compaction looked at to find free ones")),
+        compact_isolated(
+            s.counter("os.compact_isolated", "count", "pages that compaction took: to move, or free ones")),
         compact_stall(s.counter("os.compact_stall", "count", "times that a thread compacted memory by itself")),
         compact_success(s.counter("os.compact_success", "count", "of them, those that got a 2 MiB page")),
         compact_fail(s.counter("os.compact_fail", "count", "of them, those that got none")),

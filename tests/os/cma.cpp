@@ -37,9 +37,7 @@ struct LentPages {
     return pages;
   }
   bool intact() const { return b.vm.read(*b.process, va, kBytes) == sim::Content::pattern(7, 0, kBytes); }
-  Timed<os::Result<os::PinId>> pin() {
-    return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kBytes, true));
-  }
+  Timed<os::Result<os::PinId>> pin() { return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kBytes, true)); }
 
   OsBench& b;
   VirtualAddress va;
@@ -87,7 +85,8 @@ TEST_CASE("without an area, or with one as large as memory, the allocator is as 
   CHECK(cut.cma().end() == 4 * kHugePage + 3 * kPage);
 }
 
-TEST_CASE("a long-term pin moves its pages out of the CMA area first, and they are unmapped for as long as that takes") {
+TEST_CASE(
+    "a long-term pin moves its pages out of the CMA area first, and they are unmapped for as long as that takes") {
   OsBench b(with_cma(16 * kMiB));
   LentPages pages(b);
   const Address old = pages.frame(0);
@@ -101,8 +100,7 @@ TEST_CASE("a long-term pin moves its pages out of the CMA area first, and they a
   CHECK_FALSE(listener.present_at_start);
   // Twice through all pages, and each let go of and moved between.
   constexpr auto n = static_cast<std::int64_t>(LentPages::kPages);
-  CHECK(pinned.took ==
-        b.config.pin_fixed + n * (2 * b.config.gup_per_page + b.config.unpin_per_page + moving(b)));
+  CHECK(pinned.took == b.config.pin_fixed + n * (2 * b.config.gup_per_page + b.config.unpin_per_page + moving(b)));
   CHECK(b.counted("os.cma_pin_migrated") == LentPages::kPages);
   CHECK(b.counted("os.nr_foll_pin_acquired") == 2 * LentPages::kPages);
   CHECK(b.counted("os.nr_foll_pin_released") == LentPages::kPages);
@@ -166,7 +164,8 @@ TEST_CASE("a driver that wants a piece of the area gets it, and the pages that w
   CHECK(*got.value == area);
   CHECK(got.took == static_cast<std::int64_t>(LentPages::kPages) * moving(b));
   for (unsigned i = 0; i < 64; ++i) CHECK(b.vm.frames().is_allocated(area + i * kPage));
-  for (unsigned i = 0; i < LentPages::kPages; ++i) CHECK((pages.frame(i) < area || pages.frame(i) >= area + 64 * kPage));
+  for (unsigned i = 0; i < LentPages::kPages; ++i)
+    CHECK((pages.frame(i) < area || pages.frame(i) >= area + 64 * kPage));
   CHECK(pages.intact());
   CHECK(b.counted("os.cma_alloc_success") == 64);
   b.vm.audit();

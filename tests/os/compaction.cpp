@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <utility>
+#include <vector>
 
+#include "models/os/reclaim.hpp"
 #include "tests/os/bench.hpp"
 
 using namespace faultline;
@@ -160,9 +162,7 @@ Done done_by(ThpDefrag defrag, bool advise) {
 }  // namespace
 
 TEST_CASE("thp_defrag always: everybody compacts") { CHECK(done_by(ThpDefrag::always, false) == Done{true, false}); }
-TEST_CASE("thp_defrag always: so do those who advise") {
-  CHECK(done_by(ThpDefrag::always, true) == Done{true, false});
-}
+TEST_CASE("thp_defrag always: so do those who advise") { CHECK(done_by(ThpDefrag::always, true) == Done{true, false}); }
 TEST_CASE("thp_defrag defer: nobody compacts but kcompactd") {
   CHECK(done_by(ThpDefrag::defer, true) == Done{false, true});
 }
@@ -229,5 +229,86 @@ TEST_CASE("a pinned page in every block: nothing is moved for nothing, and after
   CHECK(b.counted("os.compact_migrate_scanned") > scanned);
   CHECK(b.counted("os.pgmigrate_success") >= moved);
   CHECK(memory.intact());
+  b.vm.audit();
+}
+
+TEST_CASE("pinned pages stay mapped where they are, and locked ones move") {
+  OsBench b(advised(), Fragmented::kMemory);
+  Fragmented memory(b);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, memory.va, kPage)).value == Error::none);
+  const VirtualAddress pinned = memory.va + memory.every * kPage;
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, pinned, kPage, true)).value.ok());
+  const auto frame = [&](VirtualAddress va) { return b.process->space().entry(va)->frame; };
+  const auto of_locked = frame(memory.va);
+  const auto of_pinned = frame(pinned);
+  b.run(finish(b.vm.compaction().compact_memory(b.thread)));
+  CHECK(frame(memory.va) != of_locked);
+  CHECK(frame(pinned) == of_pinned);
+  CHECK(b.counted("os.migrate_restored") == 0);
+  b.vm.audit();
+}
+
+TEST_CASE("locked pages stay, too, where compaction must not move them") {
+  OsConfig config = advised();
+  config.compact_unevictable_allowed = false;
+  OsBench b(config, Fragmented::kMemory);
+  Fragmented memory(b);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, memory.va, kPage)).value == Error::none);
+  const auto before = b.process->space().entry(memory.va)->frame;
+  b.run(finish(b.vm.compaction().compact_memory(b.thread)));
+  CHECK(b.process->space().entry(memory.va)->frame == before);
+  CHECK(b.counted("os.pgmigrate_success") > 0);
+}
+
+TEST_CASE("asynchronous compaction leaves a block alone that has a pinned page, and takes the next") {
+  OsBench b(advised(ThpDefrag::always), Fragmented::kMemory);
+  Fragmented memory(b);
+  // In the middle of the first block.
+  const VirtualAddress pinned = memory.va + kHugePage / 2;
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, pinned, kPage, true)).value.ok());
+  const auto block = b.process->space().entry(pinned)->frame / kHugePage;
+  REQUIRE(memory.touch(memory.want).value == Error::none);
+  CHECK(memory.huge(memory.want));
+  CHECK(b.process->space().entry(memory.want)->frame / kHugePage > block);
+  CHECK(b.counted("os.compact_success") == 1);
+  CHECK(memory.intact());
+}
+
+TEST_CASE("kcompactd that has failed lets one request pass, then three, before it tries again") {
+  OsBench b(advised(ThpDefrag::defer), Fragmented::kMemory);
+  Fragmented memory(b);
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, memory.va, kPage, true)).value.ok());
+  for (std::uint64_t at = 0; at < memory.bytes; at += 64 * kPage) {
+    REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, memory.va + at, kPage, true)).value.ok());
+  }
+  std::vector<bool> tried;
+  for (unsigned i = 0; i < 7; ++i) {
+    const auto scanned = b.counted("os.compact_migrate_scanned");
+    b.vm.compaction().wake();
+    b.run(b.vm.touch(b.thread, *b.process, memory.va, false));  // until kcompactd has nothing left to do
+    tried.push_back(b.counted("os.compact_migrate_scanned") > scanned);
+  }
+  CHECK(tried == std::vector<bool>{true, false, true, false, false, false, true});
+  CHECK(b.counted("os.compact_daemon_wake") == 7);
+  CHECK(b.vm.compaction().defer_shift() == 3);
+}
+
+TEST_CASE("where too little is free compaction is not even begun, and an advised fault reclaims first") {
+  OsConfig config = advised();
+  config.user_memory = 16 * kMiB;
+  config.min_free_bytes = 256 * kPage;
+  config.swap_bytes = 64 * kMiB;
+  OsBench b(config);
+  const std::uint64_t bytes = (b.vm.frames().free_pages() - b.vm.reclaim().high_watermark() - 100) * kPage;
+  const VirtualAddress va = b.map(bytes);
+  const VirtualAddress want = b.vm.map(*b.process, kHugePage, kHugePage).value;
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, want, kHugePage, os::Advice::hugepage)).value == Error::none);
+  REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, va, bytes, true)).value == Error::none);
+  REQUIRE_FALSE(b.vm.frames().has_whole_block());
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, want, true)).value == Error::none);
+  CHECK(b.counted("os.allocstall") == 1);
+  CHECK(b.counted("os.pswpout") >= 512);
+  CHECK(b.counted("os.compact_stall") <= 1);
+  CHECK(b.process->space().is_huge(want));
   b.vm.audit();
 }
