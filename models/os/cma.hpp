@@ -19,8 +19,8 @@ class Cma {
   bool holds(Address frame) const { return core_.frames.cma().owns(frame); }
   bool holds_any(const sim::Vector<Address>& frames) const;
   // Before a pin for long: those of the frames that lie in the area are moved out of it. Nobody holds a pin on the
-  // caller's behalf meanwhile, so that whoever pins looks again afterwards where the pages are. no_memory: somebody else
-  // holds one, or there is no frame outside.
+  // caller's behalf meanwhile, so that whoever pins looks again afterwards where the pages are. no_memory: somebody
+  // else holds one, or there is no frame outside.
   sim::Task<Error> move_out(cpu::Execution& exec, const sim::Vector<Address>& frames);
 
   // cma_alloc: the first contiguous piece that can be had. Whoever gets it gives it back by release().

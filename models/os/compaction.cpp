@@ -201,8 +201,8 @@ bool Compaction::movable(Address frame) const {
   return events_.movable(frame) && (!locked || core_.config.compact_unevictable_allowed);
 }
 
-// isolate_freepages: not from blocks that are free as a whole, which are what compaction is for, nor from those for what
-// cannot be moved. How many pages it looked at.
+// isolate_freepages: not from blocks that are free as a whole, which are what compaction is for, nor from those for
+// what cannot be moved. How many pages it looked at.
 std::uint64_t Compaction::isolate_targets(Run& run, std::size_t wanted) {
   const Address lowest = block_of(run.migrate) + kHugePage;  // the scanners do not share a block
   const std::size_t before = run.targets.size();

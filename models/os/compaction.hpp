@@ -3,7 +3,7 @@
 // frames at the high end until 2 MiB are free in one piece. A program that wants a huge page may do that itself, in its
 // page fault, or leave it to kcompactd. Every page that is moved is away for a while, as by any migration.
 //
-// Order and conditions as in Linux 6.x, mm/compaction.c, with mm/page_alloc.c and mm/huge_memory.c for who does it when.
+// Order and conditions as in Linux 6.x, mm/compaction.c; who does it when, as in mm/page_alloc.c and mm/huge_memory.c.
 #pragma once
 
 #include <cstdint>

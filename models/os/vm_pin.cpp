@@ -37,8 +37,8 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   co_return Result<PinId>{.value = id};
 }
 
-// __gup_longterm_locked: pins the pages; as long as some of them lie in the CMA area lets go of all, has those moved out,
-// and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN).
+// __gup_longterm_locked: pins the pages; as long as some of them lie in the CMA area lets go of all, has those moved
+// out, and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN).
 sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin) {
   pinning_.insert(&exec);
   Error error = Error::again;

@@ -23,9 +23,9 @@ OsConfig advised(ThpDefrag defrag = ThpDefrag::madvise) {
   return config;
 }
 
-// Memory that was full of small pages once, of which every `keep`th has stayed. The frame allocator gives out the lowest
-// frames first, so that nothing but such holes is left below the highest page; 16 MiB, of which the bench's kernel keeps
-// 2 MiB.
+// Memory that was full of small pages once, of which every `keep`th has stayed. The frame allocator gives out the
+// lowest frames first, so that nothing but such holes is left below the highest page; 16 MiB, of which the bench's
+// kernel keeps 2 MiB.
 struct Fragmented {
   static constexpr std::uint64_t kMemory = 16 * kMiB;
 
