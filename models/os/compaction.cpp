@@ -12,10 +12,10 @@ using sim::Task;
 
 namespace {
 
-constexpr std::size_t kCluster = 32;               // COMPACT_CLUSTER_MAX
-constexpr unsigned kAsyncPasses = 3;               // NR_MAX_MIGRATE_ASYNC_RETRY
-constexpr unsigned kMostDeferred = 6;              // COMPACT_MAX_DEFER_SHIFT
-constexpr std::uint64_t kGap = 2 * kPagesPerHuge;  // compact_gap: both ends of the copies
+constexpr std::size_t kCluster = 32;                              // COMPACT_CLUSTER_MAX
+constexpr unsigned kAsyncPasses = 3;                              // NR_MAX_MIGRATE_ASYNC_RETRY
+constexpr unsigned kMostDeferred = 6;                             // COMPACT_MAX_DEFER_SHIFT
+constexpr std::uint64_t kGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap: both ends of the copies
 
 Address block_of(Address address) { return address / kHugePage * kHugePage; }
 // Of the last block, which may be cut.

@@ -16,7 +16,7 @@ constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
 
-constexpr std::uint64_t kCompactGap = 2 * kPagesPerHuge;  // compact_gap
+constexpr std::uint64_t kCompactGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap
 
 std::uint64_t root_of(std::uint64_t value) { return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value))); }
 
