@@ -171,8 +171,8 @@ TEST_CASE(
   REQUIRE(b.vm.make_present(*b.process, va, pages * kPage) == Error::none);
   for (std::uint64_t i = 0; i < pages; i += 2) REQUIRE(b.vm.discard(*b.process, va + i * kPage, kPage) == Error::none);
   fight(b, false);
-  CHECK(b.counted("os.compact_stall") > 10);
-  CHECK(b.counted("os.cma_pin_migrated") > 100);
+  CHECK(b.counted("os.compact_stall") > 0);
+  CHECK(b.counted("os.cma_pin_migrated") > 20);
   CHECK(b.counted("os.cma_alloc_success") > 20);
 }
 
