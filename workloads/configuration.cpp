@@ -170,8 +170,15 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
 }
 
 bool needs_anonymous(Mechanism mechanism) {
-  return mechanism == Mechanism::collapse || mechanism == Mechanism::thp_split || mechanism == Mechanism::ksm ||
-         mechanism == Mechanism::zero_page;
+  switch (mechanism) {
+    case Mechanism::collapse:
+    case Mechanism::thp_split:
+    case Mechanism::ksm:
+    case Mechanism::zero_page:
+    case Mechanism::longterm_pin:
+    case Mechanism::cma_alloc: return true;
+    default: return false;
+  }
 }
 
 void check_transfers(const Configuration& configuration, const Add& add) {
@@ -192,6 +199,11 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0 &&
       w.memory.backing != rdma::Backing::shared_file) {
     add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
+  }
+  const bool in_cma = configuration.inject.mechanism == Mechanism::longterm_pin ||
+                      configuration.inject.mechanism == Mechanism::cma_alloc;
+  if (in_cma && configuration.machine.os.cma_bytes == 0) {
+    add({"inject.mechanism", "os.cma_bytes"}, "there is no CMA area for the buffer to lie in");
   }
   if (!anonymous && needs_anonymous(configuration.inject.mechanism)) {
     add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");

@@ -17,6 +17,9 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"collapse", Mechanism::collapse},
                     {"thp-split", Mechanism::thp_split},
                     {"compaction", Mechanism::compaction},
+                    {"compact-memory", Mechanism::compact_memory},
+                    {"longterm-pin", Mechanism::longterm_pin},
+                    {"cma-alloc", Mechanism::cma_alloc},
                     {"move-pages", Mechanism::move_pages},
                     {"numa-hint", Mechanism::numa_hint},
                     {"ksm", Mechanism::ksm},
@@ -49,6 +52,11 @@ Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const
     b.vm.discard(b.process, b.begin, b.bytes);
     co_await b.vm.madvise(thread, b.process, b.begin, b.bytes, Advice::hugepage);
     b.vm.make_present(b.process, b.begin, b.bytes);
+  }
+  if (config_.mechanism == Mechanism::longterm_pin || config_.mechanism == Mechanism::cma_alloc) {
+    b.vm.discard(b.process, b.begin, b.bytes);
+    b.vm.cma().settle(b.process, b.begin, b.bytes);
+    b.vm.make_present(b.process, b.begin, b.bytes);  // what does not fit there
   }
   if (config_.mechanism == Mechanism::zero_page) {
     b.vm.discard(b.process, b.begin, b.bytes);
@@ -88,6 +96,9 @@ Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
     case Mechanism::compaction:
       co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::compaction);
       break;
+    case Mechanism::compact_memory: co_await b.vm.compaction().compact_memory(exec); break;
+    case Mechanism::longterm_pin: co_return co_await pin(exec, b);
+    case Mechanism::cma_alloc: co_return co_await claim_cma(exec, b);
     case Mechanism::move_pages:
       co_await events.migrate(exec, b.process, range, os::PageEvents::Mover::move_pages);
       break;
@@ -148,6 +159,31 @@ Task<void> Injection::fork(cpu::Execution& exec, Buffer b) {
   if (!child.ok()) co_return;
   count(b.bytes / kPage);
   co_await b.vm.exit(exec, *child.value);
+}
+
+// io_uring's fixed buffers, or another device's driver.
+Task<void> Injection::pin(cpu::Execution& exec, Buffer b) {
+  const auto pinned = co_await b.vm.pin_user_pages(exec, b.process, b.begin, b.bytes, /*write=*/true);
+  if (pinned.ok()) co_await b.vm.unpin(exec, pinned.value);
+}
+
+// A driver that wants just the pieces where the buffer lies, one after the other, and gives them back at once.
+Task<void> Injection::claim_cma(cpu::Execution& exec, Buffer b) {
+  os::Cma& cma = b.vm.cma();
+  const auto frame_of = [&](os::VirtualAddress va) -> os::Address {
+    const os::PageState* page = b.process.space().entry(va);
+    return page != nullptr && page->has_frame() && cma.holds(page->frame) ? page->frame : 0;
+  };
+  for (os::VirtualAddress va = b.begin; va < b.begin + b.bytes; va += kPage) {
+    const os::Address begin = frame_of(va);
+    if (begin == 0) continue;
+    std::uint64_t pages = 1;
+    while (va + kPage < b.begin + b.bytes && frame_of(va + kPage) == begin + pages * kPage) {
+      va += kPage;
+      ++pages;
+    }
+    if (co_await cma.allocate_at(exec, begin, pages)) cma.release(begin);
+  }
 }
 
 }  // namespace faultline::workloads

@@ -20,7 +20,10 @@ enum class Mechanism : std::uint8_t {
   none,
   collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
   thp_split,       // of huge pages that the buffer has got for it, by advice on a part of each
-  compaction,      // migration of pages that look movable, as CMA does it, too
+  compaction,      // migration of the buffer's pages, if they look movable
+  compact_memory,  // of all memory (vm.compact_memory)
+  longterm_pin,    // instead: the buffer's pages lie in the CMA area, and somebody else pins them for long
+  cma_alloc,       // they lie there, and a driver wants that memory
   move_pages,      // migration of whatever is there (move_pages(), memory offlining)
   numa_hint,       // NUMA balancing
   ksm,             // write protection and merging with an equal page
@@ -83,6 +86,8 @@ class Injection {
   sim::Task<void> split(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> drop(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> fork(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> pin(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> claim_cma(cpu::Execution& exec, Buffer buffer);
   void count(std::uint64_t pages) { pages_ += under_way_ > 0 ? pages : 0; }
 
   const InjectionConfig config_;

@@ -2,110 +2,35 @@
 #include "models/os/frame_allocator.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <stdexcept>
 
 namespace faultline::os {
+namespace {
 
-FrameAllocator::FrameAllocator(Address base, std::uint64_t bytes)
-    : base_(base),
-      end_(base + bytes),
-      total_pages_(bytes / kPage),
-      next_untouched_((base + kHugePage - 1) / kHugePage),
-      end_of_blocks_(end_ / kHugePage) {
-  if (base % kPage != 0 || bytes % kPage != 0) throw std::logic_error("memory is a whole number of frames");
-  // What the ends cut can serve pages only.
-  if (base_ % kHugePage != 0) open_cut(base_ / kHugePage);
-  if (end_ % kHugePage != 0) open_cut(end_ / kHugePage);
+Address begin_of_cma(Address base, std::uint64_t bytes, std::uint64_t cma_bytes) {
+  const Address end = base + bytes;
+  if (cma_bytes == 0) return end;
+  return std::max(base, (end - std::min(cma_bytes, bytes)) / kHugePage * kHugePage);
 }
 
-void FrameAllocator::open_cut(std::uint64_t index) {
-  const auto [entry, is_new] = blocks_.try_emplace(index);
-  if (!is_new) return;  // both ends in one block
-  Block& block = entry->second;
-  for (unsigned i = 0; i < kPagesPerHuge; ++i) {
-    if (owns(index * kHugePage + i * kPage)) continue;
-    block.taken[i / 64] |= std::uint64_t{1} << i % 64;
-    --block.free;
-  }
-  if (block.free > 0) broken_blocks_.insert(index);
+}  // namespace
+
+FrameAllocator::FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes)
+    : rest_(base, begin_of_cma(base, bytes, cma_bytes) - base), cma_(rest_.end(), base + bytes - rest_.end()) {}
+
+template <typename Allocate>
+std::optional<Address> FrameAllocator::allocate(FrameUse use, Allocate from) {
+  if (use == FrameUse::fixed) return from(rest_);
+  const bool cma_first = cma_.free_pages() > free_pages() / 2;
+  const auto frame = from(cma_first ? cma_ : rest_);
+  return frame ? frame : from(cma_first ? rest_ : cma_);
 }
 
-std::optional<Address> FrameAllocator::allocate_page() {
-  if (broken_blocks_.empty()) {
-    const auto whole = take_whole_block();
-    if (!whole) return {};
-    blocks_.try_emplace(*whole);
-    broken_blocks_.insert(*whole);
-  }
-  const std::uint64_t index = *broken_blocks_.begin();
-  Block& block = blocks_.at(index);
-  const auto word = std::find_if(block.taken.begin(), block.taken.end(), [](std::uint64_t w) { return ~w != 0; });
-  const auto bit = static_cast<unsigned>(std::countr_one(*word));
-  *word |= std::uint64_t{1} << bit;
-  if (--block.free == 0) broken_blocks_.erase(index);
-  ++used_pages_;
-  const auto page = static_cast<std::uint64_t>(word - block.taken.begin()) * 64 + bit;
-  return index * kHugePage + page * kPage;
+std::optional<Address> FrameAllocator::allocate_page(FrameUse use) {
+  return allocate(use, [use](FrameRange& range) { return range.allocate_page(use); });
 }
 
-std::optional<Address> FrameAllocator::allocate_huge() {
-  const auto index = take_whole_block();
-  if (!index) return {};
-  Block& block = blocks_[*index];
-  block.taken.fill(~std::uint64_t{0});
-  block.free = 0;
-  used_pages_ += kPagesPerHuge;
-  return *index * kHugePage;
-}
-
-void FrameAllocator::free_page(Address frame) {
-  if (frame % kPage != 0 || !is_allocated(frame)) throw std::logic_error("free of a frame that is not allocated");
-  const std::uint64_t index = frame / kHugePage;
-  Block& block = blocks_.at(index);
-  const std::uint64_t page = frame % kHugePage / kPage;
-  block.taken[page / 64] &= ~(std::uint64_t{1} << page % 64);
-  --used_pages_;
-  if (++block.free == kPagesPerHuge) {
-    broken_blocks_.erase(index);
-    blocks_.erase(index);
-    whole_blocks_.insert(index);
-  } else {
-    broken_blocks_.insert(index);
-  }
-}
-
-void FrameAllocator::free_huge(Address block) {
-  if (block % kHugePage != 0) throw std::logic_error("free of a huge page that is not aligned");
-  for (unsigned i = 0; i < kPagesPerHuge; ++i) free_page(block + i * kPage);
-}
-
-bool FrameAllocator::is_allocated(Address frame) const {
-  if (!owns(frame)) return false;
-  const auto block = blocks_.find(frame / kHugePage);
-  if (block == blocks_.end()) return false;
-  const std::uint64_t page = frame % kHugePage / kPage;
-  return (block->second.taken[page / 64] >> page % 64 & 1) != 0;
-}
-
-void FrameAllocator::audit() const {
-  std::uint64_t free = whole_blocks_.size() * kPagesPerHuge;
-  if (next_untouched_ < end_of_blocks_) free += (end_of_blocks_ - next_untouched_) * kPagesPerHuge;
-  for (const auto& [index, block] : blocks_) {
-    unsigned taken = 0;
-    for (const std::uint64_t word : block.taken) taken += static_cast<unsigned>(std::popcount(word));
-    if (taken + block.free != kPagesPerHuge || broken_blocks_.contains(index) != (block.free > 0)) {
-      throw std::logic_error("a block of frames counts its free ones wrong");
-    }
-    free += block.free;
-  }
-  if (free != free_pages()) throw std::logic_error("free and allocated frames are not all frames");
-}
-
-std::optional<std::uint64_t> FrameAllocator::take_whole_block() {
-  if (!whole_blocks_.empty()) return whole_blocks_.extract(whole_blocks_.begin()).value();
-  if (next_untouched_ >= end_of_blocks_) return {};
-  return next_untouched_++;
+std::optional<Address> FrameAllocator::allocate_huge(FrameUse use) {
+  return allocate(use, [](FrameRange& range) { return range.allocate_huge(); });
 }
 
 }  // namespace faultline::os

@@ -1,67 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
-// The physical frames of a node that the kernel may hand out, in the two sizes that matter here: a
-// 4 KiB page (order 0 of Linux's buddy allocator) and a 2 MiB block (order 9). Takes no simulated time.
+// The physical frames of a node that the kernel may hand out, and among them those of the CMA area: kept together so
+// that drivers can have contiguous memory, and lent to programs meanwhile, whose pages can be moved away.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 
-#include "models/memory/frame_store.hpp"
-#include "models/sim/payload.hpp"
-#include "models/sim/recycling.hpp"
+#include "models/os/frame_range.hpp"
 
 namespace faultline::os {
 
-using memory::Address;
-
-inline constexpr std::uint64_t kPage = sim::kPageBytes;
-inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
-inline constexpr unsigned kPagesPerHuge = kHugePage / kPage;
-
-// Always hands out the lowest address that fits, pages from blocks already broken first, so that a run
-// is reproducible and 2 MiB blocks last. Set-up is O(1): a block costs host memory once it is used.
 class FrameAllocator {
  public:
-  // The frames in [base, base + bytes); both multiples of 4 KiB. Only 2 MiB-aligned blocks that lie
-  // wholly inside can be allocated as huge ones.
-  FrameAllocator(Address base, std::uint64_t bytes);
+  // The frames in [base, base + bytes); both multiples of 4 KiB. The last `cma_bytes` are the CMA area, which begins
+  // where a block of 2 MiB does.
+  FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes = 0);
 
-  // Empty when memory has run out (for a block: when no whole block is left).
-  std::optional<Address> allocate_page();
-  std::optional<Address> allocate_huge();
+  // Empty when memory has run out (for a block: when no whole block is left). The CMA area serves movable pages only,
+  // and those once more than half of the free memory lies there, or nothing else is left (Linux's __rmqueue).
+  std::optional<Address> allocate_page(FrameUse use = FrameUse::movable);
+  std::optional<Address> allocate_huge(FrameUse use = FrameUse::movable);
+  // From the area whatever is free elsewhere; for set-up.
+  std::optional<Address> allocate_from_cma() { return cma_.allocate_page(); }
+  // This frame and no other; false when it is allocated already.
+  bool take(Address frame) { return of(frame).take(frame); }
+  void free_page(Address frame) { of(frame).free_page(frame); }
+  void free_huge(Address block) { of(block).free_huge(block); }
 
-  // 512 freed pages of a block merge, however the block was allocated: a huge page that was split is
-  // freed page by page. Freeing what is not allocated is a bug of ours and throws std::logic_error.
-  void free_page(Address frame);
-  void free_huge(Address block);
-
-  std::uint64_t total_pages() const { return total_pages_; }
-  std::uint64_t used_pages() const { return used_pages_; }
-  std::uint64_t free_pages() const { return total_pages_ - used_pages_; }
-  bool owns(Address frame) const { return frame >= base_ && frame < end_; }
-  bool is_allocated(Address frame) const;
+  std::uint64_t total_pages() const { return rest_.total_pages() + cma_.total_pages(); }
+  std::uint64_t used_pages() const { return rest_.used_pages() + cma_.used_pages(); }
+  std::uint64_t free_pages() const { return rest_.free_pages() + cma_.free_pages(); }
+  bool owns(Address frame) const { return rest_.owns(frame) || cma_.owns(frame); }
+  bool is_allocated(Address frame) const { return of(frame).is_allocated(frame); }
+  bool has_whole_block() const { return rest_.has_whole_block() || cma_.has_whole_block(); }
+  // Of the block around the address that the allocator owns; 512 if nothing of it is allocated.
+  unsigned free_in_block(Address address) const { return of(address).free_in_block(address); }
+  FrameUse use_of_block(Address address) const { return of(address).use_of_block(address); }
+  Address begin() const { return rest_.begin(); }
+  Address end() const { return cma_.end(); }
+  const FrameRange& cma() const { return cma_; }
   // Throws std::logic_error when free and allocated frames are not as many as it counts: a bug of ours.
-  void audit() const;
+  void audit() const {
+    rest_.audit();
+    cma_.audit();
+  }
 
  private:
-  // A block of which at least one page is used, or which the ends of the range cut.
-  struct Block {
-    std::array<std::uint64_t, kPagesPerHuge / 64> taken{};  // bit set: allocated, or outside the range
-    unsigned free = kPagesPerHuge;
-  };
-  void open_cut(std::uint64_t index);
-  std::optional<std::uint64_t> take_whole_block();
+  FrameRange& of(Address frame) { return cma_.owns(frame) ? cma_ : rest_; }
+  const FrameRange& of(Address frame) const { return cma_.owns(frame) ? cma_ : rest_; }
+  template <typename Allocate>
+  std::optional<Address> allocate(FrameUse use, Allocate from);
 
-  Address base_;
-  Address end_;
-  std::uint64_t total_pages_;
-  std::uint64_t next_untouched_;  // blocks from here on have never been used
-  std::uint64_t end_of_blocks_;   // the first that does not lie wholly inside
-  std::uint64_t used_pages_ = 0;
-  sim::Set<std::uint64_t> whole_blocks_;   // below next_untouched_, free and merged again
-  sim::Set<std::uint64_t> broken_blocks_;  // with at least one free page
-  sim::HashMap<std::uint64_t, Block> blocks_;
+  FrameRange rest_;
+  FrameRange cma_;
 };
 
 }  // namespace faultline::os

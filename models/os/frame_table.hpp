@@ -55,7 +55,6 @@ struct FrameRecord {
   // The lists of its kind.
   LruList inactive() const { return file != 0 ? LruList::inactive_file : LruList::inactive_anon; }
   LruList active() const { return file != 0 ? LruList::active_file : LruList::active_anon; }
-  bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
 };
 
 // A record per frame, made 2 MiB at a time on first use.

@@ -8,7 +8,7 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-Khugepaged::Khugepaged(VmCore& core) : core_(core) {}
+Khugepaged::Khugepaged(VmCore& core, Compaction& compaction) : core_(core), compaction_(compaction) {}
 
 void Khugepaged::start() {
   if (thread_ != nullptr || !core_.config.khugepaged || core_.config.thp == ThpMode::never) return;
@@ -58,7 +58,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   // hpage_collapse_scan_pmd, with the lock shared.
   co_await process.lock_.lock_shared(core_.cpu, exec);
   co_await core_.run(exec, core_.config.khugepaged_scan_per_page * kPagesPerHuge);
-  const bool chosen = fit(process, range, wish) && !held(process, range);
+  const bool chosen = fit(process, range, wish, Step::scan) && !held(process, range);
   process.lock_.unlock_shared();
   if (!chosen) {
     ++core_.counters.collapse_refused;
@@ -66,15 +66,23 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   }
   // Without a lock: what the scan saw may change from here on.
   co_await core_.run(exec, core_.config.thp_alloc);
+  co_await compaction_.make_block(
+      exec, wish == Wish::advice ? Compaction::effort_of_advice() : compaction_.effort_of_khugepaged());
   const auto block = core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
   if (!block) {
     ++core_.counters.thp_collapse_alloc_failed;
     co_return Outcome::no_block;
   }
   ++core_.counters.thp_collapse_alloc;
+  if (!co_await swap_in(exec, process, range)) {
+    core_.frames.free_huge(*block);
+    ++core_.counters.collapse_refused;
+    co_return Outcome::unfit;
+  }
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   Outcome outcome = Outcome::unfit;
-  if (fit(process, range, wish)) outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
+  if (fit(process, range, wish, Step::collapse))
+    outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
   process.lock_.unlock_exclusive();
   if (outcome == Outcome::collapsed) {
     ++core_.counters.khugepaged_collapsed;
@@ -86,12 +94,32 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   co_return outcome;
 }
 
+// __collapse_huge_page_swapin, with the lock shared. What has to be read from the device is read without the lock, and
+// the collapse given up.
+Task<bool> Khugepaged::swap_in(Execution& exec, Process& process, Range range) {
+  if (process.space_.swapped_bytes() == 0) co_return true;
+  bool all = true;
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const auto is_swapped = [&](VirtualAddress va) {
+    const PageState* page = process.space_.entry(va);
+    return page != nullptr && page->entry == Entry::swapped;
+  };
+  for (VirtualAddress va = range.begin; va < range.end && all; va += kPage) {
+    if (!is_swapped(va)) continue;
+    all = core_.swap.in_memory(process, va);
+    const Error error = co_await core_.swap.fault(exec, process, va, /*write=*/false, sim::Time{0});
+    all = all && error == Error::again;
+  }
+  process.lock_.unlock_shared();
+  co_return all;
+}
+
 // The window: from the cleared PMD to the new one, or to the old one put back.
 Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Process& process, Range range, Address block,
                                                           Wish wish) {
   co_await core_.change_begins(exec, process, range);
   // Mechanisms that need no lock may have been at it while mirrors were told.
-  if (!fit(process, range, wish)) {
+  if (!fit(process, range, wish, Step::collapse)) {
     core_.change_ends(process, range);
     co_return Outcome::unfit;
   }
@@ -142,9 +170,9 @@ void Khugepaged::show_range(Process& process, Range range, Address table) {
   }
 }
 
-// One VMA that may have huge pages; at least one page that may be written and one that was used; not more holes, nor
-// more pages that others share, than the limits allow.
-bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
+// One VMA that may have huge pages; at least one page that may be written and one that was used (half of them, if some
+// are to be swapped in); not more holes, nor more pages on the swap device or that others share, than the limits allow.
+bool Khugepaged::fit(const Process& process, Range range, Wish wish, Step step) const {
   const AddressSpace& space = process.space_;
   const Vma* vma = space.find(range.begin);
   if (vma == nullptr || vma->end < range.end || !vma->accessible || vma->file != nullptr) return false;
@@ -152,23 +180,29 @@ bool Khugepaged::fit(const Process& process, Range range, Wish wish) const {
   if (space.is_huge(range.begin)) return false;
   unsigned none = 0;
   unsigned shared = 0;
+  unsigned swapped = 0;
+  unsigned young = 0;
   bool writable = false;
-  bool young = false;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     const PageState* page = space.entry(va);
     if (page == nullptr || page->zero) {
       ++none;
       continue;
     }
+    if (step == Step::scan && page->entry == Entry::swapped && !page->userfault) {
+      ++swapped;
+      continue;
+    }
     if (!page->present() || page->userfault) return false;
     if (core_.frame_table.find(page->frame).mappings > 1) ++shared;
     writable = writable || page->writable;
-    young = young || page->young;
+    if (page->young) ++young;
   }
   // MADV_COLLAPSE does not ask for used pages, nor for the limits.
   if (wish == Wish::advice) return writable;
-  return writable && young && none <= core_.config.khugepaged_max_ptes_none &&
-         shared <= core_.config.khugepaged_max_ptes_shared;
+  const bool used = swapped > 0 ? young >= kPagesPerHuge / 2 : young > 0;
+  return writable && used && none <= core_.config.khugepaged_max_ptes_none &&
+         swapped <= core_.config.khugepaged_max_ptes_swap && shared <= core_.config.khugepaged_max_ptes_shared;
 }
 
 // More references than mappings: somebody has a pin, or works on the page.

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "models/os/vm_core.hpp"
+#include "models/os/compaction.hpp"
 
 namespace faultline::os {
 
@@ -15,15 +15,16 @@ class Khugepaged {
  public:
   enum class Outcome : std::uint8_t {
     collapsed,
-    unfit,    // as the scan found it: no VMA for a huge page, pinned, shared, too many holes, huge already
+    unfit,    // as the scan found it: no VMA for a huge page, pinned, shared, too many holes, huge already;
+              // or pages had to be read from the swap device first, and the next scan may do better
     undone,   // the descriptor had been cleared when a page was found held; it was put back
-    no_block  // no 2 MiB free
+    no_block  // no 2 MiB free, nor to be had by compaction
   };
 
   // Who wants it: the daemon's scan, or the program (MADV_COLLAPSE), which sysfs does not bind.
   enum class Wish : std::uint8_t { scan, advice };
 
-  explicit Khugepaged(VmCore& core);
+  Khugepaged(VmCore& core, Compaction& compaction);
 
   // The daemon, on the node's last core: sleeps, then scans os.khugepaged_pages_to_scan of all processes' pages, and so
   // on. From the first memory on that may have huge pages, as in Linux; further calls do nothing.
@@ -39,10 +40,14 @@ class Khugepaged {
   sim::Task<void> copy_pages(cpu::Execution& exec, Process& process, Range range, Address block);
   static sim::Vector<VirtualAddress> hide_range(Process& process, Range range);
   static void show_range(Process& process, Range range, Address table);
-  bool fit(const Process& process, Range range, Wish wish) const;
+  sim::Task<bool> swap_in(cpu::Execution& exec, Process& process, Range range);
+  // Pages of the range on the swap device are as good as others in the scan, but not in what follows.
+  enum class Step : std::uint8_t { scan, collapse };
+  bool fit(const Process& process, Range range, Wish wish, Step step) const;
   bool held(const Process& process, Range range) const;
 
   VmCore& core_;
+  Compaction& compaction_;
   cpu::Execution* thread_ = nullptr;
   bool found_memory_ = true;
   std::size_t next_process_ = 0;

@@ -111,9 +111,13 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
 }
 
 void declare_khugepaged(OsConfig& c, ParameterTable& table) {
-  table.add_flag("khugepaged", c.khugepaged,
-                 {"khugepaged runs, where os.thp is not never (transparent_hugepage/khugepaged/defrag aside)",
-                  "Linux: runs as soon as THP is enabled", Standing::published});
+  table.add_flag(
+      "khugepaged", c.khugepaged,
+      {"khugepaged runs, where os.thp is not never", "Linux: runs as soon as THP is enabled", Standing::published});
+  table.add_flag("khugepaged_defrag", c.khugepaged_defrag,
+                 {"khugepaged compacts memory, and reclaims for it, when no 2 MiB page is free "
+                  "(transparent_hugepage/khugepaged/defrag)",
+                  "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
   table.add_time("khugepaged_scan_sleep", c.khugepaged_scan_sleep, {1us, 60s},
                  {"pause between two rounds (scan_sleep_millisecs)", "Linux mm/khugepaged.c", Standing::published});
   table.add_time(
@@ -125,6 +129,9 @@ void declare_khugepaged(OsConfig& c, ParameterTable& table) {
   table.add_count("khugepaged_max_ptes_none", c.khugepaged_max_ptes_none, {0u, 511u},
                   {"absent pages that a 2 MiB range may have to be collapsed (max_ptes_none)", "Linux mm/khugepaged.c",
                    Standing::published});
+  table.add_count("khugepaged_max_ptes_swap", c.khugepaged_max_ptes_swap, {0u, 511u},
+                  {"pages of it that may be on the swap device, and are read back first (max_ptes_swap)",
+                   "Linux mm/khugepaged.c", Standing::published});
   table.add_count("khugepaged_max_ptes_shared", c.khugepaged_max_ptes_shared, {0u, 511u},
                   {"pages of it that other processes may map, too (max_ptes_shared)", "Linux mm/khugepaged.c",
                    Standing::published});
@@ -148,6 +155,12 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
   table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
                   {"passes after which a page that somebody holds is given up",
                    "Linux mm/migrate.c: 3 asynchronous ones and 7 synchronous ones", Standing::published});
+  table.add_time("compact_scan_per_page", c.compact_scan_per_page, {10ns, 300ns},
+                 {"compaction: looking at one page that might be moved", "assumed: one struct page, mostly from DDR",
+                  Standing::assumed});
+  table.add_time("compact_free_scan_per_page", c.compact_free_scan_per_page, {10ns, 300ns},
+                 {"compaction: looking at one page that might be free to move to", "assumed, as compact_scan_per_page",
+                  Standing::assumed});
   table.add_flag("compact_unevictable_allowed", c.compact_unevictable_allowed,
                  {"compaction moves mlocked pages, too (vm.compact_unevictable_allowed)",
                   "Linux's default; 0 with PREEMPT_RT", Standing::published});
@@ -232,6 +245,16 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_choice("thp", c.thp,
                    {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
                    {"transparent huge pages on first touch", "Xilinx zynqmp defconfig", Standing::published});
+  table.add_choice("thp_defrag", c.thp_defrag,
+                   {{"always", ThpDefrag::always},
+                    {"defer", ThpDefrag::defer},
+                    {"defer+madvise", ThpDefrag::defer_madvise},
+                    {"madvise", ThpDefrag::madvise},
+                    {"never", ThpDefrag::never}},
+                   {"faults that want a 2 MiB page when none is free compact and reclaim themselves (always; madvise: "
+                    "where advised), let kcompactd do it for later ones (defer), or take a small page at once "
+                    "(transparent_hugepage/defrag)",
+                    "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
   table.add_flag("fork_copies_pinned", c.fork_copies_pinned,
                  {"fork gives a child copies of pages under a pin instead of sharing them",
                   "Linux since 5.9; before, and with get_user_pages without FOLL_PIN, it shares", Standing::published});
@@ -247,6 +270,11 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_bytes(
       "user_memory", c.user_memory, {0, kUnlimited},
       {"physical memory for processes and page tables, where that is less than the rest", "", Standing::setting});
+  table.add_bytes(
+      "cma_bytes", c.cma_bytes, {0, kLargestMemory},
+      {"CMA area at the top of that memory: for drivers, lent to pages that can be moved; long-term pins move "
+       "them out of it. 256 MiB in Xilinx's zynqmp defconfig",
+       "", Standing::setting});
 }
 
 }  // namespace

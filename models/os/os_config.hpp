@@ -10,6 +10,8 @@
 namespace faultline::os {
 
 enum class ThpMode : std::uint8_t { always, madvise, never };  // transparent_hugepage/enabled
+// transparent_hugepage/defrag: what a fault does that finds no huge frame free.
+enum class ThpDefrag : std::uint8_t { always, defer, defer_madvise, madvise, never };
 enum class VaBits : std::uint8_t { bits39 = 39, bits48 = 48 };
 
 // Above every memory that can be configured; stands for RLIM_INFINITY.
@@ -48,6 +50,8 @@ struct OsConfig {
   sim::Time khugepaged_free_per_page{400'000};
   sim::Time userfault_monitor{20'000'000};
   sim::Time migrate_page{3'000'000};
+  sim::Time compact_scan_per_page{100'000};
+  sim::Time compact_free_scan_per_page{100'000};
   sim::Time cpu_tlbi_page{400'000};
   unsigned tlbi_page_limit = 512;
   sim::Time private_map_per_page{100'000};
@@ -79,11 +83,14 @@ struct OsConfig {
 
   // Policy.
   ThpMode thp = ThpMode::madvise;
+  ThpDefrag thp_defrag = ThpDefrag::madvise;
   bool khugepaged = true;
+  bool khugepaged_defrag = true;
   sim::Time khugepaged_scan_sleep{10'000'000'000'000};
   sim::Time khugepaged_alloc_sleep{60'000'000'000'000};
   std::uint64_t khugepaged_pages_to_scan = 4096;
   unsigned khugepaged_max_ptes_none = 511;
+  unsigned khugepaged_max_ptes_swap = 64;
   unsigned khugepaged_max_ptes_shared = 256;
   unsigned khugepaged_time_scale = 1;
   bool compact_unevictable_allowed = true;
@@ -93,6 +100,7 @@ struct OsConfig {
   std::uint64_t rlimit_memlock = std::uint64_t{8} << 20;
   std::uint64_t kernel_reserved = std::uint64_t{256} << 20;
   std::uint64_t user_memory = kUnlimited;
+  std::uint64_t cma_bytes = 0;
 
   void declare(sim::ParameterTable& table);  // under "os."
 };

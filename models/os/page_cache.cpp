@@ -72,6 +72,9 @@ void PageCache::replace(Address frame, Address copy) {
   record.file = std::exchange(old.file, FileId{0});
   record.file_page = std::exchange(old.file_page, 0);
   record.referenced = old.referenced;
+  record.group = old.group;
+  record.charged = old.charged;
+  if (record.charged) ++core_.groups[record.group]->charged;
 }
 
 void PageCache::dirtied(Address frame) {

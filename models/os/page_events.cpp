@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/page_events.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace faultline::os {
@@ -43,6 +44,23 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
   co_return moved;
 }
 
+bool PageEvents::is_whole(Address frame) const {
+  const Mapper mapper = core_.frame_table.find(frame).first;
+  return mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
+}
+
+bool PageEvents::movable(Address frame) const {
+  const FrameRecord record = core_.frame_table.find(frame);
+  if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
+  if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
+  if (record.pins > 0 || record.isolated > 0 || is_whole(frame)) return false;
+  const auto mappers = core_.frame_table.mappers(frame);
+  return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
+    const Vma* vma = mapper.process->space_.find(mapper.va);
+    return vma != nullptr && vma->driver;
+  });
+}
+
 // False: no memory for the table.
 Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress va) {
   co_await process.lock_.lock_shared(core_.cpu, exec);
@@ -56,31 +74,38 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
   const auto to = core_.frames.allocate_page();
   if (!to) co_return false;
   const LruList list = core_.frame_table.at(frame).list;
-  const bool active = core_.frame_table.at(frame).is_active();
   const bool writing = core_.frame_table.at(frame).file != 0 && core_.page_cache.page_of(frame).writing;
   if (writing || !core_.isolate(frame)) {
     core_.frames.free_page(*to);
     co_return false;
   }
-  unsigned moved = 0;
-  for (unsigned pass = 0; pass < core_.config.migrate_passes && moved == 0; ++pass) {
-    if (co_await unmap_for_migration(exec, frame) == 0) break;  // whoever had it has let go
+  co_return co_await move_isolated(exec, frame, list, *to, core_.config.migrate_passes);
+}
+
+Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, LruList list, Address to, unsigned passes) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  bool moved = false;
+  for (unsigned pass = 0; pass < passes && !moved; ++pass) {
+    const unsigned unmapped = co_await unmap_for_migration(exec, frame);
+    if (unmapped == 0 && record.file == 0) break;  // whoever had it has let go
     co_await core_.run(exec, core_.config.migrate_page);
-    const bool held = core_.frame_table.at(frame).pins > 0;
-    if (!held) co_await core_.copy_page(exec, frame, *to);
-    if (!held && core_.frame_table.at(frame).file != 0) core_.page_cache.replace(frame, *to);
-    const unsigned remapped = remap(frame, held ? frame : *to);
-    if (held) {
-      ++core_.counters.migrate_restored;
-    } else {
-      moved = remapped;
-      break;
-    }
+    const bool held = record.pins > 0;
+    if (held) ++core_.counters.migrate_restored;
+    if (!held) co_await core_.copy_page(exec, frame, to);
+    const bool cached = !held && record.file != 0;
+    if (cached) core_.page_cache.replace(frame, to);
+    moved = (remap(frame, held ? frame : to) > 0 && !held) || cached;
   }
   core_.put_back(frame, list);
-  if (active && core_.evictable(*to)) core_.lru(*to).move(*to, core_.frame_table.at(*to).active());
-  if (!core_.frame_table.at(*to).held()) core_.frames.free_page(*to);
-  co_return moved > 0;
+  const FrameRecord& copy = core_.frame_table.at(to);
+  if (!copy.held()) {
+    core_.frames.free_page(to);
+  } else {
+    const bool active = list == LruList::active_anon || list == LruList::active_file;
+    if (copy.list == LruList::none) core_.lru(to).add(to, copy.inactive());  // which nobody maps
+    if (active && core_.evictable(to)) core_.lru(to).move(to, copy.active());
+  }
+  co_return moved;
 }
 
 Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
@@ -156,7 +181,8 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   if (!shared) co_return false;
   // The two are compared, byte by byte.
   co_await core_.cpu.memory_bulk(exec, cpu::Work::system, frame, kPage, core_.config.copy_bandwidth, false);
-  const auto equal = core_.frames.allocate_page();
+  // Nothing in this model moves a merged page.
+  const auto equal = core_.frames.allocate_page(FrameUse::fixed);
   if (!equal) co_return false;
   // replace_page
   co_await core_.change_begins(exec, process, range);

@@ -35,7 +35,7 @@ struct PageTable::Path {
 
 std::unique_ptr<PageTable> PageTable::create(memory::FrameStore& store, FrameAllocator& frames, unsigned va_bits,
                                              bool dated) {
-  const auto root = frames.allocate_page();
+  const auto root = frames.allocate_page(FrameUse::fixed);
   if (!root) return nullptr;
   return std::unique_ptr<PageTable>(new PageTable(store, frames, va_bits, dated, *root));
 }
@@ -90,7 +90,7 @@ Error PageTable::map(VirtualAddress va, Address frame, PageSize size, bool writa
   std::array<Address, kLeafLevel> fresh{};
   const unsigned needed = leaf_level - path.level;
   for (unsigned i = 0; i < needed; ++i) {
-    const auto table = frames_.allocate_page();
+    const auto table = frames_.allocate_page(FrameUse::fixed);
     if (!table) {
       while (i > 0) frames_.free_page(fresh[--i]);
       return Error::no_memory;
@@ -160,7 +160,7 @@ void PageTable::drop_note(VirtualAddress va, PageSize size) {
 std::optional<Address> PageTable::prepare_split(VirtualAddress va) {
   const Path path = find(va);
   if (!path.mapped() || path.level == kLeafLevel) throw std::logic_error("there is no huge page to split");
-  const auto table = frames_.allocate_page();
+  const auto table = frames_.allocate_page(FrameUse::fixed);
   if (!table) return {};
   adopt_table(*table);
   for (unsigned i = 0; i < kEntries; ++i) {

@@ -17,6 +17,8 @@ constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
 
+constexpr std::uint64_t kCompactGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap
+
 std::uint64_t root_of(std::uint64_t value) { return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value))); }
 
 // init_per_zone_wmark_min: the root of 16 times the memory, all in KiB.
@@ -42,23 +44,21 @@ void Reclaim::begin() {
 
 std::uint64_t Reclaim::free_pages() const { return core_.frames.free_pages(); }
 
+bool Reclaim::has_room(std::uint64_t pages) const { return free_pages() >= low_ + pages || low_ == 0; }
+
 bool Reclaim::has_room(const Process& process, std::uint64_t pages) const {
-  return (free_pages() >= low_ + pages || low_ == 0) && process.group_->has_room(pages);
+  return has_room(pages) && process.group_->has_room(pages);
 }
 
 Task<bool> Reclaim::make_room(Execution& exec, const Process& process, std::uint64_t pages) {
-  const Goal of_group{process.group_, pages};
-  const Goal of_node{nullptr, pages};
+  const Goal of_group{process.group_, pages, 0};
+  const Goal of_node{nullptr, pages, 0};
   while (!is_reached(of_group)) {
     ++core_.counters.memcg_max;
     if (!co_await reach(exec, process, of_group)) co_return false;
   }
   if (has_room(process, pages)) co_return true;
-  if (kswapd_ == nullptr) {
-    kswapd_ = &core_.cpu.new_thread("kswapd0");
-    tasks_.start(serve());
-  }
-  wanted_.notify_all();
+  wake();
   co_return co_await reach(exec, process, of_node);
 }
 
@@ -88,7 +88,33 @@ bool Reclaim::is_reached(const Goal& goal) const {
 bool Reclaim::is_enough(const Goal& goal) const {
   if (writing_ > 2 * core_.config.disk_queue_depth) return true;
   if (goal.group != nullptr) return goal.group->has_room(goal.pages + kBatch);
-  return free_pages() + writing_ >= high_;
+  return free_pages() + writing_ >= high_ + goal.above;
+}
+
+void Reclaim::wake() {
+  if (free_pages() >= high_) return;
+  if (kswapd_ == nullptr) {
+    kswapd_ = &core_.cpu.new_thread("kswapd0");
+    tasks_.start(serve());
+  }
+  wanted_.notify_all();
+}
+
+// should_continue_reclaim, compaction_ready: until compaction has what it needs, or nothing more is found.
+Task<void> Reclaim::make_room_to_compact(Execution& exec) {
+  const std::uint64_t begin = freed_;
+  const auto enough = [&] { return free_pages() >= high_ + kCompactGap || freed_ >= begin + kCompactGap; };
+  if (low_ == 0 || enough()) co_return;
+  ++core_.counters.allocstall;
+  const Goal goal{nullptr, 0, kCompactGap};
+  for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && !enough();) {
+    std::uint64_t before = 0;
+    do {
+      before = freed_;
+      co_await shrink(exec, goal, priority);
+      co_await throttle(exec, before);
+    } while (freed_ > before && !enough());
+  }
 }
 
 Task<void> Reclaim::serve() {
@@ -105,7 +131,7 @@ Task<void> Reclaim::serve() {
 // balance_pgdat: until the high watermark is reached, or everything has been looked at in vain.
 Task<void> Reclaim::balance() {
   const std::uint64_t begin = freed_;
-  const Goal high{nullptr, 0};
+  const Goal high{nullptr, 0, 0};
   for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
     co_await shrink(*kswapd_, high, priority);

@@ -28,6 +28,12 @@ class Reclaim {
   sim::Task<bool> make_room(cpu::Execution& exec, const Process& process, std::uint64_t pages);
   // Without reclaiming (huge pages on a fault: Linux's GFP_TRANSHUGE_LIGHT).
   bool has_room(const Process& process, std::uint64_t pages) const;
+  bool has_room(std::uint64_t pages) const;  // in the node alone
+
+  // So that compaction can begin: direct reclaim on behalf of a huge page (or, `wake`, kswapd's). One round, and none
+  // where there is room enough.
+  sim::Task<void> make_room_to_compact(cpu::Execution& exec);
+  void wake();
 
   // MADV_PAGEOUT, proactive reclaim: all pages of the range that nobody else maps, used or not. Not locked ones. The
   // value is how many have left the process.
@@ -51,10 +57,12 @@ class Reclaim {
   };
   static constexpr Kind kAnon{LruList::inactive_anon, LruList::active_anon, &MemoryGroup::anon_cost};
   static constexpr Kind kFile{LruList::inactive_file, LruList::active_file, &MemoryGroup::file_cost};
-  // What is reclaimed for: so many pages in a group's limit, or (no group) free frames.
+  // What is reclaimed for: so many pages in a group's limit, or (no group) free frames; a pass need not end before so
+  // many are free above the high watermark.
   struct Goal {
     MemoryGroup* group;
     std::uint64_t pages;
+    std::uint64_t above;
   };
 
   sim::Task<void> serve();

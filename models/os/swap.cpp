@@ -229,6 +229,11 @@ Task<void> Swap::arrived(const Process& process, VirtualAddress va) {
   }
 }
 
+bool Swap::in_memory(const Process& process, VirtualAddress va) const {
+  const Copy& copy = copies_.at(slot_of(process, va));
+  return copy.frame && !copy.reading;
+}
+
 Error Swap::bring(Process& process, VirtualAddress va) {
   const SwapSlot slot = slot_of(process, va);
   Copy& copy = copies_.at(slot);

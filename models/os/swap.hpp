@@ -58,6 +58,8 @@ class Swap {
   sim::Task<void> arrived(const Process& process, VirtualAddress va);
   // The same as fault() for set-up, in no time. no_memory; again: it is being read.
   Error bring(Process& process, VirtualAddress va);
+  // Whether fault() would find the swapped page at va in memory.
+  bool in_memory(const Process& process, VirtualAddress va) const;
   // What the page is that a swapped entry refers to.
   sim::Content content(SwapSlot slot) const;
 

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <string>
 
+#include "models/os/cma.hpp"
+#include "models/os/compaction.hpp"
 #include "models/os/khugepaged.hpp"
 #include "models/os/page_events.hpp"
 #include "models/os/vm_core.hpp"
@@ -82,6 +84,8 @@ class Vm {
   // What works on pages behind the programs' backs.
   Khugepaged& khugepaged() { return khugepaged_; }
   PageEvents& page_events() { return page_events_; }
+  Cma& cma() { return cma_; }
+  Compaction& compaction() { return compaction_; }
   Reclaim& reclaim() { return *core_.reclaim; }
   // Files: made here, mapped by mmap() and map_file(), read and written by calls of the cache.
   PageCache& page_cache() { return core_.page_cache; }
@@ -227,6 +231,11 @@ class Vm {
   // number of pages passed.
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,
                                             WalkCost cost, Pin* pin);
+  sim::Task<Error> pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin);
+  // Where the pages may lie that the thread's faults bring.
+  FrameUse use_of(const cpu::Execution& exec) const {
+    return pinning_.contains(&exec) ? FrameUse::fixed : FrameUse::movable;
+  }
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
   sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);
@@ -266,9 +275,12 @@ class Vm {
   WalkCost mlock_cost() const { return {core_.config.mlock_per_page, core_.config.mlock_per_page}; }
 
   VmCore core_;
-  Khugepaged khugepaged_{core_};
   PageEvents page_events_{core_};
+  Compaction compaction_{core_, page_events_};
+  Cma cma_{core_, page_events_};
+  Khugepaged khugepaged_{core_, compaction_};
   sim::HashMap<PinId, Pin> pins_;
+  sim::Set<const cpu::Execution*> pinning_;  // threads whose pages are pinned as they come
   PinId next_pin_ = 1;
   std::uint64_t pinned_bytes_ = 0;
   std::uint64_t locked_bytes_ = 0;

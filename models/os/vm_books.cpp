@@ -20,13 +20,18 @@ void compare(const std::string& what, std::uint64_t counted, std::uint64_t found
 
 }  // namespace
 
-void VmCore::audit_frames(bool changing) const {
+void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
   frames.audit();
-  std::uint64_t held = 0;
+  std::uint64_t held = elsewhere;
+  std::vector<std::uint64_t> charged(groups.size());
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
     held += record.held() ? 1 : 0;
+    charged[record.group] += record.charged ? 1 : 0;
     if (record.isolated > 0 && !changing) broken(fmt::format("frame {:#x} is isolated, and nobody works on it", frame));
   });
+  for (const auto& group : groups) {
+    if (group->charged != charged[group->id]) broken(fmt::format("group {} counts its pages wrong", group->id));
+  }
   std::uint64_t tables = 0;
   const auto count = [&tables](const PageTable& table) { tables += table.tables() + table.retired(); };
   for (const auto& process : processes) {
@@ -40,7 +45,7 @@ void VmCore::audit_frames(bool changing) const {
 
 void Vm::audit(bool changing) const {
   core_.audit(changing);
-  core_.audit_frames(changing);
+  core_.audit_frames(changing, cma_.claimed_pages());
   std::uint64_t locked = 0;
   sim::HashMap<const Process*, std::uint64_t> pinned;
   for (const auto& process : core_.processes) {

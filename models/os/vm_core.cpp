@@ -17,7 +17,8 @@ Address base_of(const OsConfig& config, const memory::FrameStore& store) {
 
 FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store) {
   const Address base = base_of(config, store);
-  return FrameAllocator(base, std::min(sim::page_begin(config.user_memory), store.bytes() - base));
+  const std::uint64_t bytes = std::min(sim::page_begin(config.user_memory), store.bytes() - base);
+  return FrameAllocator(base, bytes, config.cma_bytes);
 }
 
 std::vector<std::unique_ptr<MemoryGroup>> root_group(FrameTable& frames) {
@@ -182,11 +183,13 @@ bool VmCore::allows_huge(const Vma& vma) const {
   return false;
 }
 
-std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va) {
+std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va,
+                                                 FrameUse use) {
+  if (vma.driver) use = FrameUse::fixed;
   if (wants_huge(process, vma, va) && reclaim->has_room(process, kPagesPerHuge)) {
-    if (const auto block = frames.allocate_huge()) return NewPage{*block, PageSize::huge};
+    if (const auto block = frames.allocate_huge(use)) return NewPage{*block, PageSize::huge};
   }
-  if (const auto frame = frames.allocate_page()) return NewPage{*frame, PageSize::small};
+  if (const auto frame = frames.allocate_page(use)) return NewPage{*frame, PageSize::small};
   return {};
 }
 

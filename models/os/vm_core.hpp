@@ -141,7 +141,8 @@ class VmCore {
   Error split_edges_now(Process& process, Range range);
 
   // Frames.
-  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va);
+  std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va,
+                                   FrameUse use = FrameUse::movable);
   void give_back(NewPage page);
   void put_frame(Address frame);
   // The lists that a frame is on, or would be.
@@ -167,7 +168,8 @@ class VmCore {
   // state says. `changing`: something may be under way, so that frames have mappings that entries have left already.
   void audit(bool changing = false) const;
   // The same for frames: each that is allocated has a holder, and nobody is at work on one for ever.
-  void audit_frames(bool changing) const;
+  // `elsewhere`: frames that others hold, drivers in the CMA area.
+  void audit_frames(bool changing, std::uint64_t elsewhere) const;
 
   // For who observes mechanisms: called when one has changed that many pages of the process for good.
   std::function<void(const Process& process, unsigned pages)> on_change = [](const Process&, unsigned) {};

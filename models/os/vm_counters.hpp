@@ -24,6 +24,20 @@ struct VmCounters {
         pgmigrate_fail(s.counter("os.pgmigrate_fail", "count", "pages that could not be migrated")),
         migrate_restored(s.counter("os.migrate_restored", "count",
                                    "passes that had unmapped a page, found it held, and mapped it again")),
+        compact_migrate_scanned(
+            s.counter("os.compact_migrate_scanned", "count", "pages that compaction looked at to move them")),
+        compact_free_scanned(
+            s.counter("os.compact_free_scanned", "count", "pages that compaction looked at to find free ones")),
+        compact_isolated(
+            s.counter("os.compact_isolated", "count", "pages that compaction took: to move, or free ones")),
+        compact_stall(s.counter("os.compact_stall", "count", "times that a thread compacted memory by itself")),
+        compact_success(s.counter("os.compact_success", "count", "of them, those that got a 2 MiB page")),
+        compact_fail(s.counter("os.compact_fail", "count", "of them, those that got none")),
+        compact_daemon_wake(s.counter("os.compact_daemon_wake", "count", "times that kcompactd was set to work")),
+        cma_alloc_success(s.counter("os.cma_alloc_success", "count", "pages of the CMA area that drivers got")),
+        cma_alloc_fail(s.counter("os.cma_alloc_fail", "count", "pages of the CMA area that drivers did not get")),
+        cma_pin_migrated(s.counter("os.cma_pin_migrated", "count",
+                                   "pages moved out of the CMA area because they were to be pinned for long")),
         cow_faults(s.counter("os.cow_faults", "count", "write faults that copied a page, or made it writable again")),
         ksm_merged(s.counter("os.ksm_pages_merged", "count", "pages that now share the frame of an equal one")),
         pgmajfault(s.counter("os.pgmajfault", "count", "page faults that read from the disk")),
@@ -72,6 +86,16 @@ struct VmCounters {
   sim::Counter& pgmigrate_success;
   sim::Counter& pgmigrate_fail;
   sim::Counter& migrate_restored;
+  sim::Counter& compact_migrate_scanned;
+  sim::Counter& compact_free_scanned;
+  sim::Counter& compact_isolated;
+  sim::Counter& compact_stall;
+  sim::Counter& compact_success;
+  sim::Counter& compact_fail;
+  sim::Counter& compact_daemon_wake;
+  sim::Counter& cma_alloc_success;
+  sim::Counter& cma_alloc_fail;
+  sim::Counter& cma_pin_migrated;
   sim::Counter& cow_faults;
   sim::Counter& ksm_merged;
   sim::Counter& pgmajfault;

@@ -70,8 +70,9 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
     if (error == Error::no_memory) ++core_.counters.out_of_memory;
     co_return error;
   }
+  if (huge_wanted) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
   const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
-  const auto page = room ? core_.take_page(process, vma, va) : std::nullopt;
+  const auto page = room ? core_.take_page(process, vma, va, use_of(exec)) : std::nullopt;
   if (!page) {
     ++core_.counters.out_of_memory;
     co_await run(exec, owed + core_.config.anon_minor_fault);
@@ -131,7 +132,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
   if (!old.zero) hold.emplace(core_, old.frame);
   const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
-  const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
+  const auto frame = room ? core_.frames.allocate_page(use_of(exec)) : std::nullopt;
   if (!frame) ++core_.counters.out_of_memory;
   co_await run(exec, owed + (old.zero ? core_.config.anon_minor_fault : core_.config.cow_fault));
   if (!frame) co_return Error::no_memory;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long-term pins.
+#include <utility>
+
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -20,20 +22,15 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
   co_await process.lock_.lock_shared(core_.cpu, exec);
-  if (write && !core_.config.pins_files && maps_shared_file(process, range.value)) {
-    process.lock_.unlock_shared();
-    space.remove_pinned(length);
-    co_return Result<PinId>{.error = Error::bad_address};
-  }
-  const auto populated =
-      co_await populate(exec, process, range.value, write ? Access::write : Access::read, gup_cost(), &pin);
+  const bool refused = write && !core_.config.pins_files && maps_shared_file(process, range.value);
+  Error error = Error::bad_address;
+  if (!refused) error = co_await pin_outside_cma(exec, process, range.value, pin);
   process.lock_.unlock_shared();
-  core_.counters.pins_acquired += pin.frames.size();
-  if (!populated.ok()) {
+  if (error != Error::none) {
     co_await run(exec, pin.release_cost);
     drop_frames(pin);
     space.remove_pinned(length);
-    co_return Result<PinId>{.error = populated.error};
+    co_return Result<PinId>{.error = error};
   }
   pinned_bytes_ += length;
   core_.counters.pinned_bytes_peak.raise_to(pinned_bytes_);
@@ -47,6 +44,27 @@ bool Vm::maps_shared_file(const Process& process, Range range) {
   bool found = false;
   process.space().for_each_vma(range.begin, range.end, [&](const Vma& vma) { found = found || vma.shared; });
   return found;
+}
+
+// __gup_longterm_locked: pins the pages; as long as some of them lie in the CMA area lets go of all, has those moved
+// out, and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN).
+sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin) {
+  pinning_.insert(&exec);
+  Error error = Error::again;
+  while (error == Error::again) {
+    const auto populated =
+        co_await populate(exec, process, range, pin.write ? Access::write : Access::read, gup_cost(), &pin);
+    core_.counters.pins_acquired += pin.frames.size();
+    error = populated.error;
+    if (error != Error::none || !cma_.holds_any(pin.frames)) break;
+    co_await run(exec, std::exchange(pin.release_cost, sim::Time{0}));
+    drop_frames(pin);
+    const auto frames = std::exchange(pin.frames, {});
+    error = co_await cma_.move_out(exec, frames);
+    if (error == Error::none) error = Error::again;
+  }
+  pinning_.erase(&exec);
+  co_return error;
 }
 
 sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id) {

@@ -47,6 +47,45 @@ TEST_CASE("ends that cut a block serve pages only") {
   CHECK(frames.allocate_huge() == std::nullopt);
 }
 
+TEST_CASE("what cannot be moved has blocks of its own, as long as there are any") {
+  FrameAllocator frames(0, 3 * kHugePage);
+  CHECK(frames.allocate_page() == 0u);
+  CHECK(frames.allocate_page(FrameUse::fixed) == kHugePage);
+  CHECK(frames.allocate_page() == kPage);
+  CHECK(frames.allocate_page(FrameUse::fixed) == kHugePage + kPage);
+  CHECK(frames.use_of_block(kPage) == FrameUse::movable);
+  CHECK(frames.use_of_block(kHugePage) == FrameUse::fixed);
+  REQUIRE(frames.allocate_huge() == 2 * kHugePage);
+  // Then they share.
+  for (unsigned i = 2; i < kPagesPerHuge; ++i) REQUIRE(frames.allocate_page(FrameUse::fixed) == kHugePage + i * kPage);
+  CHECK(frames.allocate_page(FrameUse::fixed) == 2 * kPage);
+  CHECK(frames.use_of_block(0) == FrameUse::movable);
+  // A block that is free again is anybody's.
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) frames.free_page(kHugePage + i * kPage);
+  CHECK(frames.use_of_block(kHugePage) == FrameUse::movable);
+  CHECK(frames.allocate_huge() == kHugePage);
+}
+
+TEST_CASE("a frame that is asked for by its address is taken unless it is allocated") {
+  FrameAllocator frames(kHugePage, 4 * kHugePage);
+  CHECK_FALSE(frames.take(0));
+  CHECK_FALSE(frames.take(5 * kHugePage));
+  CHECK(frames.take(3 * kHugePage + 7 * kPage));
+  CHECK_FALSE(frames.take(3 * kHugePage + 7 * kPage));
+  CHECK(frames.free_in_block(3 * kHugePage) == kPagesPerHuge - 1);
+  CHECK(frames.free_in_block(4 * kHugePage) == kPagesPerHuge);
+  CHECK(frames.used_pages() == 1);
+  CHECK(frames.allocate_page() == 3 * kHugePage);  // of a block that is broken already
+  CHECK(frames.allocate_huge() == kHugePage);
+  CHECK(frames.allocate_huge() == 2 * kHugePage);
+  CHECK(frames.allocate_huge() == 4 * kHugePage);
+  CHECK_FALSE(frames.has_whole_block());
+  frames.free_page(3 * kHugePage);
+  frames.free_page(3 * kHugePage + 7 * kPage);
+  CHECK(frames.has_whole_block());
+  CHECK(frames.allocate_huge() == 3 * kHugePage);
+}
+
 TEST_CASE("both ends in one block") {
   FrameAllocator frames(3 * kPage, 2 * kPage);
   CHECK(frames.allocate_page() == 3 * kPage);
@@ -66,17 +105,22 @@ TEST_CASE("freeing what is not allocated is refused") {
 
 TEST_CASE("no frame is given twice and the accounts add up") {
   CHECK(rc::check([] {
-    FrameAllocator frames(kPage * *rc::gen::inRange(0, 600), kPage * *rc::gen::inRange(0, 2500));
+    FrameAllocator frames(kPage * *rc::gen::inRange(0, 600), kPage * *rc::gen::inRange(0, 2500),
+                          kPage * *rc::gen::inRange(0, 1500));
     std::set<Address> used;
     std::vector<std::pair<Address, bool>> held;  // address, huge
     for (const int choice : *rc::gen::container<std::vector<int>>(300, rc::gen::inRange(0, 1000))) {
       if (choice < 500) {
         const bool huge = choice < 60;
-        const auto got = huge ? frames.allocate_huge() : frames.allocate_page();
+        const FrameUse use = choice % 3 == 0 ? FrameUse::fixed : FrameUse::movable;
+        const auto got = huge ? frames.allocate_huge(use) : frames.allocate_page(use);
         if (!got) {
-          RC_ASSERT(huge || frames.free_pages() == 0u);
+          const std::uint64_t lent = use == FrameUse::fixed ? frames.cma().free_pages() : 0;
+          RC_ASSERT(huge || frames.free_pages() == lent);
           continue;
         }
+        RC_ASSERT(use == FrameUse::movable || !frames.cma().owns(*got));
+        RC_ASSERT(!frames.take(*got));
         RC_ASSERT(frames.owns(*got));
         for (unsigned i = 0; i < (huge ? kPagesPerHuge : 1); ++i) {
           RC_ASSERT(frames.owns(*got + i * kPage));

@@ -2,6 +2,8 @@
 // Collapsing 512 small pages into a huge one: the window in which nothing is mapped, and who keeps it from happening.
 #include "models/os/khugepaged.hpp"
 
+#include "models/os/reclaim.hpp"
+
 #include "tests/os/bench.hpp"
 
 using namespace faultline;
@@ -144,6 +146,59 @@ TEST_CASE("a pin between the scan and the cleared descriptor: the range is unmap
 
 TEST_CASE("as many holes as max_ptes_none allows are filled with zeros") { collapse_with_holes(10); }
 TEST_CASE("with one hole more the range stays as it is") { collapse_with_holes(11); }
+
+namespace {
+
+OsConfig with_swap(unsigned max_ptes_swap) {
+  OsConfig config = with(os::ThpMode::madvise);
+  config.swap_bytes = 64 * kMiB;
+  config.khugepaged_max_ptes_swap = max_ptes_swap;
+  return config;
+}
+
+void page_out(OsBench& b, const SmallPages& pages, unsigned first, unsigned count) {
+  const VirtualAddress begin = pages.va + first * kPage;
+  b.run(b.vm.reclaim().page_out(b.thread, *b.process, {begin, begin + count * kPage}));
+  REQUIRE(b.process->space().swapped_bytes() >= count * kPage);
+}
+
+}  // namespace
+
+TEST_CASE("swapped pages are read back first, one in each attempt, and then the range is collapsed") {
+  OsBench b(with_swap(3));
+  SmallPages pages(b);
+  for (const unsigned page : {3u, 100u, 500u}) page_out(b, pages, page, 1);
+  for (unsigned attempt = 1; attempt <= 3; ++attempt) {
+    const auto free_pages = b.vm.frames().free_pages();
+    CHECK(pages.collapse() == Collapse::unfit);
+    CHECK(b.counted("os.pswpin") == attempt);
+    CHECK(b.vm.frames().free_pages() == free_pages - 1);
+    b.vm.audit();
+  }
+  CHECK(pages.collapse() == Collapse::collapsed);
+  CHECK(pages.intact());
+  b.vm.audit();
+}
+
+TEST_CASE("with more swapped pages than max_ptes_swap allows nothing is read, unless the program asks for it") {
+  OsBench b(with_swap(2));
+  SmallPages pages(b);
+  for (const unsigned page : {3u, 100u, 500u}) page_out(b, pages, page, 1);
+  CHECK(pages.collapse() == Collapse::unfit);
+  CHECK(b.counted("os.pswpin") == 0);
+  CHECK(b.counted("os.thp_collapse_alloc") == 0);
+  CHECK(pages.collapse(Khugepaged::Wish::advice) == Collapse::unfit);
+  CHECK(b.counted("os.pswpin") == 1);
+}
+
+TEST_CASE("pages that come back are worth it only where half of the others are in use") {
+  OsBench b(with_swap(64));
+  SmallPages pages(b);
+  page_out(b, pages, 0, 1);
+  CHECK(b.run(b.vm.page_events().age(b.thread, *b.process, {pages.va, pages.va + 300 * kPage})).value == 299);
+  CHECK(pages.collapse() == Collapse::unfit);
+  CHECK(b.counted("os.pswpin") == 0);
+}
 
 TEST_CASE("what does not ask for huge pages is left alone, unless the program asks for a collapse itself") {
   OsBench b(with(os::ThpMode::never));

@@ -68,6 +68,15 @@ Task<void> hide_for_a_while(Arena& arena, cpu::Execution& thread, VirtualAddress
   co_await arena.b.vm.mprotect(thread, arena.process, va, bytes, Protection::read_write);
 }
 
+// A driver wants the part of the CMA area where the page lies.
+Task<void> claim_cma(Arena& arena, cpu::Execution& thread, VirtualAddress va) {
+  const os::PageState* page = arena.process.space().entry(va);
+  os::Cma& cma = arena.b.vm.cma();
+  if (page == nullptr || !page->has_frame() || !cma.holds(page->frame)) co_return;
+  const memory::Address begin = page->frame;
+  if (co_await cma.allocate_at(thread, begin, 1)) cma.release(begin);
+}
+
 Task<void> act(Arena& arena, cpu::Execution& thread, Action a) {
   os::Vm& vm = arena.b.vm;
   PageEvents& events = vm.page_events();
@@ -99,11 +108,13 @@ Task<void> act(Arena& arena, cpu::Execution& thread, Action a) {
     case 20: co_await events.userfault_protect(thread, p, range); break;
     case 21:
     case 22: co_await vm.reclaim().page_out(thread, p, range); break;
-    case 23: co_await events.truncate(thread, p, range); break;
+    case 23: co_await vm.compaction().compact_memory(thread); break;
+    case 24: co_await claim_cma(arena, thread, va); break;
+    case 25: co_await events.truncate(thread, p, range); break;
     default: co_await use_file(arena, thread, a);
   }
 }
-constexpr unsigned kActions = 24;
+constexpr unsigned kActions = 26;
 constexpr unsigned kFileActions = 4;
 
 Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> actions) {
@@ -176,6 +187,28 @@ TEST_CASE("nor at those of a file of which each has copies") {
   set_number_of_cases("800", "300");
   OsBench b(quick_fork(), 256 * kMiB);
   fight(b, true, Backing::private_file);
+}
+
+TEST_CASE(
+    "nor do they when memory is in pieces, so that faults compact it, and lent by the CMA area, which pins leave") {
+  set_number_of_cases("1000", "300");
+  OsConfig config = quick_fork();
+  config.thp = os::ThpMode::always;
+  config.thp_defrag = os::ThpDefrag::always;
+  config.khugepaged = false;
+  config.user_memory = 16 * kMiB;
+  config.cma_bytes = 10 * kMiB;
+  OsBench b(config);
+  // Pages of somebody else, every other one of which is gone.
+  const std::uint64_t pages = b.vm.frames().free_pages() - 16;
+  const VirtualAddress va = b.map(pages * kPage);
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, va, pages * kPage, Advice::no_hugepage)).value == Error::none);
+  REQUIRE(b.vm.make_present(*b.process, va, pages * kPage) == Error::none);
+  for (std::uint64_t i = 0; i < pages; i += 2) REQUIRE(b.vm.discard(*b.process, va + i * kPage, kPage) == Error::none);
+  fight(b, false);
+  CHECK(b.counted("os.compact_stall") > 0);
+  CHECK(b.counted("os.cma_pin_migrated") > 20);
+  CHECK(b.counted("os.cma_alloc_success") > 20);
 }
 
 TEST_CASE("nor do they when memory is short, so that kswapd and their own faults take pages from them") {

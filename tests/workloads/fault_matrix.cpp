@@ -92,6 +92,22 @@ TEST_CASE("matrix: compaction moves locked pages, and looks for pins before it u
   CHECK((!raced.faults || !raced.changed));
 }
 
+TEST_CASE("matrix: a long-term pin moves pages out of the CMA area, once, under whoever uses them") {
+  const Settings cma = kSmall + Settings{{"os.cma_bytes", "256 MiB"}};
+  // The strategy's own pin has moved them before anybody used them.
+  check_row(cma, "longterm-pin", {faults, none, stale, none, faults, none});
+  check_row(cma, "cma-alloc", {faults, none, stale, none, faults, none});
+  const Point once = run(cma + way(mlock_shared) + Settings{{"inject.mechanism", "longterm-pin"}});
+  CHECK(once.count("injected_pages") <= 16);
+}
+
+TEST_CASE("matrix: compaction of all memory finds nothing to gain where memory is free in large pieces") {
+  const Point p = run(kSmall + way(mlock_shared) + Settings{{"inject.mechanism", "compact-memory"}});
+  REQUIRE(p.error.empty());
+  CHECK(p.count("injections") > 0);
+  CHECK(p.count("faults") == 0);
+}
+
 TEST_CASE("matrix: move_pages unmaps whatever it finds, and maps pinned pages again") {
   check_row(kSmall, "move-pages", {faults, undone, stale, none, faults, undone});
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CMA area: memory that programs' pages may use as long as no driver wants a contiguous piece of it. Then, and when
+// a page in it is to be pinned for long, pages are moved elsewhere. As in Linux 6.x, mm/cma.c, mm/gup.c
+// (check_and_migrate_movable_pages) and mm/page_alloc.c (alloc_contig_range). Which pages get there: FrameAllocator.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "models/os/page_events.hpp"
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+
+class Cma {
+ public:
+  Cma(VmCore& core, PageEvents& events) : core_(core), events_(events) {}
+
+  bool holds(Address frame) const { return core_.frames.cma().owns(frame); }
+  bool holds_any(const sim::Vector<Address>& frames) const;
+  // Before a pin for long: those of the frames that lie in the area are moved out of it. Nobody holds a pin on the
+  // caller's behalf meanwhile, so that whoever pins looks again afterwards where the pages are. no_memory: somebody
+  // else holds one, or there is no frame outside.
+  sim::Task<Error> move_out(cpu::Execution& exec, const sim::Vector<Address>& frames);
+
+  // cma_alloc: the first contiguous piece that can be had. Whoever gets it gives it back by release().
+  sim::Task<std::optional<Address>> allocate(cpu::Execution& exec, std::uint64_t pages);
+  // The same, where it is wanted. False: a page of it is held, or a driver's.
+  sim::Task<bool> allocate_at(cpu::Execution& exec, Address begin, std::uint64_t pages);
+  void release(Address begin);
+  std::uint64_t claimed_pages() const {
+    std::uint64_t pages = 0;
+    for (const auto& [begin, count] : claims_) pages += count;
+    return pages;
+  }
+
+  // Takes no time, for set-up: new pages for the range, which has none, as if they had come when the rest of memory was
+  // nearly used.
+  Error settle(Process& process, VirtualAddress va, std::uint64_t bytes);
+
+ private:
+  enum class Move : std::uint8_t { moved, busy, held, no_memory };
+  sim::Task<bool> claim(cpu::Execution& exec, Address begin, std::uint64_t pages);
+  sim::Task<Move> move_away(cpu::Execution& exec, Address frame, FrameUse use);
+  sim::Task<void> split(cpu::Execution& exec, Address frame);
+  bool overlaps_claim(Address begin, std::uint64_t pages) const;
+
+  VmCore& core_;
+  PageEvents& events_;
+  sim::Map<Address, std::uint64_t> claims_;  // drivers' pieces: pages by begin
+};
+
+}  // namespace faultline::os

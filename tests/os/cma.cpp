@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that is lent to programs until a driver wants it in one piece, or a page in it is pinned for long.
+#include "models/os/cma.hpp"
+
+#include <algorithm>
+
+#include "tests/os/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using memory::Address;
+using os::FrameAllocator;
+using os::FrameUse;
+
+namespace {
+
+OsConfig with_cma(std::uint64_t bytes) {
+  OsConfig config;
+  config.cma_bytes = bytes;
+  config.rlimit_memlock = os::kUnlimited;
+  return config;
+}
+
+// Four pages in the area, with a pattern.
+struct LentPages {
+  static constexpr std::uint64_t kPages = 4;
+  static constexpr std::uint64_t kBytes = kPages * kPage;
+  explicit LentPages(OsBench& bench) : b(bench), va(b.map(kBytes)) {
+    REQUIRE(b.vm.cma().settle(*b.process, va, kBytes) == Error::none);
+    REQUIRE(b.vm.fill(*b.process, va, kBytes, 7) == kBytes);
+    REQUIRE(inside() == kPages);
+  }
+  Address frame(std::uint64_t page) const { return b.process->space().entry(va + page * kPage)->frame; }
+  unsigned inside() const {
+    unsigned pages = 0;
+    for (std::uint64_t i = 0; i < kPages; ++i) pages += b.vm.cma().holds(frame(i)) ? 1 : 0;
+    return pages;
+  }
+  bool intact() const { return b.vm.read(*b.process, va, kBytes) == sim::Content::pattern(7, 0, kBytes); }
+  Timed<os::Result<os::PinId>> pin() { return b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kBytes, true)); }
+
+  OsBench& b;
+  VirtualAddress va;
+};
+
+Time moving(const OsBench& b) {
+  return b.config.cpu_tlbi_page + b.config.migrate_page +
+         2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+}
+
+}  // namespace
+
+TEST_CASE("the CMA area is the top of memory, and serves what can be moved once most of what is free lies there") {
+  FrameAllocator frames(kHugePage, 8 * kHugePage, 2 * kHugePage);
+  CHECK(frames.cma().begin() == 7 * kHugePage);
+  CHECK(frames.cma().end() == 9 * kHugePage);
+  CHECK(frames.total_pages() == 8 * os::kPagesPerHuge);
+  for (unsigned i = 0; i < 4; ++i) CHECK(frames.allocate_huge() == (1 + i) * kHugePage);
+  // 2 blocks are free outside, 2 inside: not more than half.
+  CHECK(frames.allocate_page() == 5 * kHugePage);
+  CHECK(frames.allocate_page() == 7 * kHugePage);
+  // Now one page less is inside than outside, and so on.
+  CHECK(frames.allocate_page() == 5 * kHugePage + kPage);
+  CHECK(frames.allocate_page() == 7 * kHugePage + kPage);
+  CHECK(frames.allocate_page(FrameUse::fixed) == 6 * kHugePage);
+}
+
+TEST_CASE("what cannot be moved never gets into the CMA area, what can gets into the last frame of it") {
+  FrameAllocator frames(0, 2 * kHugePage, kHugePage);
+  CHECK(frames.allocate_huge(FrameUse::fixed) == 0u);
+  CHECK_FALSE(frames.allocate_page(FrameUse::fixed));
+  CHECK_FALSE(frames.allocate_huge(FrameUse::fixed));
+  for (unsigned i = 0; i < os::kPagesPerHuge; ++i) REQUIRE(frames.allocate_page() == kHugePage + i * kPage);
+  CHECK_FALSE(frames.allocate_page());
+}
+
+TEST_CASE("without an area, or with one as large as memory, the allocator is as it was") {
+  CHECK(FrameAllocator(kHugePage, kHugePage).cma().total_pages() == 0);
+  FrameAllocator all(kHugePage, 4 * kHugePage, 100 * kHugePage);
+  CHECK(all.cma().total_pages() == all.total_pages());
+  CHECK(all.allocate_page() == kHugePage);
+  // An area that would begin within a block begins with it; memory may end within one.
+  FrameAllocator cut(0, 4 * kHugePage + 3 * kPage, kHugePage);
+  CHECK(cut.cma().begin() == 3 * kHugePage);
+  CHECK(cut.cma().end() == 4 * kHugePage + 3 * kPage);
+}
+
+TEST_CASE(
+    "a long-term pin moves its pages out of the CMA area first, and they are unmapped for as long as that takes") {
+  OsBench b(with_cma(16 * kMiB));
+  LentPages pages(b);
+  const Address old = pages.frame(0);
+  Listener listener(b, 0ns);
+  const auto pinned = pages.pin();
+  REQUIRE(pinned.value.ok());
+  CHECK(pages.inside() == 0);
+  CHECK(pages.intact());
+  CHECK_FALSE(b.vm.frames().is_allocated(old));
+  CHECK(listener.flushes.size() == LentPages::kPages);
+  CHECK_FALSE(listener.present_at_start);
+  // Twice through all pages, and each let go of and moved between.
+  constexpr auto n = static_cast<std::int64_t>(LentPages::kPages);
+  CHECK(pinned.took == b.config.pin_fixed + n * (2 * b.config.gup_per_page + b.config.unpin_per_page + moving(b)));
+  CHECK(b.counted("os.cma_pin_migrated") == LentPages::kPages);
+  CHECK(b.counted("os.nr_foll_pin_acquired") == 2 * LentPages::kPages);
+  CHECK(b.counted("os.nr_foll_pin_released") == LentPages::kPages);
+  b.vm.audit();
+  // Once: the next pin finds them elsewhere.
+  const auto again = pages.pin();
+  CHECK(again.took == b.config.pin_fixed + n * b.config.gup_per_page);
+  CHECK(listener.flushes.size() == LentPages::kPages);
+  b.vm.audit();
+}
+
+TEST_CASE("pages that come with a long-term pin do not come to the CMA area, though most of what is free lies there") {
+  OsBench b(with_cma(48 * kMiB));
+  const VirtualAddress touched = b.map(kPage);
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, touched, true)).value == Error::none);
+  CHECK(b.vm.cma().holds(b.process->space().entry(touched)->frame));
+  const VirtualAddress va = b.map(4 * kPage);
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, 4 * kPage, true)).value.ok());
+  for (unsigned i = 0; i < 4; ++i) CHECK_FALSE(b.vm.cma().holds(b.process->space().entry(va + i * kPage)->frame));
+  CHECK(b.counted("os.cma_pin_migrated") == 0);
+  b.vm.audit();
+}
+
+TEST_CASE("a huge page in the CMA area is taken apart to be moved out of it for a pin") {
+  OsConfig config = with_cma(48 * kMiB);
+  config.thp = os::ThpMode::always;
+  config.khugepaged = false;
+  OsBench b(config);
+  const VirtualAddress va = b.map(kHugePage, {.alignment = kHugePage});
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, va, true)).value == Error::none);
+  REQUIRE(b.process->space().is_huge(va));
+  REQUIRE(b.vm.cma().holds(b.process->space().entry(va)->frame));
+  REQUIRE(b.vm.fill(*b.process, va, kHugePage, 7) == kHugePage);
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, va + 5 * kPage, 2 * kPage, true)).value.ok());
+  CHECK_FALSE(b.process->space().is_huge(va));
+  CHECK(b.counted("os.cma_pin_migrated") == 2);
+  CHECK(b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
+  b.vm.audit();
+}
+
+TEST_CASE("where there is no room outside, a page in the CMA area cannot be pinned") {
+  OsBench b(with_cma(16 * kMiB), 20 * kMiB);
+  LentPages pages(b);
+  while (b.vm.frames().free_pages() > b.vm.frames().cma().free_pages()) {
+    const VirtualAddress va = b.map(kPage);
+    if (b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPage, true)).value.error == Error::no_memory) break;
+  }
+  CHECK(pages.pin().value.error == Error::no_memory);
+  CHECK(pages.intact());
+  CHECK(pages.inside() > 0);
+  b.vm.audit();
+}
+
+TEST_CASE("a driver that wants a piece of the area gets it, and the pages that were lent it move") {
+  OsBench b(with_cma(16 * kMiB));
+  LentPages pages(b);
+  const Address area = b.vm.frames().cma().begin();
+  REQUIRE(pages.frame(0) == area);
+  const auto got = b.run(b.vm.cma().allocate(b.thread, 64));
+  REQUIRE(got.value);
+  CHECK(*got.value == area);
+  CHECK(got.took == static_cast<std::int64_t>(LentPages::kPages) * moving(b));
+  for (unsigned i = 0; i < 64; ++i) CHECK(b.vm.frames().is_allocated(area + i * kPage));
+  for (unsigned i = 0; i < LentPages::kPages; ++i)
+    CHECK((pages.frame(i) < area || pages.frame(i) >= area + 64 * kPage));
+  CHECK(pages.intact());
+  CHECK(b.counted("os.cma_alloc_success") == 64);
+  b.vm.audit();
+  const auto second = b.run(b.vm.cma().allocate(b.thread, 64));
+  REQUIRE(second.value);
+  CHECK(*second.value == area + 64 * kPage);
+  b.vm.cma().release(*got.value);
+  CHECK_FALSE(b.vm.frames().is_allocated(area));
+  CHECK_FALSE(b.run(b.vm.cma().allocate_at(b.thread, area + 64 * kPage, 1)).value);
+  CHECK(b.counted("os.cma_alloc_fail") == 1);
+  b.vm.audit();
+}
+
+TEST_CASE("a driver gets another piece where a page is held, and none when every piece has one") {
+  OsBench b(with_cma(2 * kMiB));
+  LentPages pages(b);
+  // Not a pin for long: that would have moved it.
+  const Address area = b.vm.frames().cma().begin();
+  REQUIRE(pages.frame(0) == area);
+  CHECK_FALSE(b.run(b.vm.cma().allocate(b.thread, 4096)).value);
+  CHECK(b.counted("os.cma_alloc_fail") == 4096);
+  const VirtualAddress driver = b.vm.map_driver_memory(*b.process, kPage).value;
+  CHECK_FALSE(b.vm.cma().holds(b.process->space().entry(driver)->frame));
+  CHECK(b.run(b.vm.cma().allocate(b.thread, 512)).value == area);
+  CHECK(pages.inside() == 0);
+  b.vm.audit();
+}
