@@ -32,7 +32,7 @@ Task<Error> Cma::move_out(Execution& exec, const sim::Vector<Address>& frames) {
 }
 
 Task<Cma::Move> Cma::move_away(Execution& exec, Address frame, FrameUse use) {
-  co_await split(exec, frame);
+  if (co_await split(exec, frame) != Error::none) co_return Move::no_memory;
   if (events_.is_whole(frame) || core_.frame_table.find(frame).list == LruList::none) co_return Move::busy;
   const auto to = core_.frames.allocate_page(use);
   if (!to) {
@@ -49,12 +49,14 @@ Task<Cma::Move> Cma::move_away(Execution& exec, Address frame, FrameUse use) {
 }
 
 // For every process that has it whole, as reclaim does.
-Task<void> Cma::split(Execution& exec, Address frame) {
+Task<Error> Cma::split(Execution& exec, Address frame) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper) || !mapper.process->space().is_huge(mapper.va)) continue;
     const Process::User user(*mapper.process);
-    co_await core_.split(exec, *mapper.process, mapper.va);
+    const Error error = co_await core_.split(exec, *mapper.process, mapper.va);
+    if (error != Error::none) co_return error;
   }
+  co_return Error::none;
 }
 
 bool Cma::overlaps_claim(Address begin, std::uint64_t pages) const {
@@ -90,13 +92,16 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
   claims_.emplace(begin, pages);
   sim::Set<Address> mine;
   const auto take = [&](Address frame) {
-    if (core_.frames.take(frame)) mine.insert(frame);
+    if (core_.frames.take(frame)) taken_ += mine.insert(frame).second ? 1 : 0;
   };
   bool hopeless = false;
   for (unsigned i = 0; i < kTries && mine.size() < pages && !hopeless; ++i) {
     for (Address frame = begin; frame < end; frame += kPage) take(frame);
     for (Address frame = begin; frame < end && !hopeless; frame += kPage) {
-      if (mine.contains(frame)) continue;
+      take(frame);  // somebody may have let go of it
+      const FrameRecord record = core_.frame_table.find(frame);
+      const bool busy = record.isolated > 0 || (record.list == LruList::none && !record.foreign && record.pins == 0);
+      if (mine.contains(frame) || (busy && !events_.is_whole(frame))) continue;
       hopeless = !events_.movable(frame) && !events_.is_whole(frame);
       if (hopeless) break;
       hopeless = co_await move_away(exec, frame, FrameUse::movable) == Move::no_memory;
@@ -105,6 +110,7 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
   }
   if (mine.size() == pages) co_return true;
   for (const Address frame : mine) core_.frames.free_page(frame);
+  taken_ -= mine.size();
   claims_.erase(begin);
   co_return false;
 }
@@ -112,6 +118,7 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
 void Cma::release(Address begin) {
   const auto claim = claims_.find(begin);
   for (std::uint64_t i = 0; i < claim->second; ++i) core_.frames.free_page(begin + i * kPage);
+  taken_ -= claim->second;
   claims_.erase(claim);
 }
 

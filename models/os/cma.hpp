@@ -28,11 +28,8 @@ class Cma {
   // The same, where it is wanted. False: a page of it is held, or a driver's.
   sim::Task<bool> allocate_at(cpu::Execution& exec, Address begin, std::uint64_t pages);
   void release(Address begin);
-  std::uint64_t claimed_pages() const {
-    std::uint64_t pages = 0;
-    for (const auto& [begin, count] : claims_) pages += count;
-    return pages;
-  }
+  // That drivers have, or that are being collected for one.
+  std::uint64_t taken_pages() const { return taken_; }
 
   // Takes no time, for set-up: new pages for the range, which has none, as if they had come when the rest of memory was
   // nearly used.
@@ -42,12 +39,13 @@ class Cma {
   enum class Move : std::uint8_t { moved, busy, held, no_memory };
   sim::Task<bool> claim(cpu::Execution& exec, Address begin, std::uint64_t pages);
   sim::Task<Move> move_away(cpu::Execution& exec, Address frame, FrameUse use);
-  sim::Task<void> split(cpu::Execution& exec, Address frame);
+  sim::Task<Error> split(cpu::Execution& exec, Address frame);
   bool overlaps_claim(Address begin, std::uint64_t pages) const;
 
   VmCore& core_;
   PageEvents& events_;
   sim::Map<Address, std::uint64_t> claims_;  // drivers' pieces: pages by begin
+  std::uint64_t taken_ = 0;
 };
 
 }  // namespace faultline::os

@@ -35,8 +35,8 @@ class File {
     bool marker = false;   // PG_readahead: who comes here wants the next window
     sim::Time dirtied{0};  // since when it is dirty
   };
-  // Of `pages` 4 KiB each. seed 0: one great hole, whose pages read as zeros and are nowhere on the disk; else byte k of
-  // the file is byte k of the pattern.
+  // Of `pages` 4 KiB each. seed 0: one great hole, whose pages read as zeros and are nowhere on the disk; else byte k
+  // of the file is byte k of the pattern.
   File(FileId id, std::uint32_t pages, std::uint64_t seed) : id_(id), pages_(pages), seed_(seed) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The lists that the kernel keeps its pages on to choose which to take back: two ages of anonymous pages and of those
-// of files, and those that are not to be taken (mlock). What moves a page from list to list is Reclaim's and Vm's business.
+// of files, and those that are not to be taken (mlock). What moves a page from list to list is Reclaim's and Vm's
+// business.
 #pragma once
 
 #include <array>

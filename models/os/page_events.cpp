@@ -57,7 +57,15 @@ bool PageEvents::movable(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
   return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
     const Vma* vma = mapper.process->space_.find(mapper.va);
-    return vma != nullptr && vma->driver;
+    return (vma != nullptr && vma->driver) || mapper.process->space_.page(mapper.va) == nullptr;
+  });
+}
+
+// By an entry that is not on its way to another frame.
+bool PageEvents::is_mapped(Address frame) const {
+  const auto mappers = core_.frame_table.mappers(frame);
+  return std::any_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
+    return mapper.process->space_.entry(mapper.va)->entry != Entry::migrating;
   });
 }
 
@@ -89,9 +97,11 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, LruList lis
     const unsigned unmapped = co_await unmap_for_migration(exec, frame);
     if (unmapped == 0 && record.file == 0) break;  // whoever had it has let go
     co_await core_.run(exec, core_.config.migrate_page);
-    const bool held = record.pins > 0;
-    if (held) ++core_.counters.migrate_restored;
+    bool held = record.pins > 0;
     if (!held) co_await core_.copy_page(exec, frame, to);
+    // Of a page in the cache faults do not wait for that.
+    held = held || (record.file != 0 && is_mapped(frame));
+    if (held) ++core_.counters.migrate_restored;
     const bool cached = !held && record.file != 0;
     if (cached) core_.page_cache.replace(frame, to);
     moved = (remap(frame, held ? frame : to) > 0 && !held) || cached;

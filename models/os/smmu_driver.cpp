@@ -123,14 +123,14 @@ sim::Task<void> SmmuDriver::set_interrupt(cpu::Execution& exec, Work kind, unsig
 
 bool SmmuDriver::hears_broadcasts() const { return config_.tlb_maintenance == TlbMaintenance::dvm && dvm_ != nullptr; }
 
-std::uint64_t SmmuDriver::tlbi_operand(const Process& process, VirtualAddress address) {
-  return std::uint64_t{process.id()} << reg::ttbr::kAsidShift | address >> 12;
+std::uint64_t SmmuDriver::tlbi_operand(std::uint16_t process, VirtualAddress address) {
+  return std::uint64_t{process} << reg::ttbr::kAsidShift | address >> 12;
 }
 
 sim::Task<void> SmmuDriver::invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) {
   if (config_.tlb_maintenance == TlbMaintenance::none) return nothing();
   if (!hears_broadcasts() && config_.tlb_maintenance_delay > sim::Time{0}) {
-    late_.start(write_late(process, flush));
+    late_.start(write_late(process.id(), flush));
     return nothing();
   }
   if (!hears_broadcasts()) return write_maintenance(exec, process, flush);
@@ -153,11 +153,11 @@ sim::Task<void> SmmuDriver::await_sync(cpu::Execution& exec, unsigned sync) {
 }
 
 // By whichever core comes to it; the time that this takes there is left out.
-sim::Task<void> SmmuDriver::write_late(const Process& process, TlbFlush flush) {
-  const std::optional<unsigned> bank = bank_of(process.id());
+sim::Task<void> SmmuDriver::write_late(std::uint16_t process, TlbFlush flush) {
+  co_await context_.loop.delay(config_.tlb_maintenance_delay);
+  const std::optional<unsigned> bank = bank_of(process);
   if (!bank || banks_[*bank].table_root != flush.table) co_return;
   const std::uint64_t at = reg::context_bank(*bank) + reg::cb::kTLBIVA;
-  co_await context_.loop.delay(config_.tlb_maintenance_delay);
   for (const VirtualAddress leaf : flush.leaves) set_up_register(at, tlbi_operand(process, leaf), 8);
 }
 
@@ -169,7 +169,7 @@ sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Proces
     co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIASID, process.id(), 4);
   } else {
     for (const VirtualAddress leaf : flush.leaves) {
-      co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIVA, tlbi_operand(process, leaf), 8);
+      co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIVA, tlbi_operand(process.id(), leaf), 8);
     }
   }
   co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBSYNC, 0, 4);
@@ -183,7 +183,7 @@ void SmmuDriver::drop(const Process& process, const sim::Vector<VirtualAddress>&
   const std::optional<unsigned> bank = bank_of(process.id());
   if (!bank) return;
   const std::uint64_t at = reg::context_bank(*bank) + reg::cb::kTLBIVA;
-  for (const VirtualAddress leaf : leaves) set_up_register(at, tlbi_operand(process, leaf), 8);
+  for (const VirtualAddress leaf : leaves) set_up_register(at, tlbi_operand(process.id(), leaf), 8);
 }
 
 }  // namespace faultline::os

@@ -62,10 +62,10 @@ class SmmuDriver : public TlbInvalidator {
   };
 
   sim::Task<void> set_interrupt(cpu::Execution& exec, cpu::Work kind, unsigned bank, bool on);
-  sim::Task<void> write_late(const Process& process, TlbFlush flush);
+  sim::Task<void> write_late(std::uint16_t process, TlbFlush flush);
   sim::Task<void> write_maintenance(cpu::Execution& exec, const Process& process, const TlbFlush& flush);
   sim::Task<void> await_sync(cpu::Execution& exec, unsigned sync);
-  static std::uint64_t tlbi_operand(const Process& process, VirtualAddress address);
+  static std::uint64_t tlbi_operand(std::uint16_t process, VirtualAddress address);
   void set_up_register(std::uint64_t offset, std::uint64_t value, unsigned bytes);
   std::optional<unsigned> bank_of(std::uint32_t pdid) const;
 

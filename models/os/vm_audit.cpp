@@ -64,7 +64,8 @@ void VmCore::audit(bool changing) const {
       va = *next + kPage;
       const PageState& page = *space.entry(*next);
       if (!page.in_motion()) check_descriptor(*process, *next, page);
-      if (space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
+      // munmap takes the VMAs first.
+      if (!changing && space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
       if (page.entry == Entry::swapped) {
         ++swapped;
         ++referring[page.slot()];
@@ -94,7 +95,7 @@ void VmCore::audit(bool changing) const {
     if (record.held() != (record.held() && frames.is_allocated(frame))) {
       broken(fmt::format("frame {:#x} is held and free", frame));
     }
-    if (record.mappings > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign &&
+    if (known > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign &&
         !is_tail(frame_table, frame)) {
       broken(fmt::format("frame {:#x} is mapped and on no list", frame));
     }

@@ -45,7 +45,7 @@ void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
 
 void Vm::audit(bool changing) const {
   core_.audit(changing);
-  core_.audit_frames(changing, cma_.claimed_pages());
+  core_.audit_frames(changing, cma_.taken_pages());
   std::uint64_t locked = 0;
   sim::HashMap<const Process*, std::uint64_t> pinned;
   for (const auto& process : core_.processes) {

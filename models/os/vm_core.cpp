@@ -224,8 +224,11 @@ bool VmCore::isolate(Address frame) {
 }
 
 void VmCore::put_back(Address frame, LruList list) {
-  --frame_table.at(frame).isolated;
-  lru(frame).add(frame, list);
+  FrameRecord& record = frame_table.at(frame);
+  --record.isolated;
+  const bool active = list == LruList::active_anon || list == LruList::active_file;
+  const LruList own = active ? record.active() : record.inactive();
+  lru(frame).add(frame, evictable(frame) ? own : LruList::unevictable);
   put_frame(frame);
 }
 

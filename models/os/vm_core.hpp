@@ -153,7 +153,7 @@ class VmCore {
   void charge(const Process& process, Address frame);
   // Takes a page off the lists and holds it, so that no other mechanism of the kernel works on it; false when one does.
   bool isolate(Address frame);
-  // Lets go of it; it may be free then.
+  // Lets go of it; it may be free then. As old as on the list that it was on, or locked since.
   void put_back(Address frame, LruList list);
   // Whether no process that maps the frame has locked it.
   bool evictable(Address frame) const;

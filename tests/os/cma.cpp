@@ -179,10 +179,9 @@ TEST_CASE("a driver that wants a piece of the area gets it, and the pages that w
   b.vm.audit();
 }
 
-TEST_CASE("a driver gets another piece where a page is held, and none when every piece has one") {
+TEST_CASE("a driver that wants more than the area gets nothing, and one that wants all of it gets it") {
   OsBench b(with_cma(2 * kMiB));
   LentPages pages(b);
-  // Not a pin for long: that would have moved it.
   const Address area = b.vm.frames().cma().begin();
   REQUIRE(pages.frame(0) == area);
   CHECK_FALSE(b.run(b.vm.cma().allocate(b.thread, 4096)).value);

@@ -221,13 +221,11 @@ TEST_CASE("a pinned page in every block: nothing is moved for nothing, and after
   CHECK(b.counted("os.thp_fault_fallback") == 1);
   CHECK(b.vm.compaction().defer_shift() == 1);
   const auto scanned = b.counted("os.compact_migrate_scanned");
-  const auto moved = b.counted("os.pgmigrate_success");
   // The first of the next two attempts is left out.
   b.run(finish(b.vm.compaction().make_block(b.thread, os::Compaction::effort_of_advice())));
   CHECK(b.counted("os.compact_stall") == 4);
   CHECK(b.vm.compaction().defer_shift() == 2);
   CHECK(b.counted("os.compact_migrate_scanned") > scanned);
-  CHECK(b.counted("os.pgmigrate_success") >= moved);
   CHECK(memory.intact());
   b.vm.audit();
 }

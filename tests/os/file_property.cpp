@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random use of a file by calls, a shared and a private mapping, beside write-back, reclaim and migration, agrees with a
-// model of two lists of pages.
+// Random use of a file by calls, a shared and a private mapping, beside write-back, reclaim and migration, agrees with
+// a model of two lists of pages.
 #include <rapidcheck.h>
 
 #include "models/os/reclaim.hpp"

@@ -124,6 +124,11 @@ Task<void> play(Arena& arena, cpu::Execution& thread, std::vector<Action> action
   }
 }
 
+Task<void> leave(OsBench& b, Process& process, os::File* file) {
+  co_await b.vm.exit(b.thread, process);
+  if (file != nullptr) co_await b.vm.page_cache().resize(b.thread, *file, 0);
+}
+
 // Rounds of four threads, each with a process of its own that is gone behind it.
 // `ksm`: whose other sharers never let go, so that each merged page costs a frame for good.
 void fight(OsBench& b, bool ksm, Backing backing = Backing::anonymous) {
@@ -152,7 +157,7 @@ void fight(OsBench& b, bool ksm, Backing backing = Backing::anonymous) {
     RC_ASSERT(tasks.running() == 0u);
     b.vm.audit();
     sim::TaskGroup end;
-    end.start(b.vm.exit(b.thread, process));
+    end.start(leave(b, process, file));
     sc_core::sc_start();
     RC_ASSERT(end.running() == 0u);
     b.vm.audit();
@@ -189,26 +194,47 @@ TEST_CASE("nor at those of a file of which each has copies") {
   fight(b, true, Backing::private_file);
 }
 
-TEST_CASE(
-    "nor do they when memory is in pieces, so that faults compact it, and lent by the CMA area, which pins leave") {
-  set_number_of_cases("1000", "300");
+namespace {
+
+// Memory in pieces, most of it in the CMA area.
+OsConfig pieces() {
   OsConfig config = quick_fork();
   config.thp = os::ThpMode::always;
   config.thp_defrag = os::ThpDefrag::always;
   config.khugepaged = false;
   config.user_memory = 16 * kMiB;
   config.cma_bytes = 10 * kMiB;
-  OsBench b(config);
-  // Pages of somebody else, every other one of which is gone.
+  return config;
+}
+
+// Pages of somebody else, every other one of which is gone.
+void break_up(OsBench& b) {
   const std::uint64_t pages = b.vm.frames().free_pages() - 16;
   const VirtualAddress va = b.map(pages * kPage);
   REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, va, pages * kPage, Advice::no_hugepage)).value == Error::none);
   REQUIRE(b.vm.make_present(*b.process, va, pages * kPage) == Error::none);
   for (std::uint64_t i = 0; i < pages; i += 2) REQUIRE(b.vm.discard(*b.process, va + i * kPage, kPage) == Error::none);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "nor do they when memory is in pieces, so that faults compact it, and lent by the CMA area, which pins leave") {
+  set_number_of_cases("1000", "300");
+  OsBench b(pieces());
+  break_up(b);
   fight(b, false);
   CHECK(b.counted("os.compact_stall") > 0);
   CHECK(b.counted("os.cma_pin_migrated") > 20);
   CHECK(b.counted("os.cma_alloc_success") > 20);
+}
+
+TEST_CASE("nor at a file's pages that compaction and drivers of the CMA area move") {
+  set_number_of_cases("500", "300");
+  OsBench b(pieces());
+  break_up(b);
+  fight(b, false, Backing::shared_file);
+  CHECK(b.counted("os.cma_alloc_success") > 10);
 }
 
 TEST_CASE("nor do they when memory is short, so that kswapd and their own faults take pages from them") {
