@@ -63,10 +63,12 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
   const Address frame = cached->frame;
   const VmCore::Hold hold(core_, frame);  // or reclaim would take it before it is mapped
   if (cached->reading) {
+    // VM_FAULT_RETRY: afterwards everything may be different.
+    if (owed > sim::Time{0}) co_await core_.run(exec, owed);
     process.lock_.unlock_shared();
     while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
     co_await process.lock_.lock_shared(core_.cpu, exec);
-    if (!is_wanted(process, va, file, page, frame)) co_return Error::again;
+    co_return Error::again;
   }
   if (write && !vma.shared) co_return co_await copy(exec, process, va, frame, owed);
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);

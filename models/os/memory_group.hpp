@@ -19,6 +19,7 @@ struct MemoryGroup {
   const GroupId id;         // 0: the root, which has everybody who is in no other
   std::uint64_t max_pages;  // memory.max
   std::uint64_t charged = 0;
+  std::uint64_t freed = 0;  // pages that reclaim has taken, ever
   // What looking at pages of a kind in vain has cost lately, in pages (lru_note_cost).
   std::uint64_t anon_cost = 0;
   std::uint64_t file_cost = 0;

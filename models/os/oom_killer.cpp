@@ -9,7 +9,7 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-OomKiller::OomKiller(VmCore& core) : core_(core), reaped_(core.context.loop) {}
+OomKiller::OomKiller(VmCore& core) : core_(core), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
 
 // oom_badness: its pages in memory and on the swap device, and what the adjustment makes of the node's memory.
 std::int64_t OomKiller::badness(const Process& process) const {
@@ -52,6 +52,7 @@ Task<bool> OomKiller::kill(Execution& exec, const Process& asking, const MemoryG
 // __oom_reap_task_mm: anonymous memory and copies of files' pages, locked or not. What is a file's stays in the cache.
 Task<void> OomKiller::reap(Process& process) {
   const Process::User user(process);
+  co_await turn_.acquire();
   co_await core_.cpu.run(*reaper_, cpu::Work::system, core_.config.exit_fixed);
   co_await process.lock_.lock_shared(core_.cpu, *reaper_);
   const auto vmas = process.space_.vmas();
@@ -59,6 +60,7 @@ Task<void> OomKiller::reap(Process& process) {
     if (!vma.driver && !vma.shared) co_await core_.unmap(*reaper_, process, {vma.begin, vma.end});
   }
   process.lock_.unlock_shared();
+  turn_.release();
   process.life_ = Process::Life::reaped;
   reaped_.notify_all();
   core_.reclaim->progressed();

@@ -44,6 +44,7 @@ class OomKiller {
 
   VmCore& core_;
   cpu::Execution* reaper_ = nullptr;
+  sim::Semaphore turn_;  // of the reaper, who takes one process after the other
   sim::Signal reaped_;
   sim::TaskGroup tasks_;
 };

@@ -135,7 +135,9 @@ Task<Error> PageCache::fetch(Execution& exec, Process& process, File& file, Read
   };
   std::uint32_t page = window.start;
   for (; page < end && error == Error::none; ++page) {
-    bool room = file.find(page) == nullptr && core_.reclaim->has_room(process, 1);
+    // The last one that there is room for is the one that is needed.
+    const bool kept = needed != kNoPage && page != needed && file.find(needed) == nullptr;
+    bool room = file.find(page) == nullptr && core_.reclaim->has_room(process, kept ? 2 : 1);
     if (!room && page == needed && file.find(page) == nullptr)
       room = co_await core_.reclaim->make_room(exec, process, 1);
     const bool missing = file.find(page) == nullptr && page < file.pages();  // nobody else was faster
@@ -170,6 +172,7 @@ Task<void> PageCache::read_from_disk(File& file, std::uint32_t first, std::uint3
 Task<Result<Address>> PageCache::get(Execution& exec, Process& process, File& file, std::uint32_t page,
                                      FileReader* reader, std::uint32_t wanted, bool whole) {
   while (page < file.pages()) {
+    if (process.was_killed()) co_return Result<Address>{.error = Error::killed};
     File::Page* cached = file.find(page);
     if (cached == nullptr && whole) {
       const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
@@ -180,6 +183,7 @@ Task<Result<Address>> PageCache::get(Execution& exec, Process& process, File& fi
         co_return Result<Address>{.error = Error::no_memory};
       }
       add(process, file, page, *frame);
+      core_.store.write(*frame, file.on_disk(page));
       arrived(file, page);
       co_return Result<Address>{.value = *frame};
     }
@@ -266,6 +270,7 @@ Task<void> PageCache::resize(Execution& exec, File& file, std::uint32_t pages) {
 Task<unsigned> PageCache::punch(Execution& exec, File& file, std::uint32_t begin, std::uint32_t end) {
   unsigned dropped = 0;
   std::uint32_t first = begin;
+  for (std::uint32_t page = begin; page < end; ++page) make_hole(file, page);
   for (auto at = file.cached_.lower_bound(first); at != file.cached_.end() && at->first < end;
        at = file.cached_.lower_bound(first)) {
     first = at->first;
@@ -279,15 +284,17 @@ Task<unsigned> PageCache::punch(Execution& exec, File& file, std::uint32_t begin
     // Mapped again meanwhile, or on its way to the disk. Who still flushes TLBs frees the frame afterwards.
     if (cached->writing || !core_.frame_table.mappers(frame).empty()) continue;
     remove(frame);
+    make_hole(file, first);  // what was on its way to the disk has got there
     // Who has it pinned goes on with a page that is nobody's.
     if (core_.frame_table.find(frame).pins > 0) core_.stamp(frame);
     ++dropped;
   }
-  for (std::uint32_t page = begin; page < end; ++page) {
-    file.written_.erase(page);
-    if (file.seed_ != 0) file.punched_.insert(page);
-  }
   co_return dropped;
+}
+
+void PageCache::make_hole(File& file, std::uint32_t page) {
+  file.written_.erase(page);
+  if (file.seed_ != 0) file.punched_.insert(page);
 }
 
 // unmap_mapping_range, of one page.

@@ -87,6 +87,7 @@ class PageCache {
   bool is_wanted(const Process& process, VirtualAddress va, const File& file, std::uint32_t page, Address frame) const;
   sim::Task<Error> copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address frame, sim::Time owed);
   unsigned map_around(Process& process, VirtualAddress va);
+  static void make_hole(File& file, std::uint32_t page);
   void accessed(Address frame);
   sim::Task<void> unmap(cpu::Execution& exec, Address frame);
 

@@ -61,12 +61,13 @@ bool PageEvents::movable(Address frame) const {
   });
 }
 
-// By an entry that is not on its way to another frame.
-bool PageEvents::is_mapped(Address frame) const {
+// Entries that are on their way to another frame.
+std::size_t PageEvents::migrating(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
-  return std::any_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    return mapper.process->space_.entry(mapper.va)->entry != Entry::migrating;
+  const auto count = std::count_if(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
+    return mapper.process->space_.entry(mapper.va)->entry == Entry::migrating;
   });
+  return static_cast<std::size_t>(count);
 }
 
 // False: no memory for the table.
@@ -99,8 +100,8 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, LruList lis
     co_await core_.run(exec, core_.config.migrate_page);
     bool held = record.pins > 0;
     if (!held) co_await core_.copy_page(exec, frame, to);
-    // Of a page in the cache faults do not wait for that.
-    held = held || (record.file != 0 && is_mapped(frame));
+    // Of a page in the cache faults do not wait for that; and who has unmapped it may still have to flush TLBs.
+    held = held || (record.file != 0 && (record.pins > 0 || record.mappings != migrating(frame)));
     if (held) ++core_.counters.migrate_restored;
     const bool cached = !held && record.file != 0;
     if (cached) core_.page_cache.replace(frame, to);

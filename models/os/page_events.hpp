@@ -51,7 +51,7 @@ class PageEvents {
   sim::Task<unsigned> truncate(cpu::Execution& exec, Process& process, Range range);
 
  private:
-  bool is_mapped(Address frame) const;
+  std::size_t migrating(Address frame) const;
   sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
   sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);

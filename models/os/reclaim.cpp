@@ -64,16 +64,17 @@ Task<bool> Reclaim::make_room(Execution& exec, const Process& process, std::uint
 
 // Direct reclaim: try_to_free_pages, try_to_free_mem_cgroup_pages.
 Task<bool> Reclaim::reach(Execution& exec, const Process& process, Goal goal) {
+  const std::uint64_t& freed = goal.group != nullptr ? goal.group->freed : freed_;
   for (unsigned fruitless = 0; !is_reached(goal);) {
     if (process.was_killed()) co_return false;
     if (goal.group == nullptr) ++core_.counters.allocstall;
-    const std::uint64_t before = freed_;
-    for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && freed_ < before + kBatch;) {
+    const std::uint64_t before = freed;
+    for (unsigned priority = kDefaultPriority + 1; priority-- > 0 && freed < before + kBatch;) {
       co_await shrink(exec, goal, priority);
-      co_await throttle(exec, before);
+      co_await throttle(exec, freed > before);
     }
-    fruitless = freed_ > before ? 0 : fruitless + 1;
-    if (fruitless < kRetries || is_reached(goal)) continue;
+    fruitless = freed > before ? 0 : fruitless + 1;
+    if (fruitless < kRetries || is_reached(goal) || process.was_killed()) continue;
     if (!co_await core_.oom_killer.kill(exec, process, goal.group)) co_return false;
     fruitless = 0;
   }
@@ -112,7 +113,7 @@ Task<void> Reclaim::make_room_to_compact(Execution& exec) {
     do {
       before = freed_;
       co_await shrink(exec, goal, priority);
-      co_await throttle(exec, before);
+      co_await throttle(exec, freed_ > before);
     } while (freed_ > before && !enough());
   }
 }
@@ -135,19 +136,19 @@ Task<void> Reclaim::balance() {
   for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
     co_await shrink(*kswapd_, high, priority);
-    co_await throttle(*kswapd_, before);
+    co_await throttle(*kswapd_, freed_ > before);
     if (freed_ == before) --priority;
   }
   failures_ = freed_ > begin ? 0 : failures_ + 1;
 }
 
 // reclaim_throttle: what is being written, or is in others' hands, may soon be free. Not when pages have become free
-// since `before` was read, unless so much is being written that it will do, or more than the device can take.
-Task<void> Reclaim::throttle(Execution& exec, std::uint64_t before) {
+// meanwhile, unless so much is being written that it will do, or more than the device can take.
+Task<void> Reclaim::throttle(Execution& exec, bool progress) {
   const bool under_way = writing_ > 0 || isolated_ > 0 || core_.page_cache.writeback().is_at_work();
   const bool enough = writing_ > 0 && free_pages() + writing_ >= high_;
   const bool too_much = writing_ > 2 * core_.config.disk_queue_depth;
-  if ((freed_ == before && under_way) || enough || too_much) co_await core_.cpu.sleep(exec, progress_);
+  if ((!progress && under_way) || enough || too_much) co_await core_.cpu.sleep(exec, progress_);
 }
 
 // get_scan_count: files alone where nothing can be swapped, or where many of their pages are old; anonymous pages alone
@@ -162,7 +163,8 @@ Reclaim::Shares Reclaim::shares(const Goal& goal, const MemoryGroup& group, unsi
   if (priority == 0 && swappiness > 0) return {.anon = 1, .file = 1, .whole = 1};
   const bool old_anon = lru.size(kAnon.inactive) >> priority > 0 && !inactive_is_low(lru, kAnon);
   const bool old_files = lru.size(kFile.inactive) >> priority > 0 && !inactive_is_low(lru, kFile);
-  if (goal.group == nullptr && files + free_pages() <= high_ && old_anon) return {.anon = 1, .file = 0, .whole = 1};
+  const std::uint64_t in_node = core_.listed(kFile.inactive) + core_.listed(kFile.active);
+  if (goal.group == nullptr && in_node + free_pages() <= high_ && old_anon) return {.anon = 1, .file = 0, .whole = 1};
   if (old_files) return {.anon = 0, .file = 1, .whole = 1};
   const std::uint64_t total = group.anon_cost + group.file_cost;
   const std::uint64_t anon = swappiness * (3 * total + 1) / (total + group.anon_cost + 1);

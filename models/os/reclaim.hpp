@@ -90,7 +90,7 @@ class Reclaim {
   sim::Task<void> split(cpu::Execution& exec, Address frame);
   sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, Unmap how);
   sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how);
-  sim::Task<void> throttle(cpu::Execution& exec, std::uint64_t before);
+  sim::Task<void> throttle(cpu::Execution& exec, bool progress);
   // `counted`: reclaim chose the page, nobody named it (Linux's pgsteal).
   sim::Task<void> write_and_free(Address frame, bool counted);
   void settle(Address frame, bool counted);

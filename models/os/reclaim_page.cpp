@@ -45,8 +45,7 @@ Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
   co_await core_.run(exec, core_.config.reclaim_page);
-  const auto owners = co_await unmap(exec, frame, Unmap::file);
-  for (const Process* owner : owners) core_.on_change(*owner, 1);
+  co_await unmap(exec, frame, Unmap::file);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   if (record.pins > 0) co_return Outcome::activate;
   if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
@@ -94,6 +93,7 @@ void Reclaim::settle(Address frame, bool counted) {
   if (record.slot != 0) core_.swap.evict(frame);
   if (record.file != 0) core_.page_cache.remove(frame);
   ++freed_;
+  ++core_.groups[record.group]->freed;
   if (counted) ++core_.counters.pgsteal;
   failures_ = 0;
   put_back(frame, /*active=*/false);  // where nothing holds it any more
@@ -176,6 +176,7 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
     co_await core_.flush(exec, process, zapped.leaves);
     core_.retire(process, zapped);
+    core_.on_change(process, 1);
     co_return true;
   }
   const PageState& page = *process.space_.entry(va);

@@ -226,6 +226,7 @@ sim::Task<Error> Vm::touch_range(cpu::Execution& exec, Process& process, Virtual
   if (!range.ok()) co_return range.error;
   sim::Time owed{0};
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
+    if (process.was_killed()) co_return Error::killed;
     if (usable(process.space_.page(at), write)) {
       use_pages(process, {at, at + kPage}, write, nullptr);
       owed += core_.config.resident_touch;

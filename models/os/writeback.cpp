@@ -41,7 +41,8 @@ void Writeback::dirtied(File& file, std::uint32_t page) {
     flusher_ = &core_.cpu.new_thread("kworker/flush");
     tasks_.start(serve());
   }
-  if (dirty_++ == 0) tasks_.start(wait_for_expiry());
+  ++dirty_;
+  if (!std::exchange(ticking_, true)) tasks_.start(wait_for_expiry());
   if (is_over_background()) wanted_.notify_all();
 }
 
@@ -49,6 +50,7 @@ void Writeback::forget(File& file, std::uint32_t page) {
   file.find(page)->dirty = false;
   file.dirty_.erase(page);
   --dirty_;
+  notify();
 }
 
 void Writeback::wake() {
@@ -68,13 +70,18 @@ Task<void> Writeback::throttle(Execution& exec) {
 Task<void> Writeback::serve() {
   for (;;) {
     while (dirty_ == 0 || !(asked_ || expired_ || is_over_background())) {
-      asked_ = expired_ = false;
+      expired_ = false;
+      if (std::exchange(asked_, false)) notify();  // what was asked for has gone
       co_await core_.cpu.sleep(*flusher_, wanted_);
     }
     const bool all = std::exchange(asked_, false);
     expired_ = false;
     passing_ = true;
-    for (const auto& file : core_.page_cache.files()) co_await pass(*file, all);
+    const std::uint64_t begun = begun_;
+    const auto& files = core_.page_cache.files();
+    for (std::size_t i = 0; i < files.size(); ++i) co_await pass(*files[i], all);  // others may come meanwhile
+    // All that is dirty was written to while it was on its way to the disk.
+    if (begun_ == begun && writing_ > 0) co_await core_.cpu.sleep(*flusher_, written_);
     passing_ = false;
     notify();
   }
@@ -100,6 +107,7 @@ Task<void> Writeback::wait_for_expiry() {
     expired_ = true;
     wanted_.notify_all();
   }
+  ticking_ = false;
 }
 
 // Dirty neighbours from `first` on, by one command, which goes on by itself. The page behind them; `first` is dirty,
@@ -116,6 +124,7 @@ Task<std::uint32_t> Writeback::clean_run(Execution& exec, File& file, std::uint3
     ++end;
   }
   if (end == first) co_return first + 1;
+  begun_ += end - first;
   co_await core_.run(exec, core_.config.writeback_page * std::int64_t{end - first});
   for (std::uint32_t page = first; page < end; ++page) {
     Address frame = 0;
@@ -183,7 +192,7 @@ Task<void> Writeback::sync(Execution& exec, File& file) {
 }
 
 Task<unsigned> Writeback::clean(Execution& exec, File& file, std::uint32_t first, std::uint32_t end) {
-  unsigned cleaned = 0;
+  unsigned cleaned = 0;  // or given to the disk already, and written to since
   for (auto at = file.dirty_.lower_bound(first); at != file.dirty_.end() && *at < end;) {
     const std::uint32_t page = *at;
     const std::uint32_t next = co_await clean_run(exec, file, page, std::min(kMostPages, end - page));

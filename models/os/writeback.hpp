@@ -52,10 +52,12 @@ class Writeback {
   VmCore& core_;
   std::uint64_t dirty_ = 0;
   std::uint64_t writing_ = 0;
-  unsigned commands_ = 0;  // that the disk has, of ours
-  bool asked_ = false;     // by reclaim, or by who is held back
-  bool expired_ = false;   // pages may be
-  bool passing_ = false;   // the flusher is at work
+  unsigned commands_ = 0;    // that the disk has, of ours
+  std::uint64_t begun_ = 0;  // pages, ever
+  bool ticking_ = false;     // somebody looks for expired pages
+  bool asked_ = false;       // by reclaim, or by who is held back
+  bool expired_ = false;     // pages may be
+  bool passing_ = false;     // the flusher is at work
   cpu::Execution* flusher_ = nullptr;
   sim::Signal wanted_;
   sim::Signal written_;

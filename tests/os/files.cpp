@@ -466,3 +466,82 @@ TEST_CASE("without a swap device reclaim lives on files, and memory ends when on
   CHECK(file.cached().size() < 64);
   b.vm.audit();
 }
+
+TEST_CASE("a page that is written to while it is on its way to the disk is written once more, and the flusher rests") {
+  OsConfig config;
+  config.dirty_background_ratio = 0;
+  OsBench b(config);
+  MappedFile f(b, 16, /*shared=*/true);
+  f.touch(2, false);
+  Outcome<Error> first;
+  Outcome<Error> second;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  b.tasks.start(at(b, 0ns, b.vm.touch(b.thread, *b.process, f.va + 2 * kPage, true), first));
+  b.tasks.start(at(b, b.node.now() + 15us, b.vm.touch(other, *b.process, f.va + 2 * kPage, true), second));
+  sc_core::sc_start();
+  CHECK(first.value == Error::none);
+  CHECK(second.value == Error::none);
+  CHECK(b.counted("os.nr_dirtied") == 2);
+  CHECK(b.counted("os.nr_written") == 2);
+  CHECK_FALSE(f.file.find(2)->dirty);
+}
+
+TEST_CASE("a fault that has waited for the disk looks at the rights again") {
+  OsBench b;
+  MappedFile f(b, 16, /*shared=*/true);
+  Outcome<Error> fault;
+  Outcome<Error> change;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  b.tasks.start(at(b, 0ns, b.vm.touch(b.thread, *b.process, f.va, true), fault));
+  const Time later = b.node.now() + 40us;
+  b.tasks.start(at(b, later, b.vm.mprotect(other, *b.process, f.va, 16 * kPage, os::Protection::read), change));
+  sc_core::sc_start();
+  CHECK(change.value == Error::none);
+  CHECK(change.at < fault.at);
+  CHECK(fault.value == Error::bad_address);
+  CHECK_FALSE(f.mapped(0));
+  CHECK_FALSE(f.file.find(0)->dirty);
+}
+
+TEST_CASE("what is read again while a hole is punched is a hole already") {
+  OsBench b;
+  MappedFile f(b, 16, /*shared=*/true);
+  for (const std::uint64_t page : {0, 8, 15}) f.touch(page, true);
+  const auto read = b.counted("os.pgpgin");
+  Outcome<unsigned> punched;
+  Outcome<Error> fault;
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  const Time begin = b.node.now();
+  b.tasks.start(at(b, begin, b.vm.page_cache().punch(b.thread, f.file, 0, 16), punched));
+  // Between the flushes of the first page and of the next one.
+  b.tasks.start(at(b, begin + b.config.cpu_tlbi_page + 100ns, b.vm.touch(other, *b.process, f.va, false), fault));
+  sc_core::sc_start();
+  CHECK(fault.value == Error::none);
+  CHECK(f.page_content(0) == Content::zeros(kPage));
+  CHECK(b.counted("os.pgpgin") == read);
+  b.vm.audit();
+}
+
+TEST_CASE("a page that somebody maps while it is being migrated stays where it is for that pass") {
+  OsBench b;
+  MappedFile f(b, 4, /*shared=*/true);
+  f.touch(0, true);
+  Process& other = *b.vm.create_process("other");
+  const VirtualAddress theirs = b.vm.map_file(other, f.file, true).value;
+  Outcome<unsigned> moved;
+  Outcome<Error> fault;
+  cpu::Execution& thread = b.cpu.new_thread("other", 2);
+  const Time begin = b.node.now();
+  const Range first = f.range(0, 1);
+  b.tasks.start(
+      at(b, begin, b.vm.page_events().migrate(b.thread, *b.process, first, os::PageEvents::Mover::move_pages), moved));
+  b.tasks.start(at(b, begin + 1us, b.vm.touch(thread, other, theirs, true), fault));
+  sc_core::sc_start();
+  CHECK(fault.value == Error::none);
+  CHECK(b.counted("os.migrate_restored") == 1);
+  CHECK(moved.value == 1);  // by the next
+  REQUIRE(b.vm.fill(other, theirs, kPage, 7) == kPage);
+  CHECK(f.page_content(0) == Content::pattern(7, 0, kPage));
+  CHECK(f.record(0).mappings == 2);
+  b.vm.audit();
+}

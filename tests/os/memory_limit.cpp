@@ -141,3 +141,36 @@ TEST_CASE("oom_score_adj says who goes first") {
   CHECK(small.was_killed());
   CHECK_FALSE(b.process->was_killed());
 }
+
+TEST_CASE("two processes that reach their limits at the same time are killed one after the other") {
+  OsBench b;
+  Process& other = *b.vm.create_process("other");
+  b.vm.limit_memory(*b.process, kLimit);
+  b.vm.limit_memory(other, kLimit);
+  const VirtualAddress va = map(b, *b.process, 4 * kMiB);
+  const VirtualAddress theirs = map(b, other, 4 * kMiB);
+  REQUIRE(b.vm.make_present(*b.process, va, kLimit) == Error::none);
+  REQUIRE(b.vm.make_present(other, theirs, kLimit) == Error::none);
+  Outcome<Error> first;
+  Outcome<Error> second;
+  cpu::Execution& thread = b.cpu.new_thread("second", 2);
+  b.tasks.start(at(b, 0ns, b.vm.touch_range(b.thread, *b.process, va, 4 * kMiB, true), first));
+  b.tasks.start(at(b, 0ns, b.vm.touch_range(thread, other, theirs, 4 * kMiB, true), second));
+  sc_core::sc_start();
+  CHECK(first.value == Error::killed);
+  CHECK(second.value == Error::killed);
+  CHECK(b.counted("os.oom_kill") == 2);
+  CHECK(b.process->space().resident_bytes() + other.space().resident_bytes() == 0);
+  b.vm.audit();
+}
+
+TEST_CASE("a process that was killed gets nothing more from files either") {
+  OsBench b;
+  b.vm.limit_memory(*b.process, kLimit);
+  os::File& file = *b.vm.page_cache().create(kMiB, 3);
+  FileReader reader{.file = &file};
+  REQUIRE(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, kMiB)).value.ok());
+  const VirtualAddress va = map(b, *b.process, 4 * kMiB);
+  REQUIRE(touch(b, *b.process, va, 4 * kMiB) == Error::killed);
+  CHECK(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, kPage)).value.error == Error::killed);
+}
