@@ -68,6 +68,7 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
     process.lock_.unlock_shared();
     while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
     co_await process.lock_.lock_shared(core_.cpu, exec);
+    ++file.mmap_misses_;  // what is found then is not a hit
     co_return Error::again;
   }
   if (write && !vma.shared) co_return co_await copy(exec, process, va, frame, owed);
