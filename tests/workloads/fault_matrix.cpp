@@ -31,6 +31,8 @@ const Settings kHuge = kSmall + Settings{{"workload.size", "2 MiB"},
                                          {"inject.count", 20},
                                          {"os.thp", "madvise"}};
 
+const Settings kFile = kSmall + Settings{{"workload.memory", "shared-file"}};
+
 struct Met {
   bool applies = false;
   bool faults = false;   // of the device
@@ -194,6 +196,18 @@ TEST_CASE("matrix: a lock on fault leaves the pages absent, and a pin has no suc
 
 TEST_CASE("matrix: locks and pins are taken for writing, so that no zero page is left") {
   check_row(kSmall, "zero-page", {none, none, none, none, none, none});
+}
+
+TEST_CASE("matrix: a mapped file's pages are unmapped before reclaim finds a pin, and locked ones are left alone") {
+  check_row(kFile, "reclaim", {none, faults, none, none, none, faults});
+}
+
+TEST_CASE("matrix: write-back takes the right to write from a mapped file's pages, whoever holds them") {
+  check_row(kFile, "write-protect", {faults, faults, none, none, faults, faults});
+}
+
+TEST_CASE("matrix: a hole in a file takes the pages from every mapping, but not from a table of its own") {
+  check_row(kFile, "truncate", {faults, faults, stale, stale, faults, faults});
 }
 
 TEST_CASE("matrix: with small pages only, nothing that faults on locked memory is left to chance but what moves it") {
