@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/point_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace faultline::workloads {
+namespace {
+
+double microseconds(sim::Time t) { return static_cast<double>(t.count()) / 1e6; }
+
+// The nearest-rank percentile of sorted samples, without rounding surprises.
+sim::Time percentile(const std::vector<sim::Time>& sorted, unsigned percent) {
+  const std::size_t rank = (sorted.size() * percent + 99) / 100;
+  return sorted[std::max<std::size_t>(rank, 1) - 1];
+}
+
+// A counter of the models and the metric it becomes: the sum over all nodes, while measuring.
+struct CounterMetric {
+  const char* counter;
+  const char* metric;
+  const char* unit;
+  double scale;
+  const char* description;
+};
+constexpr CounterMetric kCounterMetrics[] = {
+    {"driver.fault_records", "faults", "1", 1,
+     "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
+    {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
+    {"os.pgmajfault", "major_faults", "1", 1, "of these, read from the disk, whoever met them (Linux: pgmajfault)"},
+    {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
+    {"os.pswpout", "swapped_out", "1", 1, "pages written to the swap device (Linux: pswpout)"},
+    {"os.pgpgin", "file_read", "KiB", 1, "read from files on the disk (Linux: pgpgin)"},
+    {"os.pgpgout", "file_written", "KiB", 1, "written to files on the disk (Linux: pgpgout)"},
+    {"os.allocstall", "direct_reclaims", "1", 1,
+     "times that a program had to reclaim memory itself (Linux: allocstall)"},
+    {"os.thp_fault_alloc", "thp_faults", "1", 1,
+     "of the minor faults, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
+    {"os.thp_collapse_alloc", "thp_collapse_alloc", "1", 1,
+     "2 MiB pages taken to collapse small pages into, also in vain (Linux: thp_collapse_alloc)"},
+    {"os.khugepaged_pages_collapsed", "collapses", "1", 1,
+     "2 MiB ranges collapsed (Linux: khugepaged/pages_collapsed)"},
+    {"os.pgmigrate_success", "pages_migrated", "1", 1, "pages that moved to another frame (Linux: pgmigrate_success)"},
+    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
+    {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
+     "payload that left for the network in a block's later attempts"},
+    {"dma.dropped_bytes", "dropped_bytes", "B", 1,
+     "payload that crossed the network in vain: refused by the SMMU, or dropped by the receiver"},
+    {"dma.timeouts", "timeouts", "1", 1, "blocks sent again because their timeout expired"},
+    {"cpu.time_user", "cpu_time_user", "us", 1e-6, "CPU time in user code, without polling"},
+    {"cpu.time_system", "cpu_time_system", "us", 1e-6, "CPU time in system calls, faults and context switches"},
+    {"cpu.time_irq", "cpu_time_irq", "us", 1e-6, "CPU time in interrupt handlers"},
+    {"cpu.time_softirq", "cpu_time_softirq", "us", 1e-6, "CPU time in tasklets"},
+    {"cpu.time_polling", "cpu_time_polling", "us", 1e-6, "CPU time spent polling for completions and messages"},
+    {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
+    {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
+};
+
+std::uint64_t busy(platform::Node& node) {
+  std::uint64_t sum = 0;
+  for (const char* kind : {"user", "system", "softirq", "irq"}) {
+    sum += node.statistics.value(std::string("cpu.time_") + kind);
+  }
+  return sum - node.statistics.value("cpu.time_polling");
+}
+
+void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& samples) {
+  std::vector<sim::Time> sorted;
+  sim::Time sum{0};
+  for (const Sample& s : samples) {
+    sorted.push_back(s.latency());
+    sum += s.latency();
+  }
+  std::sort(sorted.begin(), sorted.end());
+  const auto count = static_cast<std::int64_t>(sorted.size());
+  const sim::Time mean{(sum.count() + count / 2) / count};
+  metrics.push_back({"latency_min", microseconds(sorted.front()), "us", ""});
+  metrics.push_back({"latency_typical", microseconds(percentile(sorted, 50)), "us", ""});
+  metrics.push_back({"latency_mean", microseconds(mean), "us", ""});
+  metrics.push_back({"latency_p99", microseconds(percentile(sorted, 99)), "us", ""});
+  metrics.push_back({"latency_max", microseconds(sorted.back()), "us", ""});
+}
+
+void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const TransferConfig& config) {
+  // Bytes per microsecond are MB/s. The peak is that of the fastest single transfer, as perftest has it.
+  std::uint64_t bytes = 0;
+  double fastest = 0;
+  sim::Time first = sim::kNever;
+  sim::Time last{0};
+  for (const Sample& s : transfers.samples()) {
+    bytes += s.bytes;
+    fastest = std::max(fastest, static_cast<double>(s.bytes) / microseconds(s.latency()));
+    first = std::min(first, s.begin);
+    last = std::max(last, s.end);
+  }
+  const double goodput = static_cast<double>(bytes) / microseconds(last - first);
+  metrics.push_back({"goodput", goodput, "MB/s", ""});
+  metrics.push_back({"goodput_peak", std::max(goodput, fastest), "MB/s", ""});
+  const sim::Time span = transfers.measured_to() - transfers.measured_from();
+  if (config.clean_window > 0) {
+    metrics.push_back({"clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span), "MB/s", ""});
+  }
+}
+
+// What injections did to the transfers, compared with the fastest one.
+void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
+  const Injection* injection = transfers.injection();
+  if (injection == nullptr) return;
+  const std::vector<Sample>& samples = transfers.samples();
+  const auto faster = [](const Sample& a, const Sample& b) { return a.latency() < b.latency(); };
+  const sim::Time fastest = std::min_element(samples.begin(), samples.end(), faster)->latency();
+  const sim::Time longest = std::max_element(samples.begin(), samples.end(), faster)->latency();
+  const sim::Time undisturbed = fastest + fastest / 100 + 1us;
+  const auto delayed =
+      std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.latency() > undisturbed; });
+  metrics.push_back({"injections", static_cast<double>(injection->injections()), "1", ""});
+  metrics.push_back({"injected_pages", static_cast<double>(injection->pages()), "1", ""});
+  metrics.push_back({"transfers_delayed", static_cast<double>(delayed), "1", ""});
+  metrics.push_back({"delay_max", microseconds(longest - fastest), "us", ""});
+}
+
+void add_background(std::vector<Metric>& metrics, const Background& background) {
+  metrics.push_back({"background_accesses", static_cast<double>(background.accesses()), "1", ""});
+  metrics.push_back({"background_access_mean", microseconds(background.access_mean()), "us", ""});
+  metrics.push_back({"background_access_max", microseconds(background.access_max()), "us", ""});
+  metrics.push_back({"background_ended", static_cast<double>(background.ended()), "1", ""});
+}
+
+void add_scanners(std::vector<Metric>& metrics, const Background& background, sim::Time measured) {
+  const double bytes = static_cast<double>(background.file_bytes());
+  metrics.push_back({"background_file_rate", bytes / microseconds(measured), "MB/s", ""});
+  metrics.push_back({"background_file_mean", microseconds(background.part_mean()), "us", ""});
+}
+
+std::string description_of(const std::string& name) {
+  for (const MetricDoc& doc : metric_docs()) {
+    if (doc.name == name) return doc.description;
+  }
+  return "";
+}
+
+void add_counters(std::vector<Metric>& metrics, const Measured& measured, const TransferConfig& config) {
+  double cpu_time = 0;
+  for (const CounterMetric& c : kCounterMetrics) {
+    const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
+    metrics.push_back({c.metric, value, c.unit, ""});
+    const std::string name = c.metric;
+    if (name.starts_with("cpu_time_") && name != "cpu_time_polling") cpu_time += value;
+  }
+  const auto spent = [](std::uint64_t before, std::uint64_t after) {
+    return static_cast<double>(after - before) / 1e6;
+  };
+  metrics.push_back({"cpu_time", cpu_time, "us", ""});
+  if (config.kind == Kind::flows || is_pattern(config.kind)) return;
+  metrics.push_back(
+      {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
+  metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
+}
+
+// What must never happen.
+std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Cluster& cluster) {
+  std::vector<std::string> failed;
+  if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
+  if (cluster.total("memory.stale_accesses") > 0) {
+    failed.emplace_back("the device used translations that were no longer true");
+  }
+  if (transfers.failed() > 0) {
+    failed.push_back(fmt::format("{} of {} transfers ended with an error completion and are in no other figure",
+                                 transfers.failed(), transfers.failed() + transfers.samples().size()));
+  }
+  if (transfers.clean_failed() > 0) {
+    failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
+  }
+  return failed;
+}
+
+void add_injection_notes(const InjectionConfig& config, const Benchmark& transfers, std::vector<std::string>& notes) {
+  if (transfers.injection() == nullptr) return;
+  notes.emplace_back("what the kernel does to pages was injected (inject.*): how often it happens is not Linux's");
+  if (transfers.injection()->injections() > 0) return;
+  notes.emplace_back(
+      config.mechanism == Mechanism::lock_on_fault
+          ? "lock-on-fault happens to buffers that are mlocked: with another preparation it is nothing"
+          : "no injection came to pass before the last transfer had ended: see inject.after and .period");
+}
+
+}  // namespace
+
+Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
+  Snapshot now;
+  for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
+  for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
+  now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    const os::MemInfo here = cluster.node(id).vm.meminfo();
+    now.memory.mlocked += here.mlocked;
+    now.memory.unevictable += here.unevictable;
+  }
+  if (workload.kind == Kind::flows || is_pattern(workload.kind)) return now;  // every node may be both
+  now.cpu_initiator = busy(cluster.node(workload.initiator));
+  now.cpu_target = busy(cluster.node(workload.target));
+  return now;
+}
+
+PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
+                    const Measured& measured, const Background& background) {
+  PointResult result;
+  std::vector<Metric>& metrics = result.metrics;
+  add_latency(metrics, transfers.samples());
+  add_goodput(metrics, transfers, configuration.workload);
+  metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
+  metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
+  add_injection(metrics, transfers);
+  metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
+  metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
+  add_counters(metrics, measured, configuration.workload);
+  if (configuration.background.uses_memory()) add_background(metrics, background);
+  if (configuration.background.scanners > 0) {
+    add_scanners(metrics, background, transfers.measured_to() - transfers.measured_from());
+  }
+  metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
+  metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
+  metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
+  metrics.push_back({"mlocked", static_cast<double>(measured.after.memory.mlocked), "B", ""});
+  metrics.push_back({"unevictable", static_cast<double>(measured.after.memory.unevictable), "B", ""});
+  metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
+  for (Metric& metric : metrics) metric.description = description_of(metric.name);
+  result.breakdown = transfers.breakdown().rows();
+  if (configuration.workload.checks_fail) result.failed_checks = failed_checks(transfers, cluster);
+  add_injection_notes(configuration.inject, transfers, result.notes);
+  if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
+    result.notes.push_back(
+        fmt::format("{} threads poll on {} cores: who has none waits for the others' time slices (cpu.time_slice)",
+                    configuration.workload.clean_window + 1, configuration.machine.cpu.cores));
+  }
+  return result;
+}
+
+std::vector<MetricDoc> metric_docs() {
+  std::vector<MetricDoc> docs{
+      {"latency_min", "us", "shortest transfer: from the program's first step for it to its last"},
+      {"latency_typical", "us", "median transfer"},
+      {"latency_mean", "us",
+       "mean over the measured transfers; what the target does after the last step (unpinning) is in goodput only"},
+      {"latency_p99", "us", "99th percentile (nearest rank)"},
+      {"latency_max", "us", "longest transfer"},
+      {"goodput", "MB/s", "bytes of completed transfers over the time from the first begin to the last end"},
+      {"goodput_peak", "MB/s", "the larger of goodput and the rate of the fastest single transfer"},
+      {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
+      {"transfers", "1", "transfers measured"},
+      {"transfers_failed", "1", "of these, ended with an error completion"},
+      {"background_accesses", "1", "accesses of background processes while transfers were measured"},
+      {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
+      {"background_access_max", "us", "longest of them"},
+      {"background_ended", "1", "background processes that met the end of memory, and ended"},
+      {"background_file_rate", "MB/s", "bytes of their files that scanners have used, per time"},
+      {"background_file_mean", "us", "mean time of a scanner for one part of its file"},
+      {"injections", "1", "injections that came to pass, one for each buffer of a window"},
+      {"injected_pages", "1",
+       "4 KiB pages that they changed for good while transfers were under way: moved, merged, dropped; 0: all undone"},
+      {"transfers_delayed", "1", "transfers that took longer than the fastest one, by more than 1 us and 1 %"},
+      {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
+      {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
+      {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
+      {"cpu_time", "us", "CPU time of all cores of all nodes while measuring, without polling"},
+      {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
+      {"cpu_time_target", "us", "the same of the target's node alone"},
+      {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
+      {"pinned_bytes_peak", "B", "most bytes pinned at one time, added over the nodes"},
+      {"locked_bytes_peak", "B", "most bytes mlocked at one time, added over the nodes"},
+      {"mlocked", "B",
+       "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "
+       "Mlocked)"},
+      {"unevictable", "B", "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
+      {"data_errors", "1", "transfers whose data arrived wrong"},
+  };
+  for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});
+  return docs;
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a point's samples and counters come to: its metrics, with unit and description.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "models/os/vm.hpp"
+#include "models/platform/cluster.hpp"
+#include "workloads/background.hpp"
+#include "workloads/benchmark.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/experiment_point.hpp"
+
+namespace faultline::workloads {
+
+// The counters at an instant.
+struct Snapshot {
+  std::map<std::string, std::uint64_t> totals;
+  std::uint64_t cpu_initiator = 0;  // ps, without polling
+  std::uint64_t cpu_target = 0;
+  os::MemInfo memory;
+};
+Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload);
+
+// When the measured transfers began and when they had ended.
+struct Measured {
+  Snapshot before;
+  Snapshot after;
+  std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
+};
+
+PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
+                    const Measured& measured, const Background& background);
+
+}  // namespace faultline::workloads
