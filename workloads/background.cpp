@@ -18,8 +18,12 @@ void BackgroundConfig::declare(sim::ParameterTable& table) {
   table.add_count("processes", processes, {0u, 1000u},
                   {"other processes on each node, from the first measured transfer on", "", {}});
   table.add_bytes("memory", memory, {kPage, kMost}, {"memory that each of them uses", "", {}});
-  table.add_bytes("memory_limit", memory_limit, {0, kMost},
-                  {"memory that each may have at a time (memory.max of a cgroup of its own); 0: no limit", "", {}});
+  table.add_bytes(
+      "memory_limit", memory_limit, {0, kMost},
+      {"memory that each of these and of the scanners may have at a time (memory.max of a cgroup of its own), what it "
+       "has read of files included; 0: no limit",
+       "",
+       {}});
   table.add_choice("order", sequential, {{"random", false}, {"sequential", true}},
                    {"order in which they come to their pages", "", {}});
   table.add_count("write_percent", write_percent, {0u, 100u}, {"share of their accesses that write", "", {}});
@@ -101,6 +105,7 @@ bool Background::owns(const os::Process& process) const {
 
 void Background::add_scanner(platform::Node& node, std::uint64_t number) {
   os::Process& process = new_process(node, "scanner");
+  if (config_.memory_limit > 0) node.vm.limit_memory(process, config_.memory_limit);
   os::File* file = node.vm.page_cache().create(config_.file, kFileSeed + number);
   if (file == nullptr) no_memory();
   os::VirtualAddress begin = 0;

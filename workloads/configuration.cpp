@@ -157,10 +157,12 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
                     sim::format_bytes(memory)));
   }
   const bool limited = w.checks_fail && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock);
-  if (limited && w.memory.limit > 0 && lanes > w.memory.limit) {
-    add({"workload.size", "workload.window", "workload.memory_limit"},
-        fmt::format("buffers of {} that are to stay in memory do not fit in a program's {}", sim::format_bytes(lanes),
-                    sim::format_bytes(w.memory.limit)));
+  const bool present = w.cold != Cold::both || strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
+  if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
+    add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
+        fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
+                    "program's {}; those of a strategy that holds none come by faults with workload.cold = both",
+                    sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)));
   }
   if (limited && lanes > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "os.rlimit_memlock"},
@@ -208,7 +210,7 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   if (!anonymous && needs_anonymous(configuration.inject.mechanism)) {
     add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");
   }
-  if (w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
+  if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
       !configuration.machine.os.pins_files) {
     add({"workload.memory", "strategy.prepare", "os.pins_files"},
         "the kernel refuses long-term pins that write to files");

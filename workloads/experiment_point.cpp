@@ -65,16 +65,16 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
 }
 
 // A program at the ends that the OOM killer chooses ends the run; of others a note says so.
-void watch_kills(platform::Cluster& cluster, const Background& background, std::vector<std::string>& notes) {
+void watch_kills(platform::Cluster& cluster, const Background& background, std::vector<std::string>& kills) {
   for (unsigned id = 0; id < cluster.size(); ++id) {
     cluster.node(id).vm.observe_kills([&, id](const os::Process& process, const os::OomKill& kill) {
       const std::string what = fmt::format(
           "node {}: {}, and the OOM killer ended '{}' (process {}, {} in memory, {} swapped) after {}", id,
           kill.by_limit ? "a program's memory limit was reached" : "memory ran out", kill.process, kill.id,
           sim::format_bytes(kill.resident_bytes), sim::format_bytes(kill.swapped_bytes), sim::format_time(kill.at));
-      if (background.owns(process)) return notes.push_back(what);
-      throw sim::RunFailure(what, {"os.user_memory", "os.swap_bytes", "workload.memory_limit", "workload.oom_protected",
-                                   "background.memory"});
+      if (background.owns(process)) return kills.push_back(what);
+      if (kill.by_limit) throw sim::RunFailure(what, {"workload.memory_limit", "workload.size", "os.swap_bytes"});
+      throw sim::RunFailure(what, {"os.user_memory", "os.swap_bytes", "workload.oom_protected", "background.memory"});
     });
   }
 }
@@ -155,7 +155,10 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
       result = collect(configuration, cluster, transfers, measured, background);
-      result.notes.insert(result.notes.end(), kills.begin(), kills.end());
+      if (!kills.empty()) {
+        const std::string more = kills.size() > 1 ? fmt::format(" (and {} more)", kills.size() - 1) : "";
+        result.notes.push_back(kills.front() + more);
+      }
     }
     const Totals done = totals(cluster);
     result.events = done.events;

@@ -166,8 +166,10 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
     failed.emplace_back("the device used translations that were no longer true");
   }
   if (transfers.failed() > 0) {
-    failed.push_back(fmt::format("{} of {} transfers ended with an error completion and are in no other figure",
-                                 transfers.failed(), transfers.failed() + transfers.samples().size()));
+    failed.push_back(
+        fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left "
+                    "(dma.refault_limit, dma.retry_limit), or no memory for their pages",
+                    transfers.failed(), transfers.failed() + transfers.samples().size()));
   }
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));

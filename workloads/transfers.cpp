@@ -26,10 +26,11 @@ enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
 void check(Error error, std::string_view what, sim::NodeId node) {
   if (error == Error::none) return;
-  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : "";
-  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
-                        {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"},
-                        error == Error::limit);
+  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.pins_files)" : "";
+  throw sim::RunFailure(
+      fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
+      {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory", "workload.memory_limit"},
+      error == Error::limit || error == Error::unsupported);
 }
 
 }  // namespace

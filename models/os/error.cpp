@@ -12,6 +12,7 @@ std::string_view to_string(Error error) {
     case Error::limit: return "memory lock limit exceeded";
     case Error::again: return "resource in use";
     case Error::poisoned: return "memory failure";
+    case Error::unsupported: return "not for a file's memory";
     case Error::killed: return "killed because memory ran out";
     case Error::beyond_end: return "beyond the end of the file";
   }

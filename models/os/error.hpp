@@ -17,6 +17,7 @@ enum class Error : std::uint8_t {
   again,        // EAGAIN: a table or context is taken, try later
   poisoned,     // EHWPOISON / SIGBUS: the memory has failed
   beyond_end,   // SIGBUS: the mapped file ends before the page
+  unsupported,  // EFAULT of long-term pins: they may not write to this file
   killed,       // SIGKILL: the OOM killer has chosen the process
 };
 std::string_view to_string(Error error);

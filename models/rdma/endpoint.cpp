@@ -19,7 +19,7 @@ constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in fi
 
 [[noreturn]] void no_memory(sim::NodeId node, std::string_view for_what) {
   throw RunFailure(fmt::format("node {} has no memory left for {}", node, for_what),
-                   {"ddr.size", "os.user_memory", "workload.size"});
+                   {"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"});
 }
 
 }  // namespace

@@ -78,3 +78,20 @@ TEST_CASE("limits: a program at the ends of transfers that is killed ends the ru
   const Point p = run(kSmallNodes + Settings{{"workload.memory_limit", "512 KiB"}, {"workload.cold", "both"}});
   CHECK_THAT(p.error, Contains("memory limit was reached") && Contains("the OOM killer ended '"));
 }
+
+TEST_CASE("limits: scanners have theirs, too, so that a file that would fit is read again") {
+  const Settings scanning =
+      kSmallNodes +
+      Settings{{"background.scanners", 1}, {"background.file", "1 MiB"}, {"background.file_pause", "20 us"}};
+  const Point free = run_well(scanning);
+  const Point limited = run_well(scanning + Settings{{"background.memory_limit", "256 KiB"}});
+  CHECK(limited["file_read"] > free["file_read"]);
+}
+
+TEST_CASE("limits: kernels that refuse pins of files are a result where failures are counted") {
+  const Point p = run(kSmallNodes + Settings{{"workload.memory", "shared-file"},
+                                             {"workload.checks", "count"},
+                                             {"strategy.prepare", "pin-once"},
+                                             {"os.pins_files", false}});
+  CHECK_THAT(p.refused, Contains("os.pins_files"));
+}
