@@ -95,7 +95,7 @@ TEST_CASE("what a node has not left is named by the parameters that decide it") 
   CHECK(refused(b, with(Prepare::nothing), kChannels) == Keys{"dma.channels"});
   for (int i = 0; i < 4; ++i) open(b, with(Prepare::nothing));
   CHECK(refused(b, with(Prepare::nothing)) == Keys{"smmu.context_banks"});
-  const auto no_memory = Keys{"ddr.size", "os.user_memory", "workload.size"};
+  const auto no_memory = Keys{"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"};
   b.leave_free(0);
   CHECK(refused(b, with(Prepare::nothing)) == no_memory);
 }
