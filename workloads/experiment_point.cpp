@@ -147,7 +147,10 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     };
     std::vector<std::string> kills;
     watch_kills(cluster, background, kills);
-    transfers.on_measurement_ends = [&] { measured.after = snapshot(cluster, configuration.workload); };
+    transfers.on_measurement_ends = [&] {
+      measured.after = snapshot(cluster, configuration.workload);
+      measured.memory = meminfo(cluster);
+    };
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();

@@ -194,15 +194,20 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
-  for (unsigned id = 0; id < cluster.size(); ++id) {
-    const os::MemInfo here = cluster.node(id).vm.meminfo();
-    now.memory.mlocked += here.mlocked;
-    now.memory.unevictable += here.unevictable;
-  }
   if (workload.kind == Kind::flows || is_pattern(workload.kind)) return now;  // every node may be both
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;
+}
+
+os::MemInfo meminfo(platform::Cluster& cluster) {
+  os::MemInfo sum;
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    const os::MemInfo here = cluster.node(id).vm.meminfo();
+    sum.mlocked += here.mlocked;
+    sum.unevictable += here.unevictable;
+  }
+  return sum;
 }
 
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
@@ -224,8 +229,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
   metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
-  metrics.push_back({"mlocked", static_cast<double>(measured.after.memory.mlocked), "B", ""});
-  metrics.push_back({"unevictable", static_cast<double>(measured.after.memory.unevictable), "B", ""});
+  metrics.push_back({"mlocked", static_cast<double>(measured.memory.mlocked), "B", ""});
+  metrics.push_back({"unevictable", static_cast<double>(measured.memory.unevictable), "B", ""});
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();

@@ -20,14 +20,15 @@ struct Snapshot {
   std::map<std::string, std::uint64_t> totals;
   std::uint64_t cpu_initiator = 0;  // ps, without polling
   std::uint64_t cpu_target = 0;
-  os::MemInfo memory;
 };
 Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload);
+os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames
 
 // When the measured transfers began and when they had ended.
 struct Measured {
   Snapshot before;
   Snapshot after;
+  os::MemInfo memory;  // when they had ended
   std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
 };
 

@@ -19,9 +19,11 @@ constexpr std::uint64_t kSeedsOfAStream = std::uint64_t{1} << 32;
 
 void check_buffer(Error error, std::string_view what, sim::NodeId node) {
   if (error == Error::none) return;
-  throw sim::RunFailure(
-      fmt::format("node {}: {} of a buffer failed: {}", node, what, os::to_string(error)),
-      {"workload.flows", "workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory"});
+  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.pins_files)" : "";
+  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
+                        {"workload.size", "workload.window", "workload.flows", "os.rlimit_memlock", "ddr.size",
+                         "os.user_memory", "workload.memory_limit"},
+                        error == Error::limit || error == Error::unsupported);
 }
 
 Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {

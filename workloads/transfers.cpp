@@ -24,15 +24,6 @@ constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
 // Requests of the initiator to the target's program, and its one answer.
 enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
-void check(Error error, std::string_view what, sim::NodeId node) {
-  if (error == Error::none) return;
-  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.pins_files)" : "";
-  throw sim::RunFailure(
-      fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
-      {"workload.size", "workload.window", "os.rlimit_memlock", "ddr.size", "os.user_memory", "workload.memory_limit"},
-      error == Error::limit || error == Error::unsupported);
-}
-
 }  // namespace
 
 Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
@@ -153,7 +144,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
       const std::uint64_t page = sim::page_begin(address);
       const Error error = co_await endpoint.vm().madvise(endpoint.thread(), endpoint.process(), page,
                                                          address + config_.size - page, os::Advice::hugepage);
-      check(error, "advising", endpoint.node());
+      check_buffer(error, "advising", endpoint.node());
     }
     if (!config_.advise_late) make_cold(lane, target);
     const bool injected = injects_ && is_injected(target);
@@ -161,7 +152,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.set_up(endpoint.thread());
-    check(error, "setting up", endpoint.node());
+    check_buffer(error, "setting up", endpoint.node());
   }
 }
 
@@ -169,7 +160,7 @@ Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
   for (Lane& lane : lanes_) {
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.tear_down(endpoint.thread());
-    check(error, "tearing down", endpoint.node());
+    check_buffer(error, "tearing down", endpoint.node());
   }
 }
 
@@ -203,10 +194,11 @@ void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
   const std::uint64_t first = sim::page_begin(address);
   const std::uint64_t end = sim::page_end(address + config_.size);
   const bool all = cold && config_.cold_share == 1.0;
-  if (!all) check(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
+  if (!all)
+    check_buffer(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
   if (!cold || config_.cold_share == 0.0) return;
   if (all) {
-    check(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
+    check_buffer(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
     return;
   }
   // A huge page comes and goes as a whole.
@@ -220,8 +212,8 @@ void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
   const std::vector<bool> chosen = choose_cold(begins.size() - 1);
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (!chosen[i]) continue;
-    check(endpoint.vm().discard(endpoint.process(), begins[i], begins[i + 1] - begins[i]), "discarding",
-          endpoint.node());
+    check_buffer(endpoint.vm().discard(endpoint.process(), begins[i], begins[i + 1] - begins[i]), "discarding",
+                 endpoint.node());
   }
 }
 
@@ -272,8 +264,9 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   }
   Endpoint& source = data_source();
   if (disturbed_ && !injects_) {
-    check(co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
-          "writing", source.node());
+    check_buffer(
+        co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
+        "writing", source.node());
   }
   co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
 
@@ -282,7 +275,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
                                         {kPrepare, index}, 2);
     const Error error = co_await lane.initiator_policy->before(initiator_->thread(), reads());
-    check(error, "preparing", initiator_->node());
+    check_buffer(error, "preparing", initiator_->node());
     co_await initiator_->library().receive(initiator_->thread());
   }
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
@@ -309,7 +302,7 @@ Task<void> Transfers::finish() {
   }
   injection_.transfer_ends();
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
-  check(error, "releasing", initiator_->node());
+  check_buffer(error, "releasing", initiator_->node());
   const sim::Time end = now();
   const bool completed = status == rdma::Status::done;
   if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
@@ -333,7 +326,7 @@ Task<void> Transfers::serve_target() {
     } else {
       error = co_await lane.target_policy->after(target_->thread());
     }
-    check(error, "preparing or releasing", target_->node());
+    check_buffer(error, "preparing or releasing", target_->node());
     const Message ready{kReady, request[1]};
     co_await target_->library().send(target_->thread(), initiator_->node(), initiator_->process().id(), ready, 2);
   }
@@ -344,9 +337,9 @@ Task<void> Transfers::run_clean(unsigned index) {
   cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
   const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
   const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
-  check(initiator_->vm().make_present(initiator_->process(), local, config_.clean_size), "first use",
-        initiator_->node());
-  check(target_->vm().make_present(target_->process(), far, config_.clean_size), "first use", target_->node());
+  check_buffer(initiator_->vm().make_present(initiator_->process(), local, config_.clean_size), "first use",
+               initiator_->node());
+  check_buffer(target_->vm().make_present(target_->process(), far, config_.clean_size), "first use", target_->node());
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
   const bool read = config_.clean_kind == Kind::read;
   const auto operation = read ? rdma::Operation::read : rdma::Operation::write;

@@ -32,31 +32,20 @@ Task<Error> Cma::move_out(Execution& exec, const sim::Vector<Address>& frames) {
 }
 
 Task<Cma::Move> Cma::move_away(Execution& exec, Address frame, FrameUse use) {
-  if (co_await split(exec, frame) != Error::none) co_return Move::no_memory;
-  if (events_.is_whole(frame) || core_.frame_table.find(frame).list == LruList::none) co_return Move::busy;
+  if (co_await core_.split_frame(exec, frame) != Error::none) co_return Move::no_memory;
+  if (core_.is_whole(frame) || core_.frame_table.find(frame).list == LruList::none) co_return Move::busy;
   const auto to = core_.frames.allocate_page(use);
   if (!to) {
     ++core_.counters.out_of_memory;
     co_return Move::no_memory;
   }
-  const LruList list = core_.frame_table.find(frame).list;
+  const bool active = core_.frame_table.find(frame).is_active();
   core_.isolate(frame);
-  const bool moved = co_await events_.move_isolated(exec, frame, list, *to, core_.config.migrate_passes);
+  const bool moved = co_await events_.move_isolated(exec, frame, active, *to, core_.config.migrate_passes);
   ++(moved ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
   if (!moved) co_return core_.frame_table.find(frame).pins > 0 ? Move::held : Move::busy;
   for (const Mapper& mapper : core_.frame_table.mappers(*to)) core_.on_change(*mapper.process, 1);
   co_return Move::moved;
-}
-
-// For every process that has it whole, as reclaim does.
-Task<Error> Cma::split(Execution& exec, Address frame) {
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    if (!core_.frame_table.has_mapper(frame, mapper) || !mapper.process->space().is_huge(mapper.va)) continue;
-    const Process::User user(*mapper.process);
-    const Error error = co_await core_.split(exec, *mapper.process, mapper.va);
-    if (error != Error::none) co_return error;
-  }
-  co_return Error::none;
 }
 
 bool Cma::overlaps_claim(Address begin, std::uint64_t pages) const {
@@ -101,8 +90,8 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
       take(frame);  // somebody may have let go of it
       const FrameRecord record = core_.frame_table.find(frame);
       const bool busy = record.isolated > 0 || (record.list == LruList::none && !record.foreign && record.pins == 0);
-      if (mine.contains(frame) || (busy && !events_.is_whole(frame))) continue;
-      hopeless = !events_.movable(frame) && !events_.is_whole(frame);
+      if (mine.contains(frame) || (busy && !core_.is_whole(frame))) continue;
+      hopeless = !events_.movable(frame) && !core_.is_whole(frame);
       if (hopeless) break;
       hopeless = co_await move_away(exec, frame, FrameUse::movable) == Move::no_memory;
       take(frame);

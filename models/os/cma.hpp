@@ -39,7 +39,6 @@ class Cma {
   enum class Move : std::uint8_t { moved, busy, held, no_memory };
   sim::Task<bool> claim(cpu::Execution& exec, Address begin, std::uint64_t pages);
   sim::Task<Move> move_away(cpu::Execution& exec, Address frame, FrameUse use);
-  sim::Task<Error> split(cpu::Execution& exec, Address frame);
   bool overlaps_claim(Address begin, std::uint64_t pages) const;
 
   VmCore& core_;

@@ -170,7 +170,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
   std::uint64_t scanned = 0;
   const FrameAllocator& frames = core_.frames;
   const bool unsuitable = skip_on_failure && frames.use_of_block(run.migrate) == FrameUse::fixed;
-  if (unsuitable || frames.free_in_block(run.migrate) == kPagesPerHuge || events_.is_whole(run.migrate)) {
+  if (unsuitable || frames.free_in_block(run.migrate) == kPagesPerHuge || core_.is_whole(run.migrate)) {
     run.migrate = end;
     return 1;
   }
@@ -180,7 +180,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
     ++scanned;
     if (!frames.is_allocated(frame)) continue;
     if (movable(frame)) {
-      run.sources.push_back({frame, core_.frame_table.at(frame).list});
+      run.sources.push_back({frame, core_.frame_table.at(frame).is_active()});
       core_.isolate(frame);
     } else if (skip_on_failure) {
       give_up_sources(run, 0);
@@ -192,7 +192,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
 }
 
 void Compaction::give_up_sources(Run& run, std::size_t from) {
-  for (std::size_t i = from; i < run.sources.size(); ++i) core_.put_back(run.sources[i].frame, run.sources[i].list);
+  for (std::size_t i = from; i < run.sources.size(); ++i) core_.put_back(run.sources[i].frame, run.sources[i].active);
   run.sources.clear();
 }
 
@@ -241,7 +241,7 @@ Task<bool> Compaction::migrate_sources(Execution& exec, Run& run) {
     }
     const Address to = run.targets.front();
     run.targets.pop_front();
-    const bool moved = co_await events_.move_isolated(exec, run.sources[i].frame, run.sources[i].list, to, passes);
+    const bool moved = co_await events_.move_isolated(exec, run.sources[i].frame, run.sources[i].active, to, passes);
     ++(moved ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
     if (!moved) continue;
     for (const Mapper& mapper : core_.frame_table.mappers(to)) core_.on_change(*mapper.process, 1);

@@ -53,7 +53,7 @@ class Compaction {
   enum class Mode : std::uint8_t { async, sync };
   struct Source {
     Address frame;
-    LruList list;
+    bool active;
   };
   struct Run {
     Mode mode;

@@ -97,10 +97,10 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
 // do_cow_fault: a private mapping's own page at once.
 Task<Error> PageCache::copy(Execution& exec, Process& process, VirtualAddress va, Address frame, sim::Time owed) {
   ++core_.counters.cow_faults;
-  const File& file = file_of(frame);
-  const std::uint32_t page = core_.frame_table.find(frame).file_page;
-  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
-  const auto own = room ? core_.frames.allocate_page() : std::nullopt;
+  const FrameRecord record = core_.frame_table.find(frame);
+  const File& file = file_of(record);
+  const std::uint32_t page = record.file_page;
+  const auto own = co_await core_.new_frame(exec, process);
   if (!own) ++core_.counters.out_of_memory;
   co_await core_.run(exec, owed + core_.config.cow_fault);
   if (!own) co_return Error::no_memory;

@@ -52,6 +52,7 @@ struct FrameRecord {
   Mapper first{};  // of the entries that lead here, the others are FrameTable's
 
   bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || file != 0 || foreign; }
+  bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
   // The lists of its kind.
   LruList inactive() const { return file != 0 ? LruList::inactive_file : LruList::inactive_anon; }
   LruList active() const { return file != 0 ? LruList::active_file : LruList::active_anon; }

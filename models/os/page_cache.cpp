@@ -34,35 +34,36 @@ File* PageCache::create(std::uint64_t bytes, std::uint64_t seed) {
 
 // Pages in memory.
 
-File& PageCache::file_of(Address frame) { return *files_[core_.frame_table.find(frame).file - 1u]; }
+File& PageCache::file_of(const FrameRecord& record) { return *files_[record.file - 1u]; }
 
-File::Page& PageCache::page_of(Address frame) { return *file_of(frame).find(core_.frame_table.find(frame).file_page); }
+File::Page& PageCache::page_of(Address frame) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  return *file_of(record).find(record.file_page);
+}
 
 void PageCache::add(const Process& process, File& file, std::uint32_t page, Address frame) {
   FrameRecord& record = core_.frame_table.at(frame);
   record.file = file.id();
   record.file_page = page;
   ++record.isolated;
-  core_.charge(process, frame);
+  core_.charge(process, frame, record);
   file.cached_[page] = {.frame = frame, .reading = true};
-  ++cached_;
 }
 
 void PageCache::arrived(File& file, std::uint32_t page) {
   File::Page& cached = *file.find(page);
   cached.reading = false;
-  core_.put_back(cached.frame, LruList::inactive_file);
+  core_.put_back(cached.frame, /*active=*/false);
   read_done_.notify_all();
 }
 
 void PageCache::remove(Address frame) {
   FrameRecord& record = core_.frame_table.at(frame);
-  File& file = file_of(frame);
+  File& file = file_of(record);
   if (file.find(record.file_page)->dirty) writeback_.forget(file, record.file_page);
   file.cached_.erase(record.file_page);
   record.file = 0;
   record.file_page = 0;
-  --cached_;
 }
 
 void PageCache::replace(Address frame, Address copy) {
@@ -78,8 +79,8 @@ void PageCache::replace(Address frame, Address copy) {
 }
 
 void PageCache::dirtied(Address frame) {
-  const FrameRecord record = core_.frame_table.find(frame);
-  File& file = file_of(frame);
+  const FrameRecord& record = core_.frame_table.at(frame);
+  File& file = file_of(record);
   if (!file.find(record.file_page)->dirty) writeback_.dirtied(file, record.file_page);
 }
 
@@ -89,7 +90,7 @@ void PageCache::accessed(Address frame) {
   const bool again = record.referenced && record.list == LruList::inactive_file;
   record.referenced = !again;
   if (!again) return;
-  core_.lru(frame).move(frame, LruList::active_file);
+  core_.lru(record).move(frame, LruList::active_file);
   ++core_.counters.pgactivate;
 }
 
@@ -299,21 +300,16 @@ void PageCache::make_hole(File& file, std::uint32_t page) {
 
 // unmap_mapping_range, of one page.
 Task<void> PageCache::unmap(Execution& exec, Address frame) {
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
-    Process& process = *mapper.process;
-    const Range range{mapper.va, mapper.va + kPage};
-    const Process::User user(process);
-    co_await core_.change_begins(exec, process, range);
-    co_await core_.settled(process, range);
-    if (core_.frame_table.has_mapper(frame, mapper)) {
-      const VmCore::Zapped zapped = core_.zap(process, range);
-      co_await core_.flush(exec, process, zapped.leaves);
-      core_.retire(process, zapped);
-      core_.on_change(process, 1);
-    }
-    core_.change_ends(process, range);
-  }
+  const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
+    const Range page{va, va + kPage};
+    co_await core_.settled(process, page);
+    if (!core_.frame_table.has_mapper(frame, {&process, va})) co_return;
+    const VmCore::Zapped zapped = core_.zap(process, page);
+    co_await core_.flush(exec, process, zapped.leaves);
+    core_.retire(process, zapped);
+    core_.on_change(process, 1);
+  };
+  co_await core_.for_each_mapper(exec, frame, unmap_there);
 }
 
 }  // namespace faultline::os

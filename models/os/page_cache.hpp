@@ -28,7 +28,6 @@ class PageCache {
 
   // Takes no time. nullptr: there are 65535 already, or it is larger than 16 TiB.
   File* create(std::uint64_t bytes, std::uint64_t seed);
-  bool any() const { return !files_.empty(); }
 
   // filemap_fault, do_fault_around and do_cow_fault, the process's lock shared: the page at va, which a VMA of a file
   // covers and which has no entry. The lock is not held while the disk is at work. again: look once more; beyond_end:
@@ -63,14 +62,13 @@ class PageCache {
   sim::Content content(const File& file, std::uint32_t page) const;
 
   const std::vector<std::unique_ptr<File>>& files() const { return files_; }
-  std::uint64_t cached_pages() const { return cached_; }
   Writeback& writeback() { return writeback_; }
   const Writeback& writeback() const { return writeback_; }
 
  private:
   static constexpr std::uint32_t kNoPage = UINT32_MAX;
 
-  File& file_of(Address frame);
+  File& file_of(const FrameRecord& record);
   // Reads the pages of the window that are not in memory; `needed` even where memory has to be reclaimed for it. Does
   // not wait for the disk.
   sim::Task<Error> fetch(cpu::Execution& exec, Process& process, File& file, ReadWindow window, std::uint32_t needed);
@@ -93,7 +91,6 @@ class PageCache {
 
   VmCore& core_;
   std::vector<std::unique_ptr<File>> files_;  // by number, less 1
-  std::uint64_t cached_ = 0;
   sim::Signal read_done_;
   Writeback writeback_;
   sim::TaskGroup transfers_;

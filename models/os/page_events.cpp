@@ -44,16 +44,11 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
   co_return moved;
 }
 
-bool PageEvents::is_whole(Address frame) const {
-  const Mapper mapper = core_.frame_table.find(frame).first;
-  return mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
-}
-
 bool PageEvents::movable(Address frame) const {
   const FrameRecord record = core_.frame_table.find(frame);
   if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
   if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
-  if (record.pins > 0 || record.isolated > 0 || is_whole(frame)) return false;
+  if (record.pins > 0 || record.isolated > 0 || core_.is_whole(frame)) return false;
   const auto mappers = core_.frame_table.mappers(frame);
   return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
     const Vma* vma = mapper.process->space_.find(mapper.va);
@@ -82,16 +77,17 @@ Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress v
 Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
   const auto to = core_.frames.allocate_page();
   if (!to) co_return false;
-  const LruList list = core_.frame_table.at(frame).list;
-  const bool writing = core_.frame_table.at(frame).file != 0 && core_.page_cache.page_of(frame).writing;
+  const FrameRecord& record = core_.frame_table.at(frame);
+  const bool active = record.is_active();
+  const bool writing = record.file != 0 && core_.page_cache.page_of(frame).writing;
   if (writing || !core_.isolate(frame)) {
     core_.frames.free_page(*to);
     co_return false;
   }
-  co_return co_await move_isolated(exec, frame, list, *to, core_.config.migrate_passes);
+  co_return co_await move_isolated(exec, frame, active, *to, core_.config.migrate_passes);
 }
 
-Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, LruList list, Address to, unsigned passes) {
+Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active, Address to, unsigned passes) {
   const FrameRecord& record = core_.frame_table.at(frame);
   bool moved = false;
   for (unsigned pass = 0; pass < passes && !moved; ++pass) {
@@ -107,34 +103,27 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, LruList lis
     if (cached) core_.page_cache.replace(frame, to);
     moved = (remap(frame, held ? frame : to) > 0 && !held) || cached;
   }
-  core_.put_back(frame, list);
+  core_.put_back(frame, active);
   const FrameRecord& copy = core_.frame_table.at(to);
   if (!copy.held()) {
     core_.frames.free_page(to);
   } else {
-    const bool active = list == LruList::active_anon || list == LruList::active_file;
-    if (copy.list == LruList::none) core_.lru(to).add(to, copy.inactive());  // which nobody maps
-    if (active && core_.evictable(to)) core_.lru(to).move(to, copy.active());
+    if (copy.list == LruList::none) core_.lru(copy).add(to, copy.inactive());  // which nobody maps
+    if (active && core_.evictable(to)) core_.lru(copy).move(to, copy.active());
   }
   co_return moved;
 }
 
 Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
   unsigned unmapped = 0;
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    // The list is of a moment ago.
-    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
-    Process& process = *mapper.process;
-    const Process::User user(process);
-    co_await core_.change_begins(exec, process, {mapper.va, mapper.va + kPage});
-    const PageState* page = process.space_.page(mapper.va);
-    if (page != nullptr && page->frame == frame && !process.space_.is_huge(mapper.va)) {
-      core_.hide(process, mapper.va, Entry::migrating);
-      co_await core_.flush(exec, process, mapper.va);
-      ++unmapped;
-    }
-    core_.change_ends(process, {mapper.va, mapper.va + kPage});
-  }
+  const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
+    const PageState* page = process.space_.page(va);
+    if (page == nullptr || page->frame != frame || process.space_.is_huge(va)) co_return;
+    core_.hide(process, va, Entry::migrating);
+    co_await core_.flush(exec, process, va);
+    ++unmapped;
+  };
+  co_await core_.for_each_mapper(exec, frame, unmap_there);
   co_return unmapped;
 }
 

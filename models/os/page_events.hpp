@@ -23,13 +23,12 @@ class PageEvents {
   // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
   sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
 
-  // The same for one page that the caller has isolated from `list`, to a frame of the caller's choice. Either way it is
+  // The same for one page that the caller has isolated, to a frame of the caller's choice. Either way it is
   // isolated no more, and of the two frames the one without the page is free if nobody else holds it.
-  sim::Task<bool> move_isolated(cpu::Execution& exec, Address frame, LruList list, Address to, unsigned passes);
+  sim::Task<bool> move_isolated(cpu::Execution& exec, Address frame, bool active, Address to, unsigned passes);
   // What compaction and CMA see of a page when they choose: on a list, and nobody but page tables refers to it; nor is
   // it a driver's, or part of a huge page. It may be otherwise when they get to it.
   bool movable(Address frame) const;
-  bool is_whole(Address frame) const;  // part of a huge page
 
   // KSM (mm/ksm.c): clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
   // write; then the page shares the frame of an equal one, which here always exists.

@@ -80,16 +80,20 @@ class Process {
   // Keeps a process that has ended from going while somebody still looks at it.
   class User {
    public:
-    explicit User(Process& process) : process_(process) { ++process_.users_; }
+    explicit User(Process& process) : process_(&process) { ++process_->users_; }
+    User(User&& other) noexcept : process_(std::exchange(other.process_, nullptr)) {}
     ~User() {
-      --process_.users_;
-      process_.page_settled_.notify_all();
+      if (process_ == nullptr) return;
+      --process_->users_;
+      process_->page_settled_.notify_all();
     }
     User(const User&) = delete;
     User& operator=(const User&) = delete;
+    User& operator=(User&&) = delete;
+    Process& process() const { return *process_; }
 
    private:
-    Process& process_;
+    Process* process_;
   };
 
   static constexpr int kNeverKilled = -1000;  // OOM_SCORE_ADJ_MIN

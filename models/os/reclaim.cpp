@@ -244,7 +244,7 @@ Task<void> Reclaim::shrink_active(Execution& exec, MemoryGroup& group, const Kin
   for (const Address frame : frames) {
     co_await take_references(exec, frame);
     ++core_.counters.pgdeactivate;
-    put_back(frame, /*active=*/false);
+    core_.put_back(frame, /*active=*/false);
     --isolated_;
   }
   progress_.notify_all();

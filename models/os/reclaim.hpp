@@ -87,14 +87,12 @@ class Reclaim {
   sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame);
   sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
-  sim::Task<void> split(cpu::Execution& exec, Address frame);
-  sim::Task<sim::Vector<Process*>> unmap(cpu::Execution& exec, Address frame, Unmap how);
+  sim::Task<sim::Vector<Process::User>> unmap(cpu::Execution& exec, Address frame, Unmap how);
   sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how);
   sim::Task<void> throttle(cpu::Execution& exec, bool progress);
   // `counted`: reclaim chose the page, nobody named it (Linux's pgsteal).
   sim::Task<void> write_and_free(Address frame, bool counted);
   void settle(Address frame, bool counted);
-  void put_back(Address frame, bool active);
   Outcome finish(Address frame, Outcome outcome, bool counted);
   bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;

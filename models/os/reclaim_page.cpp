@@ -27,7 +27,7 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
   // folio_maybe_dma_pinned; or a fault is about to map it.
   if (is_pinned(frame) || record.isolated > 1) co_return Outcome::keep;
-  co_await split(exec, frame);
+  co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
   const bool discard = is_lazyfree(frame);
   if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
@@ -35,7 +35,7 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   // A pin that found the page in the swap cache, or a fault that has.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
-  for (const Process* owner : owners) core_.on_change(*owner, 1);
+  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
   if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
@@ -45,7 +45,8 @@ Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
   co_await core_.run(exec, core_.config.reclaim_page);
-  co_await unmap(exec, frame, Unmap::file);
+  const auto owners = co_await unmap(exec, frame, Unmap::file);
+  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   if (record.pins > 0) co_return Outcome::activate;
   if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
@@ -59,12 +60,12 @@ Reclaim::Outcome Reclaim::finish(Address frame, Outcome outcome, bool counted) {
     case Outcome::keep:
     case Outcome::activate:
       if (outcome == Outcome::activate) ++core_.counters.pgactivate;
-      put_back(frame, outcome == Outcome::activate);
+      core_.put_back(frame, outcome == Outcome::activate);
       core_.swap.economize(frame);
       break;
     case Outcome::unevictable:
       ++core_.counters.unevictable_culled;
-      core_.put_back(frame, LruList::unevictable);
+      core_.put_back(frame, /*active=*/false);
       break;
     case Outcome::writing:
       ++writing_;
@@ -87,7 +88,7 @@ void Reclaim::settle(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
       (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
-    put_back(frame, /*active=*/false);
+    core_.put_back(frame, /*active=*/false);
     return;
   }
   if (record.slot != 0) core_.swap.evict(frame);
@@ -96,12 +97,7 @@ void Reclaim::settle(Address frame, bool counted) {
   ++core_.groups[record.group]->freed;
   if (counted) ++core_.counters.pgsteal;
   failures_ = 0;
-  put_back(frame, /*active=*/false);  // where nothing holds it any more
-}
-
-void Reclaim::put_back(Address frame, bool active) {
-  const FrameRecord& record = core_.frame_table.at(frame);
-  core_.put_back(frame, active ? record.active() : record.inactive());
+  core_.put_back(frame, /*active=*/false);  // where nothing holds it any more
 }
 
 // folio_referenced: clears the access flags, and counts those that were set.
@@ -120,20 +116,9 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
   co_return found;
 }
 
-// A huge page is taken apart, for every process that has it whole; its other pages are looked at in their turn.
-Task<void> Reclaim::split(Execution& exec, Address frame) {
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    if (!core_.frame_table.has_mapper(frame, mapper) || !mapper.process->space_.is_huge(mapper.va)) continue;
-    const Process::User user(*mapper.process);
-    co_await core_.split(exec, *mapper.process, mapper.va);
-  }
-}
-
 // Any page of a huge one.
 bool Reclaim::is_pinned(Address frame) const {
-  const Mapper mapper = core_.frame_table.find(frame).first;
-  const bool huge = mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
-  const std::uint64_t bytes = bytes_of(huge ? PageSize::huge : PageSize::small);
+  const std::uint64_t bytes = bytes_of(core_.is_whole(frame) ? PageSize::huge : PageSize::small);
   const Address begin = frame / bytes * bytes;
   for (Address at = begin; at < begin + bytes; at += kPage) {
     if (core_.frame_table.find(at).pins > 0) return true;
@@ -150,22 +135,17 @@ bool Reclaim::is_lazyfree(Address frame) const {
 
 // try_to_unmap: entries become references to the slot, or go. Those that are in motion or have failed keep
 // the page, and so do those that were written since MADV_FREE: it is an ordinary page again. Whose entries they were.
-Task<sim::Vector<Process*>> Reclaim::unmap(Execution& exec, Address frame, Unmap how) {
-  sim::Vector<Process*> owners;
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
-    Process& process = *mapper.process;
-    const VirtualAddress va = mapper.va;
-    const Process::User user(process);
-    co_await core_.change_begins(exec, process, {va, va + kPage});
+Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, Unmap how) {
+  sim::Vector<Process::User> owners;
+  const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
     const PageState* page = process.space_.entry(va);
     const Vma* vma = process.space_.find(va);
     const bool there = page != nullptr && page->has_frame() && page->frame == frame && !process.space_.is_huge(va) &&
                        (page->present() || page->entry == Entry::hidden) && (how != Unmap::discard || page->lazyfree) &&
                        (vma == nullptr || vma->evictable());
-    if (there && co_await clear(exec, process, va, how)) owners.push_back(&process);
-    core_.change_ends(process, {va, va + kPage});
-  }
+    if (there && co_await clear(exec, process, va, how)) owners.emplace_back(process);
+  };
+  co_await core_.for_each_mapper(exec, frame, unmap_there);
   co_return owners;
 }
 
@@ -176,7 +156,6 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
     co_await core_.flush(exec, process, zapped.leaves);
     core_.retire(process, zapped);
-    core_.on_change(process, 1);
     co_return true;
   }
   const PageState& page = *process.space_.entry(va);

@@ -123,9 +123,7 @@ Task<void> Swap::read(SwapSlot slot) {
   co_await core_.disk.read(kPage);
   core_.store.write(frame, copy.content);
   copy.reading = false;
-  --core_.frame_table.at(frame).isolated;
-  core_.lru(frame).add(frame, core_.frame_table.at(frame).inactive());
-  core_.put_frame(frame);  // where nobody wants it any more
+  core_.put_back(frame, /*active=*/false);  // where nobody wants it any more
   read_done_.notify_all();
 }
 
@@ -244,7 +242,7 @@ Error Swap::bring(Process& process, VirtualAddress va) {
     core_.store.write(*frame, copy.content);
     cache(slot, *frame);
     copy.clean = true;
-    core_.lru(*frame).add(*frame, LruList::inactive_anon);
+    core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
   }
   map(process, va, /*write=*/true);
   return Error::none;

@@ -146,7 +146,7 @@ void Vm::relist(const Process& process, Range range, bool locked) {
     const FrameRecord& record = core_.frame_table.at(page.frame);
     const bool unevictable = record.list == LruList::unevictable;
     if (unevictable == locked || core_.evictable(page.frame) == locked) return;
-    core_.lru(page.frame).move(page.frame, locked ? LruList::unevictable : record.inactive());
+    core_.lru(record).move(page.frame, locked ? LruList::unevictable : record.inactive());
   });
 }
 

@@ -54,16 +54,15 @@ std::uint64_t VmCore::listed(LruList list) const {
   return pages;
 }
 
-void VmCore::charge(const Process& process, Address frame) {
-  FrameRecord& record = frame_table.at(frame);
+void VmCore::charge(const Process& process, Address frame, FrameRecord& record) {
   if (record.charged) return;
   record.charged = true;
   ++process.group_->charged;
   if (record.group == process.group_->id) return;
   const LruList list = record.list;
-  lru(frame).remove(frame);
+  lru(record).remove(frame);
   record.group = process.group_->id;
-  if (list != LruList::none) lru(frame).add(frame, list);
+  if (list != LruList::none) lru(record).add(frame, list);
 }
 
 Process* VmCore::create_process(std::string name) {
@@ -201,12 +200,18 @@ void VmCore::give_back(NewPage page) {
   }
 }
 
+sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const Process& process, FrameUse use) {
+  const bool room = reclaim->has_room(process, 1) || co_await reclaim->make_room(exec, process, 1);
+  if (!room) co_return std::optional<Address>();
+  co_return frames.allocate_page(use);
+}
+
 void VmCore::put_frame(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   const bool in_use = record.mappings > 0 || record.pins > 0 || record.isolated > 0;
   if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
   if (record.held()) return;
-  lru(frame).remove(frame);
+  lru(record).remove(frame);
   record.referenced = false;
   if (record.charged) --groups[record.group]->charged;
   record.charged = false;
@@ -218,17 +223,16 @@ void VmCore::put_frame(Address frame) {
 bool VmCore::isolate(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   if (record.list == LruList::none) return false;
-  lru(frame).remove(frame);
+  lru(record).remove(frame);
   ++record.isolated;
   return true;
 }
 
-void VmCore::put_back(Address frame, LruList list) {
+void VmCore::put_back(Address frame, bool active) {
   FrameRecord& record = frame_table.at(frame);
   --record.isolated;
-  const bool active = list == LruList::active_anon || list == LruList::active_file;
   const LruList own = active ? record.active() : record.inactive();
-  lru(frame).add(frame, evictable(frame) ? own : LruList::unevictable);
+  lru(record).add(frame, evictable(frame) ? own : LruList::unevictable);
   put_frame(frame);
 }
 

@@ -132,11 +132,28 @@ class VmCore {
   // Translations of the frame from before are stale; it stays where it is.
   void stamp(Address frame);
 
+  // Linux's rmap_walk: visit(process, va), a task, for each entry that led to the frame when its turn came, between the
+  // two ends of a change of it. It may lead elsewhere by then.
+  template <typename Visit>
+  sim::Task<void> for_each_mapper(cpu::Execution& exec, Address frame, Visit visit) {
+    for (const Mapper& mapper : frame_table.mappers(frame)) {
+      if (!frame_table.has_mapper(frame, mapper)) continue;  // the list is of a moment ago
+      const Process::User user(*mapper.process);
+      const Range page{mapper.va, mapper.va + kPage};
+      co_await change_begins(exec, *mapper.process, page);
+      co_await visit(*mapper.process, mapper.va);
+      change_ends(*mapper.process, page);
+    }
+  }
+
   // Huge pages that the ends of the range cut, and the one around va. The descriptor is invalid until the TLBs have
   // forgotten the block (Arm: break before make). no_memory: no frame for a table; the page is whole.
   sim::Task<Error> split_edges(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va);
   Error split_now(Process& process, VirtualAddress va);
+  // A frame of a huge page, for every process that has it whole.
+  sim::Task<Error> split_frame(cpu::Execution& exec, Address frame);
+  bool is_whole(Address frame) const;  // part of a huge page
   // In no time: for set-up, and where a huge page has come since split_edges().
   Error split_edges_now(Process& process, Range range);
 
@@ -144,17 +161,20 @@ class VmCore {
   std::optional<NewPage> take_page(const Process& process, const Vma& vma, VirtualAddress va,
                                    FrameUse use = FrameUse::movable);
   void give_back(NewPage page);
+  // One for a process, reclaimed if need be. Empty: out of memory, or the process was killed.
+  sim::Task<std::optional<Address>> new_frame(cpu::Execution& exec, const Process& process,
+                                              FrameUse use = FrameUse::movable);
   void put_frame(Address frame);
   // The lists that a frame is on, or would be.
-  Lru& lru(Address frame) { return groups[frame_table.find(frame).group]->lru; }
+  Lru& lru(const FrameRecord& record) { return groups[record.group]->lru; }
   // Pages on the lists of this kind of all groups.
   std::uint64_t listed(LruList list) const;
   // The frame is one of this process's group's, unless somebody else's group has it already.
-  void charge(const Process& process, Address frame);
+  void charge(const Process& process, Address frame, FrameRecord& record);
   // Takes a page off the lists and holds it, so that no other mechanism of the kernel works on it; false when one does.
   bool isolate(Address frame);
-  // Lets go of it; it may be free then. As old as on the list that it was on, or locked since.
-  void put_back(Address frame, LruList list);
+  // Lets go of it, on the list for such pages, unless it is locked by now; it may be free then.
+  void put_back(Address frame, bool active);
   // Whether no process that maps the frame has locked it.
   bool evictable(Address frame) const;
   // Whether a process has the frame for itself: nobody maps it, works on it or will want it from the swap device.

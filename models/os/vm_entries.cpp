@@ -16,8 +16,9 @@ PageState& VmCore::state(Process& process, VirtualAddress va) {
 // The frame's side of a new entry.
 void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size) {
   for (std::uint64_t offset = 0; offset < bytes_of(size); offset += kPage) {
-    charge(process, frame + offset);
-    ++frame_table.at(frame + offset).mappings;
+    FrameRecord& record = frame_table.at(frame + offset);
+    charge(process, frame + offset, record);
+    ++record.mappings;
     frame_table.add_mapper(frame + offset, {&process, va + offset});
   }
   list_frame(process, va, frame);
@@ -30,9 +31,9 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
   const Vma* vma = process.space_.find(va);
   const bool evictable = vma == nullptr || vma->evictable();
   if (record.list != LruList::none) {
-    if (!evictable) lru(frame).move(frame, LruList::unevictable);
+    if (!evictable) lru(record).move(frame, LruList::unevictable);
   } else if (record.isolated == 0 && !record.foreign) {
-    lru(frame).add(frame, evictable ? record.inactive() : LruList::unevictable);
+    lru(record).add(frame, evictable ? record.inactive() : LruList::unevictable);
   }
 }
 
@@ -245,7 +246,7 @@ void VmCore::retire(Address frame) {
   --record.mappings;
   // Who had locked it may have gone.
   if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
-    lru(frame).move(frame, record.inactive());
+    lru(record).move(frame, record.inactive());
   }
   // Devices still reach it through private tables, and what they do there the process does not see.
   if (record.pins > 0 && record.file == 0) stamp(frame);
@@ -309,6 +310,21 @@ sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAd
 
 void VmCore::set_entries(Process& process, VirtualAddress va, Entry entry) {
   process.space_.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry); });
+}
+
+sim::Task<Error> VmCore::split_frame(cpu::Execution& exec, Address frame) {
+  for (const Mapper& mapper : frame_table.mappers(frame)) {
+    if (!frame_table.has_mapper(frame, mapper) || !mapper.process->space_.is_huge(mapper.va)) continue;
+    const Process::User user(*mapper.process);
+    const Error error = co_await split(exec, *mapper.process, mapper.va);
+    if (error != Error::none) co_return error;
+  }
+  co_return Error::none;
+}
+
+bool VmCore::is_whole(Address frame) const {
+  const Mapper mapper = frame_table.find(frame).first;
+  return mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
 }
 
 Error VmCore::split_now(Process& process, VirtualAddress va) {

@@ -131,8 +131,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   };
   std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
   if (!old.zero) hold.emplace(core_, old.frame);
-  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
-  const auto frame = room ? core_.frames.allocate_page(use_of(exec)) : std::nullopt;
+  const auto frame = co_await core_.new_frame(exec, process, use_of(exec));
   if (!frame) ++core_.counters.out_of_memory;
   co_await run(exec, owed + (old.zero ? core_.config.anon_minor_fault : core_.config.cow_fault));
   if (!frame) co_return Error::no_memory;

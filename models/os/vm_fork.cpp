@@ -63,8 +63,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     ++copied;
     if (copies_pinned(parent, {*next, va})) {
       const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
-      const bool room = core_.reclaim->has_room(parent, 1) || co_await core_.reclaim->make_room(exec, parent, 1);
-      const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
+      const auto frame = co_await core_.new_frame(exec, parent);
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);
       const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.writable);

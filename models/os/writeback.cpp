@@ -140,25 +140,21 @@ Task<std::uint32_t> Writeback::clean_run(Execution& exec, File& file, std::uint3
 
 // folio_mkclean: whoever writes the page from now on says so.
 Task<void> Writeback::protect(Execution& exec, Address frame) {
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
-    Process& process = *mapper.process;
-    const Range range{mapper.va, mapper.va + kPage};
-    const Process::User user(process);
-    co_await core_.change_begins(exec, process, range);
+  const auto protect_there = [&](Process& process, VirtualAddress va) -> Task<void> {
+    const Range range{va, va + kPage};
     co_await core_.settled(process, range);
-    PageState* page = core_.frame_table.has_mapper(frame, mapper) ? process.space_.entry(mapper.va) : nullptr;
-    if (page != nullptr && page->writable) {
-      if (page->present()) {
-        core_.protect(process, mapper.va, false);
-        co_await core_.flush(exec, process, mapper.va);
-        core_.on_change(process, 1);
-      } else {
-        page->writable = false;
-      }
+    const bool there = core_.frame_table.has_mapper(frame, {&process, va});
+    PageState* page = there ? process.space_.entry(va) : nullptr;
+    if (page == nullptr || !page->writable) co_return;
+    if (!page->present()) {
+      page->writable = false;
+      co_return;
     }
-    core_.change_ends(process, range);
-  }
+    core_.protect(process, va, false);
+    co_await core_.flush(exec, process, va);
+    core_.on_change(process, 1);
+  };
+  co_await core_.for_each_mapper(exec, frame, protect_there);
 }
 
 Task<void> Writeback::transfer(File& file, std::uint32_t first, std::uint32_t end) {

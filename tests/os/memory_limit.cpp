@@ -18,6 +18,14 @@ OsConfig with_swap(std::uint64_t bytes = 64 * kMiB) {
   return config;
 }
 
+// 16 MiB, of which 1 MiB is not to be used.
+OsConfig small_node(std::uint64_t swap_bytes) {
+  OsConfig config = with_swap(swap_bytes);
+  config.user_memory = 16 * kMiB;
+  config.min_free_bytes = kMiB;
+  return config;
+}
+
 Error touch(OsBench& b, Process& process, VirtualAddress va, std::uint64_t bytes) {
   return b.run(b.vm.touch_range(b.thread, process, va, bytes, true)).value;
 }
@@ -105,10 +113,7 @@ TEST_CASE("a process that nothing can be reclaimed from is killed at its limit, 
 }
 
 TEST_CASE("when the node is out of memory the largest process goes, and who asked gets on") {
-  OsConfig config = with_swap(4 * kMiB);
-  config.user_memory = 16 * kMiB;
-  config.min_free_bytes = kMiB;
-  OsBench b(config);
+  OsBench b(small_node(4 * kMiB));
   Process& large = *b.vm.create_process("large");
   Process& saved = *b.vm.create_process("saved");
   b.vm.set_oom_score_adj(saved, Process::kNeverKilled);
@@ -128,10 +133,7 @@ TEST_CASE("when the node is out of memory the largest process goes, and who aske
 }
 
 TEST_CASE("oom_score_adj says who goes first") {
-  OsConfig config = with_swap(2 * kMiB);
-  config.user_memory = 16 * kMiB;
-  config.min_free_bytes = kMiB;
-  OsBench b(config);
+  OsBench b(small_node(2 * kMiB));
   Process& small = *b.vm.create_process("small");
   b.vm.set_oom_score_adj(small, 900);
   const VirtualAddress theirs = map(b, small, 2 * kMiB);

@@ -102,6 +102,13 @@ inline Facts played(const std::function<Task<void>(TwoProcesses&, Facts&)>& prog
   return played(tolerant(), {}, program);
 }
 
+// The program came to its end, and so did its last transfer, with the right data.
+inline void check_arrived(const Facts& f) {
+  CHECK(f.at("finished") == 1);
+  CHECK(f.at("done") == 1);
+  CHECK(f.at("right") == 1);
+}
+
 inline platform::Machine with_swap() {
   platform::Machine machine;
   machine.os.swap_bytes = std::uint64_t{1} << 30;
