@@ -25,6 +25,12 @@ const Vma* AddressSpace::find(VirtualAddress va) const {
   return va < vma.end ? &vma : nullptr;
 }
 
+Range AddressSpace::whole_vmas(Range range) const {
+  const Vma* first = find(range.begin);
+  const Vma* last = find(range.end - 1);
+  return {first != nullptr ? first->begin : range.begin, last != nullptr ? last->end : range.end};
+}
+
 bool AddressSpace::covered(VirtualAddress begin, VirtualAddress end) const {
   while (begin < end) {
     const Vma* vma = find(begin);

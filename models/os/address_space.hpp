@@ -108,6 +108,8 @@ class AddressSpace {
 
   // VMAs. They never overlap; neighbours that are alike are merged, as Linux does.
   const Vma* find(VirtualAddress va) const;
+  // As far as the VMAs reach that its ends cut.
+  Range whole_vmas(Range range) const;
   // The whole range is covered by VMAs (writable ones, if asked for).
   bool covered(VirtualAddress begin, VirtualAddress end) const;
   // What populate writes to: not to shared files, which would become dirty.

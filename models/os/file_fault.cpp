@@ -65,7 +65,7 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
   if (cached->reading) {
     // VM_FAULT_RETRY: afterwards everything may be different.
     if (owed > sim::Time{0}) co_await core_.run(exec, owed);
-    process.lock_.unlock_shared();
+    process.lock_.unlock_fault(exec);
     while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
     co_await process.lock_.lock_shared(core_.cpu, exec);
     ++file.mmap_misses_;  // what is found then is not a hit
@@ -87,7 +87,7 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
   const unsigned others = write ? 0 : map_around(process, va);
   co_await core_.run(exec, core_.config.fault_around_page * static_cast<std::int64_t>(others));
   if (write && writeback_.is_over_limit()) {
-    process.lock_.unlock_shared();
+    process.lock_.unlock_fault(exec);
     co_await writeback_.throttle(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
   }
@@ -140,7 +140,7 @@ Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualA
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
   if (writeback_.is_over_limit()) {
-    process.lock_.unlock_shared();
+    process.lock_.unlock_fault(exec);
     co_await writeback_.throttle(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
   }

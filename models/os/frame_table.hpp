@@ -40,7 +40,7 @@ struct FrameRecord {
   std::uint32_t pins = 0;        // long-term pins: a frame with any must neither move nor be reused
   std::uint16_t isolated = 0;    // mechanisms of the kernel that are at work on it
   LruList list = LruList::none;  // Lru's
-  bool foreign : 1 = false;      // KSM: programs that nobody models map it, too, and never let go
+  bool foreign : 1 = false;      // kept for good: KSM's, which programs that nobody models map, too; the huge zero page
   bool referenced : 1 = false;   // PG_referenced: was found used by the last scan, or by a read(2)
   bool charged : 1 = false;      // to its group
   GroupId group = 0;             // whose lists it is on

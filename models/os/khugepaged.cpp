@@ -79,7 +79,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
     ++core_.counters.collapse_refused;
     co_return Outcome::unfit;
   }
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range);
   Outcome outcome = Outcome::unfit;
   if (fit(process, range, wish, Step::collapse))
     outcome = co_await collapse_under_lock(exec, process, range, *block, wish);

@@ -255,9 +255,19 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
                     "where advised), let kcompactd do it for later ones (defer), or take a small page at once "
                     "(transparent_hugepage/defrag)",
                     "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
+  table.add_flag(
+      "use_zero_page", c.use_zero_page,
+      {"reads of untouched memory that may have 2 MiB pages map the huge zero page; false: a page of their own "
+       "(transparent_hugepage/use_zero_page)",
+       "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
   table.add_flag("fork_copies_pinned", c.fork_copies_pinned,
                  {"fork gives a child copies of pages under a pin instead of sharing them",
                   "Linux since 5.9; before, and with get_user_pages without FOLL_PIN, it shares", Standing::published});
+  table.add_flag(
+      "per_vma_locks", c.per_vma_locks,
+      {"page faults take the lock of their VMA instead of mmap_lock, and so wait for changes of that VMA only; "
+       "get_user_pages (pins, populating, fault/gup) takes mmap_lock all the same",
+       "Linux since 6.4, CONFIG_PER_VMA_LOCK; false as in the older kernels of Xilinx", Standing::setting});
   table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
                    {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",
                     "older Xilinx kernels 39, recent ones 48", Standing::assumed});

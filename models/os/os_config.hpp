@@ -84,6 +84,7 @@ struct OsConfig {
   // Policy.
   ThpMode thp = ThpMode::madvise;
   ThpDefrag thp_defrag = ThpDefrag::madvise;
+  bool use_zero_page = true;
   bool khugepaged = true;
   bool khugepaged_defrag = true;
   sim::Time khugepaged_scan_sleep{10'000'000'000'000};
@@ -96,6 +97,7 @@ struct OsConfig {
   bool compact_unevictable_allowed = true;
   unsigned migrate_passes = 10;
   bool fork_copies_pinned = true;
+  bool per_vma_locks = false;
   VaBits va_bits = VaBits::bits39;
   std::uint64_t rlimit_memlock = std::uint64_t{8} << 20;
   std::uint64_t kernel_reserved = std::uint64_t{256} << 20;

@@ -140,7 +140,7 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   const Address frame = *copy.frame;
   std::optional<VmCore::Hold> hold(std::in_place, core_, frame);  // or reclaim would take it before it is mapped
   if (copy.reading) {
-    process.lock_.unlock_shared();
+    process.lock_.unlock_fault(exec);
     while (copy.reading) co_await core_.cpu.sleep(exec, read_done_);
     co_await process.lock_.lock_shared(core_.cpu, exec);
   }

@@ -73,7 +73,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   co_await run(exec, core_.config.munmap_fixed);
   const auto range = aligned_pages(process, va, bytes);
   if (!range.ok()) co_return Error::invalid;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range.value);
   const Error split = co_await core_.split_edges(exec, process, range.value);
   if (split == Error::none) {
     set_locked(process, range.value, false);
@@ -91,7 +91,7 @@ sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddres
   if (!range.ok()) co_return range.error;
   const auto [begin, end] = range.value;
   AddressSpace& space = process.space_;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range.value);
   Error error = Error::none;
   if (!space.covered(begin, end)) {
     error = Error::bad_address;
@@ -117,7 +117,7 @@ sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddr
   co_await run(exec, core_.config.mlock_fixed);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range.value);
   Error error = process.space_.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range.value);
   if (error == Error::none) {

@@ -225,6 +225,7 @@ class Vm {
   sim::Task<Error> fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed);
   sim::Task<Error> demand_zero(cpu::Execution& exec, Process& process, Vma vma, VirtualAddress va, bool write,
                                sim::Time owed);
+  sim::Task<Error> replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   // Linux's __get_user_pages; pins the pages as it passes them if `pin` is not nullptr. The value is the
@@ -261,6 +262,7 @@ class Vm {
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
   bool store_now(Process& process, VirtualAddress va);
+  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes);
   Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
                     sim::Vector<VirtualAddress>& upgraded);
   static std::int64_t descriptors(const Process& process, Range range);

@@ -36,7 +36,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
     co_return error;
   }
 
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range);
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) {
     process.lock_.unlock_exclusive();
@@ -112,7 +112,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
   if (!found.ok()) co_return found.error;
   const Range range = found.value;
   AddressSpace& space = process.space_;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range);
   Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range);
   if (error == Error::none) {
@@ -171,7 +171,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
   if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};
   const Range range = found.value;
   AddressSpace& space = process.space_;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, range);
   Result<VirtualAddress> result;
   const Vma* vma = space.find(range.begin);
   if (vma == nullptr || vma->end < range.end) {
@@ -186,6 +186,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
     if (result.ok()) {
       moved.begin = result.value;
       moved.end = result.value + (range.end - range.begin);
+      co_await core_.lock_vmas(exec, process, {moved.begin, moved.end});
       if (moved.file != nullptr) moved.file_origin += moved.begin - range.begin;
       result.error = co_await move_pages(exec, process, range, moved);
     }

@@ -54,6 +54,15 @@ std::uint64_t VmCore::listed(LruList list) const {
   return pages;
 }
 
+sim::Task<void> VmCore::lock_for_change(cpu::Execution& exec, Process& process, Range range) {
+  co_await process.lock_.lock_exclusive(cpu, exec);
+  co_await lock_vmas(exec, process, range);
+}
+
+sim::Task<void> VmCore::lock_vmas(cpu::Execution& exec, Process& process, Range range) {
+  if (config.per_vma_locks) co_await process.lock_.lock_vmas(cpu, exec, process.space_.whole_vmas(range));
+}
+
 void VmCore::charge(const Process& process, Address frame, FrameRecord& record) {
   if (record.charged) return;
   record.charged = true;
@@ -204,6 +213,31 @@ sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const 
   const bool room = reclaim->has_room(process, 1) || co_await reclaim->make_room(exec, process, 1);
   if (!room) co_return std::optional<Address>();
   co_return frames.allocate_page(use);
+}
+
+sim::Task<bool> VmCore::has_huge_zero_page(cpu::Execution& exec) {
+  if (huge_zero_page_) co_return true;
+  const auto block = reclaim->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
+  if (!block) {
+    ++counters.thp_zero_page_alloc_failed;
+    co_return false;
+  }
+  const NewPage page{*block, PageSize::huge};
+  co_await clear_memory(exec, page);
+  if (huge_zero_page_) {  // another thread was faster
+    give_back(page);
+    co_return true;
+  }
+  fill_with_zeros(page);
+  for (unsigned i = 0; i < kPagesPerHuge; ++i) frame_table.at(*block + i * kPage).foreign = true;
+  huge_zero_page_ = block;
+  ++counters.thp_zero_page_alloc;
+  co_return true;
+}
+
+bool VmCore::is_huge_zero_page(const Process& process, VirtualAddress va) const {
+  const PageState* page = process.space_.page(va);
+  return page != nullptr && page->zero && process.space_.is_huge(va);
 }
 
 void VmCore::put_frame(Address frame) {

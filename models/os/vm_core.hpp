@@ -80,6 +80,11 @@ class VmCore {
   sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
   sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
 
+  // To be awaited before VMAs change, in the range or at its ends: mmap_lock exclusively, and where VMAs have locks of
+  // their own those, too. Let go of by unlock_exclusive() or downgrade().
+  sim::Task<void> lock_for_change(cpu::Execution& exec, Process& process, Range range);
+  // The second half of that alone.
+  sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
   // The two ends of a change of a process's table, and the flush between them.
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
   void change_ends(Process& process, Range range);
@@ -99,6 +104,8 @@ class VmCore {
   Error adopt(Process& process, VirtualAddress va, NewPage page, bool writable);
   // The shared zero page, not writable. no_memory: no frame for a table.
   Error install_zero_page(Process& process, VirtualAddress va);
+  // The same of 2 MiB, from huge_zero_page(); again: a page is there by now.
+  Error install_huge_zero_page(Process& process, VirtualAddress va);
   // The page of another process, which is not writable here; there it is the caller's to protect.
   Error share(Process& process, VirtualAddress va, PageState page, PageSize size);
   // To another place of the same process. There is a frame for each table that this may need.
@@ -118,6 +125,8 @@ class VmCore {
   void swap_out(Process& process, VirtualAddress va);
   // A swapped page has come to this frame, which is its slot's. Not writable.
   void swap_in(Process& process, VirtualAddress va, Address frame);
+  // The huge zero page makes way for a block of zeros.
+  sim::Task<void> replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block);
   // Whose pages are moving, their table detached, and copied: a block takes the place of both, all of it present.
   void replace_by_block(Process& process, Range range, Address block, Address table);
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
@@ -182,6 +191,9 @@ class VmCore {
   bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
   bool allows_huge(const Vma& vma) const;
   Address zero_page() const { return zero_page_; }
+  // mm_get_huge_zero_folio: made when it is wanted first, and kept. False: no memory for it.
+  sim::Task<bool> has_huge_zero_page(cpu::Execution& exec);
+  bool is_huge_zero_page(const Process& process, VirtualAddress va) const;
 
   // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
@@ -211,6 +223,7 @@ class VmCore {
   const std::unique_ptr<Reclaim> reclaim;
 
  private:
+  void fill_with_zeros(NewPage page);
   static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
   PageState& state(Process& process, VirtualAddress va);
   void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);
@@ -223,6 +236,7 @@ class VmCore {
   void audit_files() const;
 
   Address zero_page_;
+  std::optional<Address> huge_zero_page_;
 };
 
 }  // namespace faultline::os

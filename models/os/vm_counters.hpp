@@ -9,8 +9,16 @@ namespace faultline::os {
 struct VmCounters {
   explicit VmCounters(sim::Statistics& s)
       : pgfault(s.counter("os.pgfault", "count", "page faults handled, by an access or in a system call")),
+        vma_lock_success(s.counter("os.vma_lock_success", "count", "faults handled with their VMA's lock alone")),
+        vma_lock_abort(s.counter("os.vma_lock_abort", "count",
+                                 "faults that took mmap_lock because there was no VMA, or somebody changed it")),
+        vma_lock_retry(s.counter("os.vma_lock_retry", "count",
+                                 "faults that let go of their VMA's lock to wait, and went on with mmap_lock")),
         thp_fault_alloc(s.counter("os.thp_fault_alloc", "count", "faults that got a 2 MiB page")),
         thp_fault_fallback(s.counter("os.thp_fault_fallback", "count", "2 MiB page wanted, none free: 4 KiB taken")),
+        thp_zero_page_alloc(s.counter("os.thp_zero_page_alloc", "count", "2 MiB taken for the huge zero page")),
+        thp_zero_page_alloc_failed(
+            s.counter("os.thp_zero_page_alloc_failed", "count", "huge zero page wanted, no 2 MiB free for it")),
         thp_split_pmd(s.counter("os.thp_split_pmd", "count", "2 MiB descriptors that were split into 4 KiB ones")),
         thp_collapse_alloc(s.counter("os.thp_collapse_alloc", "count", "2 MiB pages taken to collapse into")),
         thp_collapse_alloc_failed(
@@ -75,8 +83,13 @@ struct VmCounters {
         limit_refusals(s.counter("os.limit_refusals", "count", "operations refused by RLIMIT_MEMLOCK")) {}
 
   sim::Counter& pgfault;
+  sim::Counter& vma_lock_success;
+  sim::Counter& vma_lock_abort;
+  sim::Counter& vma_lock_retry;
   sim::Counter& thp_fault_alloc;
   sim::Counter& thp_fault_fallback;
+  sim::Counter& thp_zero_page_alloc;
+  sim::Counter& thp_zero_page_alloc_failed;
   sim::Counter& thp_split_pmd;
   sim::Counter& thp_collapse_alloc;
   sim::Counter& thp_collapse_alloc_failed;

@@ -2,6 +2,7 @@
 // The tables that only devices walk: private ones, filled once, and mirrors of the process's own.
 #include <utility>
 
+#include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -17,10 +18,20 @@ Result<PrivateTable*> Vm::create_private_table(Process& process) {
   return {.value = process.private_tables_.back().get()};
 }
 
+// Before a device's table grows by that much, which is then done in an instant: a leaf table for each 2 MiB that is
+// begun, and two above. False: no_memory.
+sim::Task<bool> Vm::make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes) {
+  const bool room = co_await core_.reclaim->make_room(exec, process, bytes / kHugePage + 4);
+  if (!room) ++core_.counters.out_of_memory;
+  co_return room;
+}
+
 sim::Task<Error> Vm::map_pinned(cpu::Execution& exec, PrivateTable& table, PinId id) {
   const Pin* pin = find_pin(id);
   if (pin == nullptr || pin->process != &table.process_ || table.pins_.contains(id)) co_return Error::invalid;
-  co_await run(exec, core_.config.private_map_per_page * static_cast<std::int64_t>(pin->frames.size()));
+  const std::uint64_t bytes = pin->bytes();
+  co_await run(exec, core_.config.private_map_per_page * static_cast<std::int64_t>(bytes / kPage));
+  if (!co_await make_room_for_tables(exec, table.process_, bytes)) co_return Error::no_memory;
   pin = find_pin(id);  // the pin may have ended meanwhile
   if (pin == nullptr || !table.pins_.insert(id).second) co_return Error::invalid;
   sim::Vector<VirtualAddress> upgraded;
@@ -85,6 +96,9 @@ sim::Task<Error> Vm::map_unpinned(cpu::Execution& exec, PrivateTable& table, Vir
   const auto range = pages_around(table.process_, va, bytes);
   if (!range.ok()) co_return range.error;
   co_await run(exec, core_.config.private_map_per_page * static_cast<std::int64_t>(range.value.pages()));
+  if (!co_await make_room_for_tables(exec, table.process_, range.value.end - range.value.begin)) {
+    co_return Error::no_memory;
+  }
   sim::Vector<VirtualAddress> upgraded;  // none: nobody has mapped the page before
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
     const PageState* page = table.process_.space_.page(at);
@@ -123,7 +137,9 @@ sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, Mirrored
     if (present.value > 0) {
       co_await run(exec, core_.config.private_map_per_page * descriptors(mirror.process_, range));
     }
+    const bool room = co_await make_room_for_tables(exec, mirror.process_, range.end - range.begin);
     std::erase(mirror.fillings_, &filling);
+    if (!room) co_return Result<std::uint64_t>{.error = Error::no_memory};
     if (present.value == 0) co_return present;
     if (filling.overtaken || !fill_mirror(mirror, range, write, upgraded)) {
       ++core_.counters.mirror_retries;

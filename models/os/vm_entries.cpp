@@ -61,12 +61,16 @@ void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
   }
 }
 
-Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool writable) {
+void VmCore::fill_with_zeros(NewPage page) {
   const auto zeros = sim::Content::zeros(kPage);
   for (std::uint64_t offset = 0; offset < bytes_of(page.size); offset += kPage) {
     const Address frame = page.frame + offset;
     if (!(store.read(frame, kPage) == zeros)) store.write(frame, zeros);
   }
+}
+
+Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool writable) {
+  fill_with_zeros(page);
   return adopt(process, va, page, writable);
 }
 
@@ -87,6 +91,12 @@ Error VmCore::adopt(Process& process, VirtualAddress va, NewPage page, bool writ
 Error VmCore::install_zero_page(Process& process, VirtualAddress va) {
   return add_entry(process, va, {.frame = zero_page_, .entry = Entry::present, .young = true, .zero = true},
                    PageSize::small);
+}
+
+Error VmCore::install_huge_zero_page(Process& process, VirtualAddress va) {
+  if (!process.space_.huge_range_empty(va)) return Error::again;
+  const PageState page{.frame = *huge_zero_page_, .entry = Entry::present, .young = true, .zero = true};
+  return add_entry(process, huge_range(va).begin, page, PageSize::huge);
 }
 
 Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size) {
@@ -180,6 +190,18 @@ void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
   process.space_.swapped_in();
   add_mappings(process, va, frame, PageSize::small);
   swap.release(slot);
+}
+
+sim::Task<void> VmCore::replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block) {
+  process.table_->leave_note(range.begin, PageSize::huge);
+  set_entries(process, range.begin, Entry::moving);
+  co_await flush(exec, process, range.begin);
+  fill_with_zeros({block, PageSize::huge});
+  set_entries(process, range.begin, Entry::hidden);
+  process.space_.remove_pages(range.begin);
+  const PageState own{.frame = block, .entry = Entry::present, .writable = true, .young = true};
+  add_entry(process, range.begin, own, PageSize::huge);  // the note's table is there
+  add_mappings(process, range.begin, block, PageSize::huge);
 }
 
 void VmCore::replace_by_block(Process& process, Range range, Address block, Address table) {

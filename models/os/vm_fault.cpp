@@ -9,9 +9,15 @@
 namespace faultline::os {
 
 sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const bool by_vma =
+      core_.config.per_vma_locks && process.space_.find(va) != nullptr && process.lock_.try_lock_vma(exec, va);
+  if (!by_vma) co_await process.lock_.lock_shared(core_.cpu, exec);
   const Error error = co_await fault(exec, process, va, write, sim::Time{0});
-  process.lock_.unlock_shared();
+  const bool kept = process.lock_.unlock_fault(exec);
+  if (core_.config.per_vma_locks) {
+    VmCounters& counters = core_.counters;
+    ++(kept ? counters.vma_lock_success : by_vma ? counters.vma_lock_retry : counters.vma_lock_abort);
+  }
   co_return error;
 }
 
@@ -63,10 +69,13 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
 sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma, VirtualAddress va, bool write,
                                  sim::Time owed) {
   const bool huge_wanted = core_.wants_huge(process, vma, va);
-  if (!write && !huge_wanted) {
+  if (!write && (!huge_wanted || core_.config.use_zero_page)) {
+    bool huge = false;
+    if (huge_wanted) huge = co_await core_.has_huge_zero_page(exec);
+    if (huge_wanted && !huge) ++core_.counters.thp_fault_fallback;
     co_await run(exec, owed + core_.config.fault_no_alloc);
     if (process.space_.entry(va) != nullptr) co_return Error::again;
-    const Error error = core_.install_zero_page(process, va);
+    const Error error = huge ? core_.install_huge_zero_page(process, va) : core_.install_zero_page(process, va);
     if (error == Error::no_memory) ++core_.counters.out_of_memory;
     co_return error;
   }
@@ -93,7 +102,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.page(va)->userfault) {
     // The thread sleeps, without the lock, until the monitor has been told and has answered.
     co_await run(exec, owed + core_.config.fault_no_alloc);
-    process.lock_.unlock_shared();
+    process.lock_.unlock_fault(exec);
     co_await core_.context.loop.delay(core_.config.userfault_monitor);
     co_await process.lock_.lock_shared(core_.cpu, exec);
     if (PageState* page = process.space_.entry(va)) page->userfault = false;
@@ -101,6 +110,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   }
   if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
   ++core_.counters.cow_faults;
+  if (core_.is_huge_zero_page(process, va)) co_return co_await replace_huge_zero_page(exec, process, va, owed);
   if (!owned_alone(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
     const Error error = co_await core_.split(exec, process, va);
@@ -114,6 +124,30 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
   co_return Error::again;  // where it is still so, it is done
+}
+
+// do_huge_zero_wp_pmd (Linux 6.13; kernels before split at once): a huge page, or zero pages of 4 KiB to be copied.
+sim::Task<Error> Vm::replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
+  const Range range = huge_range(va);
+  const Vma vma = *process.space_.find(va);
+  co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
+  const auto block =
+      core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
+  if (!block) {
+    ++core_.counters.thp_fault_fallback;
+    Error error = Error::none;
+    if (core_.is_huge_zero_page(process, va)) error = co_await core_.split(exec, process, va);
+    co_return error == Error::none ? Error::again : error;
+  }
+  ++core_.counters.thp_fault_alloc;
+  co_await run(exec, owed + core_.config.thp_alloc);
+  co_await core_.clear_memory(exec, {*block, PageSize::huge});
+  co_await core_.change_begins(exec, process, range);
+  const bool unchanged = core_.is_huge_zero_page(process, va);
+  if (unchanged) co_await core_.replace_huge_zero_page(exec, process, range, *block);
+  core_.change_ends(process, range);
+  if (!unchanged) core_.frames.free_huge(*block);
+  co_return unchanged ? Error::none : Error::again;
 }
 
 bool Vm::owned_alone(const Process& process, VirtualAddress va) const {

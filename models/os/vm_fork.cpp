@@ -26,6 +26,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     Vma inherited = vma;
     inherited.locked = false;
     child->space_.insert(inherited);
+    co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
     co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
     core_.change_ends(parent, {vma.begin, vma.end});
@@ -44,11 +45,18 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
                               sim::Vector<VirtualAddress>& leaves) {
   AddressSpace& space = parent.space_;
   std::int64_t copied = 0;
+  bool room = false;  // for a table of the child
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     if (space.entry(*next)->in_motion()) {
       co_await core_.settled(parent, {*next, *next + kPage});
       continue;
     }
+    if (!room && !core_.reclaim->has_room(parent, 1)) {
+      room = co_await core_.reclaim->make_room(exec, parent, 1);
+      if (!room) co_return Error::no_memory;
+      continue;  // it may have waited
+    }
+    room = false;
     if (space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
       const Error error = co_await core_.split(exec, parent, *next);
       if (error != Error::none) co_return error;
@@ -100,7 +108,7 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   }
   std::sort(pins.begin(), pins.end());
   for (const PinId pin : pins) co_await unpin(exec, pin);
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  co_await core_.lock_for_change(exec, process, all);
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
   co_await core_.unmap(exec, process, all);

@@ -173,6 +173,11 @@ OsConfig quick_fork() {
   return config;
 }
 
+OsConfig with_vma_locks(OsConfig config) {
+  config.per_vma_locks = true;
+  return config;
+}
+
 }  // namespace
 
 TEST_CASE("threads and kernel threads and drivers at the same pages neither deadlock nor lose anything") {
@@ -181,11 +186,20 @@ TEST_CASE("threads and kernel threads and drivers at the same pages neither dead
   fight(b, true);
 }
 
+TEST_CASE("nor do they with per-VMA locks") {
+  set_number_of_cases("800", "300");
+  OsBench b(with_vma_locks(quick_fork()), 256 * kMiB);
+  fight(b, true);
+  CHECK(b.counted("os.vma_lock_success") > 1000);
+  CHECK(b.counted("os.vma_lock_abort") > 10);
+}
+
 TEST_CASE("nor at the pages of a file that they share") {
   set_number_of_cases("800", "300");
-  OsBench b(quick_fork(), 256 * kMiB);
+  OsBench b(with_vma_locks(quick_fork()), 256 * kMiB);
   fight(b, true, Backing::shared_file);
   CHECK(b.counted("os.nr_written") > 100);
+  CHECK(b.counted("os.vma_lock_retry") > 10);
 }
 
 TEST_CASE("nor at those of a file of which each has copies") {
@@ -239,7 +253,7 @@ TEST_CASE("nor at a file's pages that compaction and drivers of the CMA area mov
 
 TEST_CASE("nor do they when memory is short, so that kswapd and their own faults take pages from them") {
   set_number_of_cases("1000", "300");
-  OsConfig config = quick_fork();
+  OsConfig config = with_vma_locks(quick_fork());
   config.user_memory = 8 * kMiB;
   config.min_free_bytes = 64 * kPage;
   config.watermark_scale_factor = 50;
