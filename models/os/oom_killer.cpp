@@ -23,7 +23,7 @@ Process* OomKiller::victim(const MemoryGroup* group) const {
   Process* chosen = nullptr;
   for (const auto& process : core_.processes) {
     if (process->life_ == Process::Life::reaped || process->oom_score_adj_ == Process::kNeverKilled) continue;
-    if (group != nullptr && process->group_ != group) continue;
+    if (process->forming_ || (group != nullptr && process->group_ != group)) continue;
     if (process->life_ == Process::Life::killed) return process.get();
     if (chosen == nullptr || badness(*process) > badness(*chosen)) chosen = process.get();
   }

@@ -148,6 +148,7 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
+    if (space.entry(*next)->zero) continue;
     if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);

@@ -84,8 +84,7 @@ class Process {
     User(User&& other) noexcept : process_(std::exchange(other.process_, nullptr)) {}
     ~User() {
       if (process_ == nullptr) return;
-      --process_->users_;
-      process_->page_settled_.notify_all();
+      if (--process_->users_ == 0) process_->page_settled_.notify_all();
     }
     User(const User&) = delete;
     User& operator=(const User&) = delete;
@@ -123,13 +122,14 @@ class Process {
   std::uint16_t id_;
   std::string name_;
   Life life_ = Life::alive;
+  bool forming_ = false;   // fork is at it, and nobody else may be
   int oom_score_adj_ = 0;  // -1000 to 1000
   MemoryGroup* group_ = nullptr;
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
   MmapLock lock_;
   unsigned in_motion_ = 0;    // pages
-  sim::Signal page_settled_;  // one of them has come to rest, or a user of the process has gone
+  sim::Signal page_settled_;  // one of them has come to rest, or the last user of the process has gone
   unsigned users_ = 0;        // who works on it without holding its lock: it stays while there are any
   std::vector<std::unique_ptr<PrivateTable>> private_tables_;
   std::vector<std::unique_ptr<MirroredTable>> mirrors_;

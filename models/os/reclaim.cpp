@@ -52,14 +52,17 @@ bool Reclaim::has_room(const Process& process, std::uint64_t pages) const {
 
 Task<bool> Reclaim::make_room(Execution& exec, const Process& process, std::uint64_t pages) {
   const Goal of_group{process.group_, pages, 0};
-  const Goal of_node{nullptr, pages, 0};
   while (!is_reached(of_group)) {
     ++core_.counters.memcg_max;
     if (!co_await reach(exec, process, of_group)) co_return false;
   }
-  if (has_room(process, pages)) co_return true;
+  co_return co_await make_room_for_tables(exec, process, pages);
+}
+
+Task<bool> Reclaim::make_room_for_tables(Execution& exec, const Process& process, std::uint64_t pages) {
+  if (has_room(pages)) co_return true;
   wake();
-  co_return co_await reach(exec, process, of_node);
+  co_return co_await reach(exec, process, {nullptr, pages, 0});
 }
 
 // Direct reclaim: try_to_free_pages, try_to_free_mem_cgroup_pages.

@@ -26,6 +26,8 @@ class Reclaim {
   // the limit of the process's group, the caller reclaims by itself, and waits; where that is in vain a process is
   // killed. True: the frames are free until the caller waits again. False: out of memory, or the process was killed.
   sim::Task<bool> make_room(cpu::Execution& exec, const Process& process, std::uint64_t pages);
+  // The same for tables, which no group is charged for.
+  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t pages);
   // Without reclaiming (huge pages on a fault: Linux's GFP_TRANSHUGE_LIGHT).
   bool has_room(const Process& process, std::uint64_t pages) const;
   bool has_room(std::uint64_t pages) const;  // in the node alone

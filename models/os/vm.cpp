@@ -78,9 +78,11 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   if (split == Error::none) {
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
-    co_await core_.unmap(exec, process, range.value);  // with the lock no huge page comes back
   }
-  process.lock_.unlock_exclusive();
+  // Since Linux 4.20: what no VMA covers any more nobody faults on, and nothing is mapped there before all let go.
+  process.lock_.downgrade();
+  if (split == Error::none) co_await core_.unmap(exec, process, range.value);
+  process.lock_.unlock_shared();
   co_return split;
 }
 

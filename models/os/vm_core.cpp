@@ -215,8 +215,7 @@ sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const 
   co_return frames.allocate_page(use);
 }
 
-sim::Task<bool> VmCore::has_huge_zero_page(cpu::Execution& exec) {
-  if (huge_zero_page_) co_return true;
+sim::Task<bool> VmCore::make_huge_zero_page(cpu::Execution& exec) {
   const auto block = reclaim->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
   if (!block) {
     ++counters.thp_zero_page_alloc_failed;

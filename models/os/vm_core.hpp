@@ -125,8 +125,9 @@ class VmCore {
   void swap_out(Process& process, VirtualAddress va);
   // A swapped page has come to this frame, which is its slot's. Not writable.
   void swap_in(Process& process, VirtualAddress va, Address frame);
-  // The huge zero page makes way for a block of zeros.
+  // The huge zero page makes way for a block of zeros; _now: in no time.
   sim::Task<void> replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block);
+  void replace_huge_zero_page_now(Process& process, Range range, Address block);
   // Whose pages are moving, their table detached, and copied: a block takes the place of both, all of it present.
   void replace_by_block(Process& process, Range range, Address block, Address table);
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
@@ -192,7 +193,8 @@ class VmCore {
   bool allows_huge(const Vma& vma) const;
   Address zero_page() const { return zero_page_; }
   // mm_get_huge_zero_folio: made when it is wanted first, and kept. False: no memory for it.
-  sim::Task<bool> has_huge_zero_page(cpu::Execution& exec);
+  bool has_huge_zero_page() const { return huge_zero_page_.has_value(); }
+  sim::Task<bool> make_huge_zero_page(cpu::Execution& exec);
   bool is_huge_zero_page(const Process& process, VirtualAddress va) const;
 
   // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
@@ -224,6 +226,7 @@ class VmCore {
 
  private:
   void fill_with_zeros(NewPage page);
+  void map_in_place_of_note(Process& process, Range range, Address block);
   static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
   PageState& state(Process& process, VirtualAddress va);
   void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);

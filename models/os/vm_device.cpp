@@ -18,10 +18,10 @@ Result<PrivateTable*> Vm::create_private_table(Process& process) {
   return {.value = process.private_tables_.back().get()};
 }
 
-// Before a device's table grows by that much, which is then done in an instant: a leaf table for each 2 MiB that is
-// begun, and two above. False: no_memory.
+// Before a device's table grows by that much, which is then done in an instant: at both ends tables of each level, and
+// a leaf table for each 2 MiB between. False: no_memory.
 sim::Task<bool> Vm::make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes) {
-  const bool room = co_await core_.reclaim->make_room(exec, process, bytes / kHugePage + 4);
+  const bool room = co_await core_.reclaim->make_room_for_tables(exec, process, bytes / kHugePage + 6);
   if (!room) ++core_.counters.out_of_memory;
   co_return room;
 }
@@ -131,15 +131,16 @@ sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, Mirrored
     if (space.is_huge(va)) filling.range.begin = huge_range(va).begin;
     if (space.is_huge(found.value.end - 1)) filling.range.end = huge_range(found.value.end - 1).end;
     while (mirror.changes(filling.range)) co_await core_.cpu.sleep(exec, mirror.settled_);
+    if (!co_await make_room_for_tables(exec, mirror.process_, found.value.end - found.value.begin)) {
+      co_return Result<std::uint64_t>{.error = Error::no_memory};
+    }
     mirror.fillings_.push_back(&filling);
     const auto present = co_await fault_in_pages(exec, mirror.process_, va, bytes, write);
     const Range range{found.value.begin, found.value.begin + present.value * kPage};
     if (present.value > 0) {
       co_await run(exec, core_.config.private_map_per_page * descriptors(mirror.process_, range));
     }
-    const bool room = co_await make_room_for_tables(exec, mirror.process_, range.end - range.begin);
     std::erase(mirror.fillings_, &filling);
-    if (!room) co_return Result<std::uint64_t>{.error = Error::no_memory};
     if (present.value == 0) co_return present;
     if (filling.overtaken || !fill_mirror(mirror, range, write, upgraded)) {
       ++core_.counters.mirror_retries;

@@ -196,6 +196,16 @@ sim::Task<void> VmCore::replace_huge_zero_page(cpu::Execution& exec, Process& pr
   process.table_->leave_note(range.begin, PageSize::huge);
   set_entries(process, range.begin, Entry::moving);
   co_await flush(exec, process, range.begin);
+  map_in_place_of_note(process, range, block);
+}
+
+void VmCore::replace_huge_zero_page_now(Process& process, Range range, Address block) {
+  process.table_->leave_note(range.begin, PageSize::huge);
+  drop(process, range, {range.begin});
+  map_in_place_of_note(process, range, block);
+}
+
+void VmCore::map_in_place_of_note(Process& process, Range range, Address block) {
   fill_with_zeros({block, PageSize::huge});
   set_entries(process, range.begin, Entry::hidden);
   process.space_.remove_pages(range.begin);

@@ -70,8 +70,11 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
                                  sim::Time owed) {
   const bool huge_wanted = core_.wants_huge(process, vma, va);
   if (!write && (!huge_wanted || core_.config.use_zero_page)) {
-    bool huge = false;
-    if (huge_wanted) huge = co_await core_.has_huge_zero_page(exec);
+    bool huge = huge_wanted;
+    if (huge && !core_.has_huge_zero_page()) {
+      co_await compaction_.make_block(exec, Compaction::effort_of_advice());  // GFP_TRANSHUGE, whatever os.thp_defrag
+      huge = co_await core_.make_huge_zero_page(exec);
+    }
     if (huge_wanted && !huge) ++core_.counters.thp_fault_fallback;
     co_await run(exec, owed + core_.config.fault_no_alloc);
     if (process.space_.entry(va) != nullptr) co_return Error::again;
@@ -113,6 +116,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (core_.is_huge_zero_page(process, va)) co_return co_await replace_huge_zero_page(exec, process, va, owed);
   if (!owned_alone(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
+    co_await run(exec, owed);
     const Error error = co_await core_.split(exec, process, va);
     co_return error == Error::none ? Error::again : error;
   }
@@ -135,16 +139,19 @@ sim::Task<Error> Vm::replace_huge_zero_page(cpu::Execution& exec, Process& proce
       core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
   if (!block) {
     ++core_.counters.thp_fault_fallback;
+    co_await run(exec, owed);
     Error error = Error::none;
     if (core_.is_huge_zero_page(process, va)) error = co_await core_.split(exec, process, va);
     co_return error == Error::none ? Error::again : error;
   }
-  ++core_.counters.thp_fault_alloc;
   co_await run(exec, owed + core_.config.thp_alloc);
   co_await core_.clear_memory(exec, {*block, PageSize::huge});
   co_await core_.change_begins(exec, process, range);
   const bool unchanged = core_.is_huge_zero_page(process, va);
-  if (unchanged) co_await core_.replace_huge_zero_page(exec, process, range, *block);
+  if (unchanged) {
+    co_await core_.replace_huge_zero_page(exec, process, range, *block);
+    ++core_.counters.thp_fault_alloc;
+  }
   core_.change_ends(process, range);
   if (!unchanged) core_.frames.free_huge(*block);
   co_return unchanged ? Error::none : Error::again;

@@ -13,6 +13,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     co_await run(exec, core_.config.syscall);
     co_return Result<Process*>{.error = Error::no_memory};
   }
+  child->forming_ = true;
   child->group_ = parent.group_;
   child->oom_score_adj_ = parent.oom_score_adj_;
   co_await run(exec, core_.config.fork_fixed);
@@ -22,16 +23,18 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
   Error error = Error::none;
   const auto vmas = parent.space_.vmas();
   for (const auto& [begin, vma] : vmas) {
-    if (!vma.inherited || error != Error::none) continue;
+    if (error != Error::none) continue;
+    co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
+    if (!vma.inherited) continue;
     Vma inherited = vma;
     inherited.locked = false;
     child->space_.insert(inherited);
-    co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
     co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
     core_.change_ends(parent, {vma.begin, vma.end});
   }
   co_await core_.flush(exec, parent, std::move(leaves));
+  child->forming_ = false;
   child->lock_.unlock_exclusive();
   parent.lock_.unlock_exclusive();
   if (error == Error::none) co_return Result<Process*>{.value = child};
@@ -51,8 +54,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       co_await core_.settled(parent, {*next, *next + kPage});
       continue;
     }
-    if (!room && !core_.reclaim->has_room(parent, 1)) {
-      room = co_await core_.reclaim->make_room(exec, parent, 1);
+    if (!room && !core_.reclaim->has_room(1)) {
+      room = co_await core_.reclaim->make_room_for_tables(exec, parent, 1);
       if (!room) co_return Error::no_memory;
       continue;  // it may have waited
     }

@@ -2,6 +2,7 @@
 // What takes no simulated time: preparing an experiment, and the content of memory as a process sees it.
 #include <algorithm>
 
+#include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
@@ -74,6 +75,12 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
     core_.protect(process, va, true);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
+  }
+  if (core_.is_huge_zero_page(process, va) && core_.reclaim->has_room(process, kPagesPerHuge)) {
+    if (const auto block = core_.frames.allocate_huge()) {
+      core_.replace_huge_zero_page_now(process, huge_range(va), *block);
+      return Error::none;
+    }
   }
   if (!owned_alone(process, va) && process.space_.is_huge(va)) {
     const Error error = core_.split_now(process, va);

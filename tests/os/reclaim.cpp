@@ -171,3 +171,27 @@ TEST_CASE("ageing under pressure clears access flags, which a device's walk will
   const bool young = walked && (walked->descriptor & 0x400) != 0;
   CHECK_FALSE(young);
 }
+
+TEST_CASE("a device's table makes room for itself before it grows") {
+  OsConfig config;
+  config.user_memory = 136 * kMiB;
+  config.min_free_bytes = 4 * kPage;
+  config.watermark_scale_factor = 1;
+  config.swap_bytes = 64 * kMiB;
+  config.rlimit_memlock = os::kUnlimited;
+  OsBench b(config, 256 * kMiB);
+  constexpr std::uint64_t kPinned = 120 * kMiB;
+  const VirtualAddress va = b.map(kPinned);
+  const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPinned, true)).value;
+  REQUIRE(pin.ok());
+  os::PrivateTable& table = *b.vm.create_private_table(*b.process).value;
+  // Somebody who takes all that is left.
+  const VirtualAddress other = b.map(16 * kMiB);
+  REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, other, 16 * kMiB, true)).value == Error::none);
+  const std::uint64_t tables = kPinned / kHugePage;
+  REQUIRE(free_pages(b) < tables);
+  const std::uint64_t out = b.counted("os.pswpout");
+  CHECK(b.run(b.vm.map_pinned(b.thread, table, pin.value)).value == Error::none);
+  CHECK(b.counted("os.pswpout") > out);
+  b.vm.audit();
+}

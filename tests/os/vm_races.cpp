@@ -194,6 +194,17 @@ TEST_CASE("nor do they with per-VMA locks") {
   CHECK(b.counted("os.vma_lock_abort") > 10);
 }
 
+TEST_CASE("nor at huge pages, of their own and of zeros") {
+  set_number_of_cases("800", "300");
+  OsConfig config = with_vma_locks(quick_fork());
+  config.thp = os::ThpMode::always;
+  OsBench b(config, 512 * kMiB);
+  fight(b, false);
+  CHECK(b.counted("os.thp_zero_page_alloc") == 1);
+  CHECK(b.counted("os.thp_fault_alloc") > 500);
+  CHECK(b.counted("os.thp_split_pmd") > 300);
+}
+
 TEST_CASE("nor at the pages of a file that they share") {
   set_number_of_cases("800", "300");
   OsBench b(with_vma_locks(quick_fork()), 256 * kMiB);

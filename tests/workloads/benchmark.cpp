@@ -55,6 +55,14 @@ TEST_CASE("a huge page is cold as a whole") {
   CHECK(p.count("minor_faults") == 2 * 2);
 }
 
+TEST_CASE("so is one of zeros, time after time") {
+  const Settings settings = kTouch + cold("source", "8 MiB") +
+                            Settings{{"os.thp", "always"}, {"workload.cold_share", 0.5}, {"workload.iterations", 4}};
+  const Point p = run_well(settings);
+  CHECK(p.count("thp_faults") == 0);
+  CHECK(p.count("minor_faults") == 4 * 2);
+}
+
 TEST_CASE("a fault that is handled late does not make the next transfer's page present") {
   const Settings settings =
       kTouch + cold("destination", "64 B") + Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", "10 us"}};
