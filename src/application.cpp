@@ -67,10 +67,10 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
   }
 }
 
-std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, std::uint64_t seed, const Options& options,
+std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console) {
   const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
-    return configure(points[index], simulator)->run(seed, {heartbeat, options.profile});
+    return configure(points[index], simulator)->run(points[index].seed, {heartbeat, options.profile});
   };
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", points.size(), options.jobs);
   Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(),

@@ -40,7 +40,7 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
                      const Console& console);
 
 // Runs the points with progress on the console's `err`.
-std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, std::uint64_t seed, const Options& options,
+std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console);
 
 // The worst that happened to any point.

@@ -27,7 +27,6 @@ using Json = nlohmann::ordered_json;
 struct RunFacts {
   const std::vector<std::string>& arguments;
   const Experiment& experiment;
-  std::uint64_t seed;
   unsigned jobs;
   std::time_t started;
   double seconds;
@@ -64,7 +63,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   json["command"] = facts.arguments;
   json["experiment"] = facts.experiment.file;
   json["platform"] = facts.experiment.platform;
-  json["seed"] = facts.seed;
+  json["seed"] = facts.experiment.seed;
   json["jobs"] = facts.jobs;
   json["host"] = host_name();
   json["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(facts.started));
@@ -83,12 +82,9 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-void print(const Results& results, std::uint64_t seed, Format format, const Simulator& simulator,
-           const Console& console) {
+void print(const Results& results, Format format, const Simulator& simulator, const Console& console) {
   switch (format) {
-    case Format::table:
-      console.out << report_head(results, seed) << "\n" << report_tables(results, console.width);
-      break;
+    case Format::table: console.out << report_head(results) << "\n" << report_tables(results, console.width); break;
     case Format::json: console.out << results_json(results.points, results.outcomes); break;
     case Format::csv: console.out << results_csv(results.points, results.outcomes, simulator); break;
   }
@@ -121,15 +117,15 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
 int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                 const Console& console, const std::vector<std::string>& arguments) {
   const auto path = library.resolve_experiment(options.arguments.front());
-  const Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, simulator);
-  const std::uint64_t seed = options.seed.value_or(experiment.seed);
   RunFolder folder = RunFolder::make(options.out, experiment.name);
-  folder.write("effective.toml", effective_experiment(experiment, seed, simulator));
+  folder.write("effective.toml", effective_experiment(experiment, simulator));
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<PointOutcome> outcomes = simulate_points(points, seed, options, simulator, console);
+  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
@@ -144,15 +140,14 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   try {
     folder.write("results.json", results_json(points, outcomes));
     folder.write("results.csv", results_csv(points, outcomes, simulator));
-    folder.write("meta.json",
-                 meta_json({arguments, experiment, seed, options.jobs, started, seconds, complete, interrupted}, points,
-                           outcomes));
+    folder.write("meta.json", meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted},
+                                        points, outcomes));
   } catch (const UserError&) {
     // A full disk must not cost what was simulated.
-    print(results, seed, options.format, simulator, console);
+    print(results, options.format, simulator, console);
     throw;
   }
-  print(results, seed, options.format, simulator, console);
+  print(results, options.format, simulator, console);
   if (options.profile) console.err << profile_text(points, outcomes, console.err_width);
   report_failures(experiment, points, outcomes, console);
   if (interrupted) {

@@ -13,9 +13,9 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
   std::filesystem::path path = library.folder() / "validation" / "published.toml";
   if (!options.arguments.empty()) path = options.arguments.front();
   const std::vector<Figure> figures = read_figures(path, options.overrides, library, simulator);
-  const std::vector<Point> points = points_of(figures);
-  const std::vector<PointOutcome> outcomes =
-      simulate_points(points, options.seed.value_or(1), options, simulator, console);
+  std::vector<Point> points = points_of(figures);
+  for (Point& point : points) point.seed = options.seed.value_or(1);
+  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console);
   const auto not_run = [](const PointOutcome& o) { return o.status == PointStatus::not_run; };
   if (std::any_of(outcomes.begin(), outcomes.end(), not_run)) {
     console.err << "interrupted: nothing is kept\n";

@@ -66,9 +66,30 @@ std::string axes_table(const Experiment& experiment, const Simulator& simulator)
   return text;
 }
 
+// Samples are axes that advance together by now.
+std::string zip_line(const Experiment& experiment) {
+  std::string groups;
+  for (std::size_t leader = 0; leader < experiment.axes.size(); ++leader) {
+    if (experiment.axes[leader].leader != leader || is_alone(experiment.axes, leader)) continue;
+    std::string keys;
+    for (const Axis& axis : experiment.axes) {
+      if (axis.leader == leader) keys += (keys.empty() ? "" : ", ") + quote_toml(axis.key);
+    }
+    groups += (groups.empty() ? "[" : ", [") + keys + "]";
+  }
+  return groups.empty() ? "" : "zip = [" + groups + "]\n";
+}
+
+std::string skip_lines(const Experiment& experiment) {
+  if (experiment.skips.empty()) return "";
+  std::string text = "skip = [\n";
+  for (const Skip& skip : experiment.skips) text += "  " + to_toml(skip) + ",\n";
+  return text + "]\n";
+}
+
 }  // namespace
 
-std::string effective_experiment(const Experiment& experiment, std::uint64_t seed, const Simulator& simulator) {
+std::string effective_experiment(const Experiment& experiment, const Simulator& simulator) {
   Settings common = experiment.platform_settings;
   common.insert(common.end(), experiment.parameters.begin(), experiment.parameters.end());
   common.insert(common.end(), experiment.overrides.begin(), experiment.overrides.end());
@@ -83,7 +104,9 @@ std::string effective_experiment(const Experiment& experiment, std::uint64_t see
       fmt::format("# The effective configuration of the experiment '{}'{}.\n", one_line(experiment.name),
                   experiment.platform.empty() ? "" : " on the platform '" + one_line(experiment.platform) + "'");
   text += "question = " + quote_toml(experiment.question) + "\nstrategies = [" + names + "]\n";
-  text += fmt::format("seed = {}\n\n[parameters]\n", seed);
+  text += fmt::format("seed = {}\n", experiment.seed);
+  if (experiment.repetitions > 1) text += fmt::format("repetitions = {}\n", experiment.repetitions);
+  text += zip_line(experiment) + skip_lines(experiment) + "\n[parameters]\n";
   for (const sim::Parameter& parameter : machine->parameters().all()) {
     const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
                                      [&](const Axis& axis) { return axis.key == parameter.name; });

@@ -11,7 +11,7 @@ namespace faultline::app {
 
 // The whole experiment as a file that `faultline run` reads again to the same points. It names neither
 // paths nor shipped files, so that it means the same everywhere and for ever.
-std::string effective_experiment(const Experiment& experiment, std::uint64_t seed, const Simulator& simulator);
+std::string effective_experiment(const Experiment& experiment, const Simulator& simulator);
 
 // One point as TOML; only the values that are not the default when `changed_only`.
 std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only);

@@ -12,35 +12,26 @@ namespace {
 // More is a slip in an axis, and would fill the memory before anything is said.
 constexpr std::size_t kMostPoints = 100'000;
 
-std::size_t count_points(const Experiment& experiment) {
-  std::size_t count = experiment.strategies.size();
-  for (const Axis& axis : experiment.axes) {
-    if (count > kMostPoints) break;
-    count *= axis.values.size();
-  }
-  if (count > kMostPoints) {
-    throw UserError(fmt::format("{}: the axes make more than {} points", experiment.file, kMostPoints));
-  }
-  return count;
+void refuse_many(const Experiment& experiment) {
+  const std::size_t most = kMostPoints / experiment.strategies.size() / experiment.repetitions;
+  if (combinations_of(experiment.axes) <= most) return;
+  throw UserError(fmt::format("{}: the axes make more than {} points", experiment.file, kMostPoints));
 }
 
 Point plan_point(const Experiment& experiment, const Strategy& strategy, std::size_t combination,
                  const Simulator& simulator) {
   Point point;
   point.strategy = strategy.name;
+  point.seed = experiment.seed;
+  point.repeated = experiment.repetitions > 1;
   const auto add = [&](const Settings& layer) {
     point.settings.insert(point.settings.end(), layer.begin(), layer.end());
   };
   add(experiment.platform_settings);
   add(experiment.parameters);
   add(strategy.settings);
-  Settings chosen;
-  for (std::size_t i = experiment.axes.size(); i-- > 0;) {
-    const std::vector<Setting>& values = experiment.axes[i].values;
-    chosen.insert(chosen.begin(), values[combination % values.size()]);
-    combination /= values.size();
-  }
-  add(chosen);
+  const std::vector<std::size_t> indices = indices_in(experiment.axes, combination);
+  for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(experiment.axes[i].values[indices[i]]);
   add(experiment.overrides);
 
   const auto machine = configure(point, simulator);
@@ -55,12 +46,23 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
   return point;
 }
 
+bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
+  const auto holds = [&](const Condition& condition) {
+    if (condition.key == "strategy") return applies(condition, point.strategy, parameters);
+    const auto axis =
+        std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == condition.key; });
+    return applies(condition, axis->text, parameters);
+  };
+  return std::any_of(experiment.skips.begin(), experiment.skips.end(),
+                     [&](const Skip& skip) { return std::all_of(skip.begin(), skip.end(), holds); });
+}
+
 }  // namespace
 
 std::string Point::label() const {
   std::string text = strategy;
   for (const NamedText& axis : axes) text += fmt::format(", {} = {}", axis.name, axis.text);
-  return text;
+  return repeated ? text + fmt::format(", seed {}", seed) : text;
 }
 
 std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator) {
@@ -100,21 +102,26 @@ void add_combination(const Point& point, const std::string& file, const std::vec
 }
 
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator) {
-  const std::size_t count = count_points(experiment);
-  const std::size_t combinations = count / experiment.strategies.size();
+  refuse_many(experiment);
+  const std::size_t combinations = combinations_of(experiment.axes);
   Diagnostics diagnostics;
   std::vector<Point> points;
-  points.reserve(count);
   for (const Strategy& strategy : experiment.strategies) {
     for (std::size_t combination = 0; combination < combinations; ++combination) {
-      points.push_back(plan_point(experiment, strategy, combination, simulator));
-      const auto machine = configure(points.back(), simulator);
+      Point point = plan_point(experiment, strategy, combination, simulator);
+      const auto machine = configure(point, simulator);
+      if (is_skipped(point, experiment, machine->parameters())) continue;
       for (const workloads::Conflict& conflict : machine->conflicts()) {
-        add_combination(points.back(), experiment.file, conflict.keys, conflict.reason, diagnostics);
+        add_combination(point, experiment.file, conflict.keys, conflict.reason, diagnostics);
+      }
+      for (unsigned i = 0; i < experiment.repetitions; ++i) {
+        points.push_back(point);
+        points.back().seed += i;
       }
     }
   }
   diagnostics.raise();
+  if (points.empty()) throw UserError(fmt::format("{}: skip leaves no point", experiment.file));
   return points;
 }
 

@@ -22,12 +22,14 @@ struct Point {
   std::vector<NamedText> axes;        // canonical value texts, in the order of the axes
   std::vector<NamedText> parameters;  // every axis and every value that is not the default, as declared
   Settings settings;                  // all layers, lowest first
+  std::uint64_t seed = 1;
+  bool repeated = false;  // there are others that differ by their seed alone
 
-  std::string label() const;  // "resident, workload.size = 64 B"
+  std::string label() const;  // "resident, workload.size = 64 B", and of one that is repeated its seed
 };
 
-// In the order: strategies as listed, axes as listed with the last one fastest.
-// Throws UserError with every impossible combination.
+// In the order: strategies as listed, axes as listed with the last one fastest, then repetitions.
+// Throws UserError with every impossible combination, and where conditions leave none.
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator);
 
 // A machine with the point's values. They have been checked: a refusal now is a bug.

@@ -11,8 +11,10 @@
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kKeys{"question", "platform", "workload", "strategies", "parameters",
-                                     "axes",     "strategy", "report",   "seed"};
+const std::vector<std::string> kKeys{"question", "platform", "workload",   "strategies", "parameters",
+                                     "axes",     "zip",      "sample",     "skip",       "strategy",
+                                     "report",   "seed",     "repetitions"};
+constexpr std::uint64_t kMostRepetitions = 10'000;
 
 Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
   Strategy strategy{node.key, {}, {}};
@@ -59,51 +61,11 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
   return strategies;
 }
 
-std::uint64_t read_seed(const Node& file, Diagnostics& diagnostics) {
-  const Node* seed = file.find("seed");
-  if (seed == nullptr) return 1;
-  const auto* number = seed->kind == Node::Kind::value ? std::get_if<std::int64_t>(&seed->value) : nullptr;
-  if (number != nullptr && *number >= 0) return static_cast<std::uint64_t>(*number);
-  diagnostics.add(seed->place, "seed", describe(*seed) + " is no seed; allowed: a whole number from 0");
-  return 1;
-}
-
-void collect_axes(const Node& table, const std::string& prefix, const std::string& origin, std::vector<Axis>& axes,
-                  Diagnostics& diagnostics) {
-  for (const Node& child : table.children) {
-    const std::string key = prefix + child.key;
-    if (child.kind == Node::Kind::table) {
-      collect_axes(child, key + ".", origin, axes, diagnostics);
-      continue;
-    }
-    if (child.kind != Node::Kind::list) {
-      diagnostics.add(child.place, key,
-                      describe(child) + " is not a list; allowed: a list of values, or one value under [parameters]");
-      continue;
-    }
-    const auto twin = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == key; });
-    if (twin != axes.end()) {
-      diagnostics.add(child.key_place, key, "is an axis twice; first at " + twin->key_place.text());
-      continue;
-    }
-    if (child.children.empty()) diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
-    Axis axis{key, child.key_place, {}};
-    for (const Node& value : child.children) {
-      if (value.kind == Node::Kind::value) {
-        axis.values.push_back({key, value.value, child.key_place, value.place, origin, "", ""});
-      } else {
-        diagnostics.add(value.place, key, describe(value) + " is not a value");
-      }
-    }
-    axes.push_back(std::move(axis));
-  }
-}
-
-// Two spellings of one value would give the same point twice.
-void check_axis(const Axis& axis, sim::ParameterTable& table, Diagnostics& diagnostics) {
+// Two spellings of one value would give the same point twice, unless something else advances with them.
+void check_axis(const Axis& axis, bool alone, sim::ParameterTable& table, Diagnostics& diagnostics) {
   std::map<std::string, Place> seen;
   for (const Setting& value : axis.values) {
-    if (!apply(value, table, diagnostics)) continue;
+    if (!apply(value, table, diagnostics) || !alone) continue;
     const std::string text = table.find(axis.key)->get();
     if (const auto [twin, added] = seen.emplace(text, value.place); !added) {
       diagnostics.add(value.place, axis.key,
@@ -112,25 +74,30 @@ void check_axis(const Axis& axis, sim::ParameterTable& table, Diagnostics& diagn
   }
 }
 
+void read_points(const Node& file, Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  const auto machine = simulator.machine();
+  sim::ParameterTable& table = machine->parameters();
+  if (const Node* axes = file.find("axes")) experiment.axes = read_axes(*axes, "axis", table, diagnostics);
+  if (const Node* zip = file.find("zip")) read_zip(*zip, experiment.axes, diagnostics);
+  if (const Node* sample = file.find("sample")) read_sample(*sample, table, experiment.axes, diagnostics);
+  if (const Node* skip = file.find("skip")) {
+    std::vector<std::string> strategies;
+    for (const Strategy& strategy : experiment.strategies) strategies.push_back(strategy.name);
+    experiment.skips = read_skips(*skip, experiment.axes, strategies, table, diagnostics);
+  }
+}
+
 void apply_overrides(Experiment& experiment) {
   for (Axis& axis : experiment.axes) {
     for (const Setting& setting : experiment.overrides) {
-      if (setting.key == axis.key) axis.values = {setting};
+      if (setting.key != axis.key) continue;
+      const bool alone = is_alone(experiment.axes, static_cast<std::size_t>(&axis - experiment.axes.data()));
+      axis.values.assign(alone ? 1 : axis.values.size(), setting);
     }
   }
 }
 
 }  // namespace
-
-std::vector<Axis> read_axes(const Node& table, const std::string& origin, Diagnostics& diagnostics) {
-  std::vector<Axis> axes;
-  if (table.kind == Node::Kind::table) {
-    collect_axes(table, "", origin, axes, diagnostics);
-  } else {
-    diagnostics.add(table.place, "axes", describe(table) + " is not a table; allowed: parameters with lists of values");
-  }
-  return axes;
-}
 
 Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
                        const ConfigLibrary& library, Diagnostics& diagnostics) {
@@ -164,7 +131,9 @@ void check_values(const Experiment& experiment, const Simulator& simulator, Diag
   apply(experiment.platform_settings, table, diagnostics);
   apply(experiment.parameters, table, diagnostics);
   for (const Strategy& strategy : experiment.strategies) apply(strategy.settings, table, diagnostics);
-  for (const Axis& axis : experiment.axes) check_axis(axis, table, diagnostics);
+  for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
+    check_axis(experiment.axes[i], is_alone(experiment.axes, i), table, diagnostics);
+  }
   apply(experiment.overrides, table, diagnostics);
 }
 
@@ -177,7 +146,9 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.file = file.place.file;
   experiment.question = optional_text(file, "question", diagnostics);
   experiment.platform = optional_text(file, "platform", diagnostics);
-  experiment.seed = read_seed(file, diagnostics);
+  experiment.seed = optional_whole(file, "seed", 0, INT64_MAX, "seed", diagnostics).value_or(1);
+  experiment.repetitions = static_cast<unsigned>(
+      optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
   if (!experiment.platform.empty()) {
     experiment.platform_settings =
         read_platform(experiment.platform, file.find("platform")->place, "platform", library, diagnostics);
@@ -195,7 +166,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
                                      workload->place, "experiment", "", ""});
   }
   experiment.strategies = read_strategies(file, library, diagnostics);
-  if (const Node* axes = file.find("axes")) experiment.axes = read_axes(*axes, "axis", diagnostics);
+  read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
   experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
   check_values(experiment, simulator, diagnostics);

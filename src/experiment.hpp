@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/axes.hpp"
+#include "src/conditions.hpp"
 #include "src/config_library.hpp"
 #include "src/settings.hpp"
 #include "src/simulator.hpp"
@@ -18,12 +20,6 @@ struct Strategy {
   std::string name;
   std::string description;
   Settings settings;
-};
-
-struct Axis {
-  std::string key;
-  Place key_place;
-  std::vector<Setting> values;  // all of this key
 };
 
 enum class View { points, matrix, verdict, breakdown };
@@ -43,16 +39,19 @@ struct Experiment {
   std::string question;
   std::string platform;  // empty: the defaults
   std::uint64_t seed = 1;
+  unsigned repetitions = 1;  // of each combination, with the seeds from `seed` on
   Settings platform_settings;
   Settings parameters;
   std::vector<Strategy> strategies;  // at least one
   std::vector<Axis> axes;
+  std::vector<Skip> skips;
   Settings overrides;  // --set
   std::vector<ReportSpec> reports;
 };
 
 // Reads the file and what it names, checks every key and value against the declarations, and throws a
-// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value.
+// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value (an axis that advances
+// with others keeps its length).
 Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                            const ConfigLibrary& library, const Simulator& simulator);
 // Likewise from an already parsed table.
@@ -60,7 +59,6 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
                            const ConfigLibrary& library, const Simulator& simulator);
 
 // Parts of the above that published figures share with experiments.
-std::vector<Axis> read_axes(const Node& table, const std::string& origin, Diagnostics& diagnostics);
 Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
                        const ConfigLibrary& library, Diagnostics& diagnostics);
 Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,

@@ -32,14 +32,22 @@ void add_new(std::vector<std::string>& list, const std::string& text) {
 
 namespace {
 
-// Everything else that tells points apart: one matrix for each.
-std::string other_coordinates(const Point& point, const std::string& rows, const std::string& columns) {
+// Everything else that tells points apart: one matrix for each. What advances with rows or columns does not.
+std::string other_coordinates(const Point& point, const std::vector<Axis>& axes, const std::string& rows,
+                              const std::string& columns) {
+  const auto is_shown = [&](std::size_t leader) {
+    return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+      return axis.leader == leader && (axis.key == rows || axis.key == columns);
+    });
+  };
   std::string text;
   const auto add = [&](const std::string& name, const std::string& value) {
-    if (name != rows && name != columns) text += (text.empty() ? "" : ", ") + name + " = " + value;
+    text += (text.empty() ? "" : ", ") + name + " = " + value;
   };
-  add("strategy", point.strategy);
-  for (const NamedText& axis : point.axes) add(axis.name, axis.text);
+  if (rows != "strategy" && columns != "strategy") add("strategy", point.strategy);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!is_shown(axes[i].leader)) add(point.axes[i].name, point.axes[i].text);
+  }
   return text;
 }
 
@@ -49,8 +57,8 @@ class Matrix {
       : results_(results), spec_(spec), rows_axis_(rows_axis_of(results, spec)) {
     for (std::size_t i = 0; i < results.points.size(); ++i) {
       const Point& point = results.points[i];
-      const Place at{other_coordinates(point, rows_axis_, spec.columns_axis), coordinate(point, rows_axis_),
-                     coordinate(point, spec.columns_axis)};
+      const Place at{other_coordinates(point, results.experiment.axes, rows_axis_, spec.columns_axis),
+                     coordinate(point, rows_axis_), coordinate(point, spec.columns_axis)};
       add_new(sheets_, std::get<0>(at));
       add_new(rows_, std::get<1>(at));
       add_new(columns_, std::get<2>(at));

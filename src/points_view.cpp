@@ -77,7 +77,10 @@ std::optional<workloads::Metric> shown(const PointOutcome& outcome, const Metric
   if (metric == nullptr) return std::nullopt;
   workloads::Metric value = *metric;
   const auto* transfers = find_metric(outcome, "transfers");
-  if (column.each && transfers != nullptr && transfers->value > 0) value.value /= transfers->value;
+  if (column.each && transfers != nullptr && transfers->value > 0) {
+    value.value /= transfers->value;
+    value.half_width /= transfers->value;
+  }
   return value;
 }
 

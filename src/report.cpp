@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/repetitions.hpp"
 #include "src/text_table.hpp"
 
 namespace faultline::app {
@@ -48,7 +49,10 @@ const workloads::Metric* first_of(const Results& results, const std::string& nam
 
 std::string cell_text(const workloads::Metric& metric) {
   const bool share = metric.unit == "1" && std::floor(metric.value) != metric.value;
-  return fixed(metric.value, share ? 3 : decimals_of(metric.unit));
+  const int decimals = share ? 3 : decimals_of(metric.unit);
+  const std::string text = fixed(metric.value, decimals);
+  if (metric.half_width <= 0) return text;
+  return text + " \u00b1" + fixed(metric.half_width, decimals);
 }
 
 std::string absent_text(const PointOutcome& outcome) {
@@ -57,11 +61,13 @@ std::string absent_text(const PointOutcome& outcome) {
   return outcome.result.refused.empty() ? "-" : "refused";
 }
 
-std::string report_head(const Results& results, std::uint64_t seed) {
+std::string report_head(const Results& results) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
-  std::string line = fmt::format(
-      "platform {}, seed {}", results.experiment.platform.empty() ? "(defaults)" : results.experiment.platform, seed);
+  const Experiment& experiment = results.experiment;
+  std::string line = fmt::format("platform {}, seed {}",
+                                 experiment.platform.empty() ? "(defaults)" : experiment.platform, experiment.seed);
+  if (experiment.repetitions > 1) line += fmt::format(" to {}", experiment.seed + experiment.repetitions - 1);
   for (const NamedText& parameter : common_parameters(results))
     line += fmt::format(", {} = {}", parameter.name, parameter.text);
   // Over everything, strategies included, and so not told by any name; shown even where it is the default.
@@ -102,14 +108,22 @@ std::string remarks(const Results& results) {
 
 std::string report_tables(const Results& results, std::size_t width) {
   std::string text;
+  const Merged merged = merge_repetitions(results);
+  const Results means{results.experiment, merged.points, merged.outcomes};
+  bool any_mean = false;
   for (const ReportSpec& spec : results.experiment.reports) {
     if (!text.empty()) text += "\n";
+    any_mean = any_mean || spec.view != View::verdict;
     switch (spec.view) {
-      case View::points: text += points_view(results, spec, width); break;
-      case View::matrix: text += matrix_view(results, spec); break;
+      case View::points: text += points_view(means, spec, width); break;
+      case View::matrix: text += matrix_view(means, spec); break;
       case View::verdict: text += verdict_view(results, spec); break;
-      case View::breakdown: text += breakdown_view(results); break;
+      case View::breakdown: text += breakdown_view(means); break;
     }
+  }
+  if (any_mean && results.experiment.repetitions > 1) {
+    text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n",
+                        results.experiment.repetitions);
   }
   const std::string notes = remarks(results);
   return notes.empty() ? text : text + "\n" + notes;

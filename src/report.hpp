@@ -17,7 +17,7 @@ struct Results {
 };
 
 // Question, platform, seed and what differs from the defaults in every point.
-std::string report_head(const Results& results, std::uint64_t seed);
+std::string report_head(const Results& results);
 
 // All views of the experiment, at most `width` columns wide where they can be; then the points' notes
 // and what went wrong.

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "models/sim/units.hpp"
+#include "src/quantity.hpp"
 
 namespace faultline::app {
 namespace {
@@ -28,6 +28,7 @@ std::string to_string(PointStatus status) {
 Json point_json(const Point& point, const PointOutcome& outcome) {
   Json json;
   json["strategy"] = point.strategy;
+  json["seed"] = point.seed;
   json["parameters"] = Json::object();
   for (const NamedText& parameter : point.parameters) json["parameters"][parameter.name] = parameter.text;
   json["metrics"] = Json::object();
@@ -53,26 +54,15 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   return json;
 }
 
-struct PlainUnit {
-  std::string unit;
-  double (*read)(const std::string&);
-};
-
-// The unit in which a kind of quantity stands in a CSV column; none for what is plain already.
-PlainUnit plain_unit(sim::ParameterKind kind) {
+// The unit in which a kind of quantity stands in a CSV column; empty for what is plain already.
+std::string plain_unit(sim::ParameterKind kind) {
   switch (kind) {
-    case sim::ParameterKind::time:
-      return {"us", [](const std::string& t) { return static_cast<double>(sim::parse_time(t).count()) / 1e6; }};
-    case sim::ParameterKind::bytes:
-      return {"B", [](const std::string& t) { return static_cast<double>(sim::parse_bytes(t)); }};
-    case sim::ParameterKind::bit_rate:
-      return {"b/s", [](const std::string& t) { return static_cast<double>(sim::parse_bit_rate(t).bits_per_second); }};
-    case sim::ParameterKind::byte_rate:
-      return {"B/s",
-              [](const std::string& t) { return static_cast<double>(sim::parse_byte_rate(t).bytes_per_second); }};
-    case sim::ParameterKind::frequency:
-      return {"Hz", [](const std::string& t) { return static_cast<double>(sim::parse_frequency(t).hertz); }};
-    default: return {"", nullptr};
+    case sim::ParameterKind::time: return "us";
+    case sim::ParameterKind::bytes: return "B";
+    case sim::ParameterKind::bit_rate: return "b/s";
+    case sim::ParameterKind::byte_rate: return "B/s";
+    case sim::ParameterKind::frequency: return "Hz";
+    default: return "";
   }
 }
 
@@ -80,6 +70,11 @@ std::string number(double value) {
   if (!std::isfinite(value)) return "";
   // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
   return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+std::string plain_value(sim::ParameterKind kind, const std::string& text) {
+  if (plain_unit(kind).empty()) return csv_field(text);
+  return number(number_of(kind, text) / (kind == sim::ParameterKind::time ? 1e6 : 1));  // us of ps
 }
 
 struct MetricColumn {
@@ -122,24 +117,25 @@ std::string csv_field(const std::string& text) {
 std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
                         const Simulator& simulator) {
   const auto machine = simulator.machine();
-  std::vector<PlainUnit> units;
+  std::vector<sim::ParameterKind> kinds;  // of the axes
   std::string csv = "strategy";
   if (!points.empty()) {
     for (const NamedText& axis : points.front().axes) {
-      units.push_back(plain_unit(machine->parameters().find(axis.name)->kind));
-      csv += "," + titled(axis.name, units.back().unit);
+      kinds.push_back(machine->parameters().find(axis.name)->kind);
+      csv += "," + titled(axis.name, plain_unit(kinds.back()));
     }
   }
+  csv += ",seed";
   const std::vector<MetricColumn> metrics = metric_columns(outcomes);
   for (const MetricColumn& metric : metrics) csv += "," + titled(metric.name, metric.unit);
   csv += ",status,error\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (outcomes[i].status == PointStatus::not_run) continue;
     csv += csv_field(points[i].strategy);
-    for (std::size_t a = 0; a < units.size(); ++a) {
-      const std::string& text = points[i].axes[a].text;
-      csv += "," + (units[a].read == nullptr ? csv_field(text) : number(units[a].read(text)));
+    for (std::size_t a = 0; a < kinds.size(); ++a) {
+      csv += "," + plain_value(kinds[a], points[i].axes[a].text);
     }
+    csv += fmt::format(",{}", points[i].seed);
     for (const MetricColumn& column : metrics) {
       const auto& have = outcomes[i].result.metrics;
       const auto it = std::find_if(have.begin(), have.end(), [&](const auto& m) { return m.name == column.name; });

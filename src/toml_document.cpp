@@ -113,6 +113,21 @@ std::string optional_text(const Node& table, const std::string& name, Diagnostic
   return {};
 }
 
+std::optional<std::uint64_t> optional_whole(const Node& table, const std::string& name, std::uint64_t low,
+                                            std::uint64_t high, const std::string& key, Diagnostics& diagnostics) {
+  const Node* node = table.find(name);
+  if (node == nullptr) return {};
+  const auto* number = node->kind == Node::Kind::value ? std::get_if<std::int64_t>(&node->value) : nullptr;
+  if (number != nullptr && *number >= 0) {
+    const auto value = static_cast<std::uint64_t>(*number);
+    if (value >= low && value <= high) return value;
+  }
+  diagnostics.add(node->place, key,
+                  fmt::format("{}; allowed: a whole number from {}{}", describe(*node), low,
+                              high == INT64_MAX ? "" : fmt::format(" to {}", high)));
+  return {};
+}
+
 std::vector<const Node*> optional_texts(const Node& table, const std::string& name, Diagnostics& diagnostics) {
   const Node* node = table.find(name);
   if (node == nullptr) return {};

@@ -3,7 +3,9 @@
 // that knows the TOML library.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +43,9 @@ void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allo
 
 // The text under a key; empty when absent. A value of another type is a diagnostic.
 std::string optional_text(const Node& table, const std::string& name, Diagnostics& diagnostics);
+// A whole number; empty when absent or, with a diagnostic about `key`, wrong. `high` of INT64_MAX is no limit.
+std::optional<std::uint64_t> optional_whole(const Node& table, const std::string& name, std::uint64_t low,
+                                            std::uint64_t high, const std::string& key, Diagnostics& diagnostics);
 // Likewise for a list of texts.
 std::vector<const Node*> optional_texts(const Node& table, const std::string& name, Diagnostics& diagnostics);
 

@@ -172,7 +172,9 @@ class FigureReader {
                                       : "is useless; allowed: only with compare = ratio, overhead, less or greater");
     }
     if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
-    if (const Node* axes = node.find("axes")) experiment.axes = read_axes(*axes, origin, diagnostics_);
+    if (const Node* axes = node.find("axes")) {
+      experiment.axes = read_axes(*axes, origin, simulator_.machine()->parameters(), diagnostics_);
+    }
     experiment.overrides = parse_overrides(overrides_, diagnostics_);
     check_values(experiment, simulator_, diagnostics_);
   }

@@ -29,6 +29,7 @@ struct Metric {
   double value = 0;
   std::string unit;  // "us", "MB/s", "B"; "1" for a plain count
   std::string description;
+  double half_width = 0;  // of a mean over seeds: of its 95 % confidence interval; of a single run 0
 };
 
 // One step of the life of a transfer or a fault. Rows come in the order in which the steps happen.

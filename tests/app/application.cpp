@@ -134,6 +134,7 @@ TEST_CASE("json is one array of points with strategy, parameters and metrics wit
   REQUIRE(points.size() == 6);
   const Json& point = points.at(4);
   CHECK(point.at("strategy") == "fault/touch-ahead");
+  CHECK(point.at("seed") == 1);
   CHECK(point.at("parameters").at("workload.size") == "4 KiB");
   CHECK(point.at("parameters").at("workload.iterations") == "10");
   CHECK_FALSE(point.at("parameters").contains("cpu.cores"));
@@ -146,9 +147,64 @@ TEST_CASE("csv has a plain number in every quantity's cell") {
   const Sandbox sandbox;
   const Ran ran = faultline_program({"run", "sizes", "--format", "csv", "--set", "workload.size=4 KiB"});
   CHECK(ran.out.substr(0, ran.out.find("\n", ran.out.find("\n") + 1)) ==
-        "strategy,workload.size [B],latency_min [us],latency_typical [us],latency_mean [us],goodput [MB/s],faults,"
+        "strategy,workload.size [B],seed,latency_min [us],latency_typical [us],latency_mean [us],goodput [MB/s],faults,"
         "pinned_bytes_peak [B],status,error\n"
-        "resident,4096,2.2263333333333333,2.2263333333333333,2.2263333333333333,1839.7963767030992,0,0,complete,");
+        "resident,4096,1,2.2263333333333333,2.2263333333333333,2.2263333333333333,1839.7963767030992,0,0,complete,");
+}
+
+TEST_CASE("tables have means over the repetitions with their confidence intervals, and the files every run") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "repetitions = 3\nparameters.workload.label = \"noisy\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n"
+                "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n"
+                "[[report]]\nview = \"points\"\ncolumns = [\"latency_min\", \"latency_mean\"]\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("platform (defaults), seed 1 to 3, workload.label = noisy") != std::string::npos);
+  // The values are 1 us apart: 4.303 * 1 / sqrt(3).
+  CHECK(ran.out.find("workload.size     default\n"
+                     "-------------------------\n"
+                     "         64 B  2.20 \u00b12.48\n"
+                     "        4 KiB  5.43 \u00b12.48\n") != std::string::npos);
+  CHECK(ran.out.find("(means over 3 seeds; \u00b1: half of the 95 % confidence interval, by Student's t)") !=
+        std::string::npos);
+  const Json points = Json::parse(read_text("o/results.json"));
+  REQUIRE(points.size() == 6);
+  CHECK(points.at(2).at("seed") == 3);
+  const auto mean = [&](std::size_t i) { return points[i].at("metrics").at("latency_mean").at("value").get<double>(); };
+  CHECK(mean(2) == Approx(mean(0) + 2));
+  CHECK(ran.out.find("default            64 B   0.20  2.20 \u00b12.48\n") != std::string::npos);
+}
+
+TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "zip = [[\"workload.size\", \"cpu.cores\"]]\nskip = [{ cpu.cores = 2, workload.kind = \"read\" }]\n"
+                "axes.workload.size = [\"64 B\", \"4 KiB\"]\naxes.cpu.cores = [1, 2]\n"
+                "axes.workload.kind = [\"write\", \"read\"]\n"
+                "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  INFO(ran.out);
+  CHECK(ran.out.find("latency_mean [us], workload.kind = write\n"
+                     "workload.size  default\n"
+                     "----------------------\n"
+                     "         64 B     0.20\n"
+                     "        4 KiB     3.43\n"
+                     "\n"
+                     "latency_mean [us], workload.kind = read\n"
+                     "workload.size  default\n"
+                     "----------------------\n"
+                     "         64 B     0.20\n"
+                     "        4 KiB        -\n") != std::string::npos);
+}
+
+TEST_CASE("a mean is of the repetitions that have one, and what went wrong with the others is told") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "repetitions = 2\nparameters.workload.label = \"bug\"\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(ran.code == 3);
+  CHECK(ran.out.find("ERROR: exception: the queue is longer than itself [default, seed 1, and 1 more]") !=
+        std::string::npos);
 }
 
 TEST_CASE("the same bytes for any number of jobs and from any folder, and again from the effective configuration") {
@@ -254,7 +310,7 @@ report = ["matrix", "points"]
   const Json results = Json::parse(read_text("o/results.json"));
   CHECK_FALSE(results[0].contains("refused"));
   CHECK(results[1]["refused"] == "node 0 may not lock so much");
-  CHECK(read_text("o/results.csv").find("resident,4096,,,,,,,refused,node 0 may not lock so much\n") !=
+  CHECK(read_text("o/results.csv").find("resident,4096,1,,,,,,,refused,node 0 may not lock so much\n") !=
         std::string::npos);
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The numbers behind the values of parameters, so that one can compute with them.
+#pragma once
+
+#include <string>
+
+#include "models/sim/parameters.hpp"
+
+namespace faultline::app {
+
+// Counts, fractions, and quantities with a unit; not flags, choices and texts.
+bool is_number(sim::ParameterKind kind);
+
+// What such a value, written as a parameter's get() writes it, is in the smallest unit of its kind: ps, B, b/s, B/s,
+// Hz; counts and fractions as they are. Exact up to 2^53. Throws sim::BadQuantity.
+double number_of(sim::ParameterKind kind, const std::string& text);
+
+// The value nearest to a number in that unit: whole for all kinds but fractions.
+sim::ParameterValue value_of(sim::ParameterKind kind, double number);
+
+}  // namespace faultline::app
