@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "faultline_build.hpp"
 #include "src/diagnostics.hpp"
@@ -68,16 +70,35 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
 }
 
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
-                                          const Simulator& simulator, const Console& console) {
+                                          const Simulator& simulator, const Console& console, PointStore* store) {
+  std::vector<PointOutcome> outcomes(points.size());
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    // A profile is of this run's host time.
+    auto known = store == nullptr || options.profile ? std::nullopt : store->find(points[i]);
+    if (known) {
+      outcomes[i] = std::move(*known);
+    } else {
+      missing.push_back(i);
+    }
+  }
+  if (missing.size() < points.size() && !options.quiet) {
+    console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
+  }
+  if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
   const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
     return configure(points[index], simulator)->run(points[index].seed, {heartbeat, options.profile});
   };
-  if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", points.size(), options.jobs);
-  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(),
+  const auto ended = [&](std::size_t index, PointOutcome outcome) {
+    outcomes[index] = std::move(outcome);
+    if (store != nullptr) store->keep(points[index], outcomes[index]);
+  };
+  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
                     Progress::Clock::now());
-  return run_points(points.size(), simulate, options.jobs, [&](std::size_t done, const workloads::Totals& so_far) {
+  run_points(missing, simulate, options.jobs, ended, [&](std::size_t done, const workloads::Totals& so_far) {
     if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
   });
+  return outcomes;
 }
 
 int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted) {

@@ -11,6 +11,7 @@
 #include "src/config_library.hpp"
 #include "src/expansion.hpp"
 #include "src/point_runner.hpp"
+#include "src/point_store.hpp"
 #include "src/simulator.hpp"
 
 namespace faultline::app {
@@ -39,9 +40,10 @@ int config_command(const Options& options, const ConfigLibrary& library, const S
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 
-// Runs the points with progress on the console's `err`.
+// Runs the points with progress on the console's `err`. With a store: those that it does not have, and keeps each.
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
-                                          const Simulator& simulator, const Console& console);
+                                          const Simulator& simulator, const Console& console,
+                                          PointStore* store = nullptr);
 
 // The worst that happened to any point.
 int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted);

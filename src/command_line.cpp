@@ -52,7 +52,7 @@ void add_option(po::options_description& options, const std::string& name) {
     options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
   } else if (name == "out") {
     options.add_options()("out", text()->value_name("FOLDER"),
-                          "the run folder, new or empty (default runs/EXPERIMENT-N)");
+                          "the run folder, new, empty or a run's (default runs/EXPERIMENT-N)");
   } else if (name == "seed") {
     options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
   } else if (name == "jobs") {

@@ -13,6 +13,7 @@
 #include "src/application.hpp"
 #include "src/diagnostics.hpp"
 #include "src/effective.hpp"
+#include "src/point_store.hpp"
 #include "src/profile_view.hpp"
 #include "src/report.hpp"
 #include "src/results.hpp"
@@ -46,7 +47,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   Json each = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (outcomes[i].status == PointStatus::not_run) continue;
-    totals += outcomes[i].totals;
+    if (!outcomes[i].there) totals += outcomes[i].totals;
     Json& point = each.emplace_back(Json{{"point", points[i].label()},
                                          {"host_seconds", outcomes[i].host_seconds},
                                          {"cpu_seconds", outcomes[i].cpu_seconds},
@@ -71,6 +72,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   json["interrupted"] = facts.interrupted;
   json["points"] = points.size();
   json["points_complete"] = facts.complete;
+  json["points_there"] = std::count_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
   add_speed(json, totals, facts.seconds);
   json["each_point"] = each;
   for (const auto& row : profile_by_part(outcomes)) {
@@ -120,12 +122,19 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, simulator);
-  RunFolder folder = RunFolder::make(options.out, experiment.name);
+  const std::string list = manifest(experiment, points);
+  // Without --out: the last run of this experiment, if it has the same points and has not got to its end.
+  RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const std::string& other, const auto& exists) {
+    return other == list &&
+           !std::all_of(points.begin(), points.end(), [&](const Point& p) { return exists(file_of(p)); });
+  });
+  folder.write("manifest.json", list);  // first: it says that the folder is a run's
   folder.write("effective.toml", effective_experiment(experiment, simulator));
+  PointStore store(folder);
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console);
+  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console, &store);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
@@ -151,9 +160,12 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   if (options.profile) console.err << profile_text(points, outcomes, console.err_width);
   report_failures(experiment, points, outcomes, console);
   if (interrupted) {
-    console.err << fmt::format("interrupted: {} of {} points are complete and kept\n", complete, points.size());
+    console.err << fmt::format(
+        "interrupted: {} of {} points are complete and kept; the same command goes on from there\n", complete,
+        points.size());
   }
   if (!options.quiet) console.err << "run folder: " << folder.path().string() << "\n";
+  if (!store.failure().empty()) throw UserError(store.failure());
   return exit_code(outcomes, interrupted);
 }
 

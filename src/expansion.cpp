@@ -4,7 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/uuid/name_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <filesystem>
 #include <stdexcept>
+
+#include "faultline_build.hpp"
 
 namespace faultline::app {
 namespace {
@@ -44,6 +49,16 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
     if (is_axis || text != parameter.initial) point.parameters.push_back({parameter.name, std::move(text)});
   }
   return point;
+}
+
+// A commit says what the program does, unless it was changed since, or there is none.
+std::string program_id() {
+  const std::string commit(build::commit());
+  std::string id = fmt::format("{} {}", build::kVersion, commit);
+  if (!commit.ends_with("-dirty") && commit != "unknown") return id;
+  std::error_code error;
+  const auto built = std::filesystem::last_write_time("/proc/self/exe", error);
+  return error ? id : fmt::format("{} {}", id, built.time_since_epoch().count());
 }
 
 bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
@@ -101,6 +116,13 @@ void add_combination(const Point& point, const std::string& file, const std::vec
                   fmt::format("{}{} [strategy {}]", reason, others, point.strategy));
 }
 
+std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {
+  std::string text = fmt::format("{}\nseed = {}\n", program_id(), seed);
+  // The whole configuration, not what differs from the defaults: those change with the program, too.
+  for (const sim::Parameter& parameter : parameters.all()) text += parameter.name + " = " + parameter.get() + "\n";
+  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
+
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator) {
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
@@ -117,6 +139,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
       for (unsigned i = 0; i < experiment.repetitions; ++i) {
         points.push_back(point);
         points.back().seed += i;
+        points.back().id = content_id(machine->parameters(), points.back().seed);
       }
     }
   }

@@ -23,6 +23,7 @@ struct Point {
   std::vector<NamedText> parameters;  // every axis and every value that is not the default, as declared
   Settings settings;                  // all layers, lowest first
   std::uint64_t seed = 1;
+  std::string id;         // content_id()
   bool repeated = false;  // there are others that differ by their seed alone
 
   std::string label() const;  // "resident, workload.size = 64 B", and of one that is repeated its seed
@@ -31,6 +32,10 @@ struct Point {
 // In the order: strategies as listed, axes as listed with the last one fastest, then repetitions.
 // Throws UserError with every impossible combination, and where conditions leave none.
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator);
+
+// Which results are a point's: those of this version of the program, with the seed and every parameter's value. A UUID
+// of version 5.
+std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);
 
 // A machine with the point's values. They have been checked: a refusal now is a bug.
 std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator);

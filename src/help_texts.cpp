@@ -28,7 +28,8 @@ constexpr std::string_view kRun = R"(faultline run EXPERIMENT [options]
 
 Simulates every point of EXPERIMENT (a file, or a name from 'faultline list experiments'), each in a process
 of its own, prints the tables that the experiment asks for and leaves a run folder with all results.
-Ctrl-C keeps the points that are complete. A run of more than two seconds tells how far it is: events, cell-hops (cells
+Ctrl-C keeps the points that are complete, and so does whatever else ends a run: the same command goes on from there.
+A run of more than two seconds tells how far it is: events, cell-hops (cells
 that crossed a link, each link counted) and simulated time, and each of them per second of host time; meta.json has
 them for the run and for each point.
 
@@ -37,7 +38,7 @@ them for the run and for each point.
   faultline run mine.toml --set workload.iterations=10 --set workload.size="64 KiB"
                                                       other values; an axis shrinks to the one that is set
   faultline run mine.toml --format json > mine.json   one array of points, for programs
-  faultline run mine.toml --out results/monday        choose the run folder (it must be new or empty)
+  faultline run mine.toml --out results/monday        choose the run folder: new, empty, or a run's, which then goes on
   faultline run runs/mine-1/effective.toml            the same run again
   faultline run mine.toml -j 1 --profile              where does host time go?
 

@@ -66,4 +66,27 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
   return result;
 }
 
+nlohmann::ordered_json to_json(const PointOutcome& outcome) {
+  return {{"status", to_string(outcome.status)},
+          {"result", to_json(outcome.result)},
+          {"error", outcome.error},
+          {"totals", {outcome.totals.events, outcome.totals.cell_hops, outcome.totals.simulated_ps}},
+          {"host_seconds", outcome.host_seconds},
+          {"cpu_seconds", outcome.cpu_seconds},
+          {"peak_mib", outcome.peak_mib}};
+}
+
+PointOutcome point_outcome_from_json(const nlohmann::ordered_json& json) {
+  PointOutcome outcome;
+  outcome.status = point_status(json.at("status"));
+  outcome.result = point_result_from_json(json.at("result"));
+  outcome.error = json.at("error");
+  const auto& totals = json.at("totals");
+  outcome.totals = {totals.at(0), totals.at(1), totals.at(2)};
+  outcome.host_seconds = json.at("host_seconds");
+  outcome.cpu_seconds = json.at("cpu_seconds");
+  outcome.peak_mib = json.at("peak_mib");
+  return outcome;
+}
+
 }  // namespace faultline::app

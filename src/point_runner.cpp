@@ -4,8 +4,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <list>
+#include <stdexcept>
+#include <utility>
 
 #include "src/interrupt.hpp"
 #include "src/point_process.hpp"
@@ -22,32 +25,50 @@ void wait_for_news(const std::list<PointProcess>& running, const InterruptGuard&
   poll(descriptors.data(), descriptors.size(), kTickMilliseconds);
 }
 
-workloads::Totals sum_of(const std::vector<PointOutcome>& outcomes, const std::list<PointProcess>& running) {
-  workloads::Totals sum;
-  for (const PointOutcome& outcome : outcomes) sum += outcome.totals;
-  for (const PointProcess& process : running) sum += process.last_beat();
-  return sum;
-}
-
+constexpr std::array<std::pair<PointStatus, const char*>, 5> kStatuses{{{PointStatus::complete, "complete"},
+                                                                        {PointStatus::misconfigured, "misconfigured"},
+                                                                        {PointStatus::host_failed, "host failed"},
+                                                                        {PointStatus::bug, "bug"},
+                                                                        {PointStatus::not_run, "not run"}}};
 }  // namespace
 
-std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& point, unsigned jobs,
-                                     const ProgressFunction& progress) {
-  std::vector<PointOutcome> outcomes(count);
+std::string to_string(PointStatus status) {
+  for (const auto& [known, text] : kStatuses) {
+    if (known == status) return text;
+  }
+  return "?";
+}
+
+PointStatus point_status(const std::string& text) {
+  for (const auto& [status, known] : kStatuses) {
+    if (known == text) return status;
+  }
+  throw std::invalid_argument("no status of a point: " + text);
+}
+
+void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, unsigned jobs,
+                const OutcomeFunction& ended, const ProgressFunction& progress) {
   const InterruptGuard interrupt;
   std::list<PointProcess> running;
+  workloads::Totals ended_totals;
   std::size_t next = 0;
   std::size_t done = 0;
-  while (done < count && !InterruptGuard::requested()) {
-    while (next < count && running.size() < std::max(jobs, 1U)) {
+  const auto end = [&](std::size_t index, PointOutcome outcome) {
+    ended_totals += outcome.totals;
+    ++done;
+    ended(index, std::move(outcome));
+  };
+  while (done < indices.size() && !InterruptGuard::requested()) {
+    while (next < indices.size() && running.size() < std::max(jobs, 1U)) {
       try {
-        running.emplace_back(next, point);
+        running.emplace_back(indices[next], point);
       } catch (const std::runtime_error& error) {
         // The host's limit on processes or files: wait for those that run, unless there are none.
         if (!running.empty()) break;
-        outcomes[next].status = PointStatus::host_failed;
-        outcomes[next].error = error.what();
-        ++done;
+        PointOutcome failed;
+        failed.status = PointStatus::host_failed;
+        failed.error = error.what();
+        end(indices[next], std::move(failed));
       }
       ++next;
     }
@@ -57,14 +78,14 @@ std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& poi
         ++process;
         continue;
       }
-      outcomes[process->index()] = process->finish();
+      end(process->index(), process->finish());
       process = running.erase(process);
-      ++done;
     }
-    progress(done, sum_of(outcomes, running));
+    workloads::Totals so_far = ended_totals;
+    for (const PointProcess& process : running) so_far += process.last_beat();
+    progress(done, so_far);
   }
   // Leaving scope kills and reaps what an interrupt left running.
-  return outcomes;
 }
 
 }  // namespace faultline::app

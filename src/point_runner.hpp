@@ -21,10 +21,15 @@ enum class PointStatus {
   not_run         // interrupted before it was complete
 };
 
+// As results write it: "complete", "host failed".
+std::string to_string(PointStatus status);
+PointStatus point_status(const std::string& text);  // throws std::invalid_argument
+
 struct PointOutcome {
   PointStatus status = PointStatus::not_run;
   workloads::PointResult result;
-  std::string error;  // one line; empty when complete
+  std::string error;   // one line; empty when complete
+  bool there = false;  // an earlier run has simulated it
   // The result's, or of a point that failed what it last told.
   workloads::Totals totals;
   // Of the point's process.
@@ -41,9 +46,11 @@ using PointFunction = std::function<workloads::PointResult(std::size_t, const He
 // been simulated of all points so far.
 using ProgressFunction = std::function<void(std::size_t done, const workloads::Totals& so_far)>;
 
-// Outcomes in the order of points, whatever the order in which they ended. SIGINT, SIGTERM and SIGHUP stop the
-// points that still run; what has ended is kept.
-std::vector<PointOutcome> run_points(std::size_t count, const PointFunction& point, unsigned jobs,
-                                     const ProgressFunction& progress);
+// Called in this process with each point that has ended, in the order in which they end.
+using OutcomeFunction = std::function<void(std::size_t index, PointOutcome outcome)>;
+
+// Runs these points. SIGINT, SIGTERM and SIGHUP stop those that still run; nothing is told of them.
+void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, unsigned jobs,
+                const OutcomeFunction& ended, const ProgressFunction& progress);
 
 }  // namespace faultline::app

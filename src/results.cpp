@@ -14,17 +14,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string to_string(PointStatus status) {
-  switch (status) {
-    case PointStatus::complete: return "complete";
-    case PointStatus::misconfigured: return "misconfigured";
-    case PointStatus::host_failed: return "host failed";
-    case PointStatus::bug: return "bug";
-    case PointStatus::not_run: return "not run";
-  }
-  return "?";
-}
-
 Json point_json(const Point& point, const PointOutcome& outcome) {
   Json json;
   json["strategy"] = point.strategy;

@@ -9,8 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "src/application.hpp"
-#include "tests/app/fake_simulator.hpp"
+#include "tests/app/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;
@@ -19,20 +18,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 namespace {
-
-struct Ran {
-  int code;
-  std::string out;
-  std::string err;
-};
-
-Ran faultline_program(std::vector<std::string> arguments, std::size_t width = 160) {
-  std::ostringstream out, err;
-  if (arguments.empty() || arguments[0] != "help")
-    arguments.insert(arguments.end(), {"--configs", test_configs().string()});
-  const int code = run_application(arguments, FakeSimulator{}, Console{out, err, false, width});
-  return {code, out.str(), err.str()};
-}
 
 std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(
@@ -66,7 +51,8 @@ note: larger than a block [resident, workload.size = 64 KiB, and 1 more]
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator("runs/sizes-1")) files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
-  CHECK(files == std::vector<std::string>{"effective.toml", "meta.json", "results.csv", "results.json"});
+  CHECK(files == std::vector<std::string>{"effective.toml", "manifest.json", "meta.json", "points", "results.csv",
+                                          "results.json"});
   const Json meta = Json::parse(read_text("runs/sizes-1/meta.json"));
   CHECK(meta.at("command").at(1) == "sizes");
   CHECK(meta.at("seed") == 1);
@@ -251,7 +237,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "sizes", "--format", "jsn"}, "--format: 'jsn'; allowed: table, json, csv; did you mean 'json'?\n"},
       {{"run", "sizes", "--jobs", "0"}, "--jobs: '0'; allowed: a whole number from 1 to 4096\n"},
       {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 9223372036854775807\n"},
-      {{"run", "sizes", "--out", "full"}, "full: --out: already holds something; name a new or an empty folder\n"},
+      {{"run", "sizes", "--out", "full"},
+       "full: --out: already holds something that is no run; name a new or an empty folder, or a run's\n"},
       {{"run", "sizes", "--out", "mine.toml"}, "mine.toml: --out: is a file, not a folder\n"},
       {{"run", "sizes", "--out", "mine.toml/o"}, "mine.toml/o: --out: cannot be made: Not a directory\n"},
       {{"run", "sizes", "--set", "workload.sice=3 B"},
@@ -425,7 +412,8 @@ TEST_CASE("Ctrl-C leaves a readable run folder and exit code 130") {
   waitpid(child, &status, 0);
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 130);
-  CHECK(read_text("err") == "interrupted: 2 of 6 points are complete and kept\nrun folder: o\n");
+  CHECK(read_text("err") ==
+        "interrupted: 2 of 6 points are complete and kept; the same command goes on from there\nrun folder: o\n");
   CHECK(Json::parse(read_text("o/results.json")).size() == 2);
   CHECK(Json::parse(read_text("o/meta.json")).at("interrupted") == true);
 }

@@ -14,10 +14,14 @@ using namespace faultline::app;
 using namespace faultline::test;
 namespace fs = std::filesystem;
 
+namespace {
+const auto kNever = [](const std::string&, const RunFolder::Exists&) { return false; };
+}  // namespace
+
 TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of runs") {
   const Sandbox sandbox;
   {
-    RunFolder folder = RunFolder::make("", "name");
+    RunFolder folder = RunFolder::open("", "name", kNever);
     folder.write("results.json", "[]");
     CHECK(fs::exists("runs/name-1/results.json"));
   }
@@ -26,8 +30,8 @@ TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of 
 
 TEST_CASE("runs at the same time get folders of their own, under a name that is a file's") {
   const Sandbox sandbox;
-  RunFolder first = RunFolder::make("", "a b/../c");
-  RunFolder second = RunFolder::make("", "a b/../c");
+  RunFolder first = RunFolder::open("", "a b/../c", kNever);
+  RunFolder second = RunFolder::open("", "a b/../c", kNever);
   CHECK(first.path() == "runs/a-b-..-c-1");
   CHECK(second.path() == "runs/a-b-..-c-2");
 }
@@ -36,16 +40,17 @@ TEST_CASE("a file of a run is whole or absent, and a folder that was there stays
   const Sandbox sandbox;
   fs::create_directory("mine");
   {
-    RunFolder folder = RunFolder::make("mine", "x");
+    RunFolder folder = RunFolder::open("mine", "x", kNever);
     folder.write("a.json", std::string(100000, 'a'));
     CHECK(read_text("mine/a.json").size() == 100000);
-    CHECK(std::distance(fs::directory_iterator("mine"), fs::directory_iterator()) == 1);
+    CHECK(std::distance(fs::directory_iterator("mine"), fs::directory_iterator()) == 2);  // and the lock
     // A folder in the way: refused, and no part is left behind.
     fs::create_directories("mine/b.json/c");
     CHECK_THROWS_AS(folder.write("b.json", "b"), UserError);
     CHECK_FALSE(fs::exists("mine/.b.json.part"));
   }
   CHECK_FALSE(fs::exists("mine/a.json"));
+  CHECK_FALSE(fs::exists("mine/.lock"));
   CHECK(fs::exists("mine/b.json/c"));
 }
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <ctime>
 #include <limits>
+#include <numeric>
 #include <thread>
 
 #include "src/point_result_json.hpp"
@@ -23,6 +24,18 @@ using namespace faultline::app;
 using namespace faultline::test;
 
 namespace {
+
+// Of the points 0 to count - 1, in their order.
+std::vector<PointOutcome> run_all(std::size_t count, const PointFunction& point, unsigned jobs,
+                                  const ProgressFunction& progress) {
+  std::vector<PointOutcome> outcomes(count);
+  std::vector<std::size_t> indices(count);
+  std::iota(indices.begin(), indices.end(), std::size_t{0});
+  run_points(
+      indices, point, jobs, [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); },
+      progress);
+  return outcomes;
+}
 
 void no_progress(std::size_t, const workloads::Totals&) {}
 
@@ -41,7 +54,7 @@ TEST_CASE("outcomes come in the order of points however they end") {
     return numbered(index);
   };
   std::size_t last = 0;
-  const auto outcomes = run_points(6, backwards, jobs, [&](std::size_t done, const workloads::Totals&) {
+  const auto outcomes = run_all(6, backwards, jobs, [&](std::size_t done, const workloads::Totals&) {
     CHECK(done >= last);
     last = done;
   });
@@ -56,7 +69,7 @@ TEST_CASE("outcomes come in the order of points however they end") {
 
 TEST_CASE("each point has a process of its own, whose printing does not reach ours") {
   static int state = 0;
-  const auto outcomes = run_points(
+  const auto outcomes = run_all(
       3,
       [](std::size_t, const Heartbeat&) {
         std::puts("noise");
@@ -70,7 +83,7 @@ TEST_CASE("each point has a process of its own, whose printing does not reach ou
 }
 
 TEST_CASE("a point that fails is told apart by whose fault it is, and the others go on") {
-  const auto outcomes = run_points(
+  const auto outcomes = run_all(
       6,
       [](std::size_t index, const Heartbeat&) {
         if (index == 0) misbehave("bug");
@@ -97,7 +110,7 @@ TEST_CASE("a point that fails is told apart by whose fault it is, and the others
 }
 
 TEST_CASE("a result larger than a pipe arrives whole") {
-  const auto outcomes = run_points(
+  const auto outcomes = run_all(
       1,
       [](std::size_t, const Heartbeat&) {
         workloads::PointResult result;
@@ -148,7 +161,7 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
   workloads::Totals while_running;
   workloads::Totals at_the_end;
   int ticks = 0;
-  const auto outcomes = run_points(2, point, 1, [&](std::size_t done, const workloads::Totals& so_far) {
+  const auto outcomes = run_all(2, point, 1, [&](std::size_t done, const workloads::Totals& so_far) {
     at_the_end = so_far;
     if (done > 0) return;
     while_running = so_far;
@@ -169,7 +182,7 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
 }
 
 TEST_CASE("a point's process is charged for its CPU time and memory") {
-  const auto outcomes = run_points(
+  const auto outcomes = run_all(
       2,
       [](std::size_t index, const Heartbeat&) {
         if (index == 1) return numbered(index);
@@ -190,7 +203,7 @@ TEST_CASE("a point's process is charged for its CPU time and memory") {
 TEST_CASE("Ctrl-C ends the points that run and keeps those that are complete") {
   const int signal = GENERATE(SIGINT, SIGTERM, SIGHUP);
   const auto start = std::chrono::steady_clock::now();
-  const auto outcomes = run_points(
+  const auto outcomes = run_all(
       4,
       [](std::size_t index, const Heartbeat&) {
         if (index == 1) std::this_thread::sleep_for(std::chrono::hours(1));

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that go on where they ended, and what keeps them from it. By kill -9: tests/scripts/resume.sh.
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string kAll = "6 of 6 points are there already\n";
+
+std::vector<fs::path> points_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder / "points")) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
+
+}  // namespace
+
+TEST_CASE("a run goes on where it was, and its files are those of one that nobody disturbed") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "whole"}).code == 0);
+  fs::copy("whole", "part", fs::copy_options::recursive);
+  for (const char* file : {"results.json", "results.csv", "meta.json"}) fs::remove(fs::path("part") / file);
+  const auto points = points_in("part");
+  REQUIRE(points.size() == 6);
+  fs::remove(points[1]);
+  fs::remove(points[4]);
+  write("part/points/.half.json.part", "{");  // what it was writing
+
+  const Ran ran = faultline_program({"run", "sizes", "--out", "part"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "4 of 6 points are there already\nrun folder: part\n");
+  for (const char* file : {"results.json", "results.csv", "manifest.json", "effective.toml"}) {
+    CHECK(read_text(fs::path("part") / file) == read_text(fs::path("whole") / file));
+  }
+  CHECK(points_in("part").size() == 6);
+  CHECK_FALSE(fs::exists("part/.lock"));
+}
+
+TEST_CASE("a complete run is shown again, and nothing is simulated; a profile is of a run") {
+  const Sandbox sandbox;
+  const Ran first = faultline_program({"run", "sizes", "--out", "o"});
+  const Ran again = faultline_program({"run", "sizes", "--out", "o"});
+  CHECK(again.out == first.out);
+  CHECK(again.err == kAll + "run folder: o\n");
+  CHECK(Json::parse(read_text("o/meta.json")).at("points_there") == 6);
+  const Ran profiled = faultline_program({"run", "sizes", "--out", "o", "--profile"});
+  CHECK(profiled.err.find("already") == std::string::npos);
+}
+
+TEST_CASE("of a changed experiment the points that have changed are simulated") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
+  sandbox.write("mine.toml", "axes.workload.size = [\"4 KiB\", \"64 KiB\", \"64 B\"]\n");
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).err ==
+        "2 of 3 points are there already\nrun folder: o\n");
+  const Json results = Json::parse(read_text("o/results.json"));
+  REQUIRE(results.size() == 3);
+  CHECK(results[0].at("parameters").at("workload.size") == "4 KiB");
+  // Another seed, or another value of any parameter, is another point.
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--seed", "2"}).err == "run folder: o\n");
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--set", "cpu.cores=2"}).err == "run folder: o\n");
+}
+
+TEST_CASE("without --out an unfinished run of the same points goes on, and a finished one is left alone") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-1\n");
+  REQUIRE(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-2\n");
+  fs::remove(points_in("runs/sizes-2")[3]);
+  CHECK(faultline_program({"run", "sizes", "--seed", "2"}).err == "run folder: runs/sizes-3\n");
+  fs::remove_all("runs/sizes-3");
+  CHECK(faultline_program({"run", "sizes"}).err == "5 of 6 points are there already\nrun folder: runs/sizes-2\n");
+  CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-3\n");
+}
+
+TEST_CASE("a result that is damaged, or that the host is to blame for, is simulated again") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  const std::string results = read_text("o/results.json");
+  const auto points = points_in("o");
+  write(points[0], "");
+  write(points[1], "{\"status\": \"complete\"}");
+  Json failed = Json::parse(read_text(points[2]));
+  failed["status"] = "host failed";
+  write(points[2], failed.dump());
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == "3 of 6 points are there already\nrun folder: o\n");
+  CHECK(read_text("o/results.json") == results);
+}
+
+TEST_CASE("two runs are not at work in one folder") {
+  const Sandbox sandbox;
+  const auto ours = [](const std::string&, const RunFolder::Exists&) { return true; };
+  const RunFolder held = RunFolder::open("", "sizes", ours);
+  CHECK(held.path() == "runs/sizes-1");
+  CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-2\n");
+  fs::copy("runs/sizes-2/manifest.json", "runs/sizes-1/manifest.json");
+  const Ran refused = faultline_program({"run", "sizes", "--out", "runs/sizes-1"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err == "runs/sizes-1: --out: another run is at work in it\n");
+}
+
+TEST_CASE("a folder of another version, or with a damaged list of points, is not touched") {
+  const Sandbox sandbox;
+  fs::create_directory("o");
+  for (const char* text : {"{\"format\": 2}", "{\"form", ""}) {
+    write("o/manifest.json", text);
+    const Ran ran = faultline_program({"run", "sizes", "--out", "o"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err ==
+          "o: --out: its manifest.json is damaged or of another version of the program: name a new folder, or remove "
+          "this one\n");
+    CHECK(read_text("o/manifest.json") == text);
+  }
+}
+
+TEST_CASE("where results cannot be kept the run ends all the same, and its user is told") {
+  const Sandbox sandbox;
+  fs::create_directory("o");
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  fs::remove_all("o/points");
+  write("o/points", "in the way");
+  const Ran ran = faultline_program({"run", "sizes", "--out", "o"});
+  CHECK(ran.code == 2);
+  CHECK(ran.out.find("fault/touch-ahead         64 KiB  32.95") != std::string::npos);
+  CHECK(ran.err.find("cannot be written: Not a directory") != std::string::npos);
+  CHECK(Json::parse(read_text("o/results.json")).size() == 6);
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A run that is killed a hundred times, at random moments, by kill -9, and one whose points are: what is left goes on, and
+# ends with the bytes of a run that nobody disturbed.
+source "$(dirname "$0")/common.sh"
+cd "$scratch"
+program="$FAULTLINE_BUILD/faultline"
+export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+cat >sweep.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["fault/touch-a-page", "fault/touch-ahead"]
+repetitions = 3
+[parameters]
+workload.cold = "destination"
+workload.iterations = 5
+[axes]
+workload.size = { from = "64 B", to = "64 KiB", scale = "log2" }
+EOF
+run 0 "$program" run sweep.toml --quiet --out undisturbed
+
+RANDOM=17
+killed=0
+rounds=0
+while ((killed < 100)); do
+  rounds=$((rounds + 1))
+  out="killed-$rounds"
+  for _ in 1 2 3 4 5 6 7 8 9 10; do
+    "$program" run sweep.toml --quiet --out "$out" >/dev/null 2>&1 &
+    main=$!
+    sleep "0.$(printf %03d $((RANDOM % 250)))"
+    victim="$main"
+    # Now and then one of its points.
+    if ((RANDOM % 4 == 0)); then victim="$(pgrep -P "$main" | head -n 1 || true)"; fi
+    if [[ -n $victim ]] && kill -9 "$victim" 2>/dev/null; then killed=$((killed + 1)); fi
+    wait "$main" 2>/dev/null || true
+  done
+  # A point that was killed is a row with its reason, and done when the run is started again.
+  "$program" run sweep.toml --quiet --out "$out" >/dev/null 2>&1 || true
+  run 0 "$program" run sweep.toml --quiet --out "$out"
+  for file in results.json results.csv manifest.json effective.toml; do
+    cmp "undisturbed/$file" "$out/$file" || exit 1
+  done
+  [[ -z $(find "$out" -name '*.part') ]] || { echo "$out has files that are half there"; exit 1; }
+done
+echo "killed $killed times in $rounds runs"
+
+# Ctrl-C leaves a folder that the same command continues.
+"$program" run sweep.toml -j 1 >/dev/null 2>interrupted.txt &
+main=$!
+sleep 0.5
+kill -INT "$main"
+wait "$main" && { echo "it was over before it could be interrupted"; exit 1; }
+output="$(cat interrupted.txt)"
+expect "points are complete and kept; the same command goes on from there" "run folder: runs/sweep-1"
+run 0 "$program" run sweep.toml
+expect "points are there already" "run folder: runs/sweep-1"
+cmp undisturbed/results.json runs/sweep-1/results.json
