@@ -95,9 +95,10 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
   };
   Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
                     Progress::Clock::now());
-  run_points(missing, simulate, options.jobs, ended, [&](std::size_t done, const workloads::Totals& so_far) {
-    if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
-  });
+  run_points(missing, simulate, {options.jobs, options.timeout}, ended,
+             [&](std::size_t done, const workloads::Totals& so_far) {
+               if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
+             });
   return outcomes;
 }
 

@@ -19,6 +19,7 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr unsigned kMostJobs = 4096;
+constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
 
 // Which options a command takes; the rest would be silently useless, and so is refused.
 struct CommandOptions {
@@ -28,7 +29,7 @@ struct CommandOptions {
   std::size_t most_arguments;
 };
 const std::vector<CommandOptions> kCommands{
-    {"run", {"set", "format", "out", "seed", "jobs", "profile"}, 1, 1},
+    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "dry-run", "profile"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -57,6 +58,12 @@ void add_option(po::options_description& options, const std::string& name) {
     options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
   } else if (name == "jobs") {
     options.add_options()("jobs,j", text()->value_name("N"), "points at a time (default: one a core)");
+  } else if (name == "timeout") {
+    options.add_options()("timeout", text()->value_name("SECONDS"),
+                          "end a point that takes longer; it is a row with its reason (default: none)");
+  } else if (name == "dry-run") {
+    options.add_options()("dry-run",
+                          "print the points and estimate time and memory from a few of them; leaves nothing");
   } else if (name == "profile") {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
@@ -110,6 +117,7 @@ Options interpret(const po::variables_map& values, Options options) {
   options.quiet = values.count("quiet") != 0;
   options.verbose = values.count("verbose") != 0;
   options.all = values.count("all") != 0;
+  options.dry_run = values.count("dry-run") != 0;
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
@@ -120,6 +128,8 @@ Options interpret(const po::variables_map& values, Options options) {
   options.configs = text("configs");
   // Not beyond what a TOML integer holds, so that effective.toml can be read again.
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
+  if (values.count("timeout") != 0)
+    options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
   if (values.count("jobs") != 0) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
@@ -128,7 +138,8 @@ Options interpret(const po::variables_map& values, Options options) {
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set", "--format", "--out", "--seed", "--jobs", "-j", "--configs"};
+  const std::vector<std::string> valued{"--set",  "--format", "--out",     "--seed",
+                                        "--jobs", "-j",       "--timeout", "--configs"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

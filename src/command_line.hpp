@@ -2,6 +2,7 @@
 // The command line, read.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,11 +21,13 @@ struct Options {
   std::string configs;
   std::optional<std::uint64_t> seed;
   unsigned jobs = 1;
+  std::optional<std::chrono::seconds> timeout;  // of each point
   bool quiet = false;
   bool verbose = false;
   bool version = false;
   bool help = false;
   bool all = false;      // config: every point
+  bool dry_run = false;  // run: what would be simulated
   bool profile = false;  // run: where host time goes
   bool changed = false;  // config: only what is not the default
 };

@@ -12,6 +12,7 @@
 #include "faultline_build.hpp"
 #include "src/application.hpp"
 #include "src/diagnostics.hpp"
+#include "src/dry_run.hpp"
 #include "src/effective.hpp"
 #include "src/point_store.hpp"
 #include "src/profile_view.hpp"
@@ -122,6 +123,7 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, simulator);
+  if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
   const std::string list = manifest(experiment, points);
   // Without --out: the last run of this experiment, if it has the same points and has not got to its end.
   RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const std::string& other, const auto& exists) {

@@ -40,6 +40,8 @@ them for the run and for each point.
   faultline run mine.toml --format json > mine.json   one array of points, for programs
   faultline run mine.toml --out results/monday        choose the run folder: new, empty, or a run's, which then goes on
   faultline run runs/mine-1/effective.toml            the same run again
+  faultline run mine.toml --dry-run                   how many points, and about how long?
+  faultline run mine.toml --timeout 600               no point may take longer than ten minutes
   faultline run mine.toml -j 1 --profile              where does host time go?
 
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the

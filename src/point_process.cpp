@@ -18,6 +18,7 @@
 #include <new>
 #include <utility>
 
+#include "src/host_memory.hpp"
 #include "src/point_result_json.hpp"
 
 // _exit() skips gcov's own exit handler, and what a child covers would be lost. Null without coverage.
@@ -117,7 +118,7 @@ PointOutcome ended_by(int status, int output) {
   return outcome;
 }
 
-double seconds(const timeval& time) {
+double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
@@ -205,6 +206,20 @@ bool PointProcess::drain() {
   }
 }
 
+double PointProcess::seconds() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+double PointProcess::resident_mib() const { return app::resident_mib(process_); }
+
+PointOutcome PointProcess::stop(std::chrono::seconds limit) {
+  kill(process_, SIGKILL);
+  PointOutcome outcome = finish();
+  outcome.status = PointStatus::timed_out;
+  outcome.error = fmt::format("took longer than {} s (--timeout)", limit.count());
+  return outcome;
+}
+
 PointOutcome PointProcess::finish() {
   int status = 0;
   rusage used{};
@@ -226,9 +241,9 @@ PointOutcome PointProcess::finish() {
   outcome.totals = outcome.status == PointStatus::complete
                        ? workloads::Totals{result.events, result.cell_hops, result.simulated_ps}
                        : last_beat();
-  outcome.cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+  outcome.cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
   outcome.peak_mib = static_cast<double>(used.ru_maxrss) / 1024;  // Linux: KiB
-  outcome.host_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  outcome.host_seconds = seconds();
   return outcome;
 }
 

@@ -26,6 +26,10 @@ class PointProcess {
   workloads::Totals last_beat() const;
   // Takes what can be read; true at the end of the child's text.
   bool drain();
+  double seconds() const;  // since its start
+  double resident_mib() const;
+  // Ends the child, which has taken longer than it may.
+  PointOutcome stop(std::chrono::seconds limit);
   // After drain() was true: waits for the child's end and says what became of the point.
   PointOutcome finish();
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "src/host_memory.hpp"
 #include "src/interrupt.hpp"
 #include "src/point_process.hpp"
 
@@ -25,9 +26,17 @@ void wait_for_news(const std::list<PointProcess>& running, const InterruptGuard&
   poll(descriptors.data(), descriptors.size(), kTickMilliseconds);
 }
 
-constexpr std::array<std::pair<PointStatus, const char*>, 5> kStatuses{{{PointStatus::complete, "complete"},
+// For another point, as large as the largest so far.
+bool has_memory(const std::list<PointProcess>& running, double largest_mib) {
+  std::vector<double> resident;
+  for (const PointProcess& process : running) resident.push_back(process.resident_mib());
+  return fits_one_more(available_mib(), largest_mib, resident);
+}
+
+constexpr std::array<std::pair<PointStatus, const char*>, 6> kStatuses{{{PointStatus::complete, "complete"},
                                                                         {PointStatus::misconfigured, "misconfigured"},
                                                                         {PointStatus::host_failed, "host failed"},
+                                                                        {PointStatus::timed_out, "timed out"},
                                                                         {PointStatus::bug, "bug"},
                                                                         {PointStatus::not_run, "not run"}}};
 }  // namespace
@@ -46,20 +55,22 @@ PointStatus point_status(const std::string& text) {
   throw std::invalid_argument("no status of a point: " + text);
 }
 
-void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, unsigned jobs,
+void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, const RunLimits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress) {
   const InterruptGuard interrupt;
   std::list<PointProcess> running;
   workloads::Totals ended_totals;
+  double largest_mib = 0;  // of the points that have ended
   std::size_t next = 0;
   std::size_t done = 0;
   const auto end = [&](std::size_t index, PointOutcome outcome) {
     ended_totals += outcome.totals;
+    largest_mib = std::max(largest_mib, outcome.peak_mib);
     ++done;
     ended(index, std::move(outcome));
   };
   while (done < indices.size() && !InterruptGuard::requested()) {
-    while (next < indices.size() && running.size() < std::max(jobs, 1U)) {
+    while (next < indices.size() && running.size() < std::max(limits.jobs, 1U) && has_memory(running, largest_mib)) {
       try {
         running.emplace_back(indices[next], point);
       } catch (const std::runtime_error& error) {
@@ -74,11 +85,12 @@ void run_points(const std::vector<std::size_t>& indices, const PointFunction& po
     }
     if (!running.empty()) wait_for_news(running, interrupt);
     for (auto process = running.begin(); process != running.end();) {
-      if (!process->drain()) {
+      const bool late = limits.each && process->seconds() > static_cast<double>(limits.each->count());
+      if (!process->drain() && !late) {
         ++process;
         continue;
       }
-      end(process->index(), process->finish());
+      end(process->index(), late ? process->stop(*limits.each) : process->finish());
       process = running.erase(process);
     }
     workloads::Totals so_far = ended_totals;

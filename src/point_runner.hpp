@@ -3,9 +3,11 @@
 // (crash, exception, no memory) becomes that point's outcome; the others go on.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ enum class PointStatus {
   complete,       // ran to its end: `result` holds
   misconfigured,  // the configuration made it impossible: `result.error` says why
   host_failed,    // the host could not run it (memory)
+  timed_out,      // it took longer than it was allowed to
   bug,            // an exception or a crash: ours
   not_run         // interrupted before it was complete
 };
@@ -49,8 +52,14 @@ using ProgressFunction = std::function<void(std::size_t done, const workloads::T
 // Called in this process with each point that has ended, in the order in which they end.
 using OutcomeFunction = std::function<void(std::size_t index, PointOutcome outcome)>;
 
+struct RunLimits {
+  unsigned jobs =
+      1;  // points at a time; fewer where the host's memory is too small for as many of those that have ended
+  std::optional<std::chrono::seconds> each;  // host time of a point; then it is stopped
+};
+
 // Runs these points. SIGINT, SIGTERM and SIGHUP stop those that still run; nothing is told of them.
-void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, unsigned jobs,
+void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, const RunLimits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress);
 
 }  // namespace faultline::app

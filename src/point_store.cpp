@@ -29,7 +29,7 @@ std::optional<PointOutcome> PointStore::find(const Point& point) const {
   try {
     PointOutcome outcome = point_outcome_from_json(Json::parse(*text));
     outcome.there = true;
-    if (outcome.status != PointStatus::host_failed) return outcome;
+    if (outcome.status != PointStatus::host_failed && outcome.status != PointStatus::timed_out) return outcome;
   } catch (const std::exception&) {
     // Damaged: it costs a simulation, not the run.
   }

@@ -22,8 +22,8 @@ class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
-  // Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed the last
-  // time: more memory, or nobody who kills it, may be there now.
+  // Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed or the time
+  // was up: more memory, or more time, may be there now.
   std::optional<PointOutcome> find(const Point& point) const;
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const Point& point, const PointOutcome& outcome);

@@ -13,6 +13,7 @@
 #include <numeric>
 #include <thread>
 
+#include "src/host_memory.hpp"
 #include "src/point_result_json.hpp"
 #include "src/point_runner.hpp"
 #include "src/progress.hpp"
@@ -32,8 +33,8 @@ std::vector<PointOutcome> run_all(std::size_t count, const PointFunction& point,
   std::vector<std::size_t> indices(count);
   std::iota(indices.begin(), indices.end(), std::size_t{0});
   run_points(
-      indices, point, jobs, [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); },
-      progress);
+      indices, point, {jobs, {}},
+      [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); }, progress);
   return outcomes;
 }
 
@@ -276,4 +277,35 @@ TEST_CASE("figures for people have three digits and a prefix that fits") {
   CHECK(speed_text({999, 1000, 999'499}, 0) == "999 events, 1 k cell-hops, 999 ns simulated");
   CHECK(speed_text({999'499, 999'500, 999'500}, 0) == "999 k events, 1 M cell-hops, 1 us simulated");
   CHECK(speed_text({0, 12'345, 7'200'000'000'000'000}, 0) == "0 events, 12.3 k cell-hops, 7200 s simulated");
+}
+
+TEST_CASE("a point that takes too long is ended, and is an outcome with its reason; the others go on") {
+  std::vector<PointOutcome> outcomes(3);
+  const auto start = std::chrono::steady_clock::now();
+  const auto point = [](std::size_t index, const Heartbeat& heartbeat) {
+    heartbeat({7, 0, 0});
+    if (index == 1) std::this_thread::sleep_for(std::chrono::minutes(5));
+    return numbered(index);
+  };
+  run_points(
+      {0, 1, 2}, point, {2, std::chrono::seconds(1)},
+      [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); }, no_progress);
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
+  CHECK(outcomes[0].status == PointStatus::complete);
+  CHECK(outcomes[1].status == PointStatus::timed_out);
+  CHECK(outcomes[1].error == "took longer than 1 s (--timeout)");
+  CHECK(outcomes[1].totals.events == 7);
+  CHECK(outcomes[2].status == PointStatus::complete);
+}
+
+TEST_CASE("a point begins where there is memory for it when the others have grown") {
+  CHECK(fits_one_more(10, 1000, {}));
+  CHECK(fits_one_more(1000, 1000, {1000, 1000}));
+  CHECK_FALSE(fits_one_more(999, 1000, {1000}));
+  CHECK_FALSE(fits_one_more(1500, 1000, {400}));
+  CHECK(fits_one_more(1600, 1000, {400}));
+  CHECK(available_mib() > 10);
+  CHECK(resident_mib(getpid()) > 1);
+  CHECK(resident_mib(getpid()) < available_mib() * 100);
+  CHECK(resident_mib(-1) == 0);
 }

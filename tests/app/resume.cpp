@@ -137,3 +137,22 @@ TEST_CASE("where results cannot be kept the run ends all the same, and its user 
   CHECK(ran.err.find("cannot be written: Not a directory") != std::string::npos);
   CHECK(Json::parse(read_text("o/results.json")).size() == 6);
 }
+
+TEST_CASE("a dry run says what would be simulated and how long that may take, and leaves nothing") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes", "--dry-run", "-j", "2"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("6 points:\n  resident, workload.size = 64 B\n  resident, workload.size = 4 KiB\n") !=
+        std::string::npos);
+  CHECK(ran.out.find("workload.iterations = 10 ") != std::string::npos);
+  CHECK(ran.out.find("\n5 of them took 0.0") != std::string::npos);
+  CHECK(ran.out.find("\nall of them, 2 at a time: about 0:00 and about ") != std::string::npos);
+  CHECK(fs::is_empty("."));
+  sandbox.write("many.toml", "repetitions = 20\n");
+  CHECK(faultline_program({"run", "many.toml", "--dry-run"}).out.find("  ... and 8 more (--verbose prints all)\n") !=
+        std::string::npos);
+  sandbox.write("bad.toml", "parameters.workload.label = \"bug\"\n");
+  const Ran bad = faultline_program({"run", "bad.toml", "--dry-run"});
+  CHECK(bad.code == 2);
+  CHECK(bad.err == "a point failed: exception: the queue is longer than itself\n");
+}
