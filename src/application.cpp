@@ -87,11 +87,13 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
   }
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
   const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
+    if (store != nullptr) store->leave();
     return configure(points[index], simulator)->run(points[index].seed, {heartbeat, options.profile});
   };
   const auto ended = [&](std::size_t index, PointOutcome outcome) {
     outcomes[index] = std::move(outcome);
     if (store != nullptr) store->keep(points[index], outcomes[index]);
+    return store == nullptr || store->failure().empty();  // hours whose results nobody can keep are lost
   };
   Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
                     Progress::Clock::now());
@@ -99,6 +101,10 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
              [&](std::size_t done, const workloads::Totals& so_far) {
                if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
              });
+  // A profile that was interrupted.
+  for (std::size_t i = 0; store != nullptr && i < points.size(); ++i) {
+    if (outcomes[i].status == PointStatus::not_run) outcomes[i] = store->find(points[i]).value_or(PointOutcome{});
+  }
   return outcomes;
 }
 

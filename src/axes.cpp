@@ -27,7 +27,9 @@ template <typename Visit>
 void for_each_axis(const Node& table, const std::string& prefix, Diagnostics& diagnostics, const Visit& visit) {
   for (const Node& child : table.children) {
     const std::string key = prefix + child.key;
-    if (child.kind == Node::Kind::table && !is_range(child)) {
+    if (child.kind == Node::Kind::table && child.children.empty()) {
+      diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
+    } else if (child.kind == Node::Kind::table && !is_range(child)) {
       for_each_axis(child, key + ".", diagnostics, visit);
     } else if (child.kind == Node::Kind::list || is_range(child)) {
       if (child.kind == Node::Kind::list && child.children.empty()) {
@@ -96,6 +98,20 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
   return axes;
 }
 
+namespace {
+
+// Whatever the order in which a group names them.
+void lead_by_first(std::vector<Axis>& axes, std::size_t leader) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].leader != leader) continue;
+    first = first.value_or(i);
+    axes[i].leader = *first;
+  }
+}
+
+}  // namespace
+
 void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics) {
   const std::string form = "allowed: a list of lists of axes, [[\"a.b\", \"c.d\"]]";
   if (list.kind != Node::Kind::list)
@@ -129,6 +145,7 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
         leader = leader.value_or(number);
       }
     }
+    if (leader) lead_by_first(axes, *leader);
   }
 }
 
@@ -140,18 +157,19 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   refuse_unknown_keys(table, {"count", "method", "seed", "axes"}, "sample.", diagnostics);
   const auto count = optional_whole(table, "count", 1, ValueRange::kMostValues, "sample.count", diagnostics);
   if (table.find("count") == nullptr) {
-    diagnostics.add(table.place, "sample", "says no count; allowed: a whole number from 1 to 1000000");
+    diagnostics.add(table.place, "sample",
+                    fmt::format("says no count; allowed: a whole number from 1 to {}", ValueRange::kMostValues));
   }
   const std::string method = optional_text(table, "method", diagnostics);
   const std::vector<std::string> methods{"latin-hypercube", "random"};
-  if (!method.empty() && std::find(methods.begin(), methods.end(), method) == methods.end()) {
+  if (table.find("method") != nullptr && std::find(methods.begin(), methods.end(), method) == methods.end()) {
     diagnostics.add(table.find("method")->place, "sample.method",
                     fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "),
                                 did_you_mean(sim::nearest_name(method, methods))));
   }
   const std::uint64_t seed = optional_whole(table, "seed", 0, INT64_MAX, "sample.seed", diagnostics).value_or(1);
   const Node* drawn = table.find("axes");
-  if (drawn == nullptr || drawn->kind != Node::Kind::table) {
+  if (drawn == nullptr || drawn->kind != Node::Kind::table || drawn->children.empty()) {
     return diagnostics.add(table.place, "sample", "says no axes; allowed: [sample.axes], with lists or ranges");
   }
   const std::size_t leader = axes.size();
@@ -179,7 +197,8 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
       if (values.empty()) {
         axis.values.push_back(range.drawn(share));
       } else {
-        axis.values.push_back(values[static_cast<std::size_t>(share * static_cast<double>(values.size()))]);
+        const auto chosen = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+        axis.values.push_back(values[std::min(chosen, values.size() - 1)]);
       }
     }
     axes.push_back(std::move(axis));

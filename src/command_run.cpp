@@ -115,6 +115,18 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
   if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
 }
 
+// Files of before are gone before the folder has other points.
+void start_over(RunFolder& folder, const std::string& manifest, const std::string& effective, const Options& options,
+                const Console& console) {
+  const auto before = folder.read("manifest.json");
+  if (before && *before != manifest && !options.quiet) {
+    console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
+  }
+  for (const char* file : {"meta.json", "results.json", "results.csv"}) folder.remove(file);
+  folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
+  folder.write("effective.toml", effective);
+}
+
 }  // namespace
 
 int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
@@ -125,13 +137,10 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   const std::vector<Point> points = expand(experiment, simulator);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
   const std::string list = manifest(experiment, points);
-  // Without --out: the last run of this experiment, if it has the same points and has not got to its end.
-  RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const std::string& other, const auto& exists) {
-    return other == list &&
-           !std::all_of(points.begin(), points.end(), [&](const Point& p) { return exists(file_of(p)); });
-  });
-  folder.write("manifest.json", list);  // first: it says that the folder is a run's
-  folder.write("effective.toml", effective_experiment(experiment, simulator));
+  RunFolder folder = RunFolder::open(options.out, experiment.name,
+                                     [&](const RunFolder& last) { return is_unfinished(last, list, points); });
+  const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points);
+  if (!finished) start_over(folder, list, effective_experiment(experiment, simulator), options, console);
   PointStore store(folder);
 
   const std::time_t started = std::time(nullptr);
@@ -149,10 +158,13 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   folder.keep();
   const Results results{experiment, points, outcomes};
   try {
-    folder.write("results.json", results_json(points, outcomes));
-    folder.write("results.csv", results_csv(points, outcomes, simulator));
-    folder.write("meta.json", meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted},
-                                        points, outcomes));
+    if (!finished || options.profile) {
+      folder.write("results.json", results_json(points, outcomes));
+      folder.write("results.csv", results_csv(points, outcomes, simulator));
+      folder.write(
+          "meta.json",
+          meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted}, points, outcomes));
+    }
   } catch (const UserError&) {
     // A full disk must not cost what was simulated.
     print(results, options.format, simulator, console);

@@ -42,19 +42,24 @@ class SkipReader {
       diagnostics_.add(table.place, "skip", describe(table) + " is no condition; " + kForm);
       return skip;
     }
-    collect(table, "", skip);
+    if (!collect(table, "", skip)) {
+      diagnostics_.add(table.place, "skip", std::string("a table without a value is no condition; ") + kForm);
+    }
     return skip;
   }
 
  private:
-  void collect(const Node& table, const std::string& prefix, Skip& skip) {
+  // False: there is a table with nothing in it.
+  bool collect(const Node& table, const std::string& prefix, Skip& skip) {
+    bool whole = !table.children.empty();
     for (const Node& child : table.children) {
       if (child.kind == Node::Kind::table) {
-        collect(child, prefix + child.key + ".", skip);
+        whole = collect(child, prefix + child.key + ".", skip) && whole;
       } else {
         add(child, prefix + child.key, skip);
       }
     }
+    return whole;
   }
 
   void add(const Node& node, const std::string& key, Skip& skip) {

@@ -54,6 +54,7 @@ Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
     found.mean += outcome.host_seconds;
     found.mib = std::max(found.mib, outcome.peak_mib);
     ++found.points;
+    return true;
   };
   // One at a time: others would take memory and processors from it.
   run_points(probed(points.size()), simulate, {1, kProbeLimit}, ended, [](std::size_t, const workloads::Totals&) {});

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <boost/uuid/name_generator.hpp>
 #include <boost/uuid/uuid_io.hpp>
-#include <filesystem>
+#include <set>
 #include <stdexcept>
 
-#include "faultline_build.hpp"
+#include "src/program_id.hpp"
 
 namespace faultline::app {
 namespace {
@@ -20,11 +20,17 @@ constexpr std::size_t kMostPoints = 100'000;
 void refuse_many(const Experiment& experiment) {
   const std::size_t most = kMostPoints / experiment.strategies.size() / experiment.repetitions;
   if (combinations_of(experiment.axes) <= most) return;
-  throw UserError(fmt::format("{}: the axes make more than {} points", experiment.file, kMostPoints));
+  throw UserError(fmt::format("{}: axes, strategies and repetitions make more than {} points, skipped ones included",
+                              experiment.file, kMostPoints));
 }
 
-Point plan_point(const Experiment& experiment, const Strategy& strategy, std::size_t combination,
-                 const Simulator& simulator) {
+struct Planned {
+  Point point;
+  std::unique_ptr<Machine> machine;  // with the point's values
+};
+
+Planned plan_point(const Experiment& experiment, const Strategy& strategy, std::size_t combination,
+                   const Simulator& simulator) {
   Point point;
   point.strategy = strategy.name;
   point.seed = experiment.seed;
@@ -39,7 +45,7 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
   for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(experiment.axes[i].values[indices[i]]);
   add(experiment.overrides);
 
-  const auto machine = configure(point, simulator);
+  auto machine = configure(point, simulator);
   const sim::ParameterTable& table = machine->parameters();
   for (const Axis& axis : experiment.axes) point.axes.push_back({axis.key, table.find(axis.key)->get()});
   for (const sim::Parameter& parameter : table.all()) {
@@ -48,17 +54,8 @@ Point plan_point(const Experiment& experiment, const Strategy& strategy, std::si
     std::string text = parameter.get();
     if (is_axis || text != parameter.initial) point.parameters.push_back({parameter.name, std::move(text)});
   }
-  return point;
-}
-
-// A commit says what the program does, unless it was changed since, or there is none.
-std::string program_id() {
-  const std::string commit(build::commit());
-  std::string id = fmt::format("{} {}", build::kVersion, commit);
-  if (!commit.ends_with("-dirty") && commit != "unknown") return id;
-  std::error_code error;
-  const auto built = std::filesystem::last_write_time("/proc/self/exe", error);
-  return error ? id : fmt::format("{} {}", id, built.time_since_epoch().count());
+  point.id = content_id(table, point.seed);
+  return {std::move(point), std::move(machine)};
 }
 
 bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
@@ -128,11 +125,13 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
   const std::size_t combinations = combinations_of(experiment.axes);
   Diagnostics diagnostics;
   std::vector<Point> points;
+  std::set<std::string> seen;
   for (const Strategy& strategy : experiment.strategies) {
     for (std::size_t combination = 0; combination < combinations; ++combination) {
-      Point point = plan_point(experiment, strategy, combination, simulator);
-      const auto machine = configure(point, simulator);
-      if (is_skipped(point, experiment, machine->parameters())) continue;
+      const auto [point, machine] = plan_point(experiment, strategy, combination, simulator);
+      // What is drawn or set may be the same again.
+      if (is_skipped(point, experiment, machine->parameters()) || !seen.insert(strategy.name + point.id).second)
+        continue;
       for (const workloads::Conflict& conflict : machine->conflicts()) {
         add_combination(point, experiment.file, conflict.keys, conflict.reason, diagnostics);
       }

@@ -33,8 +33,8 @@ struct Point {
 // Throws UserError with every impossible combination, and where conditions leave none.
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator);
 
-// Which results are a point's: those of this version of the program, with the seed and every parameter's value. A UUID
-// of version 5.
+// Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of
+// version 5.
 std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);
 
 // A machine with the point's values. They have been checked: a refusal now is a bug.

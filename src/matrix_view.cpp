@@ -32,12 +32,13 @@ void add_new(std::vector<std::string>& list, const std::string& text) {
 
 namespace {
 
-// Everything else that tells points apart: one matrix for each. What advances with rows or columns does not.
+// Everything else that tells points apart: one matrix for each. What advances with rows or columns may be left out.
 std::string other_coordinates(const Point& point, const std::vector<Axis>& axes, const std::string& rows,
-                              const std::string& columns) {
-  const auto is_shown = [&](std::size_t leader) {
+                              const std::string& columns, bool leave_out) {
+  const auto is_shown = [&](std::size_t number) {
     return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
-      return axis.leader == leader && (axis.key == rows || axis.key == columns);
+      const bool stands = &axis == &axes[number] || (leave_out && axis.leader == axes[number].leader);
+      return stands && (axis.key == rows || axis.key == columns);
     });
   };
   std::string text;
@@ -46,7 +47,7 @@ std::string other_coordinates(const Point& point, const std::vector<Axis>& axes,
   };
   if (rows != "strategy" && columns != "strategy") add("strategy", point.strategy);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!is_shown(axes[i].leader)) add(point.axes[i].name, point.axes[i].text);
+    if (!is_shown(i)) add(point.axes[i].name, point.axes[i].text);
   }
   return text;
 }
@@ -55,15 +56,8 @@ class Matrix {
  public:
   Matrix(const Results& results, const ReportSpec& spec)
       : results_(results), spec_(spec), rows_axis_(rows_axis_of(results, spec)) {
-    for (std::size_t i = 0; i < results.points.size(); ++i) {
-      const Point& point = results.points[i];
-      const Place at{other_coordinates(point, results.experiment.axes, rows_axis_, spec.columns_axis),
-                     coordinate(point, rows_axis_), coordinate(point, spec.columns_axis)};
-      add_new(sheets_, std::get<0>(at));
-      add_new(rows_, std::get<1>(at));
-      add_new(columns_, std::get<2>(at));
-      outcomes_[at] = &results.outcomes[i];
-    }
+    // Unless a value on the rows stands for several on an axis that advances with them.
+    if (!place_all(/*leave_out=*/true)) place_all(/*leave_out=*/false);
   }
 
   std::string text() const {
@@ -90,6 +84,24 @@ class Matrix {
  private:
   using Place = std::tuple<std::string, std::string, std::string>;  // sheet, row, column
 
+  // False: two points would stand in one place.
+  bool place_all(bool leave_out) {
+    sheets_.clear();
+    rows_.clear();
+    columns_.clear();
+    outcomes_.clear();
+    bool apart = true;
+    for (std::size_t i = 0; i < results_.points.size(); ++i) {
+      const Point& point = results_.points[i];
+      const Place at{other_coordinates(point, results_.experiment.axes, rows_axis_, spec_.columns_axis, leave_out),
+                     coordinate(point, rows_axis_), coordinate(point, spec_.columns_axis)};
+      add_new(sheets_, std::get<0>(at));
+      add_new(rows_, std::get<1>(at));
+      add_new(columns_, std::get<2>(at));
+      apart = outcomes_.emplace(at, &results_.outcomes[i]).second && apart;
+    }
+    return apart;
+  }
   const workloads::Metric* metric_at(const Place& place) const {
     const auto found = outcomes_.find(place);
     return found == outcomes_.end() ? nullptr : find_metric(*found->second, spec_.metric);

@@ -63,13 +63,14 @@ void run_points(const std::vector<std::size_t>& indices, const PointFunction& po
   double largest_mib = 0;  // of the points that have ended
   std::size_t next = 0;
   std::size_t done = 0;
+  bool goes_on = true;
   const auto end = [&](std::size_t index, PointOutcome outcome) {
     ended_totals += outcome.totals;
     largest_mib = std::max(largest_mib, outcome.peak_mib);
     ++done;
-    ended(index, std::move(outcome));
+    goes_on = ended(index, std::move(outcome)) && goes_on;
   };
-  while (done < indices.size() && !InterruptGuard::requested()) {
+  while (done < indices.size() && goes_on && !InterruptGuard::requested()) {
     while (next < indices.size() && running.size() < std::max(limits.jobs, 1U) && has_memory(running, largest_mib)) {
       try {
         running.emplace_back(indices[next], point);

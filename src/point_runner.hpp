@@ -49,8 +49,8 @@ using PointFunction = std::function<workloads::PointResult(std::size_t, const He
 // been simulated of all points so far.
 using ProgressFunction = std::function<void(std::size_t done, const workloads::Totals& so_far)>;
 
-// Called in this process with each point that has ended, in the order in which they end.
-using OutcomeFunction = std::function<void(std::size_t index, PointOutcome outcome)>;
+// Called in this process with each point that has ended, in the order in which they end. False: no more of them.
+using OutcomeFunction = std::function<bool(std::size_t index, PointOutcome outcome)>;
 
 struct RunLimits {
   unsigned jobs =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/point_store.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "faultline_build.hpp"
@@ -23,22 +24,38 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<PointOutcome> PointStore::find(const Point& point) const {
-  const auto text = folder_.read(file_of(point));
+std::optional<PointOutcome> find_result(const RunFolder& folder, const Point& point) {
+  const auto text = folder.read(file_of(point));
   if (!text) return {};
   try {
-    PointOutcome outcome = point_outcome_from_json(Json::parse(*text));
+    const Json json = Json::parse(*text);
+    if (json.at("id") != point.id) return {};
+    PointOutcome outcome = point_outcome_from_json(json);
     outcome.there = true;
-    if (outcome.status != PointStatus::host_failed && outcome.status != PointStatus::timed_out) return outcome;
+    if (outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured) return outcome;
   } catch (const std::exception&) {
     // Damaged: it costs a simulation, not the run.
   }
   return {};
 }
 
+bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points) {
+  if (folder.read("manifest.json") != manifest) return false;
+  // Written last, when a run ends by itself or is interrupted.
+  const auto text = folder.read("meta.json");
+  const Json meta = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  const bool ended = meta.is_object() && meta.contains("interrupted") && meta.at("interrupted") == false;
+  return !ended || !std::all_of(points.begin(), points.end(), [&](const Point& p) { return find_result(folder, p); });
+}
+
 void PointStore::keep(const Point& point, const PointOutcome& outcome) {
+  Json json = to_json(outcome);
+  json["id"] = point.id;
+  json["result"]["profile"] = Json::array();  // of this run's host time
   try {
-    folder_.write(file_of(point), to_json(outcome).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    // Not synced: what a power failure takes is simulated again.
+    folder_.write(file_of(point), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+                  RunFolder::Sync::no);
   } catch (const UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }

@@ -18,16 +18,23 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
 // Where the folder has a point's result.
 std::string file_of(const Point& point);
 
+// Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed, the time was
+// up, or the program had a bug: next time there may be more memory, more time, or somebody who looks at it.
+std::optional<PointOutcome> find_result(const RunFolder& folder, const Point& point);
+
+// Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
+bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
+
 class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
-  // Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed or the time
-  // was up: more memory, or more time, may be there now.
-  std::optional<PointOutcome> find(const Point& point) const;
+  std::optional<PointOutcome> find(const Point& point) const { return find_result(folder_, point); }
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
+  // In a point's process, which writes nothing here.
+  void leave() { folder_.leave_lock(); }
 
  private:
   RunFolder& folder_;

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "models/sim/units.hpp"
@@ -18,7 +19,7 @@ bool is_number(ParameterKind kind) {
 double number_of(ParameterKind kind, const std::string& text) {
   switch (kind) {
     case ParameterKind::count:
-    case ParameterKind::fraction: return std::stod(text);
+    case ParameterKind::fraction: return std::strtod(text.c_str(), nullptr);
     case ParameterKind::time: return static_cast<double>(sim::parse_time(text).count());
     case ParameterKind::bytes: return static_cast<double>(sim::parse_bytes(text));
     case ParameterKind::bit_rate: return static_cast<double>(sim::parse_bit_rate(text).bits_per_second);

@@ -2,6 +2,7 @@
 // Points that differ by their seed alone, seen as one.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "src/report.hpp"
@@ -10,7 +11,12 @@ namespace faultline::app {
 
 struct Merged {
   std::vector<Point> points;           // the first of each
-  std::vector<PointOutcome> outcomes;  // its metrics and steps are means over those that have them
+  std::vector<PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
+  struct Fewer {
+    std::string point;
+    std::size_t seeds;
+  };
+  std::vector<Fewer> of_fewer;  // some seeds failed, were refused or not run
 };
 
 // A metric's half_width is that of the 95 % confidence interval of its mean, by Student's t: it takes the seeds' values

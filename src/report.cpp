@@ -48,7 +48,7 @@ const workloads::Metric* first_of(const Results& results, const std::string& nam
 }
 
 std::string cell_text(const workloads::Metric& metric) {
-  const bool share = metric.unit == "1" && std::floor(metric.value) != metric.value;
+  const bool share = metric.unit == "1" && (std::floor(metric.value) != metric.value || metric.half_width > 0);
   const int decimals = share ? 3 : decimals_of(metric.unit);
   const std::string text = fixed(metric.value, decimals);
   if (metric.half_width <= 0) return text;
@@ -108,8 +108,10 @@ std::string remarks(const Results& results) {
 
 std::string report_tables(const Results& results, std::size_t width) {
   std::string text;
-  const Merged merged = merge_repetitions(results);
-  const Results means{results.experiment, merged.points, merged.outcomes};
+  const unsigned seeds = results.experiment.repetitions;
+  const Merged merged = seeds > 1 ? merge_repetitions(results) : Merged{};
+  const Results means{results.experiment, seeds > 1 ? merged.points : results.points,
+                      seeds > 1 ? merged.outcomes : results.outcomes};
   bool any_mean = false;
   for (const ReportSpec& spec : results.experiment.reports) {
     if (!text.empty()) text += "\n";
@@ -121,9 +123,13 @@ std::string report_tables(const Results& results, std::size_t width) {
       case View::breakdown: text += breakdown_view(means); break;
     }
   }
-  if (any_mean && results.experiment.repetitions > 1) {
-    text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n",
-                        results.experiment.repetitions);
+  if (any_mean && seeds > 1) {
+    text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
+    if (!merged.of_fewer.empty()) {
+      const std::size_t others = merged.of_fewer.size() - 1;
+      text += fmt::format("(of fewer: {}, {} of {} seeds{})\n", merged.of_fewer.front().point,
+                          merged.of_fewer.front().seeds, seeds, others > 0 ? fmt::format("; and {} more", others) : "");
+    }
   }
   const std::string notes = remarks(results);
   return notes.empty() ? text : text + "\n" + notes;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -24,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 constexpr const char* kManifest = "manifest.json";
-constexpr const char* kLock = ".lock";
+constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
@@ -46,30 +47,50 @@ void check_writable(const fs::path& folder) {
 }
 
 std::optional<std::string> text_of(const fs::path& path) {
+  std::error_code ignored;
   std::ifstream stream(path, std::ios::binary);
-  if (!stream) return {};
+  if (!fs::is_regular_file(path, ignored) || !stream) return {};
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();
 }
 
-// Of a run that was there before. What it says of itself, if it is a run of this format.
-std::optional<std::string> manifest_in(const fs::path& path, const std::string& option) {
+enum class Holds { no_run, run, other_run };
+
+// A run, and of this format?
+Holds what_it_holds(const fs::path& path) {
   const auto text = text_of(path / kManifest);
-  if (!text) return {};
-  const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("format") || json.at("format") != RunFolder::kFormat) {
-    refuse(path, option + "its manifest.json is damaged or of another version of the program",
-           "name a new folder, or remove this one");
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (json.is_object() && json.contains("format")) {
+    return json.at("format") == RunFolder::kFormat ? Holds::run : Holds::other_run;
   }
-  return text;
+  // Damaged or gone: it is written again, and the points say themselves which they are.
+  std::error_code ignored;
+  return fs::is_directory(path / kPoints, ignored) ? Holds::run : Holds::no_run;
 }
 
-// What a run leaves that was killed before it had written anything counts for nothing.
+// What write() was at when its process was killed.
+bool is_part(const fs::path& path) { return path.filename().string().starts_with('.') && path.extension() == kPart; }
+
+// A run that was killed before it had written anything counts for nothing.
 bool holds_nothing(const fs::path& path) {
-  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(), [](const fs::directory_entry& entry) {
-    return entry.path().filename() == kLock || entry.path().extension() == kPart;
-  });
+  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(),
+                     [](const fs::directory_entry& entry) { return is_part(entry.path()); });
+}
+
+void remove_parts(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_part(entry.path())) fs::remove(entry.path(), ignored);
+  }
+}
+
+// So that a new file is in it after a power failure, too.
+void sync_folder(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
 }
 
 // The last of runs/NAME-N, or 0.
@@ -90,74 +111,79 @@ unsigned last_number(const fs::path& runs, const std::string& name) {
 
 }  // namespace
 
-RunFolder RunFolder::open(const std::string& chosen, const std::string& name, const IsOurs& is_ours) {
+RunFolder RunFolder::open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished) {
+  return chosen.empty() ? open_numbered(name, is_unfinished) : open_chosen(chosen);
+}
+
+RunFolder RunFolder::open_chosen(const fs::path& path) {
   std::error_code error;
-  if (!chosen.empty()) {
-    const fs::path path = chosen;
-    const bool made = fs::create_directories(path, error);
-    if (error && fs::exists(path)) refuse(path, "--out", "is a file, not a folder");
-    if (error) refuse(path, "--out: cannot be made", error.message());
-    check_writable(path);
-    const bool continued = manifest_in(path, "--out: ").has_value();
-    if (!continued && !holds_nothing(path)) {
-      refuse(path, "--out", "already holds something that is no run; name a new or an empty folder, or a run's");
-    }
-    RunFolder folder(path, made);
-    folder.kept_ = continued;
-    if (!folder.lock()) {
-      folder.kept_ = true;
-      refuse(path, "--out", "another run is at work in it");
-    }
-    folder.clean_up();
-    return folder;
+  const bool made = fs::create_directories(path, error);
+  std::error_code ignored;
+  if (error && fs::is_regular_file(path, ignored)) refuse(path, "--out", "is a file, not a folder");
+  if (error) refuse(path, "--out: cannot be made", error.message());
+  check_writable(path);
+  const Holds holds = what_it_holds(path);
+  if (holds == Holds::other_run) {
+    refuse(path, "--out",
+           fmt::format("holds a run of another version of the program (its format is not {}); name a new "
+                       "folder",
+                       kFormat));
   }
+  if (holds == Holds::no_run && !holds_nothing(path)) {
+    refuse(path, "--out", "already holds something that is no run; name a new or an empty folder, or a run's");
+  }
+  RunFolder folder(path, made);
+  folder.kept_ = holds == Holds::run;
+  if (!folder.take()) {
+    folder.kept_ = true;
+    refuse(path, "--out", "another run is at work in it");
+  }
+  return folder;
+}
+
+RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& is_unfinished) {
   const fs::path runs = "runs";
+  std::error_code error;
   const bool made_runs = fs::create_directories(runs, error);
   if (error) refuse(runs, "cannot be made", error.message() + "; name another place with --out");
   check_writable(runs);
   const std::string plain = file_name(name);
   const unsigned last = last_number(runs, plain);
-  const fs::path before = runs / fmt::format("{}-{}", plain, last);
-  if (const auto text = last == 0 ? std::nullopt : manifest_in(before, "")) {
-    RunFolder folder(before, false);
-    const auto exists = [&](const std::string& file) { return fs::exists(before / file); };
+  const auto numbered = [&](unsigned number) { return runs / fmt::format("{}-{}", plain, number); };
+  if (last > 0 && what_it_holds(numbered(last)) == Holds::run) {
+    RunFolder folder(numbered(last), false);
     folder.kept_ = true;
-    if (is_ours(*text, exists) && access(before.c_str(), W_OK | X_OK) == 0 && folder.lock()) {
-      folder.clean_up();
-      return folder;
-    }
+    const bool writable = access(folder.path_.c_str(), W_OK | X_OK) == 0;
+    if (writable && is_unfinished(folder) && folder.take()) return folder;
   }
   for (unsigned n = last + 1;; ++n) {
-    const fs::path path = runs / fmt::format("{}-{}", plain, n);
     // Making it is what claims it: of two runs at one time, one gets the next number.
-    if (fs::create_directory(path, error)) {
-      RunFolder folder(path, true);
+    if (fs::create_directory(numbered(n), error)) {
+      RunFolder folder(numbered(n), true);
       folder.made_parent_ = made_runs;
-      folder.lock();
+      folder.take();
       return folder;
     }
-    if (error && error != std::errc::file_exists) refuse(path, "cannot be made", error.message());
+    if (error && error != std::errc::file_exists) refuse(numbered(n), "cannot be made", error.message());
   }
 }
 
-// Held until the process ends, however it ends; nobody reads the file.
-bool RunFolder::lock() {
-  const int descriptor = ::open((path_ / kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor < 0) return true;  // a file system that cannot: results are written whole in any case
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    close(descriptor);
+// The lock is the folder's own, and held until this process and who inherits it have let go of it, however they end.
+bool RunFolder::take() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A file system that knows no locks: results are written whole in any case.
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    leave_lock();
     return false;
   }
-  lock_ = descriptor;
+  remove_parts(path_);
+  remove_parts(path_ / kPoints);
   return true;
 }
 
-// What a run that was killed was writing.
-void RunFolder::clean_up() const {
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(path_, ignored)) {
-    if (entry.path().extension() == kPart) fs::remove(entry.path(), ignored);
-  }
+void RunFolder::leave_lock() {
+  if (lock_ >= 0) close(lock_);
+  lock_ = -1;
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
@@ -171,12 +197,12 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
 }
 
 RunFolder::~RunFolder() {
+  if (!kept_) remove_all();
+  leave_lock();
+}
+
+void RunFolder::remove_all() {
   std::error_code ignored;
-  if (lock_ >= 0) {
-    fs::remove(path_ / kLock, ignored);
-    close(lock_);
-  }
-  if (kept_) return;
   for (const std::string& file : files_) {
     fs::remove(path_ / file, ignored);
     const fs::path folder = fs::path(file).parent_path();
@@ -187,7 +213,7 @@ RunFolder::~RunFolder() {
   if (made_parent_) fs::remove(path_.parent_path(), ignored);
 }
 
-void RunFolder::write(const std::string& file, const std::string& text) {
+void RunFolder::write(const std::string& file, const std::string& text, Sync sync) {
   const fs::path target = path_ / file;
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
@@ -204,14 +230,20 @@ void RunFolder::write(const std::string& file, const std::string& text) {
     if (n < 0 && errno != EINTR) give_up(errno);
     if (n > 0) at += static_cast<std::size_t>(n);
   }
-  if (fsync(descriptor) != 0 && errno != EINVAL) give_up(errno);
+  if (sync == Sync::yes && fsync(descriptor) != 0 && errno != EINVAL) give_up(errno);
   close(descriptor);
   if (rename(part.c_str(), target.c_str()) != 0) {
     const int why = errno;
     unlink(part.c_str());
     refuse(target, "cannot be written", std::strerror(why));
   }
+  if (sync == Sync::yes) sync_folder(target.parent_path());
   files_.push_back(file);
+}
+
+void RunFolder::remove(const std::string& file) {
+  std::error_code ignored;
+  fs::remove(path_ / file, ignored);
 }
 
 std::optional<std::string> RunFolder::read(const std::string& file) const { return text_of(path_ / file); }

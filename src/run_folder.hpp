@@ -15,12 +15,10 @@ class RunFolder {
   static constexpr int kFormat = 1;  // of what is in it
 
   // `chosen`, or when that is empty runs/NAME-N. A folder that holds a run is continued: the chosen one whatever its
-  // points are, the last runs/NAME-N if `is_ours` says so of the text of its manifest.json and of a test whether one of
-  // its files exists. Otherwise it is made, with the first free N. Throws UserError when it cannot be written, holds
-  // something else, or a run of another format.
-  using Exists = std::function<bool(const std::string& file)>;
-  using IsOurs = std::function<bool(const std::string& manifest, const Exists& exists)>;
-  static RunFolder open(const std::string& chosen, const std::string& name, const IsOurs& is_ours);
+  // points are, the last runs/NAME-N if `is_unfinished` says so. Otherwise it is made, with the next N. One process at a
+  // time has it. Throws UserError when it cannot be written, or the chosen one holds something else.
+  using IsUnfinished = std::function<bool(const RunFolder& folder)>;
+  static RunFolder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
   // Removes what was made unless keep() was called, or it was there before.
   ~RunFolder();
   RunFolder(RunFolder&& other) noexcept;
@@ -28,15 +26,21 @@ class RunFolder {
 
   const std::filesystem::path& path() const { return path_; }
   // Atomic: the file is there with all of its text, or not at all. Throws UserError when it cannot be.
-  // `file` may be in a folder of this one, which is made.
-  void write(const std::string& file, const std::string& text);
+  // `file` may be in a folder of this one, which is made. Sync: it survives a power failure from now on.
+  enum class Sync { yes, no };
+  void write(const std::string& file, const std::string& text, Sync sync = Sync::yes);
+  void remove(const std::string& file);
   // Empty when there is no such file.
   std::optional<std::string> read(const std::string& file) const;
   void keep() { kept_ = true; }
+  // For a process that was forked: a long one must not keep its parent's folder when the parent is gone.
+  void leave_lock();
 
  private:
-  bool lock();  // false: another process has it
-  void clean_up() const;
+  static RunFolder open_chosen(const std::filesystem::path& path);
+  static RunFolder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
+  bool take();  // false: another process has it
+  void remove_all();
   RunFolder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}
   std::filesystem::path path_;
   bool made_;

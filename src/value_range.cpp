@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <stdexcept>
+#include <cstdlib>
 
 #include "models/sim/units.hpp"
 #include "src/quantity.hpp"
@@ -15,8 +15,7 @@ namespace {
 
 // As people would write it: the digits beyond are an accident of the arithmetic.
 double rounded(double value, int digits) {
-  if (value == 0) return 0;
-  return std::stod(fmt::format("{:.{}e}", value, digits - 1));
+  return std::strtod(fmt::format("{:.{}e}", value, digits - 1).c_str(), nullptr);
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ bool ValueRange::read(const std::vector<std::string>& allowed_keys) {
   if (!from || !to || !read_scale()) return false;
   from_ = *from;
   to_ = *to;
-  if (from_ >= to_) return refuse(node_.place, "the range ends before it begins; allowed: from below to");
+  if (from_ >= to_) return refuse(node_.place, "the range ends where it begins, or before; allowed: from below to");
   if (scale_ != Scale::linear && from_ <= 0) {
     return refuse(node_.place, "a logarithmic range begins at 0; allowed: from above 0, or a linear range");
   }
@@ -74,14 +73,20 @@ std::vector<double> ValueRange::numbers() {
       refuse(node_.place, fmt::format("has more than {} values", kMostValues));
       return found;
     }
-    // A little more than the end, because sums of fractions are not exact.
-    for (std::uint64_t i = 0; from_ + static_cast<double>(i) * *step <= to_ * (1 + 1e-12); ++i) {
-      found.push_back(rounded(from_ + static_cast<double>(i) * *step, 12));
-    }
+    for (double i = 0; is_before_end(from_ + i * *step); ++i) found.push_back(tidied(from_ + i * *step));
   } else {
-    for (double value = from_; value <= to_; value *= scale_ == Scale::log2 ? 2 : 10) found.push_back(value);
+    const double base = scale_ == Scale::log2 ? 2 : 10;
+    for (int i = 0; is_before_end(from_ * std::pow(base, i)); ++i) found.push_back(tidied(from_ * std::pow(base, i)));
   }
   return found;
+}
+
+// A little more than the end: sums and products of fractions are not exact.
+bool ValueRange::is_before_end(double value) const { return value <= to_ * (1 + 1e-12); }
+
+double ValueRange::tidied(double value) const {
+  const bool fraction = parameter_->kind == sim::ParameterKind::fraction;
+  return std::min(fraction ? rounded(value, 12) : std::round(value), to_);
 }
 
 Setting ValueRange::drawn(double share) const {
@@ -95,7 +100,10 @@ double ValueRange::at(double share, int digits) const {
   if (share <= 0) return from_;
   if (share >= 1) return to_;
   const double value = scale_ == Scale::linear ? from_ + share * (to_ - from_) : from_ * std::pow(to_ / from_, share);
-  return std::clamp(rounded(value, digits), from_, to_);
+  // A ratio that gives whole numbers, as powers of two do, is meant to.
+  const bool whole =
+      parameter_->kind != sim::ParameterKind::fraction && std::abs(value - std::round(value)) <= 1e-9 * value;
+  return std::clamp(whole ? std::round(value) : rounded(value, digits), from_, to_);
 }
 
 std::optional<double> ValueRange::end(const char* name) {
@@ -118,11 +126,14 @@ std::optional<double> ValueRange::distance() {
   } catch (const sim::BadQuantity&) {
     number = 0;
   }
+  if (node.is_text() && parameter_->kind == sim::ParameterKind::fraction && node.text().ends_with('%')) {
+    number = std::strtod(node.text().c_str(), nullptr) / 100;
+  }
   if (node.kind == Node::Kind::value && plain) {
     if (const auto* whole = std::get_if<std::int64_t>(&node.value)) number = static_cast<double>(*whole);
     if (const auto* real = std::get_if<double>(&node.value)) number = *real;
   }
-  if (number > 0) return number;
+  if (number > 0 && std::isfinite(number)) return number;
   refuse(node.place, fmt::format("step = {}; allowed: more than 0, written as the range's ends are", describe(node)));
   return {};
 }

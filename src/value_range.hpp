@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/settings.hpp"
@@ -37,6 +38,8 @@ class ValueRange {
  private:
   enum class Scale { linear, log2, log10 };
   double at(double share, int digits) const;
+  bool is_before_end(double value) const;
+  double tidied(double value) const;
   std::vector<double> numbers();
   std::optional<double> end(const char* name);
   std::optional<double> distance();

@@ -184,13 +184,37 @@ TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
                      "        4 KiB        -\n") != std::string::npos);
 }
 
-TEST_CASE("a mean is of the repetitions that have one, and what went wrong with the others is told") {
+TEST_CASE("a mean is of the repetitions that have one; how many, and what went wrong with the others, is told") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml", "repetitions = 2\nparameters.workload.label = \"bug\"\n");
+  sandbox.write("mine.toml",
+                "repetitions = 3\nparameters.workload.label = \"fails at 2\"\n"
+                "[[report]]\nview = \"points\"\ncolumns = [\"latency_mean\"]\n");
   const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
   CHECK(ran.code == 3);
-  CHECK(ran.out.find("ERROR: exception: the queue is longer than itself [default, seed 1, and 1 more]") !=
-        std::string::npos);
+  CHECK(ran.out.find("default    3.43\n") != std::string::npos);
+  CHECK(ran.out.find("(of fewer: default, 2 of 3 seeds)\n") != std::string::npos);
+  CHECK(ran.out.find("ERROR: exception: the queue is longer than itself [default, seed 2]") != std::string::npos);
+}
+
+TEST_CASE("steps of repetitions are means over all seeds, of those without the step, too") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "repetitions = 4\nparameters.workload.label = \"noisy\"\nreport = \"breakdown\"\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  INFO(ran.out);
+  // Two of four seeds have a fault of 8 us, the first has none.
+  CHECK(ran.out.find("post   library  1.000       1.000") != std::string::npos);
+  CHECK(ran.out.find("fault  os       4.000       5.000") != std::string::npos);
+  CHECK(ran.out.find("wire   link     3.277       8.277") != std::string::npos);
+}
+
+TEST_CASE("a matrix shows what advances with its rows where two points would stand in one place") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "zip = [[\"workload.size\", \"cpu.cores\"]]\naxes.workload.size = [\"64 B\", \"64 B\"]\n"
+                "axes.cpu.cores = [1, 2]\n[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(ran.out.find("latency_mean [us], cpu.cores = 1\n") != std::string::npos);
+  CHECK(ran.out.find("latency_mean [us], cpu.cores = 2\n") != std::string::npos);
 }
 
 TEST_CASE("the same bytes for any number of jobs and from any folder, and again from the effective configuration") {

@@ -15,7 +15,7 @@ using namespace faultline::test;
 namespace fs = std::filesystem;
 
 namespace {
-const auto kNever = [](const std::string&, const RunFolder::Exists&) { return false; };
+const auto kNever = [](const RunFolder&) { return false; };
 }  // namespace
 
 TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of runs") {
@@ -43,14 +43,13 @@ TEST_CASE("a file of a run is whole or absent, and a folder that was there stays
     RunFolder folder = RunFolder::open("mine", "x", kNever);
     folder.write("a.json", std::string(100000, 'a'));
     CHECK(read_text("mine/a.json").size() == 100000);
-    CHECK(std::distance(fs::directory_iterator("mine"), fs::directory_iterator()) == 2);  // and the lock
+    CHECK(std::distance(fs::directory_iterator("mine"), fs::directory_iterator()) == 1);
     // A folder in the way: refused, and no part is left behind.
     fs::create_directories("mine/b.json/c");
     CHECK_THROWS_AS(folder.write("b.json", "b"), UserError);
     CHECK_FALSE(fs::exists("mine/.b.json.part"));
   }
   CHECK_FALSE(fs::exists("mine/a.json"));
-  CHECK_FALSE(fs::exists("mine/.lock"));
   CHECK(fs::exists("mine/b.json/c"));
 }
 

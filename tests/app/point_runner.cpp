@@ -34,7 +34,7 @@ std::vector<PointOutcome> run_all(std::size_t count, const PointFunction& point,
   std::iota(indices.begin(), indices.end(), std::size_t{0});
   run_points(
       indices, point, {jobs, {}},
-      [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); }, progress);
+      [&](std::size_t index, PointOutcome outcome) { return outcomes[index] = std::move(outcome), true; }, progress);
   return outcomes;
 }
 
@@ -289,7 +289,7 @@ TEST_CASE("a point that takes too long is ended, and is an outcome with its reas
   };
   run_points(
       {0, 1, 2}, point, {2, std::chrono::seconds(1)},
-      [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); }, no_progress);
+      [&](std::size_t index, PointOutcome outcome) { return outcomes[index] = std::move(outcome), true; }, no_progress);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(outcomes[0].status == PointStatus::complete);
   CHECK(outcomes[1].status == PointStatus::timed_out);

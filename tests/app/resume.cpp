@@ -45,18 +45,19 @@ TEST_CASE("a run goes on where it was, and its files are those of one that nobod
     CHECK(read_text(fs::path("part") / file) == read_text(fs::path("whole") / file));
   }
   CHECK(points_in("part").size() == 6);
-  CHECK_FALSE(fs::exists("part/.lock"));
 }
 
-TEST_CASE("a complete run is shown again, and nothing is simulated; a profile is of a run") {
+TEST_CASE("a complete run is shown again, nothing is simulated, and its figures stay; a profile is of a run") {
   const Sandbox sandbox;
   const Ran first = faultline_program({"run", "sizes", "--out", "o"});
+  const std::string meta = read_text("o/meta.json");
   const Ran again = faultline_program({"run", "sizes", "--out", "o"});
   CHECK(again.out == first.out);
   CHECK(again.err == kAll + "run folder: o\n");
-  CHECK(Json::parse(read_text("o/meta.json")).at("points_there") == 6);
+  CHECK(read_text("o/meta.json") == meta);
   const Ran profiled = faultline_program({"run", "sizes", "--out", "o", "--profile"});
   CHECK(profiled.err.find("already") == std::string::npos);
+  CHECK(Json::parse(read_text("o/meta.json")).contains("profile"));
 }
 
 TEST_CASE("of a changed experiment the points that have changed are simulated") {
@@ -64,20 +65,26 @@ TEST_CASE("of a changed experiment the points that have changed are simulated") 
   sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
   REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
   sandbox.write("mine.toml", "axes.workload.size = [\"4 KiB\", \"64 KiB\", \"64 B\"]\n");
+  const std::string had = "o had other points; what is the same is used, its tables are replaced\n";
   CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).err ==
-        "2 of 3 points are there already\nrun folder: o\n");
+        had + "2 of 3 points are there already\nrun folder: o\n");
   const Json results = Json::parse(read_text("o/results.json"));
   REQUIRE(results.size() == 3);
   CHECK(results[0].at("parameters").at("workload.size") == "4 KiB");
   // Another seed, or another value of any parameter, is another point.
-  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--seed", "2"}).err == "run folder: o\n");
-  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--set", "cpu.cores=2"}).err == "run folder: o\n");
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--seed", "2"}).err == had + "run folder: o\n");
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--set", "cpu.cores=2"}).err == had + "run folder: o\n");
 }
 
 TEST_CASE("without --out an unfinished run of the same points goes on, and a finished one is left alone") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-1\n");
   REQUIRE(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-2\n");
+  CHECK(faultline_program({"run", "sizes", "--quiet"}).code == 0);
+  fs::remove_all("runs/sizes-3");
+  // Killed when all points were there, and the tables were not.
+  fs::remove("runs/sizes-2/meta.json");
+  CHECK(faultline_program({"run", "sizes"}).err == kAll + "run folder: runs/sizes-2\n");
   fs::remove(points_in("runs/sizes-2")[3]);
   CHECK(faultline_program({"run", "sizes", "--seed", "2"}).err == "run folder: runs/sizes-3\n");
   fs::remove_all("runs/sizes-3");
@@ -85,7 +92,7 @@ TEST_CASE("without --out an unfinished run of the same points goes on, and a fin
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-3\n");
 }
 
-TEST_CASE("a result that is damaged, or that the host is to blame for, is simulated again") {
+TEST_CASE("a result that is damaged, not this point's, or that the host is to blame for, is simulated again") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
   const std::string results = read_text("o/results.json");
@@ -95,13 +102,14 @@ TEST_CASE("a result that is damaged, or that the host is to blame for, is simula
   Json failed = Json::parse(read_text(points[2]));
   failed["status"] = "host failed";
   write(points[2], failed.dump());
-  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == "3 of 6 points are there already\nrun folder: o\n");
+  fs::copy_file(points[4], points[3], fs::copy_options::overwrite_existing);
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == "2 of 6 points are there already\nrun folder: o\n");
   CHECK(read_text("o/results.json") == results);
 }
 
 TEST_CASE("two runs are not at work in one folder") {
   const Sandbox sandbox;
-  const auto ours = [](const std::string&, const RunFolder::Exists&) { return true; };
+  const auto ours = [](const RunFolder&) { return true; };
   const RunFolder held = RunFolder::open("", "sizes", ours);
   CHECK(held.path() == "runs/sizes-1");
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-2\n");
@@ -111,31 +119,50 @@ TEST_CASE("two runs are not at work in one folder") {
   CHECK(refused.err == "runs/sizes-1: --out: another run is at work in it\n");
 }
 
-TEST_CASE("a folder of another version, or with a damaged list of points, is not touched") {
+TEST_CASE("a folder of another version is not touched; a list of points that is damaged is written again") {
   const Sandbox sandbox;
   fs::create_directory("o");
-  for (const char* text : {"{\"format\": 2}", "{\"form", ""}) {
-    write("o/manifest.json", text);
-    const Ran ran = faultline_program({"run", "sizes", "--out", "o"});
-    CHECK(ran.code == 2);
-    CHECK(ran.err ==
-          "o: --out: its manifest.json is damaged or of another version of the program: name a new folder, or remove "
-          "this one\n");
-    CHECK(read_text("o/manifest.json") == text);
-  }
+  write("o/manifest.json", "{\"format\": 2}");
+  const Ran other = faultline_program({"run", "sizes", "--out", "o"});
+  CHECK(other.code == 2);
+  CHECK(other.err ==
+        "o: --out: holds a run of another version of the program (its format is not 1); name a new folder\n");
+  CHECK(read_text("o/manifest.json") == "{\"format\": 2}");
+
+  REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
+  const std::string list = read_text("mine/manifest.json");
+  write("mine/manifest.json", "{\"form");
+  CHECK(faultline_program({"run", "sizes", "--out", "mine", "--quiet"}).code == 0);
+  CHECK(read_text("mine/manifest.json") == list);
+  // Without --out an older one is left alone.
+  fs::create_directories("runs/sizes-7");
+  write("runs/sizes-7/manifest.json", "{\"format\": 2}");
+  CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-8\n");
 }
 
-TEST_CASE("where results cannot be kept the run ends all the same, and its user is told") {
+TEST_CASE("somebody else's files are neither taken for a run's nor removed") {
   const Sandbox sandbox;
   fs::create_directory("o");
+  write("o/film.iso.part", "half a film");
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).code == 2);
+  CHECK(fs::exists("o/film.iso.part"));
+  REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
+  write("mine/film.iso.part", "half a film");
+  REQUIRE(faultline_program({"run", "sizes", "--out", "mine", "--seed", "2"}).code == 0);
+  CHECK(fs::exists("mine/film.iso.part"));
+}
+
+TEST_CASE("where results cannot be kept the run stops, shows what it has, and says why") {
+  const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
   fs::remove_all("o/points");
   write("o/points", "in the way");
-  const Ran ran = faultline_program({"run", "sizes", "--out", "o"});
+  const Ran ran = faultline_program({"run", "sizes", "--out", "o", "-j", "1"});
   CHECK(ran.code == 2);
-  CHECK(ran.out.find("fault/touch-ahead         64 KiB  32.95") != std::string::npos);
+  CHECK(ran.out.find("   64 B     0.21 ") != std::string::npos);
+  CHECK(ran.out.find("  4 KiB  not run ") != std::string::npos);
   CHECK(ran.err.find("cannot be written: Not a directory") != std::string::npos);
-  CHECK(Json::parse(read_text("o/results.json")).size() == 6);
+  CHECK(Json::parse(read_text("o/results.json")).size() == 1);
 }
 
 TEST_CASE("a dry run says what would be simulated and how long that may take, and leaves nothing") {

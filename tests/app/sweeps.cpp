@@ -61,6 +61,8 @@ TEST_CASE("a linear range has as many values as it says, or as its step allows, 
   CHECK(values("axes.cpu.cores = { from = 1, to = 8, step = 3 }") == Texts{"1", "4", "7"});
   CHECK(values("axes.workload.cold_share = { from = 0, to = 1, step = 0.1 }") ==
         Texts{"0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"});
+  CHECK(values("axes.workload.cold_share = { from = \"0 %\", to = \"100 %\", step = \"50 %\" }") ==
+        Texts{"0", "0.5", "1"});
   CHECK(values("axes.network.link_latency = { from = \"50 ns\", to = \"200 ns\", steps = 3 }") ==
         Texts{"50 ns", "125 ns", "200 ns"});
   CHECK(values("axes.workload.size = { from = \"1 KiB\", to = \"4 KiB\", step = \"1 KiB\" }") ==
@@ -79,6 +81,11 @@ TEST_CASE("a logarithmic range has every power, or as many values as it says") {
   // Three digits, as one would write them; the ends are exact.
   CHECK(values("axes.workload.iterations = { from = 7, to = 9999, scale = \"log10\", steps = 4 }") ==
         Texts{"7", "79", "888", "9999"});
+  // Ratios that give whole numbers do.
+  CHECK(values("axes.workload.size = { from = \"4 KiB\", to = \"64 KiB\", scale = \"log2\", steps = 5 }") ==
+        Texts{"4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"});
+  CHECK(values("axes.workload.cold_share = { from = 0.07, to = 0.7, scale = \"log10\" }") == Texts{"0.07", "0.7"});
+  CHECK(values("axes.workload.cold_share = { from = 1e-310, to = 1, steps = 2 }").size() == 2);
   CHECK(values("axes.network.internal_rate = { from = \"1 Gb/s\", to = \"100 Gb/s\", scale = \"log10\", steps = 3 }") ==
         Texts{"1 Gb/s", "10 Gb/s", "100 Gb/s"});
 }
@@ -135,6 +142,18 @@ TEST_CASE("a Latin hypercube has one value in each part of each axis, whatever t
 
 TEST_CASE("of one axis that is drawn alone no value comes twice") {
   CHECK(values("[sample]\ncount = 30\n[sample.axes]\ncpu.cores = { from = 2, to = 4 }\n").size() == 3);
+}
+
+TEST_CASE("no point is simulated twice, whatever is drawn or set") {
+  const std::string sample =
+      "[sample]\ncount = 20\n[sample.axes]\ncpu.cores = [1, 2]\nworkload.kind = [\"read\", \"write\"]\n";
+  CHECK(points_of(sample).size() == 4);
+  const std::string zipped =
+      "zip = [[\"cpu.cores\", \"workload.iterations\"]]\naxes.cpu.cores = [1, 2]\n"
+      "axes.workload.iterations = [1, 2]\n";
+  CHECK(points_of(zipped, {"cpu.cores=3", "workload.iterations=4"}).size() == 1);
+  // Another strategy is another point, though it may set the same.
+  CHECK(points_of("strategies = [\"a\", \"b\"]\nstrategy.a.cpu.cores = 2\nstrategy.b.cpu.cores = 2\n").size() == 2);
 }
 
 TEST_CASE("axes come in the order of the file, however their keys are nested") {
@@ -196,7 +215,7 @@ TEST_CASE("the effective experiment has the same points: ranges and samples are 
   const std::string text = R"(
 repetitions = 2
 strategies = ["resident"]
-zip = [["cpu.cores", "workload.iterations"]]
+zip = [["workload.iterations", "cpu.cores"]]
 skip = [{ workload.size = ">= 2 KiB", cpu.cores = 3 }]
 [axes]
 workload.size = { from = "1 KiB", to = "4 KiB", scale = "log2" }
@@ -210,6 +229,10 @@ network.internal_rate = ["10 Gb/s", "16 Gb/s"]
 )";
   const std::string effective = effective_experiment(read(text), kSimulator);
   CHECK(labels(effective) == labels(text));
+  const auto before = points_of(text);
+  const auto after = points_of(effective);
+  CHECK(std::equal(before.begin(), before.end(), after.begin(), after.end(),
+                   [](const Point& a, const Point& b) { return a.id == b.id; }));
   CHECK(labels(text).size() == (3 * 3 - 2) * 3 * 2);
 }
 
@@ -222,7 +245,7 @@ TEST_CASE("mistakes in sweeps are told with place, key, value and what is allowe
        "step }, "
        "or { from, to, scale = \"log2\" or \"log10\" }"},
       {"axes.cpu.cores = { from = 4, to = 4, steps = 2 }\n",
-       "mine.toml:1:18: cpu.cores: the range ends before it begins; allowed: from below to"},
+       "mine.toml:1:18: cpu.cores: the range ends where it begins, or before; allowed: from below to"},
       {"axes.cpu.cores = { from = 1, to = 4 }\n",
        "mine.toml:1:18: cpu.cores: says neither steps nor step; allowed: { from = ..., to = ..., steps = N }, { from, "
        "to, "
@@ -233,6 +256,12 @@ TEST_CASE("mistakes in sweeps are told with place, key, value and what is allowe
        "mine.toml:1:45: cpu.cores: step = 0; allowed: more than 0, written as the range's ends are"},
       {"axes.workload.size = { from = \"1 B\", to = \"8 B\", step = 2 }\n",
        "mine.toml:1:57: workload.size: step = 2; allowed: more than 0, written as the range's ends are"},
+      {"axes.workload.cold_share = { from = 0, to = 1, step = inf }\n",
+       "mine.toml:1:55: workload.cold_share: step = inf; allowed: more than 0, written as the range's ends are"},
+      {"axes.cpu.cores = {}\n", "mine.toml:1:18: cpu.cores: the axis is empty; allowed: at least one value"},
+      {"axes.cpu.cores = [1]\nskip = [{ cpu = {} }]\n",
+       "mine.toml:2:9: skip: a table without a value is no condition; allowed: { \"an.axis\" = \"< 4 KiB\", strategy = "
+       "\"mlock\" }"},
       {"axes.cpu.cores = { from = 1, to = 4, scale = \"log3\" }\n",
        "mine.toml:1:46: cpu.cores: scale = the text 'log3'; allowed: linear, log2, log10; did you mean 'log2'?"},
       {"axes.workload.cold_share = { from = 0, to = 1, scale = \"log2\" }\n",
@@ -282,7 +311,7 @@ TEST_CASE("mistakes in sweeps are told with place, key, value and what is allowe
       {"axes.workload.iterations = { from = 1, to = 9999, step = 1 }\naxes.cpu.cores = { from = 1, to = 8, steps = 8 "
        "}\n"
        "repetitions = 2\n",
-       "mine.toml: the axes make more than 100000 points"},
+       "mine.toml: axes, strategies and repetitions make more than 100000 points, skipped ones included"},
   }));
   INFO(text);
   CHECK(mistake(text) == message);

@@ -44,10 +44,28 @@ while ((killed < 100)); do
 done
 echo "killed $killed times in $rounds runs"
 
+# Without --out, too; now and then while the tables are written.
+for _ in 1 2 3 4 5; do
+  "$program" run sweep.toml --quiet >/dev/null 2>&1 &
+  main=$!
+  for _ in $(seq 200); do
+    [[ $(find runs/sweep-1/points -name '*.json' 2>/dev/null | wc -l) -ge 60 || -e runs/sweep-1/results.json ]] && break
+    sleep 0.02
+  done
+  kill -9 "$main" 2>/dev/null || true
+  wait "$main" 2>/dev/null || true
+done
+run 0 "$program" run sweep.toml
+cmp undisturbed/results.json runs/sweep-1/results.json
+rm -r runs
+
 # Ctrl-C leaves a folder that the same command continues.
 "$program" run sweep.toml -j 1 >/dev/null 2>interrupted.txt &
 main=$!
-sleep 0.5
+for _ in $(seq 200); do
+  [[ -n $(find runs/sweep-1/points -name '*.json' 2>/dev/null) ]] && break
+  sleep 0.02
+done
 kill -INT "$main"
 wait "$main" && { echo "it was over before it could be interrupted"; exit 1; }
 output="$(cat interrupted.txt)"
