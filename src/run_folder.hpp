@@ -15,8 +15,8 @@ class RunFolder {
   static constexpr int kFormat = 1;  // of what is in it
 
   // `chosen`, or when that is empty runs/NAME-N. A folder that holds a run is continued: the chosen one whatever its
-  // points are, the last runs/NAME-N if `is_unfinished` says so. Otherwise it is made, with the next N. One process at a
-  // time has it. Throws UserError when it cannot be written, or the chosen one holds something else.
+  // points are, the last runs/NAME-N if `is_unfinished` says so. Otherwise it is made, with the next N. One process at
+  // a time has it. Throws UserError when it cannot be written, or the chosen one holds something else.
   using IsUnfinished = std::function<bool(const RunFolder& folder)>;
   static RunFolder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
   // Removes what was made unless keep() was called, or it was there before.
