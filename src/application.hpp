@@ -37,6 +37,7 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
                  const Console& console);
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                    const Console& console);
+int status_command(const Options& options, const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 

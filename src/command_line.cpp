@@ -30,6 +30,7 @@ struct CommandOptions {
 };
 const std::vector<CommandOptions> kCommands{
     {"run", {"set", "format", "out", "seed", "jobs", "timeout", "dry-run", "profile"}, 1, 1},
+    {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -179,10 +180,10 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
   if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
-    throw UserError(
-        fmt::format("'faultline {0}' needs an experiment: a file or a name from 'faultline list experiments'; "
-                    "see 'faultline help {0}'",
-                    entry.command));
+    throw UserError(fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.command,
+                                options.command == "status"
+                                    ? "a run folder, such as runs/NAME-1"
+                                    : "an experiment: a file or a name from 'faultline list experiments'"));
   }
   if (options.arguments.size() > entry.most_arguments) {
     throw UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",

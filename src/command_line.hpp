@@ -13,7 +13,7 @@ namespace faultline::app {
 enum class Format { table, json, csv };
 
 struct Options {
-  std::string command;                 // "run", "list", "config", "validate", "help"; without one "help"
+  std::string command;                 // as command_names(); without one "help"
   std::vector<std::string> arguments;  // after the command, without options
   std::vector<std::string> overrides;  // --set
   Format format = Format::table;

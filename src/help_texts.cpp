@@ -7,6 +7,7 @@ const std::string_view kGeneralHelp =
     R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
 
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
+  faultline status RUN           how far a run is, from another terminal
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
@@ -47,6 +48,15 @@ them for the run and for each point.
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
 software of simulated threads, the event loop, SystemC's kernel; they add up to the whole. By process: the host's
 process of each point, with its CPU time and memory. Processors that other points share (-j) blur the times.
+)";
+
+constexpr std::string_view kStatus = R"(faultline status RUN [options]
+
+Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; whether a
+'faultline run' is at work there, and then its rate and the time left.
+
+  faultline status runs/mine-1
+  faultline status runs/mine-1 --format json          for programs
 )";
 
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
@@ -90,6 +100,7 @@ fails.
 
 std::string_view help_text(std::string_view command) {
   if (command == "run") return kRun;
+  if (command == "status") return kStatus;
   if (command == "list") return kList;
   if (command == "config") return kConfig;
   if (command == "validate") return kValidate;

@@ -11,7 +11,7 @@ namespace faultline::app {
 
 using Json = nlohmann::ordered_json;
 
-std::string file_of(const Point& point) { return "points/" + point.id + ".json"; }
+std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
 
 std::string manifest(const Experiment& experiment, const std::vector<Point>& points) {
   Json json;
@@ -25,7 +25,7 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
 }
 
 std::optional<PointOutcome> find_result(const RunFolder& folder, const Point& point) {
-  const auto text = folder.read(file_of(point));
+  const auto text = folder.read(file_of(point.id));
   if (!text) return {};
   try {
     const Json json = Json::parse(*text);
@@ -54,7 +54,7 @@ void PointStore::keep(const Point& point, const PointOutcome& outcome) {
   json["result"]["profile"] = Json::array();  // of this run's host time
   try {
     // Not synced: what a power failure takes is simulated again.
-    folder_.write(file_of(point), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
+    folder_.write(file_of(point.id), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
                   RunFolder::Sync::no);
   } catch (const UserError& error) {
     if (failure_.empty()) failure_ = error.what();

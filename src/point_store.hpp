@@ -15,8 +15,8 @@ namespace faultline::app {
 
 // The run folder's list of its points, as JSON.
 std::string manifest(const Experiment& experiment, const std::vector<Point>& points);
-// Where the folder has a point's result.
-std::string file_of(const Point& point);
+// Where the folder has the result of a point with this id.
+std::string file_of(const std::string& id);
 
 // Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed, the time was
 // up, or the program had a bug: next time there may be more memory, more time, or somebody who looks at it.

@@ -168,6 +168,21 @@ RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& 
   }
 }
 
+RunFolder RunFolder::look_at(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) throw UserError(path.string() + ": no such folder");
+  RunFolder folder(path, false);
+  folder.kept_ = true;
+  return folder;
+}
+
+bool RunFolder::is_taken() const {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool taken = descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (descriptor >= 0) close(descriptor);
+  return taken;
+}
+
 // The lock is the folder's own, and held until this process and who inherits it have let go of it, however they end.
 bool RunFolder::take() {
   lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -19,6 +19,9 @@ class RunFolder {
   // a time has it. Throws UserError when it cannot be written, or the chosen one holds something else.
   using IsUnfinished = std::function<bool(const RunFolder& folder)>;
   static RunFolder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
+  // To read in, whoever is at work there. Throws UserError when it is no folder.
+  static RunFolder look_at(const std::filesystem::path& path);
+  bool is_taken() const;  // by another process
   // Removes what was made unless keep() was called, or it was there before.
   ~RunFolder();
   RunFolder(RunFolder&& other) noexcept;

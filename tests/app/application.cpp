@@ -243,7 +243,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
   sandbox.write("full/x", "");
   sandbox.write("mine.toml", "");
   const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
-      {{"rnu"}, "no command 'rnu'; allowed: run, list, config, validate, help; did you mean 'run'?\n"},
+      {{"rnu"}, "no command 'rnu'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"run"},
        "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
        "run'\n"},
@@ -271,7 +271,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "list: nothing is called 'platform'; allowed: platforms, strategies, workloads, experiments, parameters, "
        "metrics, steps; did you "
        "mean 'platforms'?\n"},
-      {{"help", "rum"}, "no command 'rum'; allowed: run, list, config, validate, help; did you mean 'run'?\n"},
+      {{"help", "rum"}, "no command 'rum'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
       {{"run", "sizes", "--quiet", "--verbose"}, "--quiet and --verbose: choose one\n"},
   }));

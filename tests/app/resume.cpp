@@ -183,3 +183,31 @@ TEST_CASE("a dry run says what would be simulated and how long that may take, an
   CHECK(bad.code == 2);
   CHECK(bad.err == "a point failed: exception: the queue is longer than itself\n");
 }
+
+TEST_CASE("status says how far a run is, what failed and why, and whether somebody is at work") {
+  const Sandbox sandbox;
+  sandbox.write(
+      "mine.toml",
+      "repetitions = 3\nparameters.workload.label = \"fails at 2\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 3);
+  for (const fs::path& point : points_in("o")) {
+    if (read_text(point).find("\"status\":\"complete\"") == std::string::npos) continue;
+    fs::remove(point);
+    break;
+  }
+  const std::string failed = "exception: the queue is longer than itself\n";
+  CHECK(faultline_program({"status", "o"}).out ==
+        "o: 6 points: 2 bug, 3 complete, 1 to do; no run is at work in it\n"
+        "default, workload.size = 64 B, seed 2: " +
+            failed + "default, workload.size = 4 KiB, seed 2: " + failed);
+  const Json json = Json::parse(faultline_program({"status", "o", "--format", "json"}).out);
+  CHECK(json.at("points") == 6);
+  CHECK(json.at("by_status").at("complete") == 3);
+  {
+    const RunFolder held = RunFolder::open("o", "", [](const RunFolder&) { return true; });
+    CHECK(faultline_program({"status", "o"}).out.find("a run is at work in it\n") != std::string::npos);
+  }
+  CHECK(faultline_program({"status", "."}).err == ".: holds no run: it has no manifest.json\n");
+  CHECK(faultline_program({"status", "none"}).err == "none: no such folder\n");
+  CHECK(faultline_program({"status"}).err.find("'faultline status' needs a run folder") != std::string::npos);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline status
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "src/application.hpp"
+#include "src/diagnostics.hpp"
+#include "src/progress.hpp"
+
+namespace faultline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+struct Count {
+  std::map<std::string, std::size_t> by_status;  // "complete", "timed out", ... of points that have ended
+  std::vector<std::string> failed;               // "POINT: REASON"
+  std::size_t all = 0;
+  std::size_t ended = 0;
+  fs::file_time_type first = fs::file_time_type::max();
+  fs::file_time_type last = fs::file_time_type::min();
+};
+
+void add(Count& count, const RunFolder& folder, const Json& point) {
+  ++count.all;
+  const std::string file = file_of(point.at("id").get<std::string>());
+  const auto text = folder.read(file);
+  const Json result = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (!result.is_object() || !result.contains("status")) return;  // none yet, or damaged: it is simulated again
+  ++count.ended;
+  const std::string status = result.at("status");
+  ++count.by_status[status];
+  if (status != "complete") {
+    count.failed.push_back(point.at("point").get<std::string>() + ": " + result.value("error", ""));
+  }
+  std::error_code ignored;
+  const auto written = fs::last_write_time(folder.path() / file, ignored);
+  count.first = std::min(count.first, written);
+  count.last = std::max(count.last, written);
+}
+
+Count count_points(const RunFolder& folder) {
+  const auto text = folder.read("manifest.json");
+  if (!text) throw UserError(folder.path().string() + ": holds no run: it has no manifest.json");
+  try {
+    Count count;
+    const Json manifest = Json::parse(*text);
+    for (const Json& point : manifest.at("points")) add(count, folder, point);
+    return count;
+  } catch (const Json::exception&) {
+    throw UserError(folder.path().string() +
+                    ": its manifest.json is damaged; 'faultline run' with --out writes it again");
+  }
+}
+
+// By the times at which results were written.
+std::string rate_of(const Count& count) {
+  const double seconds = std::chrono::duration<double>(count.last - count.first).count();
+  if (count.ended < 2 || seconds <= 0) return "";
+  const double rate = static_cast<double>(count.ended - 1) / seconds;
+  const auto left = static_cast<double>(count.all - count.ended);
+  return fmt::format("{:.2f} points/s{}\n", rate,
+                     left > 0 ? fmt::format(", about {} left", clock_text(left / rate)) : "");
+}
+
+}  // namespace
+
+int status_command(const Options& options, const Console& console) {
+  const RunFolder folder = RunFolder::look_at(options.arguments.front());
+  const Count count = count_points(folder);
+  const bool at_work = folder.is_taken();
+  if (options.format == Format::json) {
+    Json json{{"points", count.all}, {"ended", count.ended}, {"at_work", at_work}, {"failed", count.failed}};
+    json["by_status"] = Json::object();
+    for (const auto& [status, points] : count.by_status) json["by_status"][status] = points;
+    console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    return kFine;
+  }
+  std::string ended;
+  for (const auto& [status, points] : count.by_status) ended += fmt::format("{} {}, ", points, status);
+  console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
+                             count.all - count.ended, at_work ? "a run is at work in it" : "no run is at work in it");
+  if (at_work) console.out << rate_of(count);
+  for (const std::string& failed : count.failed) console.out << failed << "\n";
+  return kFine;
+}
+
+}  // namespace faultline::app
