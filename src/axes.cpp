@@ -126,10 +126,10 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
       const auto found = std::find_if(axes.begin(), axes.end(),
                                       [&](const Axis& axis) { return name.is_text() && axis.key == name.text(); });
       if (found == axes.end()) {
-        std::vector<std::string> keys;
-        for (const Axis& axis : axes) keys.push_back(axis.key);
+        std::vector<std::string> keys(axes.size());
+        std::transform(axes.begin(), axes.end(), keys.begin(), [](const Axis& axis) { return axis.key; });
         diagnostics.add(name.place, "zip",
-                        fmt::format("{} is no axis; allowed: {}{}", describe(name), fmt::join(keys, ", "),
+                        fmt::format("{} is no axis under [axes]; allowed: {}{}", describe(name), fmt::join(keys, ", "),
                                     did_you_mean(name.is_text() ? sim::nearest_name(name.text(), keys) : "")));
         continue;
       }

@@ -23,7 +23,7 @@ struct Axis {
 // [axes]: a list of values, or a range { from, to, and for linear ones steps or step; scale = log2 or log10 }.
 std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::ParameterTable& parameters,
                             Diagnostics& diagnostics);
-// zip = [["a.b", "c.d"], ...]
+// zip = [["a.b", "c.d"], ...], before read_sample().
 void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics);
 // [sample] count, method, seed, axes: `count` combinations of values that are drawn, as axes that advance together.
 void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector<Axis>& axes, Diagnostics& diagnostics);

@@ -50,7 +50,7 @@ const workloads::Metric* first_of(const Results& results, const std::string& nam
 std::string cell_text(const workloads::Metric& metric) {
   const bool share = metric.unit == "1" && (std::floor(metric.value) != metric.value || metric.half_width > 0);
   const int decimals = share ? 3 : decimals_of(metric.unit);
-  const std::string text = fixed(metric.value, decimals);
+  std::string text = fixed(metric.value, decimals);
   if (metric.half_width <= 0) return text;
   return text + " \u00b1" + fixed(metric.half_width, decimals);
 }

@@ -48,6 +48,7 @@ std::vector<Setting> ValueRange::values() {
   }
   found.erase(std::unique(found.begin(), found.end()), found.end());
   std::vector<Setting> settings;
+  settings.reserve(found.size());
   for (const double value : found) settings.push_back(setting_of(value));
   return settings;
 }

@@ -69,9 +69,10 @@ void watch_kills(platform::Cluster& cluster, const Background& background, std::
   for (unsigned id = 0; id < cluster.size(); ++id) {
     cluster.node(id).vm.observe_kills([&, id](const os::Process& process, const os::OomKill& kill) {
       const std::string what = fmt::format(
-          "node {}: {}, and the OOM killer ended '{}' (process {}, {} in memory, {} swapped) after {}", id,
+          "node {}: {}, and the OOM killer ended '{}' (process {}, {} in memory, {} swapped) after {:.3f} ms", id,
           kill.by_limit ? "a program's memory limit was reached" : "memory ran out", kill.process, kill.id,
-          sim::format_bytes(kill.resident_bytes), sim::format_bytes(kill.swapped_bytes), sim::format_time(kill.at));
+          sim::format_bytes(kill.resident_bytes), sim::format_bytes(kill.swapped_bytes),
+          static_cast<double>(kill.at.count()) / 1e9);
       if (background.owns(process)) return kills.push_back(what);
       if (kill.by_limit) throw sim::RunFailure(what, {"workload.memory_limit", "workload.size", "os.swap_bytes"});
       throw sim::RunFailure(what, {"os.user_memory", "os.swap_bytes", "workload.oom_protected", "background.memory"});

@@ -277,7 +277,7 @@ TEST_CASE("mistakes in sweeps are told with place, key, value and what is allowe
        "step }, or { from, to, scale = \"log2\" or \"log10\" }\n"
        "mine.toml:1:38: cpu.cores.stpes: no such key; allowed: from, to, scale, steps, step; did you mean 'steps'?"},
       {"axes.cpu.cores = [1, 2]\nzip = [[\"cpu.cores\", \"workload.size\"]]\n",
-       "mine.toml:2:22: zip: the text 'workload.size' is no axis; allowed: cpu.cores"},
+       "mine.toml:2:22: zip: the text 'workload.size' is no axis under [axes]; allowed: cpu.cores"},
       {"axes.cpu.cores = [1, 2]\naxes.workload.iterations = [1]\nzip = [[\"cpu.cores\", \"workload.iterations\"]]\n",
        "mine.toml:3:22: zip: 'workload.iterations' has 1 values and 'cpu.cores' has 2; allowed: as many"},
       {"axes.cpu.cores = [1, 2]\nzip = [[\"cpu.cores\", \"cpu.cores\"]]\n",
