@@ -70,6 +70,11 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
   }
 }
 
+workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
+                                bool profile) {
+  return configure(point, simulator)->run(point.seed, {heartbeat, profile});
+}
+
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console, PointStore* store) {
   std::vector<PointOutcome> outcomes(points.size());
@@ -87,9 +92,9 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
     console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
   }
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
-  const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
+  const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
     if (store != nullptr) store->leave();
-    return configure(points[index], simulator)->run(points[index].seed, {heartbeat, options.profile});
+    return simulate(points[index], simulator, heartbeat, options.profile);
   };
   const auto ended = [&](std::size_t index, PointOutcome outcome) {
     outcomes[index] = std::move(outcome);
@@ -98,7 +103,7 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
   };
   Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
                     Progress::Clock::now());
-  run_points(missing, simulate, {options.jobs, options.timeout}, ended,
+  run_points(missing, one, {options.jobs, options.timeout}, ended,
              [&](std::size_t done, const workloads::Totals& so_far) {
                if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
              });

@@ -41,6 +41,10 @@ int status_command(const Options& options, const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 
+// One point, in this process.
+workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
+                                bool profile);
+
 // Runs the points with progress on the console's `err`. With a store: those that it does not have, and keeps each.
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -27,15 +28,15 @@ template <typename Visit>
 void for_each_axis(const Node& table, const std::string& prefix, Diagnostics& diagnostics, const Visit& visit) {
   for (const Node& child : table.children) {
     const std::string key = prefix + child.key;
-    if (child.kind == Node::Kind::table && child.children.empty()) {
+    const bool is_list = child.kind == Node::Kind::list;
+    const bool is_table = child.kind == Node::Kind::table;
+    if ((is_list || is_table) && child.children.empty()) {
       diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
-    } else if (child.kind == Node::Kind::table && !is_range(child)) {
-      for_each_axis(child, key + ".", diagnostics, visit);
-    } else if (child.kind == Node::Kind::list || is_range(child)) {
-      if (child.kind == Node::Kind::list && child.children.empty()) {
-        diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
-      }
+    }
+    if (is_list || is_range(child)) {
       visit(child, key);
+    } else if (is_table) {
+      for_each_axis(child, key + ".", diagnostics, visit);
     } else {
       diagnostics.add(child.place, key,
                       describe(child) + " is not a list; allowed: a list of values, a range " + ValueRange::kForm +
@@ -72,6 +73,48 @@ bool is_known(const std::vector<Axis>& axes, const Node& node, const std::string
   return true;
 }
 
+// Whatever the order in which a group names them.
+void lead_by_first(std::vector<Axis>& axes, std::size_t leader) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].leader != leader) continue;
+    first = first.value_or(i);
+    axes[i].leader = *first;
+  }
+}
+
+// Where on the way through a range each point lies, from 0 to 1: drawn, or one in each part of a Latin hypercube.
+std::vector<double> draw(std::uint64_t points, bool by_parts, sim::RandomStream random) {
+  std::vector<std::uint64_t> part(points);
+  std::iota(part.begin(), part.end(), std::uint64_t{0});
+  for (std::uint64_t i = points; i > 1; --i) std::swap(part[i - 1], part[random.below(i)]);
+  std::vector<double> shares(points);
+  for (std::uint64_t i = 0; i < points; ++i) {
+    const double inside = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
+    shares[i] = by_parts ? (static_cast<double>(part[i]) + inside) / static_cast<double>(points) : inside;
+  }
+  return shares;
+}
+
+// A list's value at a share of the way.
+const Setting& at_share(const std::vector<Setting>& values, double share) {
+  const auto chosen = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  return values[std::min(chosen, values.size() - 1)];
+}
+
+// What is drawn for one axis; empty where it is wrong.
+std::vector<Setting> drawn_values(const Node& node, const std::string& key, const std::vector<double>& shares,
+                                  sim::ParameterTable& parameters, Diagnostics& diagnostics) {
+  ValueRange range(node, key, "sample", parameters, diagnostics);
+  const bool is_list = node.kind == Node::Kind::list;
+  const std::vector<Setting> list = is_list ? listed(node, key, "sample", diagnostics) : std::vector<Setting>{};
+  if (is_list ? list.empty() : !range.read({"from", "to", "scale"})) return {};
+  std::vector<Setting> values;
+  values.reserve(shares.size());
+  for (const double share : shares) values.push_back(is_list ? at_share(list, share) : range.drawn(share));
+  return values;
+}
+
 }  // namespace
 
 std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::ParameterTable& parameters,
@@ -97,20 +140,6 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i].leader = i;
   return axes;
 }
-
-namespace {
-
-// Whatever the order in which a group names them.
-void lead_by_first(std::vector<Axis>& axes, std::size_t leader) {
-  std::optional<std::size_t> first;
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (axes[i].leader != leader) continue;
-    first = first.value_or(i);
-    axes[i].leader = *first;
-  }
-}
-
-}  // namespace
 
 void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics) {
   const std::string form = "allowed: a list of lists of axes, [[\"a.b\", \"c.d\"]]";
@@ -175,33 +204,10 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   const std::size_t leader = axes.size();
   for_each_axis(*drawn, "", diagnostics, [&](const Node& node, const std::string& key) {
     if (is_known(axes, node, key, diagnostics)) return;
-    ValueRange range(node, key, "sample", parameters, diagnostics);
-    std::vector<Setting> values;
-    if (node.kind == Node::Kind::list) {
-      values = listed(node, key, "sample", diagnostics);
-      if (values.empty()) return;
-    } else if (!range.read({"from", "to", "scale"})) {
-      return;
-    }
     // A stream for each, so that one axis more does not change the others.
-    sim::RandomStream random(seed, "sample " + key);
-    const std::uint64_t points = count.value_or(1);
-    std::vector<std::uint64_t> stratum(points);
-    for (std::uint64_t i = 0; i < points; ++i) stratum[i] = i;
-    for (std::uint64_t i = points; i > 1; --i) std::swap(stratum[i - 1], stratum[random.below(i)]);
-    Axis axis{key, node.key_place, {}, leader};
-    for (std::uint64_t i = 0; i < points; ++i) {
-      const double inside = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
-      const double share =
-          method == "random" ? inside : (static_cast<double>(stratum[i]) + inside) / static_cast<double>(points);
-      if (values.empty()) {
-        axis.values.push_back(range.drawn(share));
-      } else {
-        const auto chosen = static_cast<std::size_t>(share * static_cast<double>(values.size()));
-        axis.values.push_back(values[std::min(chosen, values.size() - 1)]);
-      }
-    }
-    axes.push_back(std::move(axis));
+    const auto shares = draw(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
+    Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader};
+    if (!axis.values.empty()) axes.push_back(std::move(axis));
   });
   sort_by_place(axes.begin() + static_cast<std::ptrdiff_t>(leader), axes.end());
   if (axes.size() != leader + 1) return;

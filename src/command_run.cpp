@@ -73,6 +73,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   json["interrupted"] = facts.interrupted;
   json["points"] = points.size();
   json["points_complete"] = facts.complete;
+  json["points_final"] = std::count_if(outcomes.begin(), outcomes.end(), is_final);
   json["points_there"] = std::count_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
   add_speed(json, totals, facts.seconds);
   json["each_point"] = each;
@@ -158,7 +159,8 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   folder.keep();
   const Results results{experiment, points, outcomes};
   try {
-    if (!finished || options.profile) {
+    const bool all_there = std::all_of(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
+    if (!finished || !all_there) {
       folder.write("results.json", results_json(points, outcomes));
       folder.write("results.csv", results_csv(points, outcomes, simulator));
       folder.write(

@@ -43,8 +43,8 @@ struct Probe {
 
 Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
   Probe found;
-  const auto simulate = [&](std::size_t index, const Heartbeat& heartbeat) {
-    return configure(points[index], simulator)->run(points[index].seed, {heartbeat, false});
+  const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
+    return simulate(points[index], simulator, heartbeat, /*profile=*/false);
   };
   const auto ended = [&](std::size_t, const PointOutcome& outcome) {
     found.cut = found.cut || outcome.status == PointStatus::timed_out;
@@ -57,7 +57,7 @@ Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
     return true;
   };
   // One at a time: others would take memory and processors from it.
-  run_points(probed(points.size()), simulate, {1, kProbeLimit}, ended, [](std::size_t, const workloads::Totals&) {});
+  run_points(probed(points.size()), one, {1, kProbeLimit}, ended, [](std::size_t, const workloads::Totals&) {});
   if (found.points > 0) found.mean /= static_cast<double>(found.points);
   return found;
 }

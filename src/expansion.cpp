@@ -137,6 +137,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
       }
       for (unsigned i = 0; i < experiment.repetitions; ++i) {
         points.push_back(point);
+        if (i == 0) continue;
         points.back().seed += i;
         points.back().id = content_id(machine->parameters(), points.back().seed);
       }

@@ -24,15 +24,19 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::optional<PointOutcome> find_result(const RunFolder& folder, const Point& point) {
-  const auto text = folder.read(file_of(point.id));
+bool is_final(const PointOutcome& outcome) {
+  return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
+}
+
+std::optional<PointOutcome> PointStore::find(const Point& point) const {
+  const auto text = folder_.read(file_of(point.id));
   if (!text) return {};
   try {
     const Json json = Json::parse(*text);
     if (json.at("id") != point.id) return {};
     PointOutcome outcome = point_outcome_from_json(json);
     outcome.there = true;
-    if (outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured) return outcome;
+    if (is_final(outcome)) return outcome;
   } catch (const std::exception&) {
     // Damaged: it costs a simulation, not the run.
   }
@@ -44,8 +48,8 @@ bool is_unfinished(const RunFolder& folder, const std::string& manifest, const s
   // Written last, when a run ends by itself or is interrupted.
   const auto text = folder.read("meta.json");
   const Json meta = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  const bool ended = meta.is_object() && meta.contains("interrupted") && meta.at("interrupted") == false;
-  return !ended || !std::all_of(points.begin(), points.end(), [&](const Point& p) { return find_result(folder, p); });
+  if (!meta.is_object() || meta.value("points_final", Json()) != points.size()) return true;
+  return !std::all_of(points.begin(), points.end(), [&](const Point& p) { return folder.has(file_of(p.id)); });
 }
 
 void PointStore::keep(const Point& point, const PointOutcome& outcome) {

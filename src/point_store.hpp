@@ -18,18 +18,20 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
 // Where the folder has the result of a point with this id.
 std::string file_of(const std::string& id);
 
-// Nothing where there is none, where it cannot be read (it is simulated again), and where the host failed, the time was
-// up, or the program had a bug: next time there may be more memory, more time, or somebody who looks at it.
-std::optional<PointOutcome> find_result(const RunFolder& folder, const Point& point);
+// Not that the host failed, the time was up, or the program had a bug: next time there may be more memory, more time,
+// or somebody who looks at it.
+bool is_final(const PointOutcome& outcome);
 
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
+// By its lists alone: no result is read.
 bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
 
 class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
-  std::optional<PointOutcome> find(const Point& point) const { return find_result(folder_, point); }
+  // Only a final result. Nothing where it cannot be read: it is simulated again.
+  std::optional<PointOutcome> find(const Point& point) const;
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/quantity.hpp"
+#include "src/report.hpp"
 
 namespace faultline::app {
 namespace {
@@ -126,9 +127,8 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
     }
     csv += fmt::format(",{}", points[i].seed);
     for (const MetricColumn& column : metrics) {
-      const auto& have = outcomes[i].result.metrics;
-      const auto it = std::find_if(have.begin(), have.end(), [&](const auto& m) { return m.name == column.name; });
-      csv += "," + (it == have.end() ? std::string() : number(it->value));
+      const auto* metric = find_metric(outcomes[i], column.name);
+      csv += "," + (metric == nullptr ? std::string() : number(metric->value));
     }
     const std::string& refused = outcomes[i].result.refused;
     csv += "," + (refused.empty() ? to_string(outcomes[i].status) : "refused");

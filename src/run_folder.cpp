@@ -261,6 +261,11 @@ void RunFolder::remove(const std::string& file) {
   fs::remove(path_ / file, ignored);
 }
 
+bool RunFolder::has(const std::string& file) const {
+  std::error_code ignored;
+  return fs::is_regular_file(path_ / file, ignored);
+}
+
 std::optional<std::string> RunFolder::read(const std::string& file) const { return text_of(path_ / file); }
 
 }  // namespace faultline::app

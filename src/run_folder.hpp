@@ -33,6 +33,7 @@ class RunFolder {
   enum class Sync { yes, no };
   void write(const std::string& file, const std::string& text, Sync sync = Sync::yes);
   void remove(const std::string& file);
+  bool has(const std::string& file) const;
   // Empty when there is no such file.
   std::optional<std::string> read(const std::string& file) const;
   void keep() { kept_ = true; }

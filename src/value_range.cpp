@@ -42,11 +42,7 @@ bool ValueRange::read(const std::vector<std::string>& allowed_keys) {
 
 std::vector<Setting> ValueRange::values() {
   std::vector<double> found = numbers();
-  // Counts that lie close together fall on the same whole number.
-  if (parameter_->kind != sim::ParameterKind::fraction) {
-    for (double& value : found) value = std::round(value);
-  }
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());  // counts may fall on the same whole number
   std::vector<Setting> settings;
   settings.reserve(found.size());
   for (const double value : found) settings.push_back(setting_of(value));
@@ -74,10 +70,12 @@ std::vector<double> ValueRange::numbers() {
       refuse(node_.place, fmt::format("has more than {} values", kMostValues));
       return found;
     }
-    for (double i = 0; is_before_end(from_ + i * *step); ++i) found.push_back(tidied(from_ + i * *step));
+    for (double i = 0; is_before_end(from_ + i * *step); ++i) found.push_back(tidied(from_ + i * *step, 12));
   } else {
     const double base = scale_ == Scale::log2 ? 2 : 10;
-    for (int i = 0; is_before_end(from_ * std::pow(base, i)); ++i) found.push_back(tidied(from_ * std::pow(base, i)));
+    for (int i = 0; is_before_end(from_ * std::pow(base, i)); ++i) {
+      found.push_back(tidied(from_ * std::pow(base, i), 12));
+    }
   }
   return found;
 }
@@ -85,9 +83,12 @@ std::vector<double> ValueRange::numbers() {
 // A little more than the end: sums and products of fractions are not exact.
 bool ValueRange::is_before_end(double value) const { return value <= to_ * (1 + 1e-12); }
 
-double ValueRange::tidied(double value) const {
-  const bool fraction = parameter_->kind == sim::ParameterKind::fraction;
-  return std::min(fraction ? rounded(value, 12) : std::round(value), to_);
+// To so many digits, unless it is a whole number as it is, as the powers of two are that a ratio gives. Whatever the
+// rounding does, the ends are the ends.
+double ValueRange::tidied(double value, int digits) const {
+  if (parameter_->kind == sim::ParameterKind::fraction) return std::clamp(rounded(value, digits), from_, to_);
+  const bool whole = std::abs(value - std::round(value)) <= 1e-9 * value;
+  return std::clamp(std::round(whole ? value : rounded(value, digits)), from_, to_);
 }
 
 Setting ValueRange::drawn(double share) const {
@@ -96,15 +97,9 @@ Setting ValueRange::drawn(double share) const {
   return setting_of(whole ? std::min(from_ + std::floor(share * (to_ - from_ + 1)), to_) : at(share, 6));
 }
 
-// Whatever the rounding does, the ends are the ends.
 double ValueRange::at(double share, int digits) const {
-  if (share <= 0) return from_;
   if (share >= 1) return to_;
-  const double value = scale_ == Scale::linear ? from_ + share * (to_ - from_) : from_ * std::pow(to_ / from_, share);
-  // A ratio that gives whole numbers, as powers of two do, is meant to.
-  const bool whole =
-      parameter_->kind != sim::ParameterKind::fraction && std::abs(value - std::round(value)) <= 1e-9 * value;
-  return std::clamp(whole ? std::round(value) : rounded(value, digits), from_, to_);
+  return tidied(scale_ == Scale::linear ? from_ + share * (to_ - from_) : from_ * std::pow(to_ / from_, share), digits);
 }
 
 std::optional<double> ValueRange::end(const char* name) {

@@ -39,7 +39,7 @@ class ValueRange {
   enum class Scale { linear, log2, log10 };
   double at(double share, int digits) const;
   bool is_before_end(double value) const;
-  double tidied(double value) const;
+  double tidied(double value, int digits) const;
   std::vector<double> numbers();
   std::optional<double> end(const char* name);
   std::optional<double> distance();

@@ -140,11 +140,11 @@ TEST_CASE("csv has a plain number in every quantity's cell") {
 
 TEST_CASE("tables have means over the repetitions with their confidence intervals, and the files every run") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml",
-                "repetitions = 3\nparameters.workload.label = \"noisy\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n"
-                "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n"
-                "[[report]]\nview = \"points\"\ncolumns = [\"latency_min\", \"latency_mean\"]\n");
-  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  const Ran ran = run_experiment(
+      sandbox,
+      "repetitions = 3\nparameters.workload.label = \"noisy\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n"
+      "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n"
+      "[[report]]\nview = \"points\"\ncolumns = [\"latency_min\", \"latency_mean\"]\n");
   CHECK(ran.code == 0);
   CHECK(ran.out.find("platform (defaults), seed 1 to 3, workload.label = noisy") != std::string::npos);
   // The values are 1 us apart: 4.303 * 1 / sqrt(3).
@@ -164,12 +164,12 @@ TEST_CASE("tables have means over the repetitions with their confidence interval
 
 TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml",
-                "zip = [[\"workload.size\", \"cpu.cores\"]]\nskip = [{ cpu.cores = 2, workload.kind = \"read\" }]\n"
-                "axes.workload.size = [\"64 B\", \"4 KiB\"]\naxes.cpu.cores = [1, 2]\n"
-                "axes.workload.kind = [\"write\", \"read\"]\n"
-                "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
-  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  const Ran ran = run_experiment(
+      sandbox,
+      "zip = [[\"workload.size\", \"cpu.cores\"]]\nskip = [{ cpu.cores = 2, workload.kind = \"read\" }]\n"
+      "axes.workload.size = [\"64 B\", \"4 KiB\"]\naxes.cpu.cores = [1, 2]\n"
+      "axes.workload.kind = [\"write\", \"read\"]\n"
+      "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
   INFO(ran.out);
   CHECK(ran.out.find("latency_mean [us], workload.kind = write\n"
                      "workload.size  default\n"
@@ -186,10 +186,9 @@ TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
 
 TEST_CASE("a mean is of the repetitions that have one; how many, and what went wrong with the others, is told") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml",
-                "repetitions = 3\nparameters.workload.label = \"fails at 2\"\n"
-                "[[report]]\nview = \"points\"\ncolumns = [\"latency_mean\"]\n");
-  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  const Ran ran = run_experiment(sandbox,
+                                 "repetitions = 3\nparameters.workload.label = \"fails at 2\"\n"
+                                 "[[report]]\nview = \"points\"\ncolumns = [\"latency_mean\"]\n");
   CHECK(ran.code == 3);
   CHECK(ran.out.find("default    3.43\n") != std::string::npos);
   CHECK(ran.out.find("(of fewer: default, 2 of 3 seeds)\n") != std::string::npos);
@@ -198,8 +197,8 @@ TEST_CASE("a mean is of the repetitions that have one; how many, and what went w
 
 TEST_CASE("steps of repetitions are means over all seeds, of those without the step, too") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml", "repetitions = 4\nparameters.workload.label = \"noisy\"\nreport = \"breakdown\"\n");
-  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  const Ran ran =
+      run_experiment(sandbox, "repetitions = 4\nparameters.workload.label = \"noisy\"\nreport = \"breakdown\"\n");
   INFO(ran.out);
   // Two of four seeds have a fault of 8 us, the first has none.
   CHECK(ran.out.find("post   library  1.000       1.000") != std::string::npos);
@@ -209,10 +208,10 @@ TEST_CASE("steps of repetitions are means over all seeds, of those without the s
 
 TEST_CASE("a matrix shows what advances with its rows where two points would stand in one place") {
   const Sandbox sandbox;
-  sandbox.write("mine.toml",
-                "zip = [[\"workload.size\", \"cpu.cores\"]]\naxes.workload.size = [\"64 B\", \"64 B\"]\n"
-                "axes.cpu.cores = [1, 2]\n[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
-  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  const Ran ran =
+      run_experiment(sandbox,
+                     "zip = [[\"workload.size\", \"cpu.cores\"]]\naxes.workload.size = [\"64 B\", \"64 B\"]\n"
+                     "axes.cpu.cores = [1, 2]\n[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n");
   CHECK(ran.out.find("latency_mean [us], cpu.cores = 1\n") != std::string::npos);
   CHECK(ran.out.find("latency_mean [us], cpu.cores = 2\n") != std::string::npos);
 }

@@ -166,10 +166,10 @@ class Sandbox {
   Sandbox& operator=(const Sandbox&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
-  std::string write(const std::string& name, const std::string& text) const {
+  std::string write(const std::filesystem::path& name, const std::string& text) const {
     std::filesystem::create_directories((folder_ / name).parent_path());
     std::ofstream(folder_ / name, std::ios::binary) << text;
-    return name;
+    return name.string();
   }
 
  private:

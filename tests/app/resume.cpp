@@ -23,8 +23,6 @@ std::vector<fs::path> points_in(const fs::path& folder) {
   return files;
 }
 
-void write(const fs::path& path, const std::string& text) { std::ofstream(path, std::ios::binary) << text; }
-
 }  // namespace
 
 TEST_CASE("a run goes on where it was, and its files are those of one that nobody disturbed") {
@@ -36,7 +34,7 @@ TEST_CASE("a run goes on where it was, and its files are those of one that nobod
   REQUIRE(points.size() == 6);
   fs::remove(points[1]);
   fs::remove(points[4]);
-  write("part/points/.half.json.part", "{");  // what it was writing
+  sandbox.write("part/points/.half.json.part", "{");  // what it was writing
 
   const Ran ran = faultline_program({"run", "sizes", "--out", "part"});
   CHECK(ran.code == 0);
@@ -97,11 +95,11 @@ TEST_CASE("a result that is damaged, not this point's, or that the host is to bl
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
   const std::string results = read_text("o/results.json");
   const auto points = points_in("o");
-  write(points[0], "");
-  write(points[1], "{\"status\": \"complete\"}");
+  sandbox.write(points[0], "");
+  sandbox.write(points[1], "{\"status\": \"complete\"}");
   Json failed = Json::parse(read_text(points[2]));
   failed["status"] = "host failed";
-  write(points[2], failed.dump());
+  sandbox.write(points[2], failed.dump());
   fs::copy_file(points[4], points[3], fs::copy_options::overwrite_existing);
   CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == "2 of 6 points are there already\nrun folder: o\n");
   CHECK(read_text("o/results.json") == results);
@@ -122,7 +120,7 @@ TEST_CASE("two runs are not at work in one folder") {
 TEST_CASE("a folder of another version is not touched; a list of points that is damaged is written again") {
   const Sandbox sandbox;
   fs::create_directory("o");
-  write("o/manifest.json", "{\"format\": 2}");
+  sandbox.write("o/manifest.json", "{\"format\": 2}");
   const Ran other = faultline_program({"run", "sizes", "--out", "o"});
   CHECK(other.code == 2);
   CHECK(other.err ==
@@ -131,23 +129,23 @@ TEST_CASE("a folder of another version is not touched; a list of points that is 
 
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
   const std::string list = read_text("mine/manifest.json");
-  write("mine/manifest.json", "{\"form");
+  sandbox.write("mine/manifest.json", "{\"form");
   CHECK(faultline_program({"run", "sizes", "--out", "mine", "--quiet"}).code == 0);
   CHECK(read_text("mine/manifest.json") == list);
   // Without --out an older one is left alone.
   fs::create_directories("runs/sizes-7");
-  write("runs/sizes-7/manifest.json", "{\"format\": 2}");
+  sandbox.write("runs/sizes-7/manifest.json", "{\"format\": 2}");
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-8\n");
 }
 
 TEST_CASE("somebody else's files are neither taken for a run's nor removed") {
   const Sandbox sandbox;
   fs::create_directory("o");
-  write("o/film.iso.part", "half a film");
+  sandbox.write("o/film.iso.part", "half a film");
   CHECK(faultline_program({"run", "sizes", "--out", "o"}).code == 2);
   CHECK(fs::exists("o/film.iso.part"));
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
-  write("mine/film.iso.part", "half a film");
+  sandbox.write("mine/film.iso.part", "half a film");
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine", "--seed", "2"}).code == 0);
   CHECK(fs::exists("mine/film.iso.part"));
 }
@@ -156,7 +154,7 @@ TEST_CASE("where results cannot be kept the run stops, shows what it has, and sa
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
   fs::remove_all("o/points");
-  write("o/points", "in the way");
+  sandbox.write("o/points", "in the way");
   const Ran ran = faultline_program({"run", "sizes", "--out", "o", "-j", "1"});
   CHECK(ran.code == 2);
   CHECK(ran.out.find("   64 B     0.21 ") != std::string::npos);
