@@ -28,18 +28,6 @@ Totals totals(const platform::Cluster& cluster) {
   return {cluster.loop.events_run(), cluster.cell_hops(), static_cast<std::uint64_t>(cluster.loop.now().count())};
 }
 
-// The host's clock is looked at seldom, and a beat's sum over all routers is rarer still: neither can be measured.
-void beat(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat) {
-  using Clock = std::chrono::steady_clock;
-  constexpr std::uint64_t kEventsBetweenLooks = 16384;
-  constexpr auto kBetweenBeats = std::chrono::milliseconds(200);
-  cluster.loop.watch(kEventsBetweenLooks, [&, next = Clock::now() + kBetweenBeats]() mutable {
-    if (Clock::now() < next) return;
-    heartbeat(totals(cluster));
-    next = Clock::now() + kBetweenBeats;
-  });
-}
-
 // That have left a mailbox and reached none. At least: those that were refused before they left count against them.
 std::int64_t lost_messages(const platform::Cluster& cluster) {
   std::uint64_t lost = cluster.total("dma.messages_sent");
@@ -95,13 +83,35 @@ bool come_to_rest(sim::EventLoop& loop) {
 }  // namespace
 
 void check_books(platform::Cluster& cluster, bool changing) {
+  const sim::ProfileScope turn(cluster.loop.profile(), kChecking);
   for (unsigned id = 0; id < cluster.size(); ++id) {
     try {
       cluster.node(id).vm.audit(changing);
     } catch (const std::logic_error& error) {
-      throw std::logic_error(fmt::format("node {} at the end of the run: {}", id, error.what()));
+      throw std::logic_error(fmt::format("node {} after {} of simulated time: {}", id,
+                                         sim::format_time(cluster.loop.now()), error.what()));
     }
   }
+}
+
+// The host's clock is looked at seldom, a beat's sum over all routers is rarer still, and books that take long to
+// compare are compared seldom: together a hundredth of the run, and less.
+void watch_run(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::uint64_t kEventsBetweenLooks = 16384;
+  constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
+  const auto first = Clock::now() + kBetweenBeats;
+  cluster.loop.watch(kEventsBetweenLooks, [&, next_beat = first, next_check = first]() mutable {
+    const auto now = Clock::now();
+    if (heartbeat && now >= next_beat) {
+      heartbeat(totals(cluster));
+      next_beat = now + kBetweenBeats;
+    }
+    if (now < next_check) return;
+    check_books(cluster, /*changing=*/true);
+    const auto end = Clock::now();
+    next_check = end + std::max(kBetweenBeats, 100 * (end - now));
+  });
 }
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
@@ -135,7 +145,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
   try {
     platform::Cluster cluster("cluster", configuration.machine, seed);
     if (profile) cluster.loop.set_profile(&*profile);
-    if (watch.heartbeat) beat(cluster, watch.heartbeat);
+    watch_run(cluster, watch.heartbeat);
     cluster.boot();
     const std::unique_ptr<Benchmark> benchmark = make_benchmark(configuration, cluster, seed);
     benchmark->on_finished = [&] { cluster.loop.stop(); };
@@ -155,6 +165,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
     cluster.loop.rethrow_failure();
+    if (!transfers.finished()) check_books(cluster, /*changing=*/true);
     check_finished(configuration, cluster, transfers);
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);

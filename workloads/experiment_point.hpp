@@ -79,7 +79,8 @@ struct PointResult {
   std::vector<std::string> error_keys;
 };
 
-// Elaborates and simulates: at most once per process, because SystemC's kernel is global.
+// Elaborates and simulates: at most once per process, because SystemC's kernel is global. The memory managers' books
+// are compared while events run and at the end; std::logic_error when they disagree, or for any other bug of ours.
 PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch = {});
 
 // What `faultline list` shows, and what names in experiment files are checked against.

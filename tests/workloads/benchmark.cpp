@@ -26,6 +26,14 @@ std::size_t position(const Point& p, const std::string& name) {
   return static_cast<std::size_t>(std::find(all.begin(), all.end(), name) - all.begin());
 }
 
+// A program's: tables are freed again at the end.
+void lose_a_frame(const os::Vm& vm) {
+  auto& frames = const_cast<os::FrameAllocator&>(vm.frames());
+  auto frame = frames.begin();
+  while (!frames.is_allocated(frame) || frames.use_of_block(frame) != os::FrameUse::movable) frame += 4096;
+  frames.free_page(frame);
+}
+
 std::string first_conflict(const Settings& settings, std::vector<std::string>& keys) {
   const auto found = workloads::conflicts(configuration(settings));
   if (found.empty()) return "none";
@@ -249,6 +257,41 @@ TEST_CASE("what a node's memory manager has lost ends a run as a bug of ours, an
     return std::string("nothing");
   });
   CHECK(said ==
-        "node 1 at the end of the run: the memory manager's books are wrong: frames that are allocated, and pages and "
+        "node 1 after 0 ps of simulated time: the memory manager's books are wrong: frames that are allocated, and "
+        "pages and "
         "tables that hold one: 1 are counted, 0 are found");
+}
+
+TEST_CASE("the books are compared while events run, and whoever looks learns when they were found wrong") {
+  // Looks come by the host's clock: the run is made longer until there is one.
+  const auto first_words = [](unsigned iterations, bool sabotage) {
+    const workloads::Configuration c =
+        configuration({{"workload.size", "64 KiB"}, {"workload.iterations", iterations}});
+    return text_from_child([&] {
+      platform::Cluster cluster("cluster", c.machine, 1);
+      cluster.boot();
+      workloads::watch_run(cluster, {});
+      const auto benchmark = workloads::make_benchmark(c, cluster, 1);
+      benchmark->on_finished = [&] { cluster.loop.stop(); };
+      benchmark->on_measurement_begins = [&] {
+        if (sabotage) lose_a_frame(cluster.node(1).vm);
+      };
+      benchmark->start();
+      try {
+        cluster.loop.run(c.workload.time_limit);
+      } catch (const std::exception& error) {
+        return std::string(error.what());
+      }
+      return std::string("finished");
+    });
+  };
+  for (unsigned iterations = 256;; iterations *= 2) {
+    REQUIRE(iterations <= 65536);
+    const std::string said = first_words(iterations, true);
+    if (said == "finished") continue;
+    CHECK_THAT(said, Catch::Contains("node 1 after ") && Catch::Contains(" of simulated time") &&
+                         Catch::Contains("the memory manager's books are wrong"));
+    CHECK(first_words(iterations, false) == "finished");
+    return;
+  }
 }
