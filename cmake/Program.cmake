@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # The program, what `cmake --install` puts where, and the Debian package.
 include(BuildInfo)
-# What only the application needs. (A room without sources is an interface library.)
-get_target_property(app_kind faultline_app TYPE)
-if(app_kind STREQUAL INTERFACE_LIBRARY)
-  set(app_scope INTERFACE)
-else()
-  set(app_scope PUBLIC)
-endif()
-target_link_libraries(faultline_app ${app_scope} faultline_build Boost::program_options
-                      tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+# What only the program's rooms need. (A room without sources is an interface library.)
+function(faultline_needs room)
+  get_target_property(kind faultline_${room} TYPE)
+  if(kind STREQUAL INTERFACE_LIBRARY)
+    target_link_libraries(faultline_${room} INTERFACE ${ARGN})
+  else()
+    target_link_libraries(faultline_${room} PUBLIC ${ARGN})
+  endif()
+endfunction()
 # toml++ compiles itself into every source that includes it unless told that its library is linked.
-target_compile_definitions(faultline_app ${app_scope} TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
+add_library(faultline_toml INTERFACE)
+target_link_libraries(faultline_toml INTERFACE tomlplusplus::tomlplusplus)
+target_compile_definitions(faultline_toml INTERFACE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
+faultline_needs(experiment faultline_build faultline_toml nlohmann_json::nlohmann_json)
+faultline_needs(app Boost::program_options)
 
 if(NOT EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
   return()

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "faultline_build.hpp"
-#include "src/diagnostics.hpp"
-#include "src/interrupt.hpp"
-#include "src/progress.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/runs/interrupt.hpp"
+#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 namespace {

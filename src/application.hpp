@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "src/command_line.hpp"
-#include "src/config_library.hpp"
-#include "src/expansion.hpp"
-#include "src/point_runner.hpp"
-#include "src/point_store.hpp"
-#include "src/simulator.hpp"
+#include "src/experiment/config_library.hpp"
+#include "src/experiment/expansion.hpp"
+#include "src/experiment/simulator.hpp"
+#include "src/runs/point_runner.hpp"
+#include "src/runs/point_store.hpp"
 
 namespace faultline::app {
 

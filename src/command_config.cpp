@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
-#include "src/diagnostics.hpp"
-#include "src/effective.hpp"
-#include "src/results.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/effective.hpp"
+#include "src/results/results.hpp"
 
 namespace faultline::app {
 namespace {

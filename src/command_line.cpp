@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "models/sim/parameters.hpp"
-#include "src/diagnostics.hpp"
+#include "src/experiment/diagnostics.hpp"
 #include "src/help_texts.hpp"
 
 namespace faultline::app {

@@ -6,11 +6,11 @@
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
-#include "src/diagnostics.hpp"
-#include "src/report.hpp"
-#include "src/results.hpp"
-#include "src/text_table.hpp"
-#include "src/toml_document.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/toml_document.hpp"
+#include "src/results/report.hpp"
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
 
 namespace faultline::app {
 namespace {

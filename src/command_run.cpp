@@ -11,15 +11,15 @@
 
 #include "faultline_build.hpp"
 #include "src/application.hpp"
-#include "src/diagnostics.hpp"
 #include "src/dry_run.hpp"
-#include "src/effective.hpp"
-#include "src/point_store.hpp"
-#include "src/profile_view.hpp"
-#include "src/report.hpp"
-#include "src/results.hpp"
-#include "src/run_folder.hpp"
-#include "src/speed.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/effective.hpp"
+#include "src/results/profile_view.hpp"
+#include "src/results/report.hpp"
+#include "src/results/results.hpp"
+#include "src/runs/point_store.hpp"
+#include "src/runs/run_folder.hpp"
+#include "src/runs/speed.hpp"
 
 namespace faultline::app {
 namespace {

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
-#include "src/diagnostics.hpp"
-#include "src/progress.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "src/application.hpp"
-#include "src/diagnostics.hpp"
+#include "src/experiment/diagnostics.hpp"
 #include "src/validation.hpp"
 
 namespace faultline::app {

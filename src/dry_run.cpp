@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "src/effective.hpp"
-#include "src/progress.hpp"
+#include "src/experiment/effective.hpp"
+#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 namespace {

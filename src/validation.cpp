@@ -8,9 +8,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "src/report.hpp"
-#include "src/results.hpp"
-#include "src/text_table.hpp"
+#include "src/results/report.hpp"
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
 
 namespace faultline::app {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "src/expansion.hpp"
-#include "src/point_runner.hpp"
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::app {
 

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "src/expansion.hpp"
+#include "src/experiment/expansion.hpp"
 #include "src/validation.hpp"
-#include "tests/app/fake_simulator.hpp"
+#include "tests/support/fake_simulator.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

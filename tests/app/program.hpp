@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/application.hpp"
-#include "tests/app/fake_simulator.hpp"
+#include "tests/support/fake_simulator.hpp"
 
 namespace faultline::test {
 

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <set>
 
-#include "src/config_library.hpp"
-#include "src/diagnostics.hpp"
-#include "src/expansion.hpp"
-#include "src/toml_document.hpp"
+#include "src/experiment/config_library.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/expansion.hpp"
+#include "src/experiment/toml_document.hpp"
 #include "workloads/configuration.hpp"
 
 using namespace faultline;

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/axes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "models/sim/random.hpp"
+#include "src/experiment/value_range.hpp"
+
+namespace faultline::app {
+namespace {
+
+bool is_range(const Node& node) {
+  const auto is_value = [&](const char* name) {
+    const Node* child = node.find(name);
+    return child != nullptr && child->kind == Node::Kind::value;
+  };
+  return node.kind == Node::Kind::table && (is_value("from") || is_value("to"));
+}
+
+// visit(node, key) on each list and range under a table, however its keys are nested.
+template <typename Visit>
+void for_each_axis(const Node& table, const std::string& prefix, Diagnostics& diagnostics, const Visit& visit) {
+  for (const Node& child : table.children) {
+    const std::string key = prefix + child.key;
+    const bool is_list = child.kind == Node::Kind::list;
+    const bool is_table = child.kind == Node::Kind::table;
+    if ((is_list || is_table) && child.children.empty()) {
+      diagnostics.add(child.place, key, "the axis is empty; allowed: at least one value");
+    }
+    if (is_list || is_range(child)) {
+      visit(child, key);
+    } else if (is_table) {
+      for_each_axis(child, key + ".", diagnostics, visit);
+    } else {
+      diagnostics.add(child.place, key,
+                      describe(child) + " is not a list; allowed: a list of values, a range " + ValueRange::kForm +
+                          ", or one value under [parameters]");
+    }
+  }
+}
+
+// Dotted keys of one group stand together in the tree, wherever they stand in the file.
+template <typename Iterator>
+void sort_by_place(Iterator begin, Iterator end) {
+  std::stable_sort(begin, end, [](const Axis& a, const Axis& b) {
+    return std::pair(a.key_place.line, a.key_place.column) < std::pair(b.key_place.line, b.key_place.column);
+  });
+}
+
+std::vector<Setting> listed(const Node& list, const std::string& key, const std::string& origin,
+                            Diagnostics& diagnostics) {
+  std::vector<Setting> values;
+  for (const Node& value : list.children) {
+    if (value.kind == Node::Kind::value) {
+      values.push_back({key, value.value, list.key_place, value.place, origin, "", ""});
+    } else {
+      diagnostics.add(value.place, key, describe(value) + " is not a value");
+    }
+  }
+  return values;
+}
+
+bool is_known(const std::vector<Axis>& axes, const Node& node, const std::string& key, Diagnostics& diagnostics) {
+  const auto twin = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == key; });
+  if (twin == axes.end()) return false;
+  diagnostics.add(node.key_place, key, "is an axis twice; first at " + twin->key_place.text());
+  return true;
+}
+
+// Whatever the order in which a group names them.
+void lead_by_first(std::vector<Axis>& axes, std::size_t leader) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].leader != leader) continue;
+    first = first.value_or(i);
+    axes[i].leader = *first;
+  }
+}
+
+// Where on the way through a range each point lies, from 0 to 1: drawn, or one in each part of a Latin hypercube.
+std::vector<double> draw(std::uint64_t points, bool by_parts, sim::RandomStream random) {
+  std::vector<std::uint64_t> part(points);
+  std::iota(part.begin(), part.end(), std::uint64_t{0});
+  for (std::uint64_t i = points; i > 1; --i) std::swap(part[i - 1], part[random.below(i)]);
+  std::vector<double> shares(points);
+  for (std::uint64_t i = 0; i < points; ++i) {
+    const double inside = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
+    shares[i] = by_parts ? (static_cast<double>(part[i]) + inside) / static_cast<double>(points) : inside;
+  }
+  return shares;
+}
+
+// A list's value at a share of the way.
+const Setting& at_share(const std::vector<Setting>& values, double share) {
+  const auto chosen = static_cast<std::size_t>(share * static_cast<double>(values.size()));
+  return values[std::min(chosen, values.size() - 1)];
+}
+
+// What is drawn for one axis; empty where it is wrong.
+std::vector<Setting> drawn_values(const Node& node, const std::string& key, const std::vector<double>& shares,
+                                  sim::ParameterTable& parameters, Diagnostics& diagnostics) {
+  ValueRange range(node, key, "sample", parameters, diagnostics);
+  const bool is_list = node.kind == Node::Kind::list;
+  const std::vector<Setting> list = is_list ? listed(node, key, "sample", diagnostics) : std::vector<Setting>{};
+  if (is_list ? list.empty() : !range.read({"from", "to", "scale"})) return {};
+  std::vector<Setting> values;
+  values.reserve(shares.size());
+  for (const double share : shares) values.push_back(is_list ? at_share(list, share) : range.drawn(share));
+  return values;
+}
+
+}  // namespace
+
+std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::ParameterTable& parameters,
+                            Diagnostics& diagnostics) {
+  std::vector<Axis> axes;
+  if (table.kind != Node::Kind::table) {
+    diagnostics.add(table.place, "axes", describe(table) + " is not a table; allowed: parameters with lists of values");
+    return axes;
+  }
+  for_each_axis(table, "", diagnostics, [&](const Node& node, const std::string& key) {
+    if (is_known(axes, node, key, diagnostics)) return;
+    Axis axis{key, node.key_place, {}, axes.size()};
+    if (node.kind == Node::Kind::list) {
+      axis.values = listed(node, key, origin, diagnostics);
+    } else {
+      ValueRange range(node, key, origin, parameters, diagnostics);
+      if (!range.read({"from", "to", "scale", "steps", "step"})) return;
+      axis.values = range.values();
+    }
+    axes.push_back(std::move(axis));
+  });
+  sort_by_place(axes.begin(), axes.end());
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i].leader = i;
+  return axes;
+}
+
+void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics) {
+  const std::string form = "allowed: a list of lists of axes, [[\"a.b\", \"c.d\"]]";
+  if (list.kind != Node::Kind::list)
+    return diagnostics.add(list.place, "zip", describe(list) + " is not a list; " + form);
+  for (const Node& group : list.children) {
+    if (group.kind != Node::Kind::list || group.children.size() < 2) {
+      diagnostics.add(group.place, "zip", describe(group) + " is no group of axes; " + form);
+      continue;
+    }
+    std::optional<std::size_t> leader;
+    for (const Node& name : group.children) {
+      const auto found = std::find_if(axes.begin(), axes.end(),
+                                      [&](const Axis& axis) { return name.is_text() && axis.key == name.text(); });
+      if (found == axes.end()) {
+        std::vector<std::string> keys(axes.size());
+        std::transform(axes.begin(), axes.end(), keys.begin(), [](const Axis& axis) { return axis.key; });
+        diagnostics.add(name.place, "zip",
+                        fmt::format("{} is no axis under [axes]; allowed: {}{}", describe(name), fmt::join(keys, ", "),
+                                    did_you_mean(name.is_text() ? sim::nearest_name(name.text(), keys) : "")));
+        continue;
+      }
+      const auto number = static_cast<std::size_t>(found - axes.begin());
+      if (!is_alone(axes, number) || leader == number) {
+        diagnostics.add(name.place, "zip", fmt::format("'{}' is in two groups, or twice in one", found->key));
+      } else if (leader && axes[*leader].values.size() != found->values.size()) {
+        diagnostics.add(name.place, "zip",
+                        fmt::format("'{}' has {} values and '{}' has {}; allowed: as many", found->key,
+                                    found->values.size(), axes[*leader].key, axes[*leader].values.size()));
+      } else {
+        found->leader = leader.value_or(number);
+        leader = leader.value_or(number);
+      }
+    }
+    if (leader) lead_by_first(axes, *leader);
+  }
+}
+
+void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector<Axis>& axes,
+                 Diagnostics& diagnostics) {
+  if (table.kind != Node::Kind::table) {
+    return diagnostics.add(table.place, "sample", describe(table) + " is not a table; allowed: [sample]");
+  }
+  refuse_unknown_keys(table, {"count", "method", "seed", "axes"}, "sample.", diagnostics);
+  const auto count = optional_whole(table, "count", 1, ValueRange::kMostValues, "sample.count", diagnostics);
+  if (table.find("count") == nullptr) {
+    diagnostics.add(table.place, "sample",
+                    fmt::format("says no count; allowed: a whole number from 1 to {}", ValueRange::kMostValues));
+  }
+  const std::string method = optional_text(table, "method", diagnostics);
+  const std::vector<std::string> methods{"latin-hypercube", "random"};
+  if (table.find("method") != nullptr && std::find(methods.begin(), methods.end(), method) == methods.end()) {
+    diagnostics.add(table.find("method")->place, "sample.method",
+                    fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "),
+                                did_you_mean(sim::nearest_name(method, methods))));
+  }
+  const std::uint64_t seed = optional_whole(table, "seed", 0, INT64_MAX, "sample.seed", diagnostics).value_or(1);
+  const Node* drawn = table.find("axes");
+  if (drawn == nullptr || drawn->kind != Node::Kind::table || drawn->children.empty()) {
+    return diagnostics.add(table.place, "sample", "says no axes; allowed: [sample.axes], with lists or ranges");
+  }
+  const std::size_t leader = axes.size();
+  for_each_axis(*drawn, "", diagnostics, [&](const Node& node, const std::string& key) {
+    if (is_known(axes, node, key, diagnostics)) return;
+    // A stream for each, so that one axis more does not change the others.
+    const auto shares = draw(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
+    Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader};
+    if (!axis.values.empty()) axes.push_back(std::move(axis));
+  });
+  sort_by_place(axes.begin() + static_cast<std::ptrdiff_t>(leader), axes.end());
+  if (axes.size() != leader + 1) return;
+  // Of one axis alone a value that is drawn again would be the same point again.
+  std::vector<Setting>& values = axes.back().values;
+  std::set<sim::ParameterValue> seen;
+  std::erase_if(values, [&](const Setting& value) { return !seen.insert(value.value).second; });
+}
+
+bool is_alone(const std::vector<Axis>& axes, std::size_t axis) {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (i != axis && axes[i].leader == axes[axis].leader) return false;
+  }
+  return true;
+}
+
+std::size_t combinations_of(const std::vector<Axis>& axes) {
+  std::size_t count = 1;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].leader != i) continue;
+    if (__builtin_mul_overflow(count, axes[i].values.size(), &count)) return SIZE_MAX;
+  }
+  return count;
+}
+
+std::vector<std::size_t> indices_in(const std::vector<Axis>& axes, std::size_t combination) {
+  std::vector<std::size_t> indices(axes.size());
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    if (axes[i].leader != i) continue;
+    indices[i] = combination % axes[i].values.size();
+    combination /= axes[i].values.size();
+  }
+  for (std::size_t i = 0; i < axes.size(); ++i) indices[i] = indices[axes[i].leader];
+  return indices;
+}
+
+}  // namespace faultline::app

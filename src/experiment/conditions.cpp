@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/conditions.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "src/experiment/quantity.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Relation = Condition::Relation;
+
+// Longer signs first: "<=" begins as "<" does.
+constexpr std::array<std::pair<const char*, Relation>, 5> kSigns{{{"<=", Relation::at_most},
+                                                                  {">=", Relation::at_least},
+                                                                  {"!=", Relation::unequal},
+                                                                  {"<", Relation::less},
+                                                                  {">", Relation::more}}};
+constexpr const char* kForm = "allowed: { \"an.axis\" = \"< 4 KiB\", strategy = \"mlock\" }";
+
+std::string sign_of(Relation relation) {
+  const auto found = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& s) { return s.second == relation; });
+  return found == kSigns.end() ? "" : found->first;
+}
+
+class SkipReader {
+ public:
+  SkipReader(const std::vector<Axis>& axes, const std::vector<std::string>& strategies, sim::ParameterTable& parameters,
+             Diagnostics& diagnostics)
+      : strategies_(strategies), parameters_(parameters), diagnostics_(diagnostics) {
+    for (const Axis& axis : axes) keys_.push_back(axis.key);
+    keys_.emplace_back("strategy");
+  }
+
+  Skip read(const Node& table) {
+    Skip skip;
+    if (table.kind != Node::Kind::table || table.children.empty()) {
+      diagnostics_.add(table.place, "skip", describe(table) + " is no condition; " + kForm);
+      return skip;
+    }
+    if (!collect(table, "", skip)) {
+      diagnostics_.add(table.place, "skip", std::string("a table without a value is no condition; ") + kForm);
+    }
+    return skip;
+  }
+
+ private:
+  // False: there is a table with nothing in it.
+  bool collect(const Node& table, const std::string& prefix, Skip& skip) {
+    bool whole = !table.children.empty();
+    for (const Node& child : table.children) {
+      if (child.kind == Node::Kind::table) {
+        whole = collect(child, prefix + child.key + ".", skip) && whole;
+      } else {
+        add(child, prefix + child.key, skip);
+      }
+    }
+    return whole;
+  }
+
+  void add(const Node& node, const std::string& key, Skip& skip) {
+    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
+      diagnostics_.add(node.key_place, "skip",
+                       fmt::format("'{}' is no axis; allowed: {}{}", key, fmt::join(keys_, ", "),
+                                   did_you_mean(sim::nearest_name(key, keys_))));
+      return;
+    }
+    if (node.kind != Node::Kind::value) {
+      diagnostics_.add(node.place, "skip", describe(node) + " is not a value; " + kForm);
+      return;
+    }
+    Condition condition{key, Relation::equal, "", 0, false};
+    sim::ParameterValue value = node.value;
+    if (auto* text = std::get_if<std::string>(&value)) {
+      for (const auto& [sign, relation] : kSigns) {
+        if (!text->starts_with(sign)) continue;
+        condition.relation = relation;
+        text->erase(0, std::string(sign).size());
+        text->erase(0, std::min(text->find_first_not_of(' '), text->size()));
+        break;
+      }
+    }
+    if (key == "strategy" ? complete_strategy(node, value, condition) : complete(node, std::move(value), condition)) {
+      skip.push_back(std::move(condition));
+    }
+  }
+
+  bool complete_strategy(const Node& node, const sim::ParameterValue& value, Condition& condition) {
+    const auto* name = std::get_if<std::string>(&value);
+    const bool known = name != nullptr && std::find(strategies_.begin(), strategies_.end(), *name) != strategies_.end();
+    if (!known) {
+      diagnostics_.add(node.place, "skip",
+                       fmt::format("strategy = {}; allowed: {}{}", describe(node), fmt::join(strategies_, ", "),
+                                   did_you_mean(name == nullptr ? "" : sim::nearest_name(*name, strategies_))));
+      return false;
+    }
+    condition.text = *name;
+    return has_order(node, condition);
+  }
+
+  bool complete(const Node& node, sim::ParameterValue value, Condition& condition) {
+    if (!apply({condition.key, std::move(value), node.key_place, node.place, "skip", "", ""}, parameters_,
+               diagnostics_)) {
+      return false;
+    }
+    const sim::Parameter& parameter = *parameters_.find(condition.key);
+    condition.text = parameter.get();
+    condition.is_number = is_number(parameter.kind);
+    if (condition.is_number) condition.number = number_of(parameter.kind, condition.text);
+    return has_order(node, condition);
+  }
+
+  bool has_order(const Node& node, const Condition& condition) {
+    const bool plain = condition.relation == Relation::equal || condition.relation == Relation::unequal;
+    if (plain || condition.is_number) return true;
+    diagnostics_.add(node.place, "skip",
+                     fmt::format("'{}' has no order; allowed: a value, or \"!= VALUE\"", condition.key));
+    return false;
+  }
+
+  const std::vector<std::string>& strategies_;
+  sim::ParameterTable& parameters_;
+  Diagnostics& diagnostics_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
+                             const std::vector<std::string>& strategies, sim::ParameterTable& parameters,
+                             Diagnostics& diagnostics) {
+  std::vector<Skip> skips;
+  if (list.kind != Node::Kind::list) {
+    diagnostics.add(list.place, "skip", describe(list) + " is not a list; allowed: [[skip]], or a list of conditions");
+    return skips;
+  }
+  SkipReader reader(axes, strategies, parameters, diagnostics);
+  for (const Node& table : list.children) skips.push_back(reader.read(table));
+  return skips;
+}
+
+bool applies(const Condition& condition, const std::string& text, const sim::ParameterTable& parameters) {
+  if (!condition.is_number) return (text == condition.text) == (condition.relation == Relation::equal);
+  const double number = number_of(parameters.find(condition.key)->kind, text);
+  switch (condition.relation) {
+    case Relation::equal: return number == condition.number;
+    case Relation::unequal: return number != condition.number;
+    case Relation::less: return number < condition.number;
+    case Relation::at_most: return number <= condition.number;
+    case Relation::more: return number > condition.number;
+    case Relation::at_least: return number >= condition.number;
+  }
+  return false;
+}
+
+std::string to_toml(const Skip& skip) {
+  std::string text;
+  for (const Condition& condition : skip) {
+    const std::string sign = sign_of(condition.relation);
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", quote_toml(condition.key),
+                        quote_toml(sign.empty() ? condition.text : sign + " " + condition.text));
+  }
+  return "{ " + text + " }";
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// skip = [{ "a.b" = "< 4 KiB", strategy = "mlock" }, ...]: combinations of an experiment that are left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/experiment/axes.hpp"
+
+namespace faultline::app {
+
+// One thing that a combination may be: "workload.size" less than "4 KiB", "strategy" equal to "mlock".
+struct Condition {
+  enum class Relation { equal, unequal, less, at_most, more, at_least };
+  std::string key;  // of an axis, or "strategy"
+  Relation relation = Relation::equal;
+  std::string text;   // of the value, as a parameter's get() writes it
+  double number = 0;  // the same, where the parameter is a number
+  bool is_number = false;
+};
+// Combinations to which all of these apply are left out.
+using Skip = std::vector<Condition>;
+
+// Checked against the axes, the strategies' names and the parameters' declarations.
+std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
+                             const std::vector<std::string>& strategies, sim::ParameterTable& parameters,
+                             Diagnostics& diagnostics);
+
+// `text`: what a combination has for the condition's key, as get() writes it.
+bool applies(const Condition& condition, const std::string& text, const sim::ParameterTable& parameters);
+
+// As a file writes it.
+std::string to_toml(const Skip& skip);
+
+}  // namespace faultline::app

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/config_library.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+
+#include "faultline_build.hpp"
+
+namespace faultline::app {
+namespace fs = std::filesystem;
+namespace {
+
+bool ends_with_toml(const std::string& text) { return text.size() > 5 && text.ends_with(".toml"); }
+
+bool is_library(const fs::path& folder) { return fs::is_directory(folder / "experiments"); }
+
+std::string folder_of(ConfigKind kind) { return kind == ConfigKind::strategy ? "strategies" : to_string(kind) + "s"; }
+
+std::string list_of(const std::vector<std::string>& names, const fs::path& library) {
+  if (!names.empty()) return fmt::format("{}", fmt::join(names, ", "));
+  if (library.empty()) return "(no configs folder found: use --configs)";
+  return fmt::format("(none in {}: is it a configs folder?)", library.string());
+}
+
+}  // namespace
+
+std::string to_string(ConfigKind kind) {
+  switch (kind) {
+    case ConfigKind::platform: return "platform";
+    case ConfigKind::strategy: return "strategy";
+    case ConfigKind::experiment: return "experiment";
+  }
+  return "?";
+}
+
+ConfigLibrary ConfigLibrary::find(const std::string& chosen) {
+  const char* variable = std::getenv("FAULTLINE_CONFIGS");
+  const std::string named = !chosen.empty() ? chosen : variable != nullptr ? variable : "";
+  if (!named.empty()) {
+    if (fs::is_directory(named)) return ConfigLibrary(named);
+    throw UserError(fmt::format("{} {}: no such folder", chosen.empty() ? "FAULTLINE_CONFIGS" : "--configs", named));
+  }
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    const fs::path installed = (executable.parent_path() / build::kConfigsFromProgram).lexically_normal();
+    if (is_library(installed)) return ConfigLibrary(installed);
+  }
+  if (is_library(build::kSourceConfigs)) return ConfigLibrary(build::kSourceConfigs);
+  // Experiments that name nothing shipped run without it.
+  return ConfigLibrary(fs::path());
+}
+
+std::vector<std::string> ConfigLibrary::names(ConfigKind kind) const {
+  std::vector<std::string> names;
+  const fs::path folder = folder_ / folder_of(kind);
+  if (folder_.empty() || !fs::is_directory(folder)) return names;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file() || entry.path().extension() != ".toml") continue;
+    names.push_back(entry.path().lexically_relative(folder).replace_extension().generic_string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+fs::path ConfigLibrary::path(ConfigKind kind, const std::string& name) const {
+  return folder_ / folder_of(kind) / (name + ".toml");
+}
+
+fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, const Place& place,
+                                const std::string& key, Diagnostics& diagnostics) const {
+  if (ends_with_toml(reference)) {
+    fs::path file = (fs::path(place.file).parent_path() / reference).lexically_normal();
+    if (fs::is_regular_file(file)) return file;
+    diagnostics.add(place, key, fmt::format("no such file: {}", file.string()));
+    return {};
+  }
+  const std::vector<std::string> known = names(kind);
+  if (std::find(known.begin(), known.end(), reference) != known.end()) return path(kind, reference);
+  diagnostics.add(place, key,
+                  fmt::format("no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
+                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
+  return {};
+}
+
+fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
+  if (fs::is_regular_file(reference)) return reference;
+  const std::vector<std::string> known = names(ConfigKind::experiment);
+  if (std::find(known.begin(), known.end(), reference) != known.end()) return path(ConfigKind::experiment, reference);
+  if (fs::exists(reference)) throw UserError(reference + ": is no regular file");
+  if (ends_with_toml(reference)) throw UserError(reference + ": no such file");
+  throw UserError(fmt::format("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference,
+                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
+}
+
+Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& name, Diagnostics& diagnostics) {
+  Preset preset{name, {}, {}, {}, {}};
+  Node file;
+  try {
+    file = read_toml(path);
+  } catch (const UserError& error) {
+    diagnostics.add_text(path.string(), error.what());
+    return preset;
+  }
+  std::vector<std::string> keys{"description", "parameters"};
+  if (kind == ConfigKind::platform) keys.insert(keys.begin() + 1, "base");
+  refuse_unknown_keys(file, keys, "", diagnostics);
+  preset.description = optional_text(file, "description", diagnostics);
+  if (const Node* base = file.find("base"); base != nullptr && kind == ConfigKind::platform) {
+    preset.base = optional_text(file, "base", diagnostics);
+    preset.base_place = base->place;
+  }
+  if (const Node* parameters = file.find("parameters")) {
+    preset.settings =
+        read_settings(*parameters, to_string(kind) + " " + name,
+                      kind == ConfigKind::platform ? Provenance::required : Provenance::optional, diagnostics);
+  }
+  return preset;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The effective configuration: every parameter with its value and, where that is not the default, who
+// set it.
+#pragma once
+
+#include <string>
+
+#include "src/experiment/expansion.hpp"
+
+namespace faultline::app {
+
+// The whole experiment as a file that `faultline run` reads again to the same points. It names neither
+// paths nor shipped files, so that it means the same everywhere and for ever.
+std::string effective_experiment(const Experiment& experiment, const Simulator& simulator);
+
+// One point as TOML; only the values that are not the default when `changed_only`.
+std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only);
+
+// One point as JSON: [{name, value, default, set_by}...].
+std::string effective_point_json(const Point& point, const Simulator& simulator, bool changed_only);
+
+}  // namespace faultline::app

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/experiment.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "src/experiment/report_spec.hpp"
+
+namespace faultline::app {
+namespace {
+
+const std::vector<std::string> kKeys{"question", "platform", "workload",   "strategies", "parameters",
+                                     "axes",     "zip",      "sample",     "skip",       "strategy",
+                                     "report",   "seed",     "repetitions"};
+constexpr std::uint64_t kMostRepetitions = 10'000;
+
+Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
+  Strategy strategy{node.key, {}, {}};
+  if (node.kind != Node::Kind::table) {
+    diagnostics.add(node.place, "strategy." + node.key, describe(node) + " is not a table of parameters");
+    return strategy;
+  }
+  strategy.description = optional_text(node, "description", diagnostics);
+  Node parameters = node;
+  std::erase_if(parameters.children, [](const Node& child) { return child.key == "description"; });
+  strategy.settings = read_settings(parameters, "strategy " + node.key, Provenance::optional, diagnostics);
+  return strategy;
+}
+
+std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
+  std::vector<Strategy> local;
+  if (const Node* table = file.find("strategy")) {
+    if (table->kind != Node::Kind::table) {
+      diagnostics.add(table->place, "strategy",
+                      describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
+    }
+    for (const Node& node : table->children) local.push_back(read_local_strategy(node, diagnostics));
+  }
+  const Node* list = file.find("strategies");
+  if (list == nullptr)
+    return local.empty() ? std::vector<Strategy>{{"default", "every policy at its default", {}}} : local;
+
+  std::vector<Strategy> strategies;
+  std::map<std::string, Place> seen;
+  for (const Node* node : optional_texts(file, "strategies", diagnostics)) {
+    const std::string& name = node->text();
+    if (const auto [twin, added] = seen.emplace(name, node->place); !added) {
+      diagnostics.add(node->place, "strategies",
+                      fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
+      continue;
+    }
+    const auto own = std::find_if(local.begin(), local.end(), [&](const Strategy& s) { return s.name == name; });
+    strategies.push_back(own != local.end() ? *own
+                                            : read_strategy(name, node->place, "strategies", library, diagnostics));
+  }
+  if (list->kind == Node::Kind::list && list->children.empty()) {
+    diagnostics.add(list->place, "strategies", "is empty; allowed: at least one, or no such key");
+  }
+  return strategies;
+}
+
+// Two spellings of one value would give the same point twice, unless something else advances with them.
+void check_axis(const Axis& axis, bool alone, sim::ParameterTable& table, Diagnostics& diagnostics) {
+  std::map<std::string, Place> seen;
+  for (const Setting& value : axis.values) {
+    if (!apply(value, table, diagnostics) || !alone) continue;
+    const std::string text = table.find(axis.key)->get();
+    if (const auto [twin, added] = seen.emplace(text, value.place); !added) {
+      diagnostics.add(value.place, axis.key,
+                      fmt::format("'{}' is on the axis twice; first at {}", text, twin->second.text()));
+    }
+  }
+}
+
+void read_points(const Node& file, Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  const auto machine = simulator.machine();
+  sim::ParameterTable& table = machine->parameters();
+  if (const Node* axes = file.find("axes")) experiment.axes = read_axes(*axes, "axis", table, diagnostics);
+  if (const Node* zip = file.find("zip")) read_zip(*zip, experiment.axes, diagnostics);
+  if (const Node* sample = file.find("sample")) read_sample(*sample, table, experiment.axes, diagnostics);
+  if (const Node* skip = file.find("skip")) {
+    std::vector<std::string> strategies;
+    for (const Strategy& strategy : experiment.strategies) strategies.push_back(strategy.name);
+    experiment.skips = read_skips(*skip, experiment.axes, strategies, table, diagnostics);
+  }
+}
+
+void apply_overrides(Experiment& experiment) {
+  for (Axis& axis : experiment.axes) {
+    for (const Setting& setting : experiment.overrides) {
+      if (setting.key != axis.key) continue;
+      const bool alone = is_alone(experiment.axes, static_cast<std::size_t>(&axis - experiment.axes.data()));
+      axis.values.assign(alone ? 1 : axis.values.size(), setting);
+    }
+  }
+}
+
+}  // namespace
+
+Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics) {
+  const auto path = library.resolve(ConfigKind::platform, reference, place, key, diagnostics);
+  if (path.empty()) return {};
+  Preset preset = read_preset(ConfigKind::platform, path, reference, diagnostics);
+  if (preset.base.empty()) return std::move(preset.settings);
+  const auto base_path = library.resolve(ConfigKind::platform, preset.base, preset.base_place, "base", diagnostics);
+  if (base_path.empty()) return std::move(preset.settings);
+  Preset base = read_preset(ConfigKind::platform, base_path, preset.base, diagnostics);
+  if (!base.base.empty()) {
+    diagnostics.add(preset.base_place, "base", fmt::format("the platform '{}' has a base itself", preset.base));
+  }
+  base.settings.insert(base.settings.end(), preset.settings.begin(), preset.settings.end());
+  return std::move(base.settings);
+}
+
+Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics) {
+  const auto path = library.resolve(ConfigKind::strategy, reference, place, key, diagnostics);
+  if (path.empty()) return {reference, {}, {}};
+  Preset preset = read_preset(ConfigKind::strategy, path, reference, diagnostics);
+  return {reference.ends_with(".toml") ? path.stem().string() : preset.name, preset.description,
+          std::move(preset.settings)};
+}
+
+void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  // One machine serves all: every value is checked by itself, and what a field held before does not matter.
+  const auto machine = simulator.machine();
+  sim::ParameterTable& table = machine->parameters();
+  apply(experiment.platform_settings, table, diagnostics);
+  apply(experiment.parameters, table, diagnostics);
+  for (const Strategy& strategy : experiment.strategies) apply(strategy.settings, table, diagnostics);
+  for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
+    check_axis(experiment.axes[i], is_alone(experiment.axes, i), table, diagnostics);
+  }
+  apply(experiment.overrides, table, diagnostics);
+}
+
+Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator) {
+  Diagnostics diagnostics;
+  refuse_unknown_keys(file, kKeys, "", diagnostics);
+  Experiment experiment;
+  experiment.name = name;
+  experiment.file = file.place.file;
+  experiment.question = optional_text(file, "question", diagnostics);
+  experiment.platform = optional_text(file, "platform", diagnostics);
+  experiment.seed = optional_whole(file, "seed", 0, INT64_MAX, "seed", diagnostics).value_or(1);
+  experiment.repetitions = static_cast<unsigned>(
+      optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
+  if (!experiment.platform.empty()) {
+    experiment.platform_settings =
+        read_platform(experiment.platform, file.find("platform")->place, "platform", library, diagnostics);
+  }
+  if (const Node* parameters = file.find("parameters")) {
+    experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
+  }
+  if (const Node* workload = file.find("workload"); workload && !optional_text(file, "workload", diagnostics).empty()) {
+    const auto twin = std::find_if(experiment.parameters.begin(), experiment.parameters.end(),
+                                   [](const Setting& s) { return s.key == workloads::kWorkloadParameter; });
+    if (twin != experiment.parameters.end()) {
+      diagnostics.add(twin->place, twin->key, "says again what 'workload' says at " + workload->place.text());
+    }
+    experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
+                                     workload->place, "experiment", "", ""});
+  }
+  experiment.strategies = read_strategies(file, library, diagnostics);
+  read_points(file, experiment, simulator, diagnostics);
+  experiment.overrides = parse_overrides(overrides, diagnostics);
+  experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
+  check_values(experiment, simulator, diagnostics);
+  diagnostics.raise();
+  apply_overrides(experiment);
+  return experiment;
+}
+
+Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator) {
+  return read_experiment(read_toml(path), path.stem().string(), overrides, library, simulator);
+}
+
+}  // namespace faultline::app

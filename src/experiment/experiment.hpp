@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// An experiment as its file says, with the platform and strategies that it names read in. Everything
+// about the text has been checked; whether values go together is the expansion's business.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "src/experiment/axes.hpp"
+#include "src/experiment/conditions.hpp"
+#include "src/experiment/config_library.hpp"
+#include "src/experiment/settings.hpp"
+#include "src/experiment/simulator.hpp"
+
+namespace faultline::app {
+
+struct Strategy {
+  std::string name;
+  std::string description;
+  Settings settings;
+};
+
+enum class View { points, matrix, verdict, breakdown };
+
+struct ReportSpec {
+  View view = View::points;
+  std::vector<std::string> columns;       // points: metrics, empty for the usual ones
+  std::string metric = "latency_mean";    // matrix
+  std::string rows;                       // matrix, verdict: an axis; empty for the first
+  std::string columns_axis = "strategy";  // matrix, verdict: an axis or "strategy"
+  std::string baseline;                   // matrix: show values relative to this strategy's; empty: as they are
+};
+
+struct Experiment {
+  std::string name;  // the file's, without folder and ".toml"
+  std::string file;
+  std::string question;
+  std::string platform;  // empty: the defaults
+  std::uint64_t seed = 1;
+  unsigned repetitions = 1;  // of each combination, with the seeds from `seed` on
+  Settings platform_settings;
+  Settings parameters;
+  std::vector<Strategy> strategies;  // at least one
+  std::vector<Axis> axes;
+  std::vector<Skip> skips;
+  Settings overrides;  // --set
+  std::vector<ReportSpec> reports;
+};
+
+// Reads the file and what it names, checks every key and value against the declarations, and throws a
+// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value (an axis that advances
+// with others keeps its length).
+Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator);
+// Likewise from an already parsed table.
+Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
+                           const ConfigLibrary& library, const Simulator& simulator);
+
+// Parts of the above that published figures share with experiments.
+Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics);
+Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
+                       const ConfigLibrary& library, Diagnostics& diagnostics);
+// Every value against the declarations, layer by layer.
+void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
+
+}  // namespace faultline::app

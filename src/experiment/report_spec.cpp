@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/report_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace faultline::app {
+namespace {
+
+struct ViewKeys {
+  View view;
+  std::string name;
+  std::vector<std::string> keys;
+};
+const std::array<ViewKeys, 4> kViews{
+    ViewKeys{View::points, "points", {"view", "columns"}},
+    ViewKeys{View::matrix, "matrix", {"view", "metric", "rows", "columns", "baseline"}},
+    ViewKeys{View::verdict, "verdict", {"view", "rows", "columns"}}, ViewKeys{View::breakdown, "breakdown", {"view"}}};
+
+class ReportReader {
+ public:
+  ReportReader(const std::vector<Axis>& axes, const std::vector<Strategy>& strategies,
+               const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics)
+      : diagnostics_(diagnostics) {
+    for (const Axis& axis : axes) axes_.push_back(axis.key);
+    for (const Strategy& strategy : strategies) strategies_.push_back(strategy.name);
+    for (const auto& metric : metrics) metrics_.push_back(metric.name);
+  }
+
+  ReportSpec read(const Node& node) {
+    ReportSpec spec;
+    if (node.is_text()) {
+      spec.view = view_of(node).view;
+      if (spec.view == View::matrix || spec.view == View::verdict) need_axis(node.place);
+      return spec;
+    }
+    if (node.kind != Node::Kind::table) {
+      diagnostics_.add(node.place, "report",
+                       describe(node) + " is no report; allowed: a view's name, a table, a list of those");
+      return spec;
+    }
+    const Node* view = node.find("view");
+    if (view == nullptr || !view->is_text()) {
+      diagnostics_.add(node.place, "report.view", "is missing; allowed: points, matrix, verdict, breakdown");
+      return spec;
+    }
+    const ViewKeys& kind = view_of(*view);
+    spec.view = kind.view;
+    refuse_unknown_keys(node, kind.keys, "report.", diagnostics_);
+    if (spec.view == View::points) {
+      for (const Node* column : optional_texts(node, "columns", diagnostics_)) {
+        if (is_known(*column, "report.columns", "metric", metrics_)) spec.columns.push_back(column->text());
+      }
+    } else if (spec.view == View::matrix || spec.view == View::verdict) {
+      read_matrix(node, spec);
+    }
+    return spec;
+  }
+
+ private:
+  const ViewKeys& view_of(const Node& node) {
+    std::vector<std::string> names;
+    for (const ViewKeys& view : kViews) {
+      if (view.name == node.text()) return view;
+      names.push_back(view.name);
+    }
+    diagnostics_.add(node.place, "report.view",
+                     fmt::format("no view '{}'; allowed: {}{}", node.text(), fmt::join(names, ", "),
+                                 did_you_mean(sim::nearest_name(node.text(), names))));
+    return kViews[0];
+  }
+
+  bool is_known(const Node& node, const std::string& key, const std::string& what,
+                const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), node.text()) != known.end()) return true;
+    diagnostics_.add(node.place, key,
+                     fmt::format("no {} '{}'; allowed: {}{}", what, node.text(), fmt::join(known, ", "),
+                                 did_you_mean(sim::nearest_name(node.text(), known))));
+    return false;
+  }
+
+  void need_axis(const Place& place) {
+    if (axes_.empty())
+      diagnostics_.add(place, "report",
+                       "a matrix of points needs an axis for its rows; allowed: give one under [axes]");
+  }
+
+  void read_matrix(const Node& node, ReportSpec& spec) {
+    need_axis(node.place);
+    const auto take = [&](const char* name, const std::string& what, const std::vector<std::string>& known,
+                          std::string& into) {
+      const Node* value = node.find(name);
+      if (value == nullptr) return;
+      const std::string key = std::string("report.") + name;
+      if (!value->is_text()) {
+        diagnostics_.add(value->place, key, describe(*value) + " is not text; allowed: text in quotes");
+      } else if (is_known(*value, key, what, known)) {
+        into = value->text();
+      }
+    };
+    take("metric", "metric", metrics_, spec.metric);
+    std::vector<std::string> both = axes_;
+    both.insert(both.begin(), "strategy");
+    take("rows", "axis", both, spec.rows);
+    take("columns", "axis", both, spec.columns_axis);
+    take("baseline", "strategy", strategies_, spec.baseline);
+    if (!spec.baseline.empty() && spec.columns_axis != "strategy") {
+      diagnostics_.add(node.place, "report.baseline", "is a strategy, so the columns must be the strategies");
+    }
+    if (!spec.rows.empty() && spec.rows == spec.columns_axis) {
+      diagnostics_.add(node.place, "report", fmt::format("rows and columns are the same axis '{}'", spec.rows));
+    }
+  }
+
+  Diagnostics& diagnostics_;
+  std::vector<std::string> axes_;
+  std::vector<std::string> strategies_;
+  std::vector<std::string> metrics_;
+};
+
+}  // namespace
+
+std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& axes,
+                                     const std::vector<Strategy>& strategies,
+                                     const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics) {
+  const Node* report = file.find("report");
+  if (report == nullptr) return {ReportSpec{}};
+  ReportReader reader(axes, strategies, metrics, diagnostics);
+  if (report->kind != Node::Kind::list) return {reader.read(*report)};
+  std::vector<ReportSpec> specs;
+  for (const Node& item : report->children) specs.push_back(reader.read(item));
+  return specs;
+}
+
+std::string to_toml(const ReportSpec& spec) {
+  std::string text = "[[report]]\n";
+  switch (spec.view) {
+    case View::points: {
+      text += "view = \"points\"\n";
+      std::string list;
+      for (const std::string& column : spec.columns) list += (list.empty() ? "" : ", ") + quote_toml(column);
+      if (!list.empty()) text += "columns = [" + list + "]\n";
+      break;
+    }
+    case View::matrix:
+      text += "view = \"matrix\"\nmetric = " + quote_toml(spec.metric) + "\n";
+      if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
+      text += "columns = " + quote_toml(spec.columns_axis) + "\n";
+      if (!spec.baseline.empty()) text += "baseline = " + quote_toml(spec.baseline) + "\n";
+      break;
+    case View::verdict:
+      text += "view = \"verdict\"\n";
+      if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
+      text += "columns = " + quote_toml(spec.columns_axis) + "\n";
+      break;
+    case View::breakdown: text += "view = \"breakdown\"\n"; break;
+  }
+  return text;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/settings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+
+namespace faultline::app {
+namespace {
+
+const std::vector<std::string> kStandings{"published", "derived", "fitted", "assumed", "setting"};
+
+class Reader {
+ public:
+  Reader(std::string origin, Provenance provenance, Diagnostics& diagnostics)
+      : origin_(std::move(origin)), provenance_(provenance), diagnostics_(diagnostics) {}
+
+  void read(const Node& table, const std::string& prefix) {
+    for (const Node& child : table.children) {
+      const std::string key = prefix + child.key;
+      if (child.kind == Node::Kind::table) {
+        const Node* value = child.find("value");
+        if (value != nullptr && value->kind != Node::Kind::table) {
+          add_with_provenance(child, *value, key);
+        } else {
+          read(child, key + ".");
+        }
+      } else if (add(child, child, key) && provenance_ == Provenance::required) {
+        diagnostics_.add(
+            child.place, key,
+            "does not say where it is from; allowed: { value = ..., standing = \"published\", \"derived\", "
+            "\"fitted\", \"assumed\" or \"setting\", source = \"...\" }");
+      }
+    }
+  }
+  Settings take() { return std::move(settings_); }
+
+ private:
+  bool add(const Node& keyed, const Node& value, const std::string& key) {
+    if (value.kind != Node::Kind::value) {
+      const bool list = value.kind == Node::Kind::list;
+      diagnostics_.add(value.place, key,
+                       describe(value) + " is not a value" + (list ? "; lists belong under [axes]" : ""));
+      return false;
+    }
+    const auto twin = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.key == key; });
+    if (twin != settings_.end()) {
+      diagnostics_.add(keyed.key_place, key, "is set twice; first at " + twin->key_place.text());
+      return false;
+    }
+    settings_.push_back({key, value.value, keyed.key_place, value.place, origin_, "", ""});
+    return true;
+  }
+
+  void add_with_provenance(const Node& entry, const Node& value, const std::string& key) {
+    refuse_unknown_keys(entry, {"value", "standing", "source"}, key + ".", diagnostics_);
+    const std::string standing = optional_text(entry, "standing", diagnostics_);
+    const std::string source = optional_text(entry, "source", diagnostics_);
+    const bool known = std::find(kStandings.begin(), kStandings.end(), standing) != kStandings.end();
+    if (!known && (!standing.empty() || provenance_ == Provenance::required)) {
+      diagnostics_.add(entry.place, key,
+                       fmt::format("standing '{}'; allowed: {}{}", standing, fmt::join(kStandings, ", "),
+                                   did_you_mean(sim::nearest_name(standing, kStandings))));
+    }
+    if (provenance_ == Provenance::required && known && standing != "setting" && source.empty()) {
+      diagnostics_.add(entry.place, key, "has no source; allowed: source = \"...\", or standing = \"setting\"");
+    }
+    if (add(entry, value, key)) {
+      settings_.back().source = source;
+      settings_.back().standing = standing;
+    }
+  }
+
+  std::string origin_;
+  Provenance provenance_;
+  Diagnostics& diagnostics_;
+  Settings settings_;
+};
+
+// The parameter that a person may have meant: misspelt, or with its group forgotten.
+std::string nearest_parameter(const std::string& key, const sim::ParameterTable& table) {
+  std::string nearest = table.nearest(key);
+  if (!nearest.empty()) return nearest;
+  for (const sim::Parameter& p : table.all()) {
+    const auto dot = p.name.rfind('.');
+    if (dot != std::string::npos && p.name.substr(dot + 1) == key) return p.name;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string Setting::set_by() const {
+  return place.line == 0 ? origin : fmt::format("{}, line {}", origin, place.line);
+}
+
+Settings read_settings(const Node& table, const std::string& origin, Provenance provenance, Diagnostics& diagnostics) {
+  if (table.kind != Node::Kind::table) {
+    diagnostics.add(table.place, table.key, describe(table) + " is not a table of parameters");
+    return {};
+  }
+  Reader reader(origin, provenance, diagnostics);
+  reader.read(table, "");
+  return reader.take();
+}
+
+Settings parse_overrides(const std::vector<std::string>& assignments, Diagnostics& diagnostics) {
+  Settings settings;
+  const auto trim = [](std::string text) {
+    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  };
+  for (const std::string& assignment : assignments) {
+    const Place place{"--set " + assignment, 0, 0};
+    const auto equals = assignment.find('=');
+    const std::string key = trim(assignment.substr(0, equals));
+    if (equals == std::string::npos || key.empty()) {
+      diagnostics.add(place, "", "is not an assignment; allowed: --set KEY=VALUE");
+      continue;
+    }
+    std::string value = trim(assignment.substr(equals + 1));
+    // Quotes are TOML's; a shell that passed them on meant no part of the value.
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+    settings.push_back({key, value, place, place, "--set", "", ""});
+  }
+  return settings;
+}
+
+bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics) {
+  const sim::Parameter* parameter = table.find(setting.key);
+  if (parameter == nullptr) {
+    diagnostics.add(setting.key_place, setting.key,
+                    "no such parameter" + did_you_mean(nearest_parameter(setting.key, table)));
+    return false;
+  }
+  try {
+    parameter->set(setting.value);
+    return true;
+  } catch (const sim::BadParameterValue& error) {
+    std::string hint;
+    if (const auto* text = std::get_if<std::string>(&setting.value);
+        text && parameter->kind == sim::ParameterKind::choice) {
+      std::vector<std::string> choices;
+      for (std::size_t at = 0; at <= parameter->allowed.size();) {
+        const auto comma = std::min(parameter->allowed.find(", ", at), parameter->allowed.size());
+        choices.push_back(parameter->allowed.substr(at, comma - at));
+        at = comma + 2;
+      }
+      hint = did_you_mean(sim::nearest_name(*text, choices));
+    }
+    diagnostics.add(setting.place, setting.key, fmt::format("{}; allowed: {}{}", error.what(), error.allowed(), hint));
+    return false;
+  }
+}
+
+void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& diagnostics) {
+  for (const Setting& setting : settings) apply(setting, table, diagnostics);
+}
+
+std::string toml_value(const sim::Parameter& parameter) {
+  std::string text = parameter.get();
+  switch (parameter.kind) {
+    case sim::ParameterKind::flag:
+    case sim::ParameterKind::fraction: return text;
+    case sim::ParameterKind::count: {
+      // TOML's integers are signed; the few larger counts are read from text.
+      std::int64_t number = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+      return error == std::errc{} && end == text.data() + text.size() ? text : quote_toml(text);
+    }
+    default: return quote_toml(text);
+  }
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values that a file or the command line gives to parameters, each with its place and who set it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/sim/parameters.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/toml_document.hpp"
+
+namespace faultline::app {
+
+struct Setting {
+  std::string key;
+  sim::ParameterValue value;
+  Place key_place;
+  Place place;         // of the value
+  std::string origin;  // "platform exanest-qfdb", "strategy resident", "--set"
+  std::string source;  // where the number is from; platforms only
+  std::string standing;
+
+  // Who set it, for people: "platform exanest-qfdb, line 12".
+  std::string set_by() const;
+};
+
+// Applied in order: the later of two with one key wins.
+using Settings = std::vector<Setting>;
+
+// Whether numbers must say where they are from (platforms) or may (everything else).
+enum class Provenance { optional, required };
+
+// The settings under a table of parameters, however its keys are nested. A table with the key `value` is
+// one value with its source and standing.
+Settings read_settings(const Node& table, const std::string& origin, Provenance provenance, Diagnostics& diagnostics);
+
+// "key=value" of the command line.
+Settings parse_overrides(const std::vector<std::string>& assignments, Diagnostics& diagnostics);
+
+// Sets every parameter; what the declarations refuse becomes a diagnostic.
+void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& diagnostics);
+// Likewise for one; false when refused.
+bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics);
+
+// A parameter's current value as a configuration file writes it.
+std::string toml_value(const sim::Parameter& parameter);
+
+}  // namespace faultline::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the time of one transfer went, step by step, as a stacked bar.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/results/report.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+std::string bar(double from, double length, double total, std::size_t width) {
+  if (!(total > 0)) return "";
+  const auto cells = [&](double value) {
+    return static_cast<std::size_t>(std::lround(value / total * static_cast<double>(width)));
+  };
+  const std::size_t begin = std::min(cells(from), width);
+  const std::size_t end = std::min(std::max(cells(from + length), begin), width);
+  // A step too short for a cell still shows where it lies.
+  const std::string fill = end > begin ? std::string(end - begin, '#') : "|";
+  return std::string(begin, ' ') + fill;
+}
+
+std::string breakdown_table(const std::vector<workloads::BreakdownRow>& rows) {
+  double total = 0;
+  for (const auto& row : rows) total += row.mean_us;
+  TextTable table({{"step", "", Align::left},
+                   {"where", "", Align::left},
+                   {"time", "[us]", Align::right},
+                   {"cumulative", "[us]", Align::right},
+                   {"share", "[%]", Align::right},
+                   {"samples", "", Align::right},
+                   {"|" + std::string(38, '-') + "|", "", Align::left}});
+  double before = 0;
+  for (const auto& row : rows) {
+    table.add({row.step, row.where, fixed(row.mean_us, 3), fixed(before + row.mean_us, 3),
+               total > 0 ? fixed(100 * row.mean_us / total, 1) : "-", std::to_string(row.samples),
+               bar(before, row.mean_us, total, 40)});
+    before += row.mean_us;
+  }
+  return table.text();
+}
+
+}  // namespace
+
+std::string breakdown_view(const Results& results) {
+  std::string text;
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const auto& rows = results.outcomes[i].result.breakdown;
+    if (rows.empty()) continue;
+    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", results.points[i].label(), breakdown_table(rows));
+  }
+  return text.empty() ? "no point measured a breakdown\n" : text;
+}
+
+}  // namespace faultline::app

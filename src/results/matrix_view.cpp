@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// One metric as a matrix: rows are an axis, columns the strategies (or whatever the report says).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "src/results/report.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+
+std::string coordinate(const Point& point, const std::string& axis) {
+  if (axis == "strategy") return point.strategy;
+  const auto it =
+      std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == axis; });
+  return it == point.axes.end() ? "" : it->text;
+}
+
+std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
+  if (!spec.rows.empty()) return spec.rows;
+  for (const Axis& axis : results.experiment.axes) {
+    if (axis.key != spec.columns_axis) return axis.key;
+  }
+  return "strategy";
+}
+
+void add_new(std::vector<std::string>& list, const std::string& text) {
+  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+}
+
+namespace {
+
+// Everything else that tells points apart: one matrix for each. What advances with rows or columns may be left out.
+std::string other_coordinates(const Point& point, const std::vector<Axis>& axes, const std::string& rows,
+                              const std::string& columns, bool leave_out) {
+  const auto is_shown = [&](std::size_t number) {
+    return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+      const bool stands = &axis == &axes[number] || (leave_out && axis.leader == axes[number].leader);
+      return stands && (axis.key == rows || axis.key == columns);
+    });
+  };
+  std::string text;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    text += (text.empty() ? "" : ", ") + name + " = " + value;
+  };
+  if (rows != "strategy" && columns != "strategy") add("strategy", point.strategy);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (!is_shown(i)) add(point.axes[i].name, point.axes[i].text);
+  }
+  return text;
+}
+
+class Matrix {
+ public:
+  Matrix(const Results& results, const ReportSpec& spec)
+      : results_(results), spec_(spec), rows_axis_(rows_axis_of(results, spec)) {
+    // Unless a value on the rows stands for several on an axis that advances with them.
+    if (!place_all(/*leave_out=*/true)) place_all(/*leave_out=*/false);
+  }
+
+  std::string text() const {
+    const auto* metric = first_of(results_, spec_.metric);
+    std::string unit = metric == nullptr || metric->unit == "1" ? "" : " [" + metric->unit + "]";
+    if (!spec_.baseline.empty()) unit = " relative to " + spec_.baseline;
+    std::string text;
+    for (const std::string& sheet : sheets_) {
+      text +=
+          fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", spec_.metric, unit, sheet.empty() ? "" : ", " + sheet);
+      std::vector<Column> heads{{rows_axis_, "", Align::right}};
+      for (const std::string& column : columns_) heads.push_back({column, "", Align::right});
+      TextTable table(heads);
+      for (const std::string& row : rows_) {
+        std::vector<std::string> cells{row};
+        for (const std::string& column : columns_) cells.push_back(cell({sheet, row, column}));
+        table.add(std::move(cells));
+      }
+      text += table.text();
+    }
+    return text;
+  }
+
+ private:
+  using Place = std::tuple<std::string, std::string, std::string>;  // sheet, row, column
+
+  // False: two points would stand in one place.
+  bool place_all(bool leave_out) {
+    sheets_.clear();
+    rows_.clear();
+    columns_.clear();
+    outcomes_.clear();
+    bool apart = true;
+    for (std::size_t i = 0; i < results_.points.size(); ++i) {
+      const Point& point = results_.points[i];
+      const Place at{other_coordinates(point, results_.experiment.axes, rows_axis_, spec_.columns_axis, leave_out),
+                     coordinate(point, rows_axis_), coordinate(point, spec_.columns_axis)};
+      add_new(sheets_, std::get<0>(at));
+      add_new(rows_, std::get<1>(at));
+      add_new(columns_, std::get<2>(at));
+      apart = outcomes_.emplace(at, &results_.outcomes[i]).second && apart;
+    }
+    return apart;
+  }
+  const workloads::Metric* metric_at(const Place& place) const {
+    const auto found = outcomes_.find(place);
+    return found == outcomes_.end() ? nullptr : find_metric(*found->second, spec_.metric);
+  }
+  std::string cell(const Place& place) const {
+    const auto found = outcomes_.find(place);
+    if (found == outcomes_.end()) return "-";
+    const auto* value = metric_at(place);
+    if (value == nullptr) return absent_text(*found->second);
+    if (spec_.baseline.empty()) return cell_text(*value);
+    const auto* base = metric_at({std::get<0>(place), std::get<1>(place), spec_.baseline});
+    return base == nullptr || base->value == 0 ? "-" : fixed(value->value / base->value, 3);
+  }
+
+  const Results& results_;
+  const ReportSpec& spec_;
+  std::string rows_axis_;
+  std::vector<std::string> sheets_, rows_, columns_;
+  std::map<Place, const PointOutcome*> outcomes_;
+};
+
+}  // namespace
+
+std::string matrix_view(const Results& results, const ReportSpec& spec) { return Matrix(results, spec).text(); }
+
+}  // namespace faultline::app

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// One row a point, with the columns that RDMA people know from perftest and what a page fault adds to them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "src/results/report.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+// When the table is too wide the columns with the largest `rank` go first, those of one rank together: a
+// part of the CPU time would mislead.
+struct KnownColumn {
+  const char* metric;
+  const char* title;
+  int rank;
+  bool each;  // a sum over the run, shown for one transfer, as the latencies are
+};
+constexpr int kNeverByItself = 9;
+constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
+                                    {"latency_min", "t_min", 2, false},
+                                    {"latency_typical", "t_typical", 2, false},
+                                    {"latency_mean", "t_avg", 0, false},
+                                    {"latency_p99", "t_p99", 2, false},
+                                    {"latency_max", "t_max", kNeverByItself, false},
+                                    {"goodput_peak", "BW_peak", 3, false},
+                                    {"goodput", "BW_avg", 0, false},
+                                    {"faults", "faults", 0, true},
+                                    {"retransmitted_bytes", "resent", 1, true},
+                                    {"dropped_bytes", "dropped", kNeverByItself, true},
+                                    {"timeouts", "timeouts", kNeverByItself, true},
+                                    {"cpu_time", "cpu", 0, true},
+                                    {"cpu_time_user", "user", 4, true},
+                                    {"cpu_time_system", "system", 4, true},
+                                    {"cpu_time_softirq", "softirq", 4, true},
+                                    {"cpu_time_irq", "irq", 4, true},
+                                    {"cpu_time_polling", "polling", 5, true},
+                                    {"cpu_time_initiator", "cpu_initiator", kNeverByItself, true},
+                                    {"cpu_time_target", "cpu_target", kNeverByItself, true},
+                                    {"setup_time", "setup", 1, false},
+                                    {"pinned_bytes_peak", "pinned", 1, false},
+                                    {"locked_bytes_peak", "locked", 1, false}};
+
+struct MetricColumn {
+  std::string metric;
+  std::string title;
+  int rank;
+  bool each;
+};
+
+std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpec& spec) {
+  std::vector<MetricColumn> chosen;
+  if (!spec.columns.empty()) {
+    for (const std::string& name : spec.columns) {
+      const auto* known =
+          std::find_if(std::begin(kColumns), std::end(kColumns), [&](const auto& c) { return name == c.metric; });
+      const bool is_known = known != std::end(kColumns);
+      chosen.push_back({name, is_known ? known->title : name, 0, is_known && known->each});
+    }
+    return chosen;
+  }
+  for (const KnownColumn& column : kColumns) {
+    if (column.rank < kNeverByItself && first_of(results, column.metric) != nullptr)
+      chosen.push_back({column.metric, column.title, column.rank, column.each});
+  }
+  // When every point failed, a column must still say so.
+  if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
+  return chosen;
+}
+
+// As it stands in the table.
+std::optional<workloads::Metric> shown(const PointOutcome& outcome, const MetricColumn& column) {
+  const auto* metric = find_metric(outcome, column.metric);
+  if (metric == nullptr) return std::nullopt;
+  workloads::Metric value = *metric;
+  const auto* transfers = find_metric(outcome, "transfers");
+  if (column.each && transfers != nullptr && transfers->value > 0) {
+    value.value /= transfers->value;
+    value.half_width /= transfers->value;
+  }
+  return value;
+}
+
+std::string unit_of(const Results& results, const MetricColumn& column) {
+  const auto* metric = first_of(results, column.metric);
+  if (metric == nullptr) return "";
+  if (column.each) return metric->unit == "1" ? "[/op]" : "[" + metric->unit + "/op]";
+  return metric->unit == "1" ? "" : "[" + metric->unit + "]";
+}
+
+TextTable points_table(const Results& results, const std::vector<MetricColumn>& chosen) {
+  std::vector<Column> columns{{"strategy", "", Align::left}};
+  for (const Axis& axis : results.experiment.axes) columns.push_back({axis.key, "", Align::right});
+  for (const MetricColumn& column : chosen) columns.push_back({column.title, unit_of(results, column), Align::right});
+  TextTable table(columns);
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const Point& point = results.points[i];
+    const PointOutcome& outcome = results.outcomes[i];
+    // One block a strategy, as one perftest run prints one; without axes they are rows to be compared.
+    if (i > 0 && results.points[i - 1].strategy != point.strategy && !point.axes.empty()) table.gap();
+    std::vector<std::string> cells{point.strategy};
+    for (const NamedText& axis : point.axes) cells.push_back(axis.text);
+    for (const MetricColumn& column : chosen) {
+      const auto metric = shown(outcome, column);
+      cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));
+    }
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+// True of every point that has the column.
+template <typename Test>
+bool everywhere(const Results& results, const MetricColumn& column, Test test) {
+  return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const PointOutcome& outcome) {
+    const auto value = shown(outcome, column);
+    return !value || test(outcome, *value);
+  });
+}
+
+bool always_zero(const Results& results, const MetricColumn& column) {
+  return everywhere(results, column, [](const PointOutcome&, const auto& value) { return value.value == 0; });
+}
+
+// A latency that reads as the mean does.
+bool says_the_mean(const Results& results, const MetricColumn& column) {
+  if (!column.metric.starts_with("latency_") || column.metric == "latency_mean") return false;
+  return everywhere(results, column, [](const PointOutcome& outcome, const auto& value) {
+    const auto* mean = find_metric(outcome, "latency_mean");
+    return mean != nullptr && cell_text(*mean) == cell_text(value);
+  });
+}
+
+// Takes columns out until the table fits: first those that say nothing, then by rank. Says which.
+std::string narrow(const Results& results, std::size_t width, std::vector<MetricColumn>& chosen) {
+  std::vector<std::string> same, zero, cut;
+  const auto too_wide = [&] { return points_table(results, chosen).width() > width; };
+  const auto take_out = [&](auto which, std::vector<std::string>& titles) {
+    for (const MetricColumn& column : chosen) {
+      if (which(column)) titles.push_back(column.title);
+    }
+    std::erase_if(chosen, which);
+  };
+  if (too_wide()) take_out([&](const MetricColumn& c) { return says_the_mean(results, c); }, same);
+  if (too_wide()) take_out([&](const MetricColumn& c) { return c.rank > 0 && always_zero(results, c); }, zero);
+  while (too_wide()) {
+    const auto rank = [](const MetricColumn& a, const MetricColumn& b) { return a.rank < b.rank; };
+    const int most = std::max_element(chosen.begin(), chosen.end(), rank)->rank;
+    if (most == 0) break;
+    take_out([&](const MetricColumn& column) { return column.rank == most; }, cut);
+  }
+  std::string text;
+  const auto say = [&](const char* why, const std::vector<std::string>& titles) {
+    if (!titles.empty()) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", why, fmt::join(titles, ", "));
+  };
+  say("equal to t_avg", same);
+  say("all 0", zero);
+  say("too wide", cut);
+  return text.empty() ? "" : "(left out: " + text + "; the run folder has them)";
+}
+
+}  // namespace
+
+std::string column_title(const std::string& metric) {
+  for (const KnownColumn& column : kColumns) {
+    if (metric == column.metric) return column.title;
+  }
+  return metric;
+}
+
+std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width) {
+  std::vector<MetricColumn> chosen = choose_columns(results, spec);
+  const std::string left_out = spec.columns.empty() ? narrow(results, width, chosen) : "";
+  const bool each = std::any_of(chosen.begin(), chosen.end(), [](const MetricColumn& c) { return c.each; });
+  std::string text = points_table(results, chosen).text();
+  if (each) {
+    text +=
+        wrap("(/op: for each transfer, both nodes together; 'faultline list metrics' explains the columns)", width, 1) +
+        "\n";
+  }
+  return text + (left_out.empty() ? "" : wrap(left_out, width, 1) + "\n");
+}
+
+}  // namespace faultline::app

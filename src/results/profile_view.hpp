@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `faultline run --profile` prints: host time by part of the model and by process.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::app {
+
+// Parts of all points together, the most time first.
+std::vector<sim::Profile::Row> profile_by_part(const std::vector<PointOutcome>& outcomes);
+
+// Both tables. `width`: of a line.
+std::string profile_text(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
+                         std::size_t width);
+
+}  // namespace faultline::app

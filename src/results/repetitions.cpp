@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/repetitions.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+
+namespace faultline::app {
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+double half_width(const std::vector<double>& values, double mean) {
+  const std::size_t n = values.size();
+  if (n < 2) return 0;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const boost::math::students_t distribution(static_cast<double>(n - 1));
+  const double t = quantile(distribution, (1 + kConfidence) / 2);
+  return t * std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
+}
+
+double mean_of(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+using Outcomes = std::vector<const PointOutcome*>;
+
+// What any of the outcomes has, in their order: what one alone has stands behind what it follows there.
+template <typename Row, typename Same>
+std::vector<Row> all_rows(const Outcomes& outcomes, std::vector<Row> workloads::PointResult::*rows, Same same) {
+  std::vector<Row> all;
+  for (const PointOutcome* outcome : outcomes) {
+    auto behind = all.begin();
+    for (const Row& row : outcome->result.*rows) {
+      auto found = std::find_if(all.begin(), all.end(), [&](const Row& known) { return same(known, row); });
+      if (found == all.end()) found = all.insert(behind, row);
+      behind = found + 1;
+    }
+  }
+  return all;
+}
+
+std::vector<workloads::Metric> average_metrics(const Outcomes& outcomes) {
+  auto metrics = all_rows(outcomes, &workloads::PointResult::metrics,
+                          [](const auto& a, const auto& b) { return a.name == b.name; });
+  for (workloads::Metric& metric : metrics) {
+    std::vector<double> values;
+    for (const PointOutcome* outcome : outcomes) {
+      const auto* found = find_metric(*outcome, metric.name);
+      if (found != nullptr && std::isfinite(found->value)) values.push_back(found->value);
+    }
+    if (values.empty()) continue;
+    metric.value = mean_of(values);
+    metric.half_width = half_width(values, metric.value);
+  }
+  return metrics;
+}
+
+// Steps are means over a point's transfers: one that a point never made is 0 there, and the sum stays the latency.
+std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
+  const auto same = [](const auto& a, const auto& b) { return a.step == b.step && a.where == b.where; };
+  auto rows = all_rows(outcomes, &workloads::PointResult::breakdown, same);
+  for (workloads::BreakdownRow& row : rows) {
+    double sum = 0;
+    std::uint64_t samples = 0;
+    for (const PointOutcome* outcome : outcomes) {
+      for (const workloads::BreakdownRow& other : outcome->result.breakdown) {
+        if (!same(row, other)) continue;
+        sum += other.mean_us;
+        samples += other.samples;
+      }
+    }
+    row.mean_us = sum / static_cast<double>(outcomes.size());
+    row.samples = samples;
+  }
+  return rows;
+}
+
+// `measured`: those that have metrics.
+PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
+  if (measured.empty()) {
+    const auto said_why = [](const PointOutcome* o) { return !o->error.empty() || !o->result.refused.empty(); };
+    const auto told = std::find_if(outcomes.begin(), outcomes.end(), said_why);
+    return told == outcomes.end() ? *outcomes.front() : **told;
+  }
+  PointOutcome merged = *measured.front();
+  merged.result.metrics = average_metrics(measured);
+  merged.result.breakdown = average_steps(measured);
+  return merged;
+}
+
+}  // namespace
+
+Merged merge_repetitions(const Results& results) {
+  Merged merged;
+  const std::size_t each = results.experiment.repetitions;
+  for (std::size_t first = 0; first < results.points.size(); first += each) {
+    Outcomes outcomes, measured;
+    for (std::size_t i = first; i < first + each; ++i) {
+      outcomes.push_back(&results.outcomes[i]);
+      if (!results.outcomes[i].result.metrics.empty()) measured.push_back(&results.outcomes[i]);
+    }
+    merged.points.push_back(results.points[first]);
+    merged.points.back().repeated = false;
+    merged.outcomes.push_back(merge(outcomes, measured));
+    if (measured.size() < each) merged.of_fewer.push_back({merged.points.back().label(), measured.size()});
+  }
+  return merged;
+}
+
+}  // namespace faultline::app

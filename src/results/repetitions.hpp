@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Points that differ by their seed alone, seen as one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/results/report.hpp"
+
+namespace faultline::app {
+
+struct Merged {
+  std::vector<Point> points;           // the first of each
+  std::vector<PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
+  struct Fewer {
+    std::string point;
+    std::size_t seeds;
+  };
+  std::vector<Fewer> of_fewer;  // some seeds failed, were refused or not run
+};
+
+// A metric's half_width is that of the 95 % confidence interval of its mean, by Student's t: it takes the seeds' values
+// to be independent and normal. Of one value there is none. Where no point measured anything: the first that says why.
+Merged merge_repetitions(const Results& results);
+
+}  // namespace faultline::app

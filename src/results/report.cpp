@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/results/repetitions.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+// What every point has in common and no default explains.
+std::vector<NamedText> common_parameters(const Results& results) {
+  std::vector<NamedText> common;
+  if (results.points.empty()) return common;
+  for (const NamedText& candidate : results.points.front().parameters) {
+    const bool everywhere = std::all_of(results.points.begin(), results.points.end(), [&](const Point& point) {
+      return std::any_of(point.parameters.begin(), point.parameters.end(),
+                         [&](const NamedText& p) { return p.name == candidate.name && p.text == candidate.text; });
+    });
+    const bool is_axis = std::any_of(results.experiment.axes.begin(), results.experiment.axes.end(),
+                                     [&](const Axis& axis) { return axis.key == candidate.name; });
+    // A platform's numbers are the platform's; the others were chosen for this run.
+    const Setting* setting = deciding(results.points.front().settings, candidate.name);
+    const bool from_platform = setting != nullptr && setting->origin.starts_with("platform ");
+    const bool overridden = deciding(results.experiment.overrides, candidate.name) != nullptr;
+    if (everywhere && !is_axis && !from_platform && !overridden) common.push_back(candidate);
+  }
+  return common;
+}
+
+}  // namespace
+
+const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name) {
+  const auto& metrics = outcome.result.metrics;
+  const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == name; });
+  return it == metrics.end() ? nullptr : &*it;
+}
+
+const workloads::Metric* first_of(const Results& results, const std::string& name) {
+  for (const PointOutcome& outcome : results.outcomes) {
+    if (const auto* metric = find_metric(outcome, name)) return metric;
+  }
+  return nullptr;
+}
+
+std::string cell_text(const workloads::Metric& metric) {
+  const bool share = metric.unit == "1" && (std::floor(metric.value) != metric.value || metric.half_width > 0);
+  const int decimals = share ? 3 : decimals_of(metric.unit);
+  std::string text = fixed(metric.value, decimals);
+  if (metric.half_width <= 0) return text;
+  return text + " \u00b1" + fixed(metric.half_width, decimals);
+}
+
+std::string absent_text(const PointOutcome& outcome) {
+  if (outcome.status == PointStatus::not_run) return "not run";
+  if (!outcome.error.empty()) return "error";
+  return outcome.result.refused.empty() ? "-" : "refused";
+}
+
+std::string report_head(const Results& results) {
+  std::string text;
+  if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
+  const Experiment& experiment = results.experiment;
+  std::string line = fmt::format("platform {}, seed {}",
+                                 experiment.platform.empty() ? "(defaults)" : experiment.platform, experiment.seed);
+  if (experiment.repetitions > 1) line += fmt::format(" to {}", experiment.seed + experiment.repetitions - 1);
+  for (const NamedText& parameter : common_parameters(results))
+    line += fmt::format(", {} = {}", parameter.name, parameter.text);
+  // Over everything, strategies included, and so not told by any name; shown even where it is the default.
+  for (const Setting& setting : results.experiment.overrides) line += ", " + setting.place.file;
+  return text + wrap(line, 120, 2) + "\n";
+}
+
+std::string remarks(const Results& results) {
+  // The points that share a remark are counted, not listed: a sweep would repeat it on every row.
+  struct Remark {
+    std::string text;
+    std::string where;
+    std::size_t points;
+  };
+  std::vector<Remark> all;
+  const auto add = [&](const std::string& text, const Point& point) {
+    const auto it = std::find_if(all.begin(), all.end(), [&](const Remark& r) { return r.text == text; });
+    if (it == all.end()) {
+      all.push_back({text, point.label(), 1});
+    } else {
+      ++it->points;
+    }
+  };
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const PointOutcome& outcome = results.outcomes[i];
+    for (const std::string& note : outcome.result.notes) add("note: " + note, results.points[i]);
+    for (const std::string& check : outcome.result.failed_checks) add("CHECK FAILED: " + check, results.points[i]);
+    if (!outcome.result.refused.empty()) add("refused: " + outcome.result.refused, results.points[i]);
+    if (!outcome.error.empty()) add("ERROR: " + outcome.error, results.points[i]);
+  }
+  std::string text;
+  for (const Remark& remark : all) {
+    text += fmt::format("{} [{}{}]\n", remark.text, remark.where,
+                        remark.points > 1 ? fmt::format(", and {} more", remark.points - 1) : "");
+  }
+  return text;
+}
+
+std::string report_tables(const Results& results, std::size_t width) {
+  std::string text;
+  const unsigned seeds = results.experiment.repetitions;
+  const Merged merged = seeds > 1 ? merge_repetitions(results) : Merged{};
+  const Results means{results.experiment, seeds > 1 ? merged.points : results.points,
+                      seeds > 1 ? merged.outcomes : results.outcomes};
+  bool any_mean = false;
+  for (const ReportSpec& spec : results.experiment.reports) {
+    if (!text.empty()) text += "\n";
+    any_mean = any_mean || spec.view != View::verdict;
+    switch (spec.view) {
+      case View::points: text += points_view(means, spec, width); break;
+      case View::matrix: text += matrix_view(means, spec); break;
+      case View::verdict: text += verdict_view(results, spec); break;
+      case View::breakdown: text += breakdown_view(means); break;
+    }
+  }
+  if (any_mean && seeds > 1) {
+    text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
+    if (!merged.of_fewer.empty()) {
+      const std::size_t others = merged.of_fewer.size() - 1;
+      text += fmt::format("(of fewer: {}, {} of {} seeds{})\n", merged.of_fewer.front().point,
+                          merged.of_fewer.front().seeds, seeds, others > 0 ? fmt::format("; and {} more", others) : "");
+    }
+  }
+  const std::string notes = remarks(results);
+  return notes.empty() ? text : text + "\n" + notes;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that a person reads after a run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::app {
+
+struct Results {
+  const Experiment& experiment;
+  const std::vector<Point>& points;
+  const std::vector<PointOutcome>& outcomes;
+};
+
+// Question, platform, seed and what differs from the defaults in every point.
+std::string report_head(const Results& results);
+
+// All views of the experiment, at most `width` columns wide where they can be; then the points' notes
+// and what went wrong.
+std::string report_tables(const Results& results, std::size_t width);
+
+// Each view for itself.
+std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width);
+std::string matrix_view(const Results& results, const ReportSpec& spec);
+// What the device met: a verdict on all points of a row and a column together.
+std::string verdict_view(const Results& results, const ReportSpec& spec);
+std::string breakdown_view(const Results& results);
+// "" when there are none.
+std::string remarks(const Results& results);
+
+// The value of the axis (or the strategy) that a row or a column of a matrix stands for.
+std::string coordinate(const Point& point, const std::string& axis);
+std::string rows_axis_of(const Results& results, const ReportSpec& spec);
+// Keeps the order of first appearance.
+void add_new(std::vector<std::string>& list, const std::string& text);
+
+// nullptr when the point has no such metric.
+const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);
+// Of the first point that has it; nullptr when none has.
+const workloads::Metric* first_of(const Results& results, const std::string& name);
+// The value with the decimals that its unit asks for: plain counts have none, shares need them.
+std::string cell_text(const workloads::Metric& metric);
+// What stands in a cell whose point has no such metric: that it was refused, failed, was not run.
+std::string absent_text(const PointOutcome& outcome);
+// Above a metric's column in the points view: "t_avg" for "latency_mean".
+std::string column_title(const std::string& metric);
+
+}  // namespace faultline::app

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "src/experiment/quantity.hpp"
+#include "src/results/report.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json point_json(const Point& point, const PointOutcome& outcome) {
+  Json json;
+  json["strategy"] = point.strategy;
+  json["seed"] = point.seed;
+  json["parameters"] = Json::object();
+  for (const NamedText& parameter : point.parameters) json["parameters"][parameter.name] = parameter.text;
+  json["metrics"] = Json::object();
+  for (const auto& metric : outcome.result.metrics) {
+    json["metrics"][metric.name] = {
+        {"value", metric.value}, {"unit", metric.unit}, {"description", metric.description}};
+  }
+  json["breakdown"] = Json::array();
+  for (const auto& row : outcome.result.breakdown) {
+    json["breakdown"].push_back({{"step", row.step},
+                                 {"where", row.where},
+                                 {"mean", {{"value", row.mean_us}, {"unit", "us"}}},
+                                 {"samples", row.samples},
+                                 {"description", row.description}});
+  }
+  json["notes"] = outcome.result.notes;
+  json["events"] = outcome.result.events;
+  json["simulated_time"] = {{"value", outcome.result.simulated_ps}, {"unit", "ps"}};
+  json["status"] = to_string(outcome.status);
+  json["failed_checks"] = outcome.result.failed_checks;
+  if (!outcome.result.refused.empty()) json["refused"] = outcome.result.refused;
+  if (!outcome.error.empty()) json["error"] = outcome.error;
+  return json;
+}
+
+// The unit in which a kind of quantity stands in a CSV column; empty for what is plain already.
+std::string plain_unit(sim::ParameterKind kind) {
+  switch (kind) {
+    case sim::ParameterKind::time: return "us";
+    case sim::ParameterKind::bytes: return "B";
+    case sim::ParameterKind::bit_rate: return "b/s";
+    case sim::ParameterKind::byte_rate: return "B/s";
+    case sim::ParameterKind::frequency: return "Hz";
+    default: return "";
+  }
+}
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return "";
+  // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
+  return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+std::string plain_value(sim::ParameterKind kind, const std::string& text) {
+  if (plain_unit(kind).empty()) return csv_field(text);
+  return number(number_of(kind, text) / (kind == sim::ParameterKind::time ? 1e6 : 1));  // us of ps
+}
+
+struct MetricColumn {
+  std::string name;
+  std::string unit;
+};
+
+std::vector<MetricColumn> metric_columns(const std::vector<PointOutcome>& outcomes) {
+  std::vector<MetricColumn> columns;
+  for (const PointOutcome& outcome : outcomes) {
+    for (const auto& metric : outcome.result.metrics) {
+      const auto known = [&](const MetricColumn& c) { return c.name == metric.name; };
+      if (std::none_of(columns.begin(), columns.end(), known)) columns.push_back({metric.name, metric.unit});
+    }
+  }
+  return columns;
+}
+
+std::string titled(const std::string& name, const std::string& unit) {
+  return csv_field(unit.empty() || unit == "1" ? name : name + " [" + unit + "]");
+}
+
+}  // namespace
+
+std::string results_json(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes) {
+  Json list = Json::array();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (outcomes[i].status != PointStatus::not_run) list.push_back(point_json(points[i], outcomes[i]));
+  }
+  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
+                        const Simulator& simulator) {
+  const auto machine = simulator.machine();
+  std::vector<sim::ParameterKind> kinds;  // of the axes
+  std::string csv = "strategy";
+  if (!points.empty()) {
+    for (const NamedText& axis : points.front().axes) {
+      kinds.push_back(machine->parameters().find(axis.name)->kind);
+      csv += "," + titled(axis.name, plain_unit(kinds.back()));
+    }
+  }
+  csv += ",seed";
+  const std::vector<MetricColumn> metrics = metric_columns(outcomes);
+  for (const MetricColumn& metric : metrics) csv += "," + titled(metric.name, metric.unit);
+  csv += ",status,error\n";
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (outcomes[i].status == PointStatus::not_run) continue;
+    csv += csv_field(points[i].strategy);
+    for (std::size_t a = 0; a < kinds.size(); ++a) {
+      csv += "," + plain_value(kinds[a], points[i].axes[a].text);
+    }
+    csv += fmt::format(",{}", points[i].seed);
+    for (const MetricColumn& column : metrics) {
+      const auto* metric = find_metric(outcomes[i], column.name);
+      csv += "," + (metric == nullptr ? std::string() : number(metric->value));
+    }
+    const std::string& refused = outcomes[i].result.refused;
+    csv += "," + (refused.empty() ? to_string(outcomes[i].status) : "refused");
+    csv += "," + csv_field(refused.empty() ? outcomes[i].error : refused) + "\n";
+  }
+  return csv;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Results for programs: JSON and CSV. The bytes depend on configuration, seed and version alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::app {
+
+// An array of the points that ran: strategy, parameters, metrics, breakdown, notes, and what went wrong.
+std::string results_json(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes);
+
+// A row a point. Quantities on axes are plain numbers in the unit that the column's name gives.
+std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
+                        const Simulator& simulator);
+
+// A field of a CSV file, quoted where it must be.
+std::string csv_field(const std::string& text);
+
+}  // namespace faultline::app

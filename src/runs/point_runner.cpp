@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/runs/point_runner.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <list>
+#include <stdexcept>
+#include <utility>
+
+#include "src/runs/host_memory.hpp"
+#include "src/runs/interrupt.hpp"
+#include "src/runs/point_process.hpp"
+
+namespace faultline::app {
+namespace {
+
+constexpr int kTickMilliseconds = 500;
+
+// Waits for a child's news, a signal or the tick.
+void wait_for_news(const std::list<PointProcess>& running, const InterruptGuard& interrupt) {
+  std::vector<pollfd> descriptors{{interrupt.descriptor(), POLLIN, 0}};
+  for (const PointProcess& process : running) descriptors.push_back({process.descriptor(), POLLIN, 0});
+  poll(descriptors.data(), descriptors.size(), kTickMilliseconds);
+}
+
+// For another point, as large as the largest so far.
+bool has_memory(const std::list<PointProcess>& running, double largest_mib) {
+  std::vector<double> resident;
+  for (const PointProcess& process : running) resident.push_back(process.resident_mib());
+  return fits_one_more(available_mib(), largest_mib, resident);
+}
+
+constexpr std::array<std::pair<PointStatus, const char*>, 6> kStatuses{{{PointStatus::complete, "complete"},
+                                                                        {PointStatus::misconfigured, "misconfigured"},
+                                                                        {PointStatus::host_failed, "host failed"},
+                                                                        {PointStatus::timed_out, "timed out"},
+                                                                        {PointStatus::bug, "bug"},
+                                                                        {PointStatus::not_run, "not run"}}};
+}  // namespace
+
+std::string to_string(PointStatus status) {
+  for (const auto& [known, text] : kStatuses) {
+    if (known == status) return text;
+  }
+  return "?";
+}
+
+PointStatus point_status(const std::string& text) {
+  for (const auto& [status, known] : kStatuses) {
+    if (known == text) return status;
+  }
+  throw std::invalid_argument("no status of a point: " + text);
+}
+
+void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, const RunLimits& limits,
+                const OutcomeFunction& ended, const ProgressFunction& progress) {
+  const InterruptGuard interrupt;
+  std::list<PointProcess> running;
+  workloads::Totals ended_totals;
+  double largest_mib = 0;  // of the points that have ended
+  std::size_t next = 0;
+  std::size_t done = 0;
+  bool goes_on = true;
+  const auto end = [&](std::size_t index, PointOutcome outcome) {
+    ended_totals += outcome.totals;
+    largest_mib = std::max(largest_mib, outcome.peak_mib);
+    ++done;
+    goes_on = ended(index, std::move(outcome)) && goes_on;
+  };
+  while (done < indices.size() && goes_on && !InterruptGuard::requested()) {
+    while (next < indices.size() && running.size() < std::max(limits.jobs, 1U) && has_memory(running, largest_mib)) {
+      try {
+        running.emplace_back(indices[next], point);
+      } catch (const std::runtime_error& error) {
+        // The host's limit on processes or files: wait for those that run, unless there are none.
+        if (!running.empty()) break;
+        PointOutcome failed;
+        failed.status = PointStatus::host_failed;
+        failed.error = error.what();
+        end(indices[next], std::move(failed));
+      }
+      ++next;
+    }
+    if (!running.empty()) wait_for_news(running, interrupt);
+    for (auto process = running.begin(); process != running.end();) {
+      const bool late = limits.each && process->seconds() > static_cast<double>(limits.each->count());
+      if (!process->drain() && !late) {
+        ++process;
+        continue;
+      }
+      end(process->index(), late ? process->stop(*limits.each) : process->finish());
+      process = running.erase(process);
+    }
+    workloads::Totals so_far = ended_totals;
+    for (const PointProcess& process : running) so_far += process.last_beat();
+    progress(done, so_far);
+  }
+  // Leaving scope kills and reaps what an interrupt left running.
+}
+
+}  // namespace faultline::app

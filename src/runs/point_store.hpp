@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run's points came to, each in a file of its own under the name of its content, so that a run that ended early
+// goes on where it was, and a changed one does what has changed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+#include "src/runs/run_folder.hpp"
+
+namespace faultline::app {
+
+// The run folder's list of its points, as JSON.
+std::string manifest(const Experiment& experiment, const std::vector<Point>& points);
+// Where the folder has the result of a point with this id.
+std::string file_of(const std::string& id);
+
+// Not that the host failed, the time was up, or the program had a bug: next time there may be more memory, more time,
+// or somebody who looks at it.
+bool is_final(const PointOutcome& outcome);
+
+// Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
+// By its lists alone: no result is read.
+bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
+
+class PointStore {
+ public:
+  explicit PointStore(RunFolder& folder) : folder_(folder) {}
+
+  // Only a final result. Nothing where it cannot be read: it is simulated again.
+  std::optional<PointOutcome> find(const Point& point) const;
+  // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
+  void keep(const Point& point, const PointOutcome& outcome);
+  const std::string& failure() const { return failure_; }
+  // In a point's process, which writes nothing here.
+  void leave() { folder_.leave_lock(); }
+
+ private:
+  RunFolder& folder_;
+  std::string failure_;
+};
+
+}  // namespace faultline::app

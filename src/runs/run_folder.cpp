@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/runs/run_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "src/experiment/diagnostics.hpp"
+
+namespace faultline::app {
+namespace fs = std::filesystem;
+namespace {
+
+using Json = nlohmann::json;
+constexpr const char* kManifest = "manifest.json";
+constexpr const char* kPoints = "points";
+constexpr const char* kPart = ".part";
+
+[[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
+  throw UserError(fmt::format("{}: {}: {}", path.string(), what, why));
+}
+
+// A name that may be a file's anywhere, and in a path is one part.
+std::string file_name(const std::string& name) {
+  std::string plain = name;
+  for (char& c : plain) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.') c = '-';
+  }
+  return plain.empty() || plain.front() == '.' ? "run" + plain : plain;
+}
+
+// Found out before hours of simulation, not after.
+void check_writable(const fs::path& folder) {
+  if (access(folder.c_str(), W_OK | X_OK) != 0) refuse(folder, "cannot be written", std::strerror(errno));
+}
+
+std::optional<std::string> text_of(const fs::path& path) {
+  std::error_code ignored;
+  std::ifstream stream(path, std::ios::binary);
+  if (!fs::is_regular_file(path, ignored) || !stream) return {};
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+enum class Holds { no_run, run, other_run };
+
+// A run, and of this format?
+Holds what_it_holds(const fs::path& path) {
+  const auto text = text_of(path / kManifest);
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (json.is_object() && json.contains("format")) {
+    return json.at("format") == RunFolder::kFormat ? Holds::run : Holds::other_run;
+  }
+  // Damaged or gone: it is written again, and the points say themselves which they are.
+  std::error_code ignored;
+  return fs::is_directory(path / kPoints, ignored) ? Holds::run : Holds::no_run;
+}
+
+// What write() was at when its process was killed.
+bool is_part(const fs::path& path) { return path.filename().string().starts_with('.') && path.extension() == kPart; }
+
+// A run that was killed before it had written anything counts for nothing.
+bool holds_nothing(const fs::path& path) {
+  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(),
+                     [](const fs::directory_entry& entry) { return is_part(entry.path()); });
+}
+
+void remove_parts(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    if (is_part(entry.path())) fs::remove(entry.path(), ignored);
+  }
+}
+
+// So that a new file is in it after a power failure, too.
+void sync_folder(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+// The last of runs/NAME-N, or 0.
+unsigned last_number(const fs::path& runs, const std::string& name) {
+  unsigned last = 0;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(runs, error)) {
+    const std::string file = entry.path().filename().string();
+    unsigned number = 0;
+    if (!file.starts_with(name + "-")) continue;
+    const char* begin = file.data() + name.size() + 1;
+    const char* end = file.data() + file.size();
+    const auto [stopped, why] = std::from_chars(begin, end, number);
+    if (why == std::errc{} && stopped == end) last = std::max(last, number);
+  }
+  return last;
+}
+
+}  // namespace
+
+RunFolder RunFolder::open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished) {
+  return chosen.empty() ? open_numbered(name, is_unfinished) : open_chosen(chosen);
+}
+
+RunFolder RunFolder::open_chosen(const fs::path& path) {
+  std::error_code error;
+  const bool made = fs::create_directories(path, error);
+  std::error_code ignored;
+  if (error && fs::is_regular_file(path, ignored)) refuse(path, "--out", "is a file, not a folder");
+  if (error) refuse(path, "--out: cannot be made", error.message());
+  check_writable(path);
+  const Holds holds = what_it_holds(path);
+  if (holds == Holds::other_run) {
+    refuse(path, "--out",
+           fmt::format("holds a run of another version of the program (its format is not {}); name a new "
+                       "folder",
+                       kFormat));
+  }
+  if (holds == Holds::no_run && !holds_nothing(path)) {
+    refuse(path, "--out", "already holds something that is no run; name a new or an empty folder, or a run's");
+  }
+  RunFolder folder(path, made);
+  folder.kept_ = holds == Holds::run;
+  if (!folder.take()) {
+    folder.kept_ = true;
+    refuse(path, "--out", "another run is at work in it");
+  }
+  return folder;
+}
+
+RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& is_unfinished) {
+  const fs::path runs = "runs";
+  std::error_code error;
+  const bool made_runs = fs::create_directories(runs, error);
+  if (error) refuse(runs, "cannot be made", error.message() + "; name another place with --out");
+  check_writable(runs);
+  const std::string plain = file_name(name);
+  const unsigned last = last_number(runs, plain);
+  const auto numbered = [&](unsigned number) { return runs / fmt::format("{}-{}", plain, number); };
+  if (last > 0 && what_it_holds(numbered(last)) == Holds::run) {
+    RunFolder folder(numbered(last), false);
+    folder.kept_ = true;
+    const bool writable = access(folder.path_.c_str(), W_OK | X_OK) == 0;
+    if (writable && is_unfinished(folder) && folder.take()) return folder;
+  }
+  for (unsigned n = last + 1;; ++n) {
+    // Making it is what claims it: of two runs at one time, one gets the next number.
+    if (fs::create_directory(numbered(n), error)) {
+      RunFolder folder(numbered(n), true);
+      folder.made_parent_ = made_runs;
+      folder.take();
+      return folder;
+    }
+    if (error && error != std::errc::file_exists) refuse(numbered(n), "cannot be made", error.message());
+  }
+}
+
+RunFolder RunFolder::look_at(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) throw UserError(path.string() + ": no such folder");
+  RunFolder folder(path, false);
+  folder.kept_ = true;
+  return folder;
+}
+
+bool RunFolder::is_taken() const {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool taken = descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  if (descriptor >= 0) close(descriptor);
+  return taken;
+}
+
+// The lock is the folder's own, and held until this process and who inherits it have let go of it, however they end.
+bool RunFolder::take() {
+  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // A file system that knows no locks: results are written whole in any case.
+  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    leave_lock();
+    return false;
+  }
+  remove_parts(path_);
+  remove_parts(path_ / kPoints);
+  return true;
+}
+
+void RunFolder::leave_lock() {
+  if (lock_ >= 0) close(lock_);
+  lock_ = -1;
+}
+
+RunFolder::RunFolder(RunFolder&& other) noexcept
+    : path_(std::move(other.path_)),
+      made_(other.made_),
+      made_parent_(other.made_parent_),
+      kept_(other.kept_),
+      lock_(std::exchange(other.lock_, -1)),
+      files_(std::move(other.files_)) {
+  other.kept_ = true;
+}
+
+RunFolder::~RunFolder() {
+  if (!kept_) remove_all();
+  leave_lock();
+}
+
+void RunFolder::remove_all() {
+  std::error_code ignored;
+  for (const std::string& file : files_) {
+    fs::remove(path_ / file, ignored);
+    const fs::path folder = fs::path(file).parent_path();
+    if (!folder.empty()) fs::remove(path_ / folder, ignored);  // with its last file
+  }
+  // Fails, rightly, when somebody else put something there.
+  if (made_) fs::remove(path_, ignored);
+  if (made_parent_) fs::remove(path_.parent_path(), ignored);
+}
+
+void RunFolder::write(const std::string& file, const std::string& text, Sync sync) {
+  const fs::path target = path_ / file;
+  std::error_code error;
+  fs::create_directories(target.parent_path(), error);
+  const fs::path part = target.parent_path() / ("." + target.filename().string() + kPart);
+  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) refuse(target, "cannot be written", std::strerror(errno));
+  const auto give_up = [&](int why) {
+    close(descriptor);
+    unlink(part.c_str());
+    refuse(target, "cannot be written", std::strerror(why));
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const ssize_t n = ::write(descriptor, text.data() + at, text.size() - at);
+    if (n < 0 && errno != EINTR) give_up(errno);
+    if (n > 0) at += static_cast<std::size_t>(n);
+  }
+  if (sync == Sync::yes && fsync(descriptor) != 0 && errno != EINVAL) give_up(errno);
+  close(descriptor);
+  if (rename(part.c_str(), target.c_str()) != 0) {
+    const int why = errno;
+    unlink(part.c_str());
+    refuse(target, "cannot be written", std::strerror(why));
+  }
+  if (sync == Sync::yes) sync_folder(target.parent_path());
+  files_.push_back(file);
+}
+
+void RunFolder::remove(const std::string& file) {
+  std::error_code ignored;
+  fs::remove(path_ / file, ignored);
+}
+
+bool RunFolder::has(const std::string& file) const {
+  std::error_code ignored;
+  return fs::is_regular_file(path_ / file, ignored);
+}
+
+std::optional<std::string> RunFolder::read(const std::string& file) const { return text_of(path_ / file); }
+
+}  // namespace faultline::app

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The run folder and the small pieces that tables are made of.
+#include <catch2/catch.hpp>
+
+#include <limits>
+
+#include "src/experiment/diagnostics.hpp"
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
+#include "src/runs/run_folder.hpp"
+#include "tests/support/fake_simulator.hpp"
+
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+
+namespace {
+const auto kNever = [](const RunFolder&) { return false; };
+}  // namespace
+
+TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of runs") {
+  const Sandbox sandbox;
+  {
+    RunFolder folder = RunFolder::open("", "name", kNever);
+    folder.write("results.json", "[]");
+    CHECK(fs::exists("runs/name-1/results.json"));
+  }
+  CHECK_FALSE(fs::exists("runs"));
+}
+
+TEST_CASE("runs at the same time get folders of their own, under a name that is a file's") {
+  const Sandbox sandbox;
+  RunFolder first = RunFolder::open("", "a b/../c", kNever);
+  RunFolder second = RunFolder::open("", "a b/../c", kNever);
+  CHECK(first.path() == "runs/a-b-..-c-1");
+  CHECK(second.path() == "runs/a-b-..-c-2");
+}
+
+TEST_CASE("a file of a run is whole or absent, and a folder that was there stays") {
+  const Sandbox sandbox;
+  fs::create_directory("mine");
+  {
+    RunFolder folder = RunFolder::open("mine", "x", kNever);
+    folder.write("a.json", std::string(100000, 'a'));
+    CHECK(read_text("mine/a.json").size() == 100000);
+    CHECK(std::distance(fs::directory_iterator("mine"), fs::directory_iterator()) == 1);
+    // A folder in the way: refused, and no part is left behind.
+    fs::create_directories("mine/b.json/c");
+    CHECK_THROWS_AS(folder.write("b.json", "b"), UserError);
+    CHECK_FALSE(fs::exists("mine/.b.json.part"));
+  }
+  CHECK_FALSE(fs::exists("mine/a.json"));
+  CHECK(fs::exists("mine/b.json/c"));
+}
+
+TEST_CASE("table cells line up, also with letters of several bytes") {
+  TextTable table({{"name", "", Align::left}, {"t", "[µs]", Align::right}});
+  table.add({"größe", "1.00"});
+  table.gap();
+  table.add({"x", "-"});
+  CHECK(table.text() == "name      t\n       [µs]\n-----------\ngröße  1.00\n\nx         -\n");
+  CHECK(table.width() == 11);
+  CHECK_THROWS_AS(table.add({"too few"}), std::logic_error);
+}
+
+TEST_CASE("numbers, lines and csv fields") {
+  CHECK(fixed(1234.5678, 2) == "1234.57");
+  CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
+  CHECK(wrap("one two three", 7, 2) == "one two\n  three");
+  CHECK(csv_field("a,b") == "\"a,b\"");
+  CHECK(csv_field("say \"x\"") == "\"say \"\"x\"\"\"");
+  CHECK(csv_field("plain") == "plain");
+}
