@@ -4,7 +4,10 @@
 include(CTest)
 include(Catch)
 
-add_library(faultline_test_main STATIC tests/support/main.cpp)
+add_library(faultline_test_main STATIC tests/support/main.cpp tests/support/source_tree.cpp)
+# Nothing else knows the absolute path, so that trees can share a compiler cache.
+set_source_files_properties(tests/support/source_tree.cpp PROPERTIES
+  COMPILE_DEFINITIONS "FAULTLINE_SOURCE_TREE=\"${CMAKE_SOURCE_DIR}\"")
 target_link_libraries(faultline_test_main PUBLIC Catch2::Catch2 faultline_options)
 
 function(faultline_room name folder)

@@ -175,9 +175,8 @@ Task<void> Background::live(Program& program) {
     co_await loop.idle(drawn(program.random, config_.pause));
     const Time begin = loop.now();
     const os::Error error = co_await access(program);
-    ++accesses_;
     in_access_ += loop.now() - begin;
-    access_max_ = std::max(access_max_, loop.now() - begin);
+    access_times_.add(static_cast<std::uint64_t>((loop.now() - begin).count()));
     program.alive = error == os::Error::none;
   }
   ++ended_;

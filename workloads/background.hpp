@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/platform/cluster.hpp"
+#include "models/sim/histogram.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/random.hpp"
 #include "models/sim/task.hpp"
@@ -46,9 +47,12 @@ class Background {
   void start();
 
   // Since the start.
-  std::uint64_t accesses() const { return accesses_; }
-  sim::Time access_mean() const { return accesses_ == 0 ? sim::Time{0} : in_access_ / accesses_; }
-  sim::Time access_max() const { return access_max_; }
+  std::uint64_t accesses() const { return access_times_.count(); }
+  const sim::Histogram& access_times() const { return access_times_; }  // ps
+  sim::Time access_mean() const {
+    return accesses() == 0 ? sim::Time{0} : in_access_ / static_cast<std::int64_t>(accesses());
+  }
+  sim::Time access_max() const { return sim::Time(static_cast<std::int64_t>(access_times_.max())); }
   // Processes that have met the end of memory, killed or refused: they gave everything back.
   unsigned ended() const { return ended_; }
   // Of the scanners.
@@ -93,9 +97,8 @@ class Background {
   const std::uint64_t seed_;
   std::vector<Program> programs_;
   std::vector<Scanner> scanners_;
-  std::int64_t accesses_ = 0;
   sim::Time in_access_{0};
-  sim::Time access_max_{0};
+  sim::Histogram access_times_;
   unsigned ended_ = 0;
   std::uint64_t file_bytes_ = 0;
   std::int64_t parts_ = 0;

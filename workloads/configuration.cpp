@@ -95,6 +95,7 @@ void Configuration::declare(sim::ParameterTable& table) {
   workload.declare(table);
   inject.declare(table);
   background.declare(table);
+  series.declare(table);
   strategy.declare(table);
   machine.declare(table);
 }

@@ -10,12 +10,21 @@
 
 namespace faultline::workloads {
 
+// Time series of a point: workloads/time_series.hpp.
+struct SeriesConfig {
+  sim::Time period{0};
+  unsigned samples = 1000;
+
+  void declare(sim::ParameterTable& table);
+};
+
 struct Configuration {
   platform::Machine machine;
   rdma::Strategy strategy;
   TransferConfig workload;
   InjectionConfig inject;
   BackgroundConfig background;
+  SeriesConfig series;
 
   void declare(sim::ParameterTable& table);
 };

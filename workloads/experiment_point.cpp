@@ -15,6 +15,7 @@
 #include "workloads/flows.hpp"
 #include "workloads/patterns.hpp"
 #include "workloads/point_metrics.hpp"
+#include "workloads/time_series.hpp"
 #include "workloads/transfers.hpp"
 
 namespace faultline::workloads {
@@ -152,13 +153,16 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     Benchmark& transfers = *benchmark;
     Measured measured;
     Background background(configuration.background, cluster, seed);
+    TimeSeries series(configuration.series, cluster, transfers);
     transfers.on_measurement_begins = [&] {
       measured.before = snapshot(cluster, configuration.workload);
       background.start();
+      series.begin();
     };
     std::vector<std::string> kills;
     watch_kills(cluster, background, kills);
     transfers.on_measurement_ends = [&] {
+      series.end();
       measured.after = snapshot(cluster, configuration.workload);
       measured.memory = meminfo(cluster);
     };
@@ -169,7 +173,7 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     check_finished(configuration, cluster, transfers);
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
-      result = collect(configuration, cluster, transfers, measured, background);
+      result = collect(configuration, cluster, transfers, measured, background, series);
       if (!kills.empty()) {
         const std::string more = kills.size() > 1 ? fmt::format(" (and {} more)", kills.size() - 1) : "";
         result.notes.push_back(kills.front() + more);

@@ -41,6 +41,31 @@ struct BreakdownRow {
   std::string description;
 };
 
+// How the values of something that happened often are spread.
+struct Distribution {
+  struct Bucket {
+    double lower;  // the least value that belongs here
+    double upper;  // the greatest
+    std::uint64_t count;
+  };
+  std::string name;  // "latency"
+  std::string unit;
+  std::string description;
+  std::uint64_t count = 0;
+  double min = 0;
+  double max = 0;
+  std::vector<Bucket> buckets;  // log-linear: each a 64th of its values wide at most; lowest first, none of them empty
+};
+
+// What something was while transfers were measured, at equal intervals from the first one's begin on.
+struct Series {
+  std::string name;  // "goodput"
+  std::string unit;
+  std::string description;
+  double interval_us = 0;      // value i is that of, or was so at the end of, the interval from i * interval_us on
+  std::vector<double> values;  // series.samples of them at most
+};
+
 // What has been simulated, of one point or of several.
 struct Totals {
   std::uint64_t events = 0;
@@ -64,7 +89,9 @@ struct Watch {
 struct PointResult {
   std::vector<Metric> metrics;
   std::vector<BreakdownRow> breakdown;  // may be empty
-  std::vector<std::string> notes;       // what a reader of the figures must know
+  std::vector<Distribution> distributions;
+  std::vector<Series> series;      // empty unless asked for (series.period)
+  std::vector<std::string> notes;  // what a reader of the figures must know
   std::uint64_t events = 0;
   std::uint64_t cell_hops = 0;
   std::uint64_t simulated_ps = 0;

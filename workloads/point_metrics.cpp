@@ -133,6 +133,22 @@ void add_scanners(std::vector<Metric>& metrics, const Background& background, si
   metrics.push_back({"background_file_mean", microseconds(background.part_mean()), "us", ""});
 }
 
+Distribution distribution(const char* name, const char* description, const sim::Histogram& times) {
+  const auto us = [](std::uint64_t ps) { return static_cast<double>(ps) / 1e6; };
+  Distribution spread{name, "us", description, times.count(), us(times.min()), us(times.max()), {}};
+  for (const auto& b : times.buckets()) spread.buckets.push_back({us(b.lower), us(b.upper), b.count});
+  return spread;
+}
+
+void add_distributions(std::vector<Distribution>& all, const Benchmark& transfers, const BackgroundConfig& config,
+                       const Background& background) {
+  sim::Histogram latency;
+  for (const Sample& s : transfers.samples()) latency.add(static_cast<std::uint64_t>(s.latency().count()));
+  all.push_back(distribution("latency", "of the measured transfers", latency));
+  if (config.processes == 0 || background.accesses() == 0) return;
+  all.push_back(distribution("background_access", "of accesses of background processes", background.access_times()));
+}
+
 std::string description_of(const std::string& name) {
   for (const MetricDoc& doc : metric_docs()) {
     if (doc.name == name) return doc.description;
@@ -211,7 +227,7 @@ os::MemInfo meminfo(platform::Cluster& cluster) {
 }
 
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
-                    const Measured& measured, const Background& background) {
+                    const Measured& measured, const Background& background, const TimeSeries& series) {
   PointResult result;
   std::vector<Metric>& metrics = result.metrics;
   add_latency(metrics, transfers.samples());
@@ -234,6 +250,11 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
+  add_distributions(result.distributions, transfers, configuration.background, background);
+  result.series = series.collect();
+  if (!result.series.empty() && result.series.front().values.empty()) {
+    result.notes.emplace_back("no sample of the time series: series.period is longer than what was measured");
+  }
   if (configuration.workload.checks_fail) result.failed_checks = failed_checks(transfers, cluster);
   add_injection_notes(configuration.inject, transfers, result.notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {

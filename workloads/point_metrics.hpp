@@ -12,6 +12,7 @@
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/time_series.hpp"
 
 namespace faultline::workloads {
 
@@ -33,6 +34,6 @@ struct Measured {
 };
 
 PointResult collect(const Configuration& configuration, platform::Cluster& cluster, const Benchmark& transfers,
-                    const Measured& measured, const Background& background);
+                    const Measured& measured, const Background& background, const TimeSeries& series);
 
 }  // namespace faultline::workloads

@@ -41,6 +41,7 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
 
   // The transfer's id; 0 when the descriptor is malformed or the channel's queue is full.
   std::uint64_t post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor);
+  std::size_t posted() const { return table_.posted(); }
   // An acknowledgement has reached the scoreboard.
   void acknowledge(const sim::BlockKey& key);
 

@@ -118,6 +118,8 @@ Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim:
   registers.register_b_transport(this, &Engine::access_register);
 }
 
+Engine::Depths Engine::depths() const { return {parts_->scheduler.posted(), parts_->faults.size()}; }
+
 Engine::~Engine() = default;
 
 tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {

@@ -29,6 +29,13 @@ class Engine : public sc_core::sc_module {
   Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context);
   ~Engine() override;
 
+  // What waits here now.
+  struct Depths {
+    std::size_t transfers;      // posted, and not notified
+    std::size_t fault_records;  // in the fault FIFO
+  };
+  Depths depths() const;
+
   // Bytes of the register window: one page for each channel and the privileged page.
   std::uint64_t register_bytes() const { return reg::kChannelStride * (config_.channels + std::uint64_t{1}); }
 

@@ -71,6 +71,7 @@ class TransferTable {
   // A read posted at another node; nullptr when too many are served.
   Transfer* serve(std::uint64_t id, std::uint32_t pdid, const Descriptor& descriptor);
   void erase(Transfer& transfer);
+  std::size_t posted() const { return posted_.size(); }
 
   Transfer* posted(std::uint64_t id) const { return find(posted_, id); }
   Transfer* served(std::uint64_t id) const { return find(served_, id); }

@@ -80,6 +80,15 @@ void EventLoop::watch(std::uint64_t every, std::function<void()> watcher) {
   watch_at_ = events_run_ + every;
 }
 
+void EventLoop::sample(Time first, std::function<Time(Time)> sampler) {
+  sampler_ = std::move(sampler);
+  sample_at_ = first;
+}
+
+void EventLoop::take_samples(Time until) {
+  while (until >= sample_at_) sample_at_ = sampler_(sample_at_);
+}
+
 void EventLoop::call(const Event& event) {
   if (profile_ == nullptr) [[likely]] {
     event.callback(event.object, event.argument);
@@ -97,6 +106,8 @@ void EventLoop::drain() {
   instant_ = from_sc_time(sc_core::sc_time_stamp());
   while (pending() && !stopped_) {
     const Event event = events_.top();
+    if (event.when >= sample_at_) [[unlikely]]
+      take_samples(event.when);
     if (event.when > instant_) {
       if (!may_go_on_to(event.when)) break;
       instant_ = event.when;

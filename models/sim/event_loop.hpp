@@ -74,6 +74,9 @@ class EventLoop : public sc_core::sc_module {
 
   // Calls `watcher` between events, every so many of them. It may look and must not touch.
   void watch(std::uint64_t every, std::function<void()> watcher);
+  // Calls `sampler` with the instant `first`, when all events before it have run and none of its own, and then with
+  // each instant that it returns, which lies later; kNever: no more. It may look and must not touch, and is no event.
+  void sample(Time first, std::function<Time(Time)> sampler);
   // From now on host time is charged to parts; null ends that. It outlives the loop or is taken away.
   void set_profile(Profile* profile) { profile_ = profile; }
   Profile* profile() const { return profile_; }
@@ -136,6 +139,7 @@ class EventLoop : public sc_core::sc_module {
   void drain();
   bool may_go_on_to(Time when) const;
   void wake_for(Time when);
+  void take_samples(Time until);
   void call(const Event& event);
 
   // Four children a parent: fewer cache lines a pop than a binary heap.
@@ -156,6 +160,8 @@ class EventLoop : public sc_core::sc_module {
   std::uint64_t watch_at_ = 0;  // number of the event behind which to look; 0: none
   std::uint64_t watch_every_ = 0;
   std::function<void()> watcher_;
+  Time sample_at_ = kNever;
+  std::function<Time(Time)> sampler_;
   Profile* profile_ = nullptr;
   std::optional<RunFailure> failure_;
 };

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/report.hpp"
 
@@ -14,6 +15,16 @@ namespace faultline::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// Quantiles are the greatest value of their bucket: too great by a 64th at most.
+Json distribution_json(const workloads::Distribution& d) {
+  const auto at = [&](double share) { return sim::quantile(d.buckets, d.count, d.max, share); };
+  return {{"unit", d.unit},   {"description", d.description},
+          {"count", d.count}, {"min", d.min},
+          {"p50", at(0.5)},   {"p90", at(0.9)},
+          {"p99", at(0.99)},  {"p99.9", at(0.999)},
+          {"max", d.max},     {"relative_error", sim::Histogram::kRelativeError}};
+}
 
 Json point_json(const Point& point, const PointOutcome& outcome) {
   Json json;
@@ -33,6 +44,13 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
                                  {"mean", {{"value", row.mean_us}, {"unit", "us"}}},
                                  {"samples", row.samples},
                                  {"description", row.description}});
+  }
+  for (const auto& d : outcome.result.distributions) json["distributions"][d.name] = distribution_json(d);
+  for (const auto& s : outcome.result.series) {
+    json["series"][s.name] = {{"unit", s.unit},
+                              {"description", s.description},
+                              {"interval", {{"value", s.interval_us}, {"unit", "us"}}},
+                              {"values", s.values}};
   }
   json["notes"] = outcome.result.notes;
   json["events"] = outcome.result.events;

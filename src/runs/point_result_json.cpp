@@ -6,20 +6,36 @@
 namespace faultline::app {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 // JSON has no NaN; a metric that has no value (the latency of no transfer) is null.
-double number(const nlohmann::ordered_json& json) {
+double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
+
+Json to_json(const workloads::Distribution& d) {
+  Json buckets = Json::array();
+  for (const auto& b : d.buckets) buckets.push_back({b.lower, b.upper, b.count});
+  return {{"name", d.name}, {"unit", d.unit},    {"description", d.description}, {"count", d.count}, {"min", d.min},
+          {"max", d.max},   {"buckets", buckets}};
+}
+
+workloads::Distribution distribution_from_json(const Json& json) {
+  workloads::Distribution d{
+      json.at("name"), json.at("unit"), json.at("description"), json.at("count"), json.at("min"), json.at("max"), {}};
+  for (const auto& b : json.at("buckets")) d.buckets.push_back({b.at(0), b.at(1), b.at(2)});
+  return d;
 }
 
 }  // namespace
 
-nlohmann::ordered_json to_json(const workloads::PointResult& result) {
-  nlohmann::ordered_json json;
-  json["metrics"] = nlohmann::ordered_json::array();
+Json to_json(const workloads::PointResult& result) {
+  Json json;
+  json["metrics"] = Json::array();
   for (const auto& m : result.metrics) {
     json["metrics"].push_back({{"name", m.name}, {"value", m.value}, {"unit", m.unit}, {"description", m.description}});
   }
-  json["breakdown"] = nlohmann::ordered_json::array();
+  json["breakdown"] = Json::array();
   for (const auto& row : result.breakdown) {
     json["breakdown"].push_back({{"step", row.step},
                                  {"where", row.where},
@@ -27,11 +43,21 @@ nlohmann::ordered_json to_json(const workloads::PointResult& result) {
                                  {"samples", row.samples},
                                  {"description", row.description}});
   }
+  json["distributions"] = Json::array();
+  for (const auto& d : result.distributions) json["distributions"].push_back(to_json(d));
+  json["series"] = Json::array();
+  for (const auto& s : result.series) {
+    json["series"].push_back({{"name", s.name},
+                              {"unit", s.unit},
+                              {"description", s.description},
+                              {"interval_us", s.interval_us},
+                              {"values", s.values}});
+  }
   json["notes"] = result.notes;
   json["events"] = result.events;
   json["cell_hops"] = result.cell_hops;
   json["simulated_ps"] = result.simulated_ps;
-  json["profile"] = nlohmann::ordered_json::array();
+  json["profile"] = Json::array();
   for (const auto& row : result.profile) {
     json["profile"].push_back(
         {{"part", row.part}, {"events", row.events}, {"calls", row.calls}, {"host_ns", row.host_ns}});
@@ -43,7 +69,7 @@ nlohmann::ordered_json to_json(const workloads::PointResult& result) {
   return json;
 }
 
-workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json) {
+workloads::PointResult point_result_from_json(const Json& json) {
   workloads::PointResult result;
   for (const auto& m : json.at("metrics")) {
     result.metrics.push_back({m.at("name"), number(m.at("value")), m.at("unit"), m.at("description")});
@@ -51,6 +77,11 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
   for (const auto& row : json.at("breakdown")) {
     result.breakdown.push_back(
         {row.at("step"), row.at("where"), number(row.at("mean_us")), row.at("samples"), row.at("description")});
+  }
+  for (const auto& d : json.at("distributions")) result.distributions.push_back(distribution_from_json(d));
+  for (const auto& s : json.at("series")) {
+    result.series.push_back({s.at("name"), s.at("unit"), s.at("description"), s.at("interval_us"),
+                             s.at("values").get<std::vector<double>>()});
   }
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.events = json.at("events");
@@ -66,7 +97,7 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
   return result;
 }
 
-nlohmann::ordered_json to_json(const PointOutcome& outcome) {
+Json to_json(const PointOutcome& outcome) {
   return {{"status", to_string(outcome.status)},
           {"result", to_json(outcome.result)},
           {"error", outcome.error},
@@ -76,7 +107,7 @@ nlohmann::ordered_json to_json(const PointOutcome& outcome) {
           {"peak_mib", outcome.peak_mib}};
 }
 
-PointOutcome point_outcome_from_json(const nlohmann::ordered_json& json) {
+PointOutcome point_outcome_from_json(const Json& json) {
   PointOutcome outcome;
   outcome.status = point_status(json.at("status"));
   outcome.result = point_result_from_json(json.at("result"));

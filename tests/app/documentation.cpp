@@ -13,7 +13,7 @@ using namespace faultline::app;
 using namespace faultline::test;
 
 TEST_CASE("the examples of docs/experiments.md are read without a complaint") {
-  const std::string docs = read_text(test_folder() / "../../docs/experiments.md");
+  const std::string docs = read_text(source_tree() / "docs/experiments.md");
   const Sandbox sandbox;
   const ConfigLibrary library(test_configs());
   const FakeSimulator simulator;

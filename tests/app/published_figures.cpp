@@ -9,13 +9,14 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/expansion.hpp"
 #include "src/experiment/toml_document.hpp"
+#include "tests/support/source_tree.hpp"
 #include "workloads/configuration.hpp"
 
 using namespace faultline;
 using namespace faultline::app;
 
 TEST_CASE("the parameters that figures name as fitted are those that are declared so, and no others") {
-  const std::filesystem::path configs = std::filesystem::path(__FILE__).parent_path() / "../../configs";
+  const std::filesystem::path configs = test::source_tree() / "configs";
   Diagnostics diagnostics;
 
   std::set<std::string> named;

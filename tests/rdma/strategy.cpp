@@ -10,6 +10,8 @@
 #include <map>
 #include <string>
 
+#include "tests/support/source_tree.hpp"
+
 using namespace faultline;
 using rdma::OnFault;
 using rdma::Prepare;
@@ -127,7 +129,7 @@ TEST_CASE("the target is asked to prepare each transfer where that is work for i
 
 TEST_CASE("each strategy that ships is legal and has no conflict") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(__FILE__).parent_path() / ".." / ".." / "configs" / "strategies";
+  const fs::path folder = test::source_tree() / "configs/strategies";
   std::map<Prepare, unsigned> used;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".toml") continue;

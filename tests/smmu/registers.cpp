@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "tests/support/smmu_bench.hpp"
+#include "tests/support/source_tree.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -221,8 +222,8 @@ TEST_CASE("every parameter is declared with a source", "[parameters]") {
 }
 
 TEST_CASE("the compliance table is complete, and tests name what it calls functional", "[readme]") {
-  const std::filesystem::path here = std::filesystem::path(__FILE__).parent_path();
-  const std::filesystem::path model = here / "../../models/smmu";
+  const std::filesystem::path here = test::source_tree() / "tests/smmu";
+  const std::filesystem::path model = test::source_tree() / "models/smmu";
   std::string tests;
   for (const auto& entry : std::filesystem::directory_iterator(here)) tests += text_of(entry.path());
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "src/experiment/simulator.hpp"
+#include "tests/support/source_tree.hpp"
 
 namespace faultline::test {
 
@@ -182,9 +183,5 @@ inline std::string read_text(const std::filesystem::path& path) {
   text << std::ifstream(path, std::ios::binary).rdbuf();
   return text.str();
 }
-
-// The configs folder and the sources as they lie in the tree.
-inline std::filesystem::path test_folder() { return std::filesystem::path(__FILE__).parent_path(); }
-inline std::filesystem::path test_configs() { return test_folder() / "data" / "configs"; }
 
 }  // namespace faultline::test

@@ -17,6 +17,7 @@
 
 #include "models/sim/parameters.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/source_tree.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
 
@@ -65,7 +66,7 @@ inline workloads::Configuration configuration(const Settings& settings) {
 // The strategies that ship, by name, and what each sets.
 inline std::map<std::string, Settings> presets() {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::path(__FILE__).parent_path() / "../../configs/strategies";
+  const fs::path folder = source_tree() / "configs/strategies";
   std::map<std::string, Settings> all;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".toml") continue;
