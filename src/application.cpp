@@ -70,6 +70,19 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
   }
 }
 
+std::vector<Point> expand(Experiment experiment, const Options& options, const Simulator& simulator,
+                          const Console& console) {
+  experiment.most_points = options.most_points.value_or(experiment.most_points);
+  std::optional<Progress> progress;
+  const auto start = Progress::Clock::now();
+  return expand(experiment, simulator, [&](std::size_t planned, std::size_t all) {
+    if (options.quiet) return;
+    if (!progress)
+      progress.emplace(console.err, console.err_is_terminal ? console.err_width : 0, all, start, "combinations");
+    progress->update(planned, {}, Progress::Clock::now());
+  });
+}
+
 workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
                                 bool profile) {
   return configure(point, simulator)->run(point.seed, {heartbeat, profile});

@@ -41,6 +41,10 @@ int status_command(const Options& options, const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 
+// The experiment's points, --max-points at most, with progress on the console's `err`.
+std::vector<Point> expand(Experiment experiment, const Options& options, const Simulator& simulator,
+                          const Console& console);
+
 // One point, in this process.
 workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
                                 bool profile);

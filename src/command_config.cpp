@@ -24,7 +24,7 @@ int config_command(const Options& options, const ConfigLibrary& library, const S
                    const Console& console) {
   const auto path = library.resolve_experiment(options.arguments.front());
   const Experiment experiment = read_experiment(path, options.overrides, library, simulator);
-  std::vector<Point> points = expand(experiment, simulator);
+  std::vector<Point> points = expand(experiment, options, simulator, console);
   const std::size_t count = points.size();
   if (!options.all) points.resize(1);
 

@@ -20,6 +20,7 @@ namespace {
 
 constexpr unsigned kMostJobs = 4096;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
+constexpr std::uint64_t kMostMostPoints = 1'000'000'000;
 
 // Which options a command takes; the rest would be silently useless, and so is refused.
 struct CommandOptions {
@@ -29,10 +30,10 @@ struct CommandOptions {
   std::size_t most_arguments;
 };
 const std::vector<CommandOptions> kCommands{
-    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "dry-run", "profile"}, 1, 1},
+    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "profile"}, 1, 1},
     {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
-    {"config", {"set", "format", "all", "changed"}, 1, 1},
+    {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
     {"help", {}, 0, 1},
 };
@@ -62,6 +63,9 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "timeout") {
     options.add_options()("timeout", text()->value_name("SECONDS"),
                           "end a point that takes longer; it is a row with its reason (default: none)");
+  } else if (name == "max-points") {
+    options.add_options()("max-points", text()->value_name("N"),
+                          "refuse an experiment of more points (default: 1000000)");
   } else if (name == "dry-run") {
     options.add_options()("dry-run",
                           "print the points and estimate time and memory from a few of them; leaves nothing");
@@ -131,6 +135,8 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
   if (values.count("timeout") != 0)
     options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
+  if (values.count("max-points") != 0)
+    options.most_points = whole_number("max-points", text("max-points"), 1, kMostMostPoints);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
   if (values.count("jobs") != 0) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
@@ -139,8 +145,8 @@ Options interpret(const po::variables_map& values, Options options) {
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set",  "--format", "--out",     "--seed",
-                                        "--jobs", "-j",       "--timeout", "--configs"};
+  const std::vector<std::string> valued{"--set", "--format",  "--out",        "--seed",   "--jobs",
+                                        "-j",    "--timeout", "--max-points", "--configs"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

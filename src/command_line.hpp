@@ -22,6 +22,7 @@ struct Options {
   std::optional<std::uint64_t> seed;
   unsigned jobs = 1;
   std::optional<std::chrono::seconds> timeout;  // of each point
+  std::optional<std::size_t> most_points;
   bool quiet = false;
   bool verbose = false;
   bool version = false;

@@ -135,7 +135,7 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   const auto path = library.resolve_experiment(options.arguments.front());
   Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
-  const std::vector<Point> points = expand(experiment, simulator);
+  const std::vector<Point> points = expand(experiment, options, simulator, console);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
   const std::string list = manifest(experiment, points);
   RunFolder folder = RunFolder::open(options.out, experiment.name,

@@ -31,6 +31,7 @@ class Diagnostics {
   // A message that already names its place in `file`.
   void add_text(const std::string& file, const std::string& text);
   bool empty() const { return lines_.empty(); }
+  std::size_t size() const { return lines_.size(); }
   // One line a mistake, in the order of files as read and of places in a file.
   std::string text() const;
   // Throws UserError with text() unless empty.

@@ -21,7 +21,8 @@ std::string one_line(std::string text) {
 }
 
 // "smmu.walk_latency = "450 ns"   # default 300 ns; set by platform x, line 12 (published: UG1085)"
-std::string parameter_line(const sim::Parameter& parameter, const Settings& settings) {
+template <typename Layers>
+std::string parameter_line(const sim::Parameter& parameter, const Layers& settings) {
   std::string line = parameter.name + " = " + toml_value(parameter);
   const Setting* setting = deciding(settings, parameter.name);
   if (setting != nullptr) {

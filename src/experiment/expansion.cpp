@@ -4,59 +4,85 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator.hpp>
-#include <boost/uuid/uuid_io.hpp>
-#include <set>
-#include <stdexcept>
-
-#include "src/experiment/program_id.hpp"
+#include <unordered_set>
 
 namespace faultline::app {
 namespace {
 
-// More is a slip in an axis, and would fill the memory before anything is said.
-constexpr std::size_t kMostPoints = 100'000;
+constexpr std::size_t kBetweenNews = 1000;   // combinations
+constexpr std::size_t kMostConflicts = 100;  // then people know enough
 
 void refuse_many(const Experiment& experiment) {
-  const std::size_t most = kMostPoints / experiment.strategies.size() / experiment.repetitions;
+  const std::size_t most = experiment.most_points / experiment.strategies.size() / experiment.repetitions;
   if (combinations_of(experiment.axes) <= most) return;
-  throw UserError(fmt::format("{}: axes, strategies and repetitions make more than {} points, skipped ones included",
-                              experiment.file, kMostPoints));
+  throw UserError(
+      fmt::format("{}: axes, strategies and repetitions make more than {} points, skipped ones included; "
+                  "if that is meant, --max-points allows more",
+                  experiment.file, experiment.most_points));
 }
 
-struct Planned {
-  Point point;
-  std::unique_ptr<Machine> machine;  // with the point's values
-};
-
-Planned plan_point(const Experiment& experiment, const Strategy& strategy, std::size_t combination,
-                   const Simulator& simulator) {
-  Point point;
-  point.strategy = strategy.name;
-  point.seed = experiment.seed;
-  point.repeated = experiment.repetitions > 1;
-  const auto add = [&](const Settings& layer) {
-    point.settings.insert(point.settings.end(), layer.begin(), layer.end());
-  };
-  add(experiment.platform_settings);
-  add(experiment.parameters);
-  add(strategy.settings);
-  const std::vector<std::size_t> indices = indices_in(experiment.axes, combination);
-  for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(experiment.axes[i].values[indices[i]]);
-  add(experiment.overrides);
-
-  auto machine = configure(point, simulator);
-  const sim::ParameterTable& table = machine->parameters();
-  for (const Axis& axis : experiment.axes) point.axes.push_back({axis.key, table.find(axis.key)->get()});
-  for (const sim::Parameter& parameter : table.all()) {
-    const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
-                                     [&](const Axis& axis) { return axis.key == parameter.name; });
-    std::string text = parameter.get();
-    if (is_axis || text != parameter.initial) point.parameters.push_back({parameter.name, std::move(text)});
+// All combinations of one strategy, on one machine: what tells them apart is set again, and nothing else.
+class StrategyPoints {
+ public:
+  // `values`: of each axis each value as a layer of its own.
+  StrategyPoints(const Experiment& experiment, const Strategy& strategy, std::vector<SettingLayers> values,
+                 const Simulator& simulator)
+      : experiment_(experiment), values_(std::move(values)), machine_(simulator.machine()) {
+    const auto shared = [](const Settings& layer) { return std::make_shared<const Settings>(layer); };
+    below_ = {shared(experiment.platform_settings), shared(experiment.parameters), shared(strategy.settings)};
+    overrides_ = shared(experiment.overrides);
+    common_.strategy = strategy.name;
+    common_.seed = experiment.seed;
+    common_.repeated = experiment.repetitions > 1;
+    for (const auto& layer : below_) apply_checked(*layer, machine_->parameters());
   }
-  point.id = content_id(table, point.seed);
-  return {std::move(point), std::move(machine)};
-}
+
+  Machine& machine() { return *machine_; }
+
+  // The machine has its values afterwards.
+  Point at(std::size_t combination) {
+    Point point = common_;
+    point.settings = below_;
+    const std::vector<std::size_t> indices = indices_in(experiment_.axes, combination);
+    for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(values_[i][indices[i]]);
+    point.settings.push_back(overrides_);
+    for (std::size_t i = below_.size(); i < point.settings.size(); ++i) {
+      apply_checked(*point.settings[i], machine_->parameters());
+    }
+    for (const Axis& axis : experiment_.axes) {
+      point.axes.push_back({axis.key, machine_->parameters().find(axis.key)->get()});
+    }
+    if (common_.changed == nullptr) common_.changed = changed();
+    point.changed = common_.changed;
+    point.id = content_id(machine_->parameters(), point.seed);
+    return point;
+  }
+  // Of what at() has given last, one with another seed.
+  Point repetition(Point point, unsigned number) const {
+    point.seed += number;
+    point.id = content_id(machine_->parameters(), point.seed);
+    return point;
+  }
+
+ private:
+  std::shared_ptr<const std::vector<NamedText>> changed() const {
+    std::vector<NamedText> others;
+    for (const sim::Parameter& parameter : machine_->parameters().all()) {
+      const bool is_axis = std::any_of(experiment_.axes.begin(), experiment_.axes.end(),
+                                       [&](const Axis& axis) { return axis.key == parameter.name; });
+      std::string text = parameter.get();
+      if (!is_axis && text != parameter.initial) others.push_back({parameter.name, std::move(text)});
+    }
+    return std::make_shared<const std::vector<NamedText>>(std::move(others));
+  }
+
+  const Experiment& experiment_;
+  std::vector<SettingLayers> values_;
+  SettingLayers below_;
+  std::shared_ptr<const Settings> overrides_;
+  Point common_;
+  std::unique_ptr<Machine> machine_;
+};
 
 bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
   const auto holds = [&](const Condition& condition) {
@@ -69,78 +95,39 @@ bool is_skipped(const Point& point, const Experiment& experiment, const sim::Par
                      [&](const Skip& skip) { return std::all_of(skip.begin(), skip.end(), holds); });
 }
 
+std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {
+  std::vector<SettingLayers> all;
+  for (const Axis& axis : axes) {
+    SettingLayers& layers = all.emplace_back();
+    for (const Setting& value : axis.values) layers.push_back(std::make_shared<const Settings>(Settings{value}));
+  }
+  return all;
+}
+
 }  // namespace
 
-std::string Point::label() const {
-  std::string text = strategy;
-  for (const NamedText& axis : axes) text += fmt::format(", {} = {}", axis.name, axis.text);
-  return repeated ? text + fmt::format(", seed {}", seed) : text;
-}
-
-std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator) {
-  auto machine = simulator.machine();
-  Diagnostics diagnostics;
-  apply(point.settings, machine->parameters(), diagnostics);
-  if (!diagnostics.empty()) throw std::logic_error("a checked value was refused: " + diagnostics.text());
-  return machine;
-}
-
-const Setting* deciding(const Settings& settings, const std::string& key) {
-  const auto it = std::find_if(settings.rbegin(), settings.rend(), [&](const Setting& s) { return s.key == key; });
-  return it == settings.rend() ? nullptr : &*it;
-}
-
-void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
-                     const std::string& reason, Diagnostics& diagnostics) {
-  // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
-  // memory when the experiment asks for too much of it. All may be defaults.
-  const Setting* setting = nullptr;
-  std::string key = keys.empty() ? "" : keys.front();
-  for (const std::string& candidate : keys) {
-    const Setting* by = deciding(point.settings, candidate);
-    if (by == nullptr || (setting != nullptr && (by < setting || by->origin == setting->origin))) continue;
-    setting = by;
-    key = candidate;
-  }
-  std::string others;
-  for (const std::string& other : keys) {
-    if (other == key) continue;
-    const Setting* by = deciding(point.settings, other);
-    others += fmt::format("{}{} ({})", others.empty() ? "; decided also by " : ", ", other,
-                          by == nullptr ? "default" : by->set_by());
-  }
-  diagnostics.add(setting == nullptr ? Place{file, 0, 0} : setting->place, key,
-                  fmt::format("{}{} [strategy {}]", reason, others, point.strategy));
-}
-
-std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {
-  std::string text = fmt::format("{}\nseed = {}\n", program_id(), seed);
-  // The whole configuration, not what differs from the defaults: those change with the program, too.
-  for (const sim::Parameter& parameter : parameters.all()) text += parameter.name + " = " + parameter.get() + "\n";
-  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
-}
-
-std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator) {
+std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator,
+                          const std::function<void(std::size_t, std::size_t)>& planned) {
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
+  const std::vector<SettingLayers> values = layers_of(experiment.axes);
   Diagnostics diagnostics;
   std::vector<Point> points;
-  std::set<std::string> seen;
+  std::size_t looked_at = 0;
   for (const Strategy& strategy : experiment.strategies) {
+    StrategyPoints of_strategy(experiment, strategy, values, simulator);
+    std::unordered_set<std::string> seen;
     for (std::size_t combination = 0; combination < combinations; ++combination) {
-      const auto [point, machine] = plan_point(experiment, strategy, combination, simulator);
+      if (++looked_at % kBetweenNews == 0 && planned) planned(looked_at, combinations * experiment.strategies.size());
+      Point point = of_strategy.at(combination);
       // What is drawn or set may be the same again.
-      if (is_skipped(point, experiment, machine->parameters()) || !seen.insert(strategy.name + point.id).second)
-        continue;
-      for (const workloads::Conflict& conflict : machine->conflicts()) {
+      if (is_skipped(point, experiment, of_strategy.machine().parameters()) || !seen.insert(point.id).second) continue;
+      for (const workloads::Conflict& conflict : of_strategy.machine().conflicts()) {
         add_combination(point, experiment.file, conflict.keys, conflict.reason, diagnostics);
       }
-      for (unsigned i = 0; i < experiment.repetitions; ++i) {
-        points.push_back(point);
-        if (i == 0) continue;
-        points.back().seed += i;
-        points.back().id = content_id(machine->parameters(), points.back().seed);
-      }
+      if (diagnostics.size() >= kMostConflicts) diagnostics.raise();
+      points.push_back(point);
+      for (unsigned i = 1; i < experiment.repetitions; ++i) points.push_back(of_strategy.repetition(point, i));
     }
   }
   diagnostics.raise();

@@ -33,6 +33,9 @@ struct ReportSpec {
   std::string baseline;                   // matrix: show values relative to this strategy's; empty: as they are
 };
 
+// More points than these are a slip in an axis, unless somebody says that they are meant.
+inline constexpr std::size_t kMostPoints = 1'000'000;
+
 struct Experiment {
   std::string name;  // the file's, without folder and ".toml"
   std::string file;
@@ -40,6 +43,7 @@ struct Experiment {
   std::string platform;  // empty: the defaults
   std::uint64_t seed = 1;
   unsigned repetitions = 1;  // of each combination, with the seeds from `seed` on
+  std::size_t most_points = kMostPoints;
   Settings platform_settings;
   Settings parameters;
   std::vector<Strategy> strategies;  // at least one

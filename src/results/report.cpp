@@ -16,18 +16,22 @@ namespace {
 std::vector<NamedText> common_parameters(const Results& results) {
   std::vector<NamedText> common;
   if (results.points.empty()) return common;
-  for (const NamedText& candidate : results.points.front().parameters) {
+  const Point& first = results.points.front();
+  if (first.changed == nullptr) return common;
+  for (const NamedText& candidate : *first.changed) {
+    // Points of a strategy share the list.
+    const auto* known = &*first.changed;
     const bool everywhere = std::all_of(results.points.begin(), results.points.end(), [&](const Point& point) {
-      return std::any_of(point.parameters.begin(), point.parameters.end(),
+      if (&*point.changed == known) return true;
+      known = &*point.changed;
+      return std::any_of(known->begin(), known->end(),
                          [&](const NamedText& p) { return p.name == candidate.name && p.text == candidate.text; });
     });
-    const bool is_axis = std::any_of(results.experiment.axes.begin(), results.experiment.axes.end(),
-                                     [&](const Axis& axis) { return axis.key == candidate.name; });
     // A platform's numbers are the platform's; the others were chosen for this run.
-    const Setting* setting = deciding(results.points.front().settings, candidate.name);
+    const Setting* setting = deciding(first.settings, candidate.name);
     const bool from_platform = setting != nullptr && setting->origin.starts_with("platform ");
     const bool overridden = deciding(results.experiment.overrides, candidate.name) != nullptr;
-    if (everywhere && !is_axis && !from_platform && !overridden) common.push_back(candidate);
+    if (everywhere && !from_platform && !overridden) common.push_back(candidate);
   }
   return common;
 }

@@ -31,7 +31,7 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   json["strategy"] = point.strategy;
   json["seed"] = point.seed;
   json["parameters"] = Json::object();
-  for (const NamedText& parameter : point.parameters) json["parameters"][parameter.name] = parameter.text;
+  for (const NamedText& parameter : point.parameters()) json["parameters"][parameter.name] = parameter.text;
   json["metrics"] = Json::object();
   for (const auto& metric : outcome.result.metrics) {
     json["metrics"][metric.name] = {

@@ -48,10 +48,10 @@ void Progress::update(std::size_t done, const workloads::Totals& so_far, Clock::
   if (done > 0)
     left = "about " + clock_text(elapsed / static_cast<double>(done) * static_cast<double>(total_ - done)) + " left";
   const std::string simulated = so_far.events > 0 ? "; " + speed_text(so_far, elapsed) : "";
-  if (columns_ > 0) return draw(done, fmt::format("{}/{} points, {}{}", done, total_, left, simulated));
+  if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}{}", done, total_, what_, left, simulated));
   const auto since = now - std::max(last_line_, start_);
   if ((done != last_done_ && now - last_line_ >= kBetweenLines) || since >= kSignOfLife) {
-    out_ << fmt::format("{} of {} points done, {}{}\n", done, total_, left, simulated) << std::flush;
+    out_ << fmt::format("{} of {} {} done, {}{}\n", done, total_, what_, left, simulated) << std::flush;
     last_line_ = now;
     last_done_ = done;
   }

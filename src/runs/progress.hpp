@@ -16,9 +16,10 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // columns: of the terminal; 0 if `out` is none.
-  Progress(std::ostream& out, std::size_t columns, std::size_t total, Clock::time_point start)
-      : out_(out), columns_(columns), total_(total), start_(start) {}
+  // columns: of the terminal; 0 if `out` is none. `what`: is counted.
+  Progress(std::ostream& out, std::size_t columns, std::size_t total, Clock::time_point start,
+           std::string what = "points")
+      : out_(out), columns_(columns), total_(total), start_(start), what_(std::move(what)) {}
   // Wipes the bar, so that what follows stands on a clean line.
   ~Progress();
   Progress(const Progress&) = delete;
@@ -33,6 +34,7 @@ class Progress {
   std::size_t columns_;
   std::size_t total_;
   Clock::time_point start_;
+  std::string what_;
   Clock::time_point last_line_{};
   std::size_t last_done_ = 0;
   bool drawn_ = false;

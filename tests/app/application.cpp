@@ -251,8 +251,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "no/such.toml"}, "no/such.toml: no such file\n"},
       {{"run", "full"}, "full: is no regular file\n"},
       {{"run", "sizes", "--formt", "json"},
-       "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, --out, "
-       "--profile, --quiet, --seed, --set, --timeout, "
+       "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
+       "--max-points, --out, --profile, --quiet, --seed, --set, --timeout, "
        "--verbose, --version; did you mean '--format'?\n"},
       {{"list", "--jobs", "2"},
        "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "

@@ -310,8 +310,9 @@ TEST_CASE("mistakes in sweeps are told with place, key, value and what is allowe
       {"repetitions = 0\n", "mine.toml:1:15: repetitions: 0; allowed: a whole number from 1 to 10000"},
       {"axes.workload.iterations = { from = 1, to = 9999, step = 1 }\naxes.cpu.cores = { from = 1, to = 8, steps = 8 "
        "}\n"
-       "repetitions = 2\n",
-       "mine.toml: axes, strategies and repetitions make more than 100000 points, skipped ones included"},
+       "repetitions = 20\n",
+       "mine.toml: axes, strategies and repetitions make more than 1000000 points, skipped ones included; if "
+       "that is meant, --max-points allows more"},
   }));
   INFO(text);
   CHECK(mistake(text) == message);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/point.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/uuid/name_generator.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <stdexcept>
+
+#include "src/experiment/program_id.hpp"
+
+namespace faultline::app {
+namespace {
+
+// The number of the layer whose setting decides; -1: none does.
+std::ptrdiff_t deciding_layer(const SettingLayers& layers, const std::string& key) {
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    if (deciding(*layers[i], key) != nullptr) return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+std::string Point::label() const {
+  std::string text = strategy;
+  for (const NamedText& axis : axes) text += fmt::format(", {} = {}", axis.name, axis.text);
+  return repeated ? text + fmt::format(", seed {}", seed) : text;
+}
+
+std::vector<NamedText> Point::parameters() const {
+  std::vector<NamedText> all = axes;
+  if (changed != nullptr) all.insert(all.end(), changed->begin(), changed->end());
+  return all;
+}
+
+std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {
+  std::string text = fmt::format("{}\nseed = {}\n", program_id(), seed);
+  // The whole configuration, not what differs from the defaults: those change with the program, too.
+  for (const sim::Parameter& parameter : parameters.all()) {
+    text += parameter.name;
+    text += " = ";
+    text += parameter.get();
+    text += '\n';
+  }
+  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
+}
+
+void apply_checked(const Settings& settings, sim::ParameterTable& parameters) {
+  Diagnostics diagnostics;
+  apply(settings, parameters, diagnostics);
+  if (!diagnostics.empty()) throw std::logic_error("a checked value was refused: " + diagnostics.text());
+}
+
+std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator) {
+  auto machine = simulator.machine();
+  for (const auto& layer : point.settings) apply_checked(*layer, machine->parameters());
+  return machine;
+}
+
+const Setting* deciding(const Settings& settings, const std::string& key) {
+  const auto it = std::find_if(settings.rbegin(), settings.rend(), [&](const Setting& s) { return s.key == key; });
+  return it == settings.rend() ? nullptr : &*it;
+}
+
+const Setting* deciding(const SettingLayers& layers, const std::string& key) {
+  const std::ptrdiff_t layer = deciding_layer(layers, key);
+  return layer < 0 ? nullptr : deciding(*layers[static_cast<std::size_t>(layer)], key);
+}
+
+void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
+                     const std::string& reason, Diagnostics& diagnostics) {
+  // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
+  // memory when the experiment asks for too much of it. All may be defaults.
+  std::ptrdiff_t last = -1;
+  const Setting* setting = nullptr;
+  std::string key = keys.empty() ? "" : keys.front();
+  for (const std::string& candidate : keys) {
+    const std::ptrdiff_t layer = deciding_layer(point.settings, candidate);
+    const Setting* by = deciding(point.settings, candidate);
+    if (layer <= last || (setting != nullptr && by->origin == setting->origin)) continue;
+    last = layer;
+    setting = by;
+    key = candidate;
+  }
+  std::string others;
+  for (const std::string& other : keys) {
+    if (other == key) continue;
+    const Setting* by = deciding(point.settings, other);
+    others += fmt::format("{}{} ({})", others.empty() ? "; decided also by " : ", ", other,
+                          by == nullptr ? "default" : by->set_by());
+  }
+  diagnostics.add(setting == nullptr ? Place{file, 0, 0} : setting->place, key,
+                  fmt::format("{}{} [strategy {}]", reason, others, point.strategy));
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One point of an experiment: where it stands, and every setting that makes it. A sweep may have a million: what they
+// have in common is there once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/settings.hpp"
+#include "src/experiment/simulator.hpp"
+
+namespace faultline::app {
+
+struct NamedText {
+  std::string name;
+  std::string text;
+};
+
+// Settings on top of each other: what stands in a later layer wins.
+using SettingLayers = std::vector<std::shared_ptr<const Settings>>;
+
+struct Point {
+  std::string strategy;
+  std::vector<NamedText> axes;                            // canonical value texts, in the order of the axes
+  std::shared_ptr<const std::vector<NamedText>> changed;  // no axes: other values that are not the default, as declared
+  SettingLayers settings;                                 // lowest first
+  std::uint64_t seed = 1;
+  std::string id;         // content_id()
+  bool repeated = false;  // there are others that differ by their seed alone
+
+  std::string label() const;                  // "resident, workload.size = 64 B", and of one that is repeated its seed
+  std::vector<NamedText> parameters() const;  // axes, then what is changed
+};
+
+// Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of
+// version 5.
+std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);
+
+// A machine with the point's values. They have been checked: a refusal now is a bug.
+std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator);
+// Likewise for some layers of it, on a machine that is there.
+void apply_checked(const Settings& settings, sim::ParameterTable& parameters);
+
+// The setting that decides a parameter; nullptr at the default.
+const Setting* deciding(const Settings& settings, const std::string& key);
+const Setting* deciding(const SettingLayers& layers, const std::string& key);
+
+// What is wrong with the parameters `keys` of a point, for people: one line that names who set the first.
+void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
+                     const std::string& reason, Diagnostics& diagnostics);
+
+}  // namespace faultline::app
