@@ -11,8 +11,8 @@
 
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
-#include "src/runs/interrupt.hpp"
 #include "src/runs/progress.hpp"
+#include "src/work.hpp"
 
 namespace faultline::app {
 namespace {
@@ -38,10 +38,31 @@ int dispatch(const std::vector<std::string>& arguments, const Simulator& simulat
   if (options.verbose)
     console.err << "configs: " << (library.folder().empty() ? "none found" : library.folder().string()) << "\n";
   if (options.command == "run") return run_command(options, library, simulator, console, arguments);
+  if (options.command == "worker") return worker_command(options, library, simulator, console);
   if (options.command == "status") return status_command(options, console);
   if (options.command == "list") return list_command(options, library, simulator, console);
   if (options.command == "config") return config_command(options, library, simulator, console);
   return validate_command(options, library, simulator, console);
+}
+
+// All of `missing`, whoever else is at them: without a folder, or because what is asked for is this run's host time.
+void simulate_alone(const std::vector<Point>& points, const std::vector<std::size_t>& missing, const Options& options,
+                    const Simulator& simulator, const Console& console, PointStore* store,
+                    const std::function<void(std::size_t, PointOutcome)>& ended) {
+  const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
+    if (store != nullptr) store->leave();
+    return simulate(points[index], simulator, heartbeat, options.profile);
+  };
+  const auto keep = [&](std::size_t index, PointOutcome outcome) {
+    if (store != nullptr) store->keep(points[index], outcome);
+    ended(index, std::move(outcome));
+    return store == nullptr || store->failure().empty();
+  };
+  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
+                    Progress::Clock::now());
+  run_points(each_of(missing), one, {options.jobs, options.timeout}, keep, [&](const Standing& standing) {
+    if (!options.quiet) progress.update(standing, Progress::Clock::now());
+  });
 }
 
 }  // namespace
@@ -79,7 +100,7 @@ std::vector<Point> expand(Experiment experiment, const Options& options, const S
     if (options.quiet) return;
     if (!progress)
       progress.emplace(console.err, console.err_is_terminal ? console.err_width : 0, all, start, "combinations");
-    progress->update(planned, {}, Progress::Clock::now());
+    progress->update({.done = planned}, Progress::Clock::now());
   });
 }
 
@@ -105,24 +126,16 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
     console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
   }
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
-  const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
-    if (store != nullptr) store->leave();
-    return simulate(points[index], simulator, heartbeat, options.profile);
-  };
-  const auto ended = [&](std::size_t index, PointOutcome outcome) {
-    outcomes[index] = std::move(outcome);
-    if (store != nullptr) store->keep(points[index], outcomes[index]);
-    return store == nullptr || store->failure().empty();  // hours whose results nobody can keep are lost
-  };
-  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
-                    Progress::Clock::now());
-  run_points(missing, one, {options.jobs, options.timeout}, ended,
-             [&](std::size_t done, const workloads::Totals& so_far) {
-               if (!options.quiet) progress.update(done, so_far, Progress::Clock::now());
-             });
-  // A profile that was interrupted.
+  const auto ended = [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); };
+  if (store == nullptr || options.profile) {
+    simulate_alone(points, missing, options, simulator, console, store, ended);
+  } else {
+    work_on({points, missing, ClaimedPoints::Others::wait, options.jobs, options.timeout, options.quiet}, *store,
+            simulator, console, ended);
+  }
+  // What workers have done, and a profile that was interrupted.
   for (std::size_t i = 0; store != nullptr && i < points.size(); ++i) {
-    if (outcomes[i].status == PointStatus::not_run) outcomes[i] = store->find(points[i]).value_or(PointOutcome{});
+    if (outcomes[i].status == PointStatus::not_run) outcomes[i] = store->read(points[i]).value_or(PointOutcome{});
   }
   return outcomes;
 }

@@ -31,8 +31,10 @@ struct Console {
 int run_application(const std::vector<std::string>& arguments, const Simulator& simulator, const Console& console);
 
 // One command each; they throw UserError.
-int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                const Console& console, const std::vector<std::string>& arguments);
+int run_command(Options options, const ConfigLibrary& library, const Simulator& simulator, const Console& console,
+                const std::vector<std::string>& arguments);
+int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console);
 int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                  const Console& console);
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,

@@ -30,7 +30,8 @@ struct CommandOptions {
   std::size_t most_arguments;
 };
 const std::vector<CommandOptions> kCommands{
-    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "profile"}, 1, 1},
+    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile"}, 1, 1},
+    {"worker", {"jobs", "timeout"}, 1, 1},
     {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
@@ -69,6 +70,8 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "dry-run") {
     options.add_options()("dry-run",
                           "print the points and estimate time and memory from a few of them; leaves nothing");
+  } else if (name == "prepare") {
+    options.add_options()("prepare", "make the run folder and print its name; workers simulate the points");
   } else if (name == "profile") {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
@@ -123,9 +126,14 @@ Options interpret(const po::variables_map& values, Options options) {
   options.verbose = values.count("verbose") != 0;
   options.all = values.count("all") != 0;
   options.dry_run = values.count("dry-run") != 0;
+  options.prepare = values.count("prepare") != 0;
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
+  for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format"}) {
+    if (options.prepare && values.count(other) != 0)
+      throw UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
+  }
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
   if (values.count("format") != 0) options.format = format_of(text("format"));
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
@@ -139,7 +147,8 @@ Options interpret(const po::variables_map& values, Options options) {
     options.most_points = whole_number("max-points", text("max-points"), 1, kMostMostPoints);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
-  if (values.count("jobs") != 0) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
+  options.jobs_chosen = values.count("jobs") != 0;
+  if (options.jobs_chosen) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
   return options;
 }
 
@@ -187,7 +196,7 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
     throw UserError(fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.command,
-                                options.command == "status"
+                                options.command == "status" || options.command == "worker"
                                     ? "a run folder, such as runs/NAME-1"
                                     : "an experiment: a file or a name from 'faultline list experiments'"));
   }

@@ -21,8 +21,10 @@ struct Options {
   std::string configs;
   std::optional<std::uint64_t> seed;
   unsigned jobs = 1;
+  bool jobs_chosen = false;                     // --jobs was given
   std::optional<std::chrono::seconds> timeout;  // of each point
   std::optional<std::size_t> most_points;
+  bool prepare = false;
   bool quiet = false;
   bool verbose = false;
   bool version = false;

@@ -2,7 +2,6 @@
 // faultline run
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -18,6 +17,8 @@
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
 #include "src/runs/point_store.hpp"
+#include "src/runs/process_name.hpp"
+#include "src/runs/recorded_run.hpp"
 #include "src/runs/run_folder.hpp"
 #include "src/runs/speed.hpp"
 
@@ -35,11 +36,6 @@ struct RunFacts {
   std::size_t complete;
   bool interrupted;
 };
-
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
 
 // Everything about a run that may differ from one time to the next stands here and nowhere else.
 std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
@@ -117,23 +113,50 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
 }
 
 // Files of before are gone before the folder has other points.
-void start_over(RunFolder& folder, const std::string& manifest, const std::string& effective, const Options& options,
-                const Console& console) {
+void start_over(RunFolder& folder, const std::string& manifest, const Experiment& experiment,
+                const Simulator& simulator, const Options& options, const Console& console) {
   const auto before = folder.read("manifest.json");
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
   for (const char* file : {"meta.json", "results.json", "results.csv"}) folder.remove(file);
+  // What a run that was named by its folder has read says who set each value, which the run does not know.
+  if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
   folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
-  folder.write("effective.toml", effective);
+  folder.write("effective.toml", effective_experiment(experiment, simulator));
+}
+
+// For workers to come.
+int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& points, const Options& options,
+            const Console& console) {
+  folder.keep();
+  const auto there =
+      std::count_if(points.begin(), points.end(), [&](const Point& p) { return store.find(p).has_value(); });
+  console.out << folder.path().string() << "\n";
+  if (!options.quiet) {
+    console.err << fmt::format(
+        "{} of {} points to do, by 'faultline worker {}'; then 'faultline run {}' makes the tables\n",
+        points.size() - static_cast<std::size_t>(there), points.size(), folder.path().string(), folder.path().string());
+  }
+  return kFine;
+}
+
+// What the command line names: a run folder, which then goes on, or an experiment.
+Experiment experiment_of(Options& options, const ConfigLibrary& library, const Simulator& simulator) {
+  const std::string& named = options.arguments.front();
+  const std::vector<std::string> shipped = library.names(ConfigKind::experiment);
+  if (!RunFolder::is_run(named) || std::find(shipped.begin(), shipped.end(), named) != shipped.end()) {
+    return read_experiment(library.resolve_experiment(named), options.overrides, library, simulator);
+  }
+  if (options.out.empty()) options.out = named;
+  return recorded_experiment(RunFolder::look_at(named), options.overrides, library, simulator);
 }
 
 }  // namespace
 
-int run_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                const Console& console, const std::vector<std::string>& arguments) {
-  const auto path = library.resolve_experiment(options.arguments.front());
-  Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+int run_command(Options options, const ConfigLibrary& library, const Simulator& simulator, const Console& console,
+                const std::vector<std::string>& arguments) {
+  Experiment experiment = experiment_of(options, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, options, simulator, console);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
@@ -141,8 +164,10 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   RunFolder folder = RunFolder::open(options.out, experiment.name,
                                      [&](const RunFolder& last) { return is_unfinished(last, list, points); });
   const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points);
-  if (!finished) start_over(folder, list, effective_experiment(experiment, simulator), options, console);
+  if (!finished) start_over(folder, list, experiment, simulator, options, console);
+  folder.tidy();
   PointStore store(folder);
+  if (options.prepare) return prepare(folder, store, points, options, console);
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
@@ -152,7 +177,7 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
   const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
   const bool interrupted = complete < points.size();
-  if (complete == 0) {
+  if (complete == 0 && !folder.is_taken(RunFolder::kAtWork)) {
     console.err << "interrupted: no point was complete, nothing is kept\n";
     return kInterrupted;
   }

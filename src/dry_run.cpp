@@ -57,7 +57,7 @@ Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
     return true;
   };
   // One at a time: others would take memory and processors from it.
-  run_points(probed(points.size()), one, {1, kProbeLimit}, ended, [](std::size_t, const workloads::Totals&) {});
+  run_points(each_of(probed(points.size())), one, {1, kProbeLimit}, ended, [](const Standing&) {});
   if (found.points > 0) found.mean /= static_cast<double>(found.points);
   return found;
 }

@@ -8,6 +8,7 @@ const std::string_view kGeneralHelp =
 
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
   faultline status RUN           how far a run is, from another terminal
+  faultline worker RUN           help with a run's points, on this machine or another one
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
@@ -43,11 +44,29 @@ them for the run and for each point.
   faultline run runs/mine-1/effective.toml            the same run again
   faultline run mine.toml --dry-run                   how many points, and about how long?
   faultline run mine.toml --timeout 600               no point may take longer than ten minutes
+  faultline run mine.toml --prepare --out /shared/x   only make the folder, for workers (see 'faultline help worker')
+  faultline run /shared/x                             what is missing of a run, and its tables
   faultline run mine.toml -j 1 --profile              where does host time go?
 
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
 software of simulated threads, the event loop, SystemC's kernel; they add up to the whole. By process: the host's
 process of each point, with its CPU time and memory. Processors that other points share (-j) blur the times.
+)";
+
+constexpr std::string_view kWorker = R"(faultline worker RUN [options]
+
+Simulates points of the run in the folder RUN, until nothing is left that has no result and that nobody else is at. Any
+number of workers, on any number of machines that share the folder, may work beside each other and beside 'faultline
+run', which makes the folder, and writes the tables at its end. A worker may be killed at any time: its points
+are free again. It must be the program that has made the run (the same build).
+
+  faultline worker runs/mine-1                        beside 'faultline run', from another terminal or machine
+  faultline worker runs/mine-1 -j 8                   eight points at a time
+  mpirun -n 64 faultline worker /shared/mine          each rank is a worker, with one point at a time unless -j says
+                                                      otherwise; rank 0 tells how far the run is
+  faultline run runs/mine-1                           afterwards: what is still missing, and the tables
+
+How machines share a folder, and what Slurm does: docs/clusters.md.
 )";
 
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
@@ -100,6 +119,7 @@ fails.
 
 std::string_view help_text(std::string_view command) {
   if (command == "run") return kRun;
+  if (command == "worker") return kWorker;
   if (command == "status") return kStatus;
   if (command == "list") return kList;
   if (command == "config") return kConfig;

@@ -55,36 +55,49 @@ PointStatus point_status(const std::string& text) {
   throw std::invalid_argument("no status of a point: " + text);
 }
 
-void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, const RunLimits& limits,
+NextFunction each_of(std::vector<std::size_t> indices) {
+  return [indices = std::move(indices), at = std::size_t{0}]() mutable {
+    return at < indices.size() ? NextPoint{NextPoint::What::point, indices[at++]} : NextPoint{NextPoint::What::none};
+  };
+}
+
+void run_points(const NextFunction& next, const PointFunction& point, const RunLimits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress) {
   const InterruptGuard interrupt;
   std::list<PointProcess> running;
-  workloads::Totals ended_totals;
+  Standing ended_points;
   double largest_mib = 0;  // of the points that have ended
-  std::size_t next = 0;
-  std::size_t done = 0;
   bool goes_on = true;
   const auto end = [&](std::size_t index, PointOutcome outcome) {
-    ended_totals += outcome.totals;
+    ended_points.so_far += outcome.totals;
     largest_mib = std::max(largest_mib, outcome.peak_mib);
-    ++done;
+    ++ended_points.done;
+    if (outcome.status != PointStatus::complete) ++ended_points.failed;
     goes_on = ended(index, std::move(outcome)) && goes_on;
   };
-  while (done < indices.size() && goes_on && !InterruptGuard::requested()) {
-    while (next < indices.size() && running.size() < std::max(limits.jobs, 1U) && has_memory(running, largest_mib)) {
-      try {
-        running.emplace_back(indices[next], point);
-      } catch (const std::runtime_error& error) {
-        // The host's limit on processes or files: wait for those that run, unless there are none.
-        if (!running.empty()) break;
-        PointOutcome failed;
-        failed.status = PointStatus::host_failed;
-        failed.error = error.what();
-        end(indices[next], std::move(failed));
-      }
-      ++next;
+  const auto start = [&](std::size_t index) {
+    try {
+      running.emplace_back(index, point);
+      return true;
+    } catch (const std::runtime_error& error) {
+      // The host's limit on processes or files: wait for those that run, unless there are none.
+      if (!running.empty()) return false;
+      PointOutcome failed;
+      failed.status = PointStatus::host_failed;
+      failed.error = error.what();
+      end(index, std::move(failed));
+      return true;
     }
-    if (!running.empty()) wait_for_news(running, interrupt);
+  };
+  NextPoint found{NextPoint::What::later};
+  const auto is_more = [&] { return found.what != NextPoint::What::none; };
+  while ((is_more() || !running.empty()) && goes_on && !InterruptGuard::requested()) {
+    while (is_more() && running.size() < std::max(limits.jobs, 1U) && has_memory(running, largest_mib)) {
+      if (found.what == NextPoint::What::later) found = next();
+      if (found.what != NextPoint::What::point || !start(found.index)) break;
+      found.what = NextPoint::What::later;
+    }
+    if (is_more() || !running.empty()) wait_for_news(running, interrupt);
     for (auto process = running.begin(); process != running.end();) {
       const bool late = limits.each && process->seconds() > static_cast<double>(limits.each->count());
       if (!process->drain() && !late) {
@@ -94,9 +107,10 @@ void run_points(const std::vector<std::size_t>& indices, const PointFunction& po
       end(process->index(), late ? process->stop(*limits.each) : process->finish());
       process = running.erase(process);
     }
-    workloads::Totals so_far = ended_totals;
-    for (const PointProcess& process : running) so_far += process.last_beat();
-    progress(done, so_far);
+    Standing now = ended_points;
+    now.running = running.size();
+    for (const PointProcess& process : running) now.so_far += process.last_beat();
+    progress(now);
   }
   // Leaving scope kills and reaps what an interrupt left running.
 }

@@ -45,9 +45,16 @@ struct PointOutcome {
 using Heartbeat = std::function<void(const workloads::Totals&)>;
 // Called in the child process with the point's number.
 using PointFunction = std::function<workloads::PointResult(std::size_t, const Heartbeat&)>;
-// Called in this process whenever a point has ended, and twice a second between, with how many have ended and what has
-// been simulated of all points so far.
-using ProgressFunction = std::function<void(std::size_t done, const workloads::Totals& so_far)>;
+// How far it is.
+struct Standing {
+  std::size_t done = 0;    // points that have ended
+  std::size_t failed = 0;  // of those
+  std::size_t running = 0;
+  workloads::Totals so_far = {};  // simulated, of all points
+  std::string elsewhere = {};     // what others are at, for people; empty where there are none
+};
+// Called in this process whenever a point has ended, and twice a second between.
+using ProgressFunction = std::function<void(const Standing&)>;
 
 // Called in this process with each point that has ended, in the order in which they end. False: no more of them.
 using OutcomeFunction = std::function<bool(std::size_t index, PointOutcome outcome)>;
@@ -58,8 +65,17 @@ struct RunLimits {
   std::optional<std::chrono::seconds> each;  // host time of a point; then it is stopped
 };
 
-// Runs these points. SIGINT, SIGTERM and SIGHUP stop those that still run; nothing is told of them.
-void run_points(const std::vector<std::size_t>& indices, const PointFunction& point, const RunLimits& limits,
+// What to run next. Later: nothing now; asked again when a point has ended, or half a second later.
+struct NextPoint {
+  enum class What { point, later, none } what;
+  std::size_t index = 0;
+};
+using NextFunction = std::function<NextPoint()>;
+
+// Runs points until there is none. SIGINT, SIGTERM and SIGHUP stop those that still run; nothing is told of them.
+void run_points(const NextFunction& next, const PointFunction& point, const RunLimits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress);
+// These, in this order.
+NextFunction each_of(std::vector<std::size_t> indices);
 
 }  // namespace faultline::app

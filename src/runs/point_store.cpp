@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "faultline_build.hpp"
+#include "src/experiment/program_id.hpp"
 #include "src/runs/point_result_json.hpp"
 
 namespace faultline::app {
@@ -13,12 +15,29 @@ using Json = nlohmann::ordered_json;
 
 std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
 
+namespace {
+
+// What a platform says and nothing that is for every point changes.
+std::set<std::string> keys_of_platform(const Experiment& experiment) {
+  std::set<std::string> keys;
+  for (const Setting& setting : experiment.platform_settings) keys.insert(setting.key);
+  for (const Settings* above : {&experiment.parameters, &experiment.overrides}) {
+    for (const Setting& setting : *above) keys.erase(setting.key);
+  }
+  return keys;
+}
+
+}  // namespace
+
 std::string manifest(const Experiment& experiment, const std::vector<Point>& points) {
   Json json;
   json["format"] = RunFolder::kFormat;
   json["version"] = build::kVersion;
   json["commit"] = build::commit();
+  json["build"] = program_id();
   json["experiment"] = experiment.name;
+  json["platform"] = experiment.platform;
+  json["platform_parameters"] = keys_of_platform(experiment);
   json["points"] = Json::array();
   for (const Point& point : points) json["points"].push_back({{"id", point.id}, {"point", point.label()}});
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -28,7 +47,7 @@ bool is_final(const PointOutcome& outcome) {
   return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
 }
 
-std::optional<PointOutcome> PointStore::find(const Point& point) const {
+std::optional<PointOutcome> PointStore::read(const Point& point) const {
   const auto text = folder_.read(file_of(point.id));
   if (!text) return {};
   try {
@@ -36,10 +55,17 @@ std::optional<PointOutcome> PointStore::find(const Point& point) const {
     if (json.at("id") != point.id) return {};
     PointOutcome outcome = point_outcome_from_json(json);
     outcome.there = true;
-    if (is_final(outcome)) return outcome;
+    return outcome;
   } catch (const std::exception&) {
-    // Damaged: it costs a simulation, not the run.
+    return {};  // damaged: it costs a simulation, not the run
   }
+}
+
+std::optional<PointOutcome> PointStore::find(const Point& point) {
+  if (!folder_.has(file_of(point.id))) return {};
+  auto outcome = read(point);
+  if (outcome && is_final(*outcome)) return outcome;
+  folder_.remove(file_of(point.id));
   return {};
 }
 

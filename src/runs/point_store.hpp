@@ -30,13 +30,16 @@ class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
-  // Only a final result. Nothing where it cannot be read: it is simulated again.
-  std::optional<PointOutcome> find(const Point& point) const;
+  // Nothing where there is no result, or one that cannot be read: it is simulated again.
+  std::optional<PointOutcome> read(const Point& point) const;
+  // Only a final result. Any other is removed: the point is to do.
+  std::optional<PointOutcome> find(const Point& point);
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
+  RunFolder& folder() { return folder_; }
   // In a point's process, which writes nothing here.
-  void leave() { folder_.leave_lock(); }
+  void leave() { folder_.leave_locks(); }
 
  private:
   RunFolder& folder_;

@@ -18,6 +18,23 @@ constexpr auto kSignOfLife = std::chrono::seconds(30);  // a line even though no
 constexpr std::size_t kBarWidth = 30;
 constexpr std::size_t kLeastBarWidth = 5;
 
+// "1 failed, 2 running, ", as far as there are any.
+std::string what_beside(const Standing& standing) {
+  std::string text;
+  if (standing.failed > 0) text += fmt::format("{} failed, ", standing.failed);
+  if (standing.running > 0) text += fmt::format("{} running, ", standing.running);
+  if (!standing.elsewhere.empty()) text += standing.elsewhere + ", ";
+  return text;
+}
+
+// Points a second, or seconds a point where there are fewer, and the time that is left at this rate.
+std::string time_text(std::size_t done, std::size_t total, double elapsed) {
+  if (done == 0) return "time left unknown";
+  const double each = elapsed / static_cast<double>(done);
+  const std::string rate = each < 1 ? fmt::format("{:.3g}/s", 1 / each) : fmt::format("one in {:.3g} s", each);
+  return fmt::format("{}, about {} left", rate, clock_text(each * static_cast<double>(total - done)));
+}
+
 }  // namespace
 
 std::string clock_text(double seconds) {
@@ -41,17 +58,16 @@ void Progress::draw(std::size_t done, const std::string& text) {
   drawn_ = true;
 }
 
-void Progress::update(std::size_t done, const workloads::Totals& so_far, Clock::time_point now) {
+void Progress::update(const Standing& standing, Clock::time_point now) {
   if (now - start_ < kQuietFor) return;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  std::string left = "time left unknown";
-  if (done > 0)
-    left = "about " + clock_text(elapsed / static_cast<double>(done) * static_cast<double>(total_ - done)) + " left";
-  const std::string simulated = so_far.events > 0 ? "; " + speed_text(so_far, elapsed) : "";
-  if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}{}", done, total_, what_, left, simulated));
+  const std::size_t done = standing.done;
+  const std::string rest = what_beside(standing) + time_text(done, total_, elapsed) +
+                           (standing.so_far.events > 0 ? "; " + speed_text(standing.so_far, elapsed) : "");
+  if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}", done, total_, what_, rest));
   const auto since = now - std::max(last_line_, start_);
   if ((done != last_done_ && now - last_line_ >= kBetweenLines) || since >= kSignOfLife) {
-    out_ << fmt::format("{} of {} {} done, {}{}\n", done, total_, what_, left, simulated) << std::flush;
+    out_ << fmt::format("{} of {} {} done, {}\n", done, total_, what_, rest) << std::flush;
     last_line_ = now;
     last_done_ = done;
   }

@@ -8,7 +8,7 @@
 #include <ostream>
 #include <string>
 
-#include "workloads/experiment_point.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::app {
 
@@ -25,7 +25,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(std::size_t done, const workloads::Totals& so_far, Clock::time_point now);
+  void update(const Standing& standing, Clock::time_point now);
 
  private:
   void draw(std::size_t done, const std::string& text);

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/process_name.hpp"
 
 namespace faultline::app {
 namespace fs = std::filesystem;
@@ -27,6 +27,7 @@ using Json = nlohmann::json;
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";
+constexpr const char* kLocks = ".locks";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
   throw UserError(fmt::format("{}: {}: {}", path.string(), what, why));
@@ -74,8 +75,9 @@ bool is_part(const fs::path& path) { return path.filename().string().starts_with
 
 // A run that was killed before it had written anything counts for nothing.
 bool holds_nothing(const fs::path& path) {
-  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(),
-                     [](const fs::directory_entry& entry) { return is_part(entry.path()); });
+  return std::all_of(fs::directory_iterator(path), fs::directory_iterator(), [](const fs::directory_entry& entry) {
+    return is_part(entry.path()) || entry.path().filename() == kLocks;
+  });
 }
 
 void remove_parts(const fs::path& folder) {
@@ -176,29 +178,51 @@ RunFolder RunFolder::look_at(const fs::path& path) {
   return folder;
 }
 
-bool RunFolder::is_taken() const {
-  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool taken = descriptor >= 0 && flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  if (descriptor >= 0) close(descriptor);
-  return taken;
+bool RunFolder::is_run(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path / kManifest, ignored) && what_it_holds(path) == Holds::run;
 }
 
-// The lock is the folder's own, and held until this process and who inherits it have let go of it, however they end.
+RunFolder RunFolder::join(const fs::path& path) {
+  RunFolder folder = look_at(path);
+  const Holds holds = what_it_holds(path);
+  if (holds == Holds::other_run) {
+    refuse(path, "holds a run of another version of the program",
+           fmt::format("its format is not {}; use the program that made it", kFormat));
+  }
+  if (holds == Holds::no_run || !folder.has(kManifest)) {
+    refuse(path, "holds no run",
+           "it has no manifest.json. 'faultline run' makes a run folder; where that was on another machine, the folder "
+           "must be on a file system that this one shares");
+  }
+  check_writable(path);
+  folder.locks_ = NamedLocks::in(path / kLocks);
+  if (!folder.locks_.works()) {
+    refuse(path, "its file system has no locks",
+           "workers could not tell who is at which point; use one 'faultline run' there, or another file system");
+  }
+  folder.locks_.wait_for(kAtWork, NamedLocks::Kind::shared);
+  return folder;
+}
+
+bool RunFolder::is_taken(const std::string& lock) const { return NamedLocks::is_taken(path_ / kLocks, lock); }
+
 bool RunFolder::take() {
-  lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // A file system that knows no locks: results are written whole in any case.
-  if (lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    leave_lock();
+  locks_ = NamedLocks::in(path_ / kLocks);
+  if (!locks_.take(kRun)) {
+    locks_.leave();
     return false;
   }
-  remove_parts(path_);
-  remove_parts(path_ / kPoints);
   return true;
 }
 
-void RunFolder::leave_lock() {
-  if (lock_ >= 0) close(lock_);
-  lock_ = -1;
+void RunFolder::tidy() {
+  // A worker that comes meanwhile waits.
+  if (!locks_.take(kAtWork)) return;
+  for (const char* folder : {"", kPoints}) remove_parts(path_ / folder);
+  std::error_code ignored;
+  fs::remove_all(path_ / kWorkers, ignored);
+  locks_.let_go(kAtWork);
 }
 
 RunFolder::RunFolder(RunFolder&& other) noexcept
@@ -206,14 +230,13 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
       made_(other.made_),
       made_parent_(other.made_parent_),
       kept_(other.kept_),
-      lock_(std::exchange(other.lock_, -1)),
+      locks_(std::move(other.locks_)),
       files_(std::move(other.files_)) {
   other.kept_ = true;
 }
 
 RunFolder::~RunFolder() {
   if (!kept_) remove_all();
-  leave_lock();
 }
 
 void RunFolder::remove_all() {
@@ -223,6 +246,7 @@ void RunFolder::remove_all() {
     const fs::path folder = fs::path(file).parent_path();
     if (!folder.empty()) fs::remove(path_ / folder, ignored);  // with its last file
   }
+  if (made_) fs::remove(path_ / kLocks, ignored);
   // Fails, rightly, when somebody else put something there.
   if (made_) fs::remove(path_, ignored);
   if (made_parent_) fs::remove(path_.parent_path(), ignored);
@@ -232,7 +256,9 @@ void RunFolder::write(const std::string& file, const std::string& text, Sync syn
   const fs::path target = path_ / file;
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
-  const fs::path part = target.parent_path() / ("." + target.filename().string() + kPart);
+  // A name of this process's own: others may write the same file.
+  const fs::path part =
+      target.parent_path() / fmt::format(".{}.{}{}", target.filename().string(), process_name(), kPart);
   const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) refuse(target, "cannot be written", std::strerror(errno));
   const auto give_up = [&](int why) {

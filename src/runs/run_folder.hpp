@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/runs/named_locks.hpp"
+
 namespace faultline::app {
 
 class RunFolder {
@@ -21,7 +23,17 @@ class RunFolder {
   static RunFolder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
   // To read in, whoever is at work there. Throws UserError when it is no folder.
   static RunFolder look_at(const std::filesystem::path& path);
-  bool is_taken() const;  // by another process
+  // To work in beside others: a run that somebody has made. Throws UserError when it is none, when it is one of another
+  // version, and where its file system has no locks.
+  static RunFolder join(const std::filesystem::path& path);
+  // Whether it holds a run of this version, with a list of its points.
+  static bool is_run(const std::filesystem::path& path);
+  // Whether a process has the lock of that name. kRun: the process whose run it is; kAtWork: its workers, together.
+  static constexpr const char* kRun = "run";
+  static constexpr const char* kAtWork = "at work";
+  static constexpr const char* kWorkers = "workers";  // the folder of their records
+  bool is_taken(const std::string& lock = kRun) const;
+  NamedLocks& locks() { return locks_; }
   // Removes what was made unless keep() was called, or it was there before.
   ~RunFolder();
   RunFolder(RunFolder&& other) noexcept;
@@ -38,7 +50,10 @@ class RunFolder {
   std::optional<std::string> read(const std::string& file) const;
   void keep() { kept_ = true; }
   // For a process that was forked: a long one must not keep its parent's folder when the parent is gone.
-  void leave_lock();
+  void leave_locks() { locks_.leave(); }
+  // Removes what processes that were killed have left half done, and the workers' records. For the process whose run it
+  // is. Does nothing while workers are at work.
+  void tidy();
 
  private:
   static RunFolder open_chosen(const std::filesystem::path& path);
@@ -50,7 +65,7 @@ class RunFolder {
   bool made_;
   bool made_parent_ = false;
   bool kept_ = false;
-  int lock_ = -1;
+  NamedLocks locks_;
   std::vector<std::string> files_;
 };
 

@@ -51,8 +51,8 @@ note: larger than a block [resident, workload.size = 64 KiB, and 1 more]
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator("runs/sizes-1")) files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
-  CHECK(files == std::vector<std::string>{"effective.toml", "manifest.json", "meta.json", "points", "results.csv",
-                                          "results.json"});
+  CHECK(files == std::vector<std::string>{".locks", "effective.toml", "manifest.json", "meta.json", "points",
+                                          "results.csv", "results.json"});
   const Json meta = Json::parse(read_text("runs/sizes-1/meta.json"));
   CHECK(meta.at("command").at(1) == "sizes");
   CHECK(meta.at("seed") == 1);
@@ -242,7 +242,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
   sandbox.write("full/x", "");
   sandbox.write("mine.toml", "");
   const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
-      {{"rnu"}, "no command 'rnu'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
+      {{"rnu"}, "no command 'rnu'; allowed: run, worker, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"run"},
        "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
        "run'\n"},
@@ -252,7 +252,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "full"}, "full: is no regular file\n"},
       {{"run", "sizes", "--formt", "json"},
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
-       "--max-points, --out, --profile, --quiet, --seed, --set, --timeout, "
+       "--max-points, --out, --prepare, --profile, --quiet, --seed, --set, --timeout, "
        "--verbose, --version; did you mean '--format'?\n"},
       {{"list", "--jobs", "2"},
        "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "
@@ -270,8 +270,15 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "list: nothing is called 'platform'; allowed: platforms, strategies, workloads, experiments, parameters, "
        "metrics, steps; did you "
        "mean 'platforms'?\n"},
-      {{"help", "rum"}, "no command 'rum'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
+      {{"help", "rum"},
+       "no command 'rum'; allowed: run, worker, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
+      {{"worker", "full"},
+       "full: holds no run: it has no manifest.json. 'faultline run' makes a run folder; where that was on another "
+       "machine, the folder must be on a file system that this one shares\n"},
+      {{"worker", "none"}, "none: no such folder\n"},
+      {{"worker"}, "'faultline worker' needs a run folder, such as runs/NAME-1; see 'faultline help worker'\n"},
+      {{"run", "sizes", "--prepare", "--jobs", "2"}, "--prepare and --jobs: --prepare simulates nothing\n"},
       {{"run", "sizes", "--quiet", "--verbose"}, "--quiet and --verbose: choose one\n"},
   }));
   const std::size_t before = files_in(".");
@@ -390,7 +397,7 @@ TEST_CASE("config simulates nothing and says who set what") {
 }
 
 TEST_CASE("every command has help with examples, and the version names the build") {
-  for (const char* command : {"run", "list", "config", "validate"}) {
+  for (const char* command : {"run", "worker", "status", "list", "config", "validate"}) {
     const Ran ran = faultline_program({"help", command});
     CHECK(ran.code == 0);
     CHECK(ran.out.find("\n  faultline " + std::string(command)) != std::string::npos);

@@ -33,12 +33,12 @@ std::vector<PointOutcome> run_all(std::size_t count, const PointFunction& point,
   std::vector<std::size_t> indices(count);
   std::iota(indices.begin(), indices.end(), std::size_t{0});
   run_points(
-      indices, point, {jobs, {}},
+      each_of(indices), point, {jobs, {}},
       [&](std::size_t index, PointOutcome outcome) { return outcomes[index] = std::move(outcome), true; }, progress);
   return outcomes;
 }
 
-void no_progress(std::size_t, const workloads::Totals&) {}
+void no_progress(const Standing&) {}
 
 workloads::PointResult numbered(std::size_t index) {
   workloads::PointResult result;
@@ -55,9 +55,9 @@ TEST_CASE("outcomes come in the order of points however they end") {
     return numbered(index);
   };
   std::size_t last = 0;
-  const auto outcomes = run_all(6, backwards, jobs, [&](std::size_t done, const workloads::Totals&) {
-    CHECK(done >= last);
-    last = done;
+  const auto outcomes = run_all(6, backwards, jobs, [&](const Standing& standing) {
+    CHECK(standing.done >= last);
+    last = standing.done;
   });
   CHECK(last == 6);
   REQUIRE(outcomes.size() == 6);
@@ -162,12 +162,12 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
   workloads::Totals while_running;
   workloads::Totals at_the_end;
   int ticks = 0;
-  const auto outcomes = run_all(2, point, 1, [&](std::size_t done, const workloads::Totals& so_far) {
-    at_the_end = so_far;
-    if (done > 0) return;
-    while_running = so_far;
+  const auto outcomes = run_all(2, point, 1, [&](const Standing& standing) {
+    at_the_end = standing.so_far;
+    if (standing.done > 0) return;
+    while_running = standing.so_far;
     // Twice a second; it would wait for ever if it were never heard.
-    if (so_far.events > 0 || ++ticks == 60) CHECK(write(go_on[1], "x", 1) == 1);
+    if (while_running.events > 0 || ++ticks == 60) CHECK(write(go_on[1], "x", 1) == 1);
   });
   close(go_on[0]);
   close(go_on[1]);
@@ -211,8 +211,8 @@ TEST_CASE("Ctrl-C ends the points that run and keeps those that are complete") {
         return numbered(index);
       },
       1,
-      [&](std::size_t done, const workloads::Totals&) {
-        if (done == 1) kill(getpid(), signal);
+      [&](const Standing& standing) {
+        if (standing.done == 1) kill(getpid(), signal);
       });
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(outcomes[0].status == PointStatus::complete);
@@ -227,19 +227,21 @@ TEST_CASE("progress is silent for two seconds, then a bar on a terminal and line
   std::ostringstream terminal;
   {
     Progress progress(terminal, 80, 4, start);
-    progress.update(1, {}, start + std::chrono::milliseconds(1999));
+    progress.update({.done = 1}, start + std::chrono::milliseconds(1999));
     CHECK(terminal.str().empty());
-    progress.update(1, {}, start + std::chrono::seconds(10));
-    CHECK(terminal.str() == "\r[#######.......................] 1/4 points, about 0:30 left\033[K");
+    progress.update({.done = 1}, start + std::chrono::seconds(10));
+    CHECK(terminal.str() == "\r[#######.......................] 1/4 points, one in 10 s, about 0:30 left\033[K");
   }
   CHECK(terminal.str().ends_with("\r\033[K"));
   std::ostringstream plain;
   Progress progress(plain, 0, 4, start);
-  progress.update(0, {}, start + std::chrono::seconds(3));
-  progress.update(1, {}, start + std::chrono::seconds(10));
-  progress.update(2, {}, start + std::chrono::seconds(11));
-  progress.update(3, {}, start + std::chrono::seconds(20));
-  CHECK(plain.str() == "1 of 4 points done, about 0:30 left\n3 of 4 points done, about 0:07 left\n");
+  progress.update({.done = 0}, start + std::chrono::seconds(3));
+  progress.update({.done = 1}, start + std::chrono::seconds(10));
+  progress.update({.done = 2}, start + std::chrono::seconds(11));
+  progress.update({.done = 3, .failed = 1, .running = 2}, start + std::chrono::seconds(20));
+  CHECK(plain.str() ==
+        "1 of 4 points done, one in 10 s, about 0:30 left\n"
+        "3 of 4 points done, 1 failed, 2 running, one in 6.67 s, about 0:07 left\n");
   CHECK(clock_text(3725) == "1:02:05");
 }
 
@@ -250,10 +252,10 @@ TEST_CASE("progress tells what is simulated and how fast, within the terminal's 
   const auto drawn = [&](std::size_t columns) {
     std::ostringstream terminal;
     Progress progress(terminal, columns, 4, start);
-    progress.update(2, so_far, start + std::chrono::seconds(10));
+    progress.update({.done = 2, .so_far = so_far}, start + std::chrono::seconds(10));
     return terminal.str();
   };
-  const std::string text = "2/4 points, about 0:10 left; " + figures;
+  const std::string text = "2/4 points, one in 5 s, about 0:10 left; " + figures;
   CHECK(drawn(160) == "\r[###############...............] " + text + "\033[K");
   // A shorter bar, none, and the beginning of the line; the last column stays free, where some terminals wrap.
   CHECK(drawn(text.size() + 14) == "\r[#####.....] " + text + "\033[K");
@@ -266,7 +268,7 @@ TEST_CASE("where there is no terminal, a long point gives a sign of life every h
   std::ostringstream plain;
   Progress progress(plain, 0, 2, start);
   for (int seconds = 1; seconds <= 70; ++seconds) {
-    progress.update(0, {1000, 0, 0}, start + std::chrono::seconds(seconds));
+    progress.update({.so_far = {1000, 0, 0}}, start + std::chrono::seconds(seconds));
   }
   CHECK(plain.str() ==
         "0 of 2 points done, time left unknown; 1 k events (33.3/s), 0 cell-hops (0/s), 0 ps simulated (0 ps/s)\n"
@@ -288,7 +290,7 @@ TEST_CASE("a point that takes too long is ended, and is an outcome with its reas
     return numbered(index);
   };
   run_points(
-      {0, 1, 2}, point, {2, std::chrono::seconds(1)},
+      each_of({0, 1, 2}), point, {2, std::chrono::seconds(1)},
       [&](std::size_t index, PointOutcome outcome) { return outcomes[index] = std::move(outcome), true; }, no_progress);
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(30));
   CHECK(outcomes[0].status == PointStatus::complete);

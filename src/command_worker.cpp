@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline worker
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/runs/interrupt.hpp"
+#include "src/runs/launcher.hpp"
+#include "src/runs/recorded_run.hpp"
+#include "src/work.hpp"
+
+namespace faultline::app {
+namespace {
+
+std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder) {
+  std::vector<std::size_t> missing;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!folder.has(file_of(points[i].id))) missing.push_back(i);
+  }
+  return missing;
+}
+
+std::string summary(const WorkerState& state, std::size_t left) {
+  std::string text = fmt::format("worker {}: {} points simulated", state.name, state.simulated);
+  if (state.failed > 0) text += fmt::format(", {} of them failed", state.failed);
+  return text + (left > 0 ? fmt::format("; {} have no result yet: others are at them, or were\n", left) : "\n");
+}
+
+}  // namespace
+
+int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console) {
+  RunFolder folder = RunFolder::join(options.arguments.front());
+  const std::vector<Point> points = expand(recorded_experiment(folder, {}, library, simulator), simulator);
+  check_manifest(folder, points);
+  const unsigned jobs = options.jobs_chosen ? options.jobs : jobs_of_worker(options.jobs);
+  const bool is_quiet = options.quiet || mpi_rank() > 0;  // the ranks share a terminal
+
+  PointStore store(folder);
+  std::vector<PointOutcome> outcomes;  // without their results, which are in the folder
+  const auto ended = [&](std::size_t index, const PointOutcome& outcome) {
+    if (!outcome.error.empty()) console.err << fmt::format("{}: {}\n", points[index].label(), outcome.error);
+    PointOutcome& kept = outcomes.emplace_back();
+    kept.status = outcome.status;
+    kept.result.failed_checks = outcome.result.failed_checks;
+  };
+  const WorkerState state =
+      work_on({points, without_result(points, folder), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet},
+              store, simulator, console, ended);
+  if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
+  if (!store.failure().empty()) throw UserError(store.failure());
+  return exit_code(outcomes, InterruptGuard::requested());
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The experiment of a run folder, as whoever made the folder has written it down.
+#pragma once
+
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/run_folder.hpp"
+
+namespace faultline::app {
+
+// From its effective.toml, under the name that its manifest has. Throws UserError when either is missing or damaged.
+Experiment recorded_experiment(const RunFolder& folder, const std::vector<std::string>& overrides,
+                               const ConfigLibrary& library, const Simulator& simulator);
+
+// Throws UserError unless these are the points that the folder's manifest lists: another build of the program gives
+// points other ids, and its results would not go together with those that are there.
+void check_manifest(const RunFolder& folder, const std::vector<Point>& points);
+
+}  // namespace faultline::app

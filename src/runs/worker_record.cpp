@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/runs/worker_record.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "src/experiment/diagnostics.hpp"
+#include "src/runs/launcher.hpp"
+#include "src/runs/process_name.hpp"
+
+namespace faultline::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+std::string file_of_worker(const std::string& name) { return std::string(RunFolder::kWorkers) + "/" + name + ".json"; }
+std::string lock_of(const std::string& name) { return "worker " + name; }
+
+WorkerState worker_from_json(const Json& json) {
+  return {json.at("worker"),
+          json.at("slurm_task"),
+          json.at("jobs"),
+          json.at("simulated"),
+          json.at("failed"),
+          json.at("at"),
+          false};
+}
+
+}  // namespace
+
+WorkerRecord::WorkerRecord(RunFolder& folder, unsigned jobs) : folder_(folder) {
+  state_.name = process_name();
+  state_.task = slurm_task();
+  state_.jobs = jobs;
+  folder_.locks().take(lock_of(state_.name));
+  write();
+}
+
+WorkerRecord::~WorkerRecord() {
+  if (state_.at.empty()) {
+    folder_.remove(file_of_worker(state_.name));
+    std::error_code ignored;
+    fs::remove(folder_.path() / RunFolder::kWorkers, ignored);  // by the last one
+  } else {
+    write();
+  }
+  folder_.locks().let_go(lock_of(state_.name));
+}
+
+void WorkerRecord::begins(const std::string& id, const std::string& label) {
+  state_.at[id] = label;
+  write();
+}
+
+void WorkerRecord::ended(const std::string& id, bool failed) {
+  state_.at.erase(id);
+  ++state_.simulated;
+  if (failed) ++state_.failed;
+  changed_ = true;
+}
+
+void WorkerRecord::keep() {
+  if (changed_ && std::chrono::steady_clock::now() - written_ >= std::chrono::seconds(1)) write();
+}
+
+void WorkerRecord::write() {
+  const Json json{{"worker", state_.name},         {"slurm_task", state_.task}, {"jobs", state_.jobs},
+                  {"simulated", state_.simulated}, {"failed", state_.failed},   {"at", state_.at}};
+  try {
+    folder_.write(file_of_worker(state_.name), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
+                  RunFolder::Sync::no);
+  } catch (const UserError&) {
+    // The results' own failure is told.
+  }
+  changed_ = false;
+  written_ = std::chrono::steady_clock::now();
+}
+
+std::vector<WorkerState> workers_in(const RunFolder& folder) {
+  std::vector<WorkerState> workers;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / RunFolder::kWorkers, none)) {
+    if (entry.path().extension() != ".json") continue;
+    try {
+      workers.push_back(worker_from_json(Json::parse(folder.read(file_of_worker(entry.path().stem())).value_or(""))));
+      workers.back().alive = folder.is_taken(lock_of(workers.back().name));
+    } catch (const Json::exception&) {
+      // Gone meanwhile, or of another version.
+    }
+  }
+  std::sort(workers.begin(), workers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return workers;
+}
+
+std::map<std::string, unsigned> deaths_in(const RunFolder& folder) {
+  std::map<std::string, unsigned> deaths;
+  for (const WorkerState& worker : workers_in(folder)) {
+    for (const auto& [id, label] : worker.at) deaths[id] += worker.alive ? 0 : 1;
+  }
+  return deaths;
+}
+
+}  // namespace faultline::app

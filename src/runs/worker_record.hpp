@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a worker leaves in the run folder for others to see: who it is, how much it has done, which points it is at. For
+// people, and for whoever finds out why a point has no result; who may simulate what is decided by locks alone.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/runs/run_folder.hpp"
+
+namespace faultline::app {
+
+struct WorkerState {
+  std::string name;  // process_name()
+  std::string task;  // slurm_task()
+  unsigned jobs = 1;
+  std::size_t simulated = 0;
+  std::size_t failed = 0;                 // of those
+  std::map<std::string, std::string> at;  // the points that it is at, by id: their labels
+  bool alive = false;                     // as far as can be seen from here
+};
+
+class WorkerRecord {
+ public:
+  WorkerRecord(RunFolder& folder, unsigned jobs);
+  // Removes the record, unless the worker was at points that it has not ended: then who is looking for their results
+  // finds out.
+  ~WorkerRecord();
+  WorkerRecord(const WorkerRecord&) = delete;
+  WorkerRecord& operator=(const WorkerRecord&) = delete;
+
+  const WorkerState& state() const { return state_; }
+  // Written at once: it must be known also of a point that takes its worker with it.
+  void begins(const std::string& id, const std::string& label);
+  void ended(const std::string& id, bool failed);
+  // Writes what has changed, at most once a second. Whatever cannot be written is no harm.
+  void keep();
+
+ private:
+  void write();
+
+  RunFolder& folder_;
+  WorkerState state_;
+  bool changed_ = true;
+  std::chrono::steady_clock::time_point written_;
+};
+
+// All workers that have a record, by name. A record that cannot be read is left out.
+std::vector<WorkerState> workers_in(const RunFolder& folder);
+// At which points workers have died that have not been simulated since: their ids, and how many workers.
+std::map<std::string, unsigned> deaths_in(const RunFolder& folder);
+
+}  // namespace faultline::app

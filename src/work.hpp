@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What 'faultline run' and 'faultline worker' do alike: simulate points of a run folder that others may be at work in.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "src/application.hpp"
+#include "src/runs/claimed_points.hpp"
+#include "src/runs/worker_record.hpp"
+
+namespace faultline::app {
+
+struct Work {
+  const std::vector<Point>& points;
+  std::vector<std::size_t> missing;  // of those
+  ClaimedPoints::Others others;
+  unsigned jobs;
+  std::optional<std::chrono::seconds> timeout;
+  bool quiet;
+};
+
+// Simulates what is missing and nobody else is at, keeps each result in the store, and hands it on. Ends early when a
+// result cannot be kept: hours whose results nobody can keep are lost. Returns what this process has done.
+WorkerState work_on(const Work& work, PointStore& store, const Simulator& simulator, const Console& console,
+                    const std::function<void(std::size_t index, PointOutcome outcome)>& ended);
+
+}  // namespace faultline::app

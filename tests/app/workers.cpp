@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workers: processes that help with a run's points. By kill -9, and many at a time: tests/scripts/workers.sh.
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "src/runs/claimed_points.hpp"
+#include "src/runs/worker_record.hpp"
+#include "tests/app/program.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+std::string id_of(const std::string& folder, std::size_t index) {
+  return Json::parse(read_text(fs::path(folder) / "manifest.json")).at("points").at(index).at("id");
+}
+
+// The record that a worker leaves which dies at a point.
+void die_at(const Sandbox& sandbox, const std::string& folder, const std::string& worker, const std::string& id) {
+  const Json record{{"worker", worker}, {"slurm_task", ""}, {"jobs", 1},
+                    {"simulated", 3},   {"failed", 0},      {"at", {{id, "a point"}}}};
+  sandbox.write(fs::path(folder) / "workers" / (worker + ".json"), record.dump());
+}
+
+RunFolder taken(const std::string& folder) {
+  return RunFolder::open(folder, "", [](const RunFolder&) { return true; });
+}
+
+}  // namespace
+
+TEST_CASE("a prepared run is simulated by workers, and its tables are those of a run of its own") {
+  const Sandbox sandbox;
+  const Ran alone = faultline_program({"run", "sizes", "--out", "alone"});
+  const Ran prepared = faultline_program({"run", "sizes", "--out", "o", "--prepare"});
+  CHECK(prepared.code == 0);
+  CHECK(prepared.out == "o\n");
+  CHECK(prepared.err == "6 of 6 points to do, by 'faultline worker o'; then 'faultline run o' makes the tables\n");
+  CHECK(!fs::exists("o/points"));
+  const Ran worker = faultline_program({"worker", "o"});
+  CHECK(worker.code == 0);
+  CHECK(worker.out.empty());
+  CHECK(worker.err.starts_with("worker "));
+  CHECK(worker.err.ends_with(": 6 points simulated\n"));
+  CHECK(!fs::exists("o/results.json"));
+  CHECK(faultline_program({"worker", "o"}).err.ends_with(": 0 points simulated\n"));
+
+  const Ran collected = faultline_program({"run", "o"});
+  CHECK(collected.err == "6 of 6 points are there already\nrun folder: o\n");
+  CHECK(collected.out == alone.out);
+  for (const char* file : {"results.json", "results.csv", "manifest.json", "effective.toml"}) {
+    CHECK(read_text(fs::path("o") / file) == read_text(fs::path("alone") / file));
+  }
+  CHECK(!fs::exists("o/workers"));
+}
+
+TEST_CASE("a worker leaves what others are at, and tells what its points came to") {
+  const Sandbox sandbox;
+  sandbox.write(
+      "mine.toml",
+      "repetitions = 3\nparameters.workload.label = \"fails at 2\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o", "--prepare", "--quiet"}).err.empty());
+  {
+    RunFolder other = taken("o");
+    REQUIRE(other.locks().take("point " + id_of("o", 0)));
+    const Ran worker = faultline_program({"worker", "o"});
+    CHECK(worker.code == 3);
+    const std::string bug = ", seed 2: exception: the queue is longer than itself\n";
+    CHECK(worker.err.find("default, workload.size = 64 B" + bug) != std::string::npos);
+    CHECK(worker.err.find("default, workload.size = 4 KiB" + bug) != std::string::npos);
+    CHECK(worker.err.ends_with(
+        ": 5 points simulated, 2 of them failed; 1 have no result yet: others are at them, or were\n"));
+  }
+  // A point that failed is not tried again by workers, but when a run starts anew.
+  CHECK(faultline_program({"worker", "o"}).err.ends_with(": 1 points simulated\n"));
+  CHECK(faultline_program({"run", "o"}).err.starts_with("4 of 6 points are there already\n"));
+}
+
+TEST_CASE("a run waits for what a worker is at") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  const std::string id = id_of("o", 3);
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    RunFolder folder = RunFolder::join("o");
+    const bool mine = folder.locks().take("point " + id);
+    if (write(ready[1], mine ? "y" : "n", 1) != 1) _exit(1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    _exit(0);  // without a result: whoever waits takes the point
+  }
+  char mine = 0;
+  REQUIRE(read(ready[0], &mine, 1) == 1);
+  REQUIRE(mine == 'y');
+  const auto start = std::chrono::steady_clock::now();
+  const Ran ran = faultline_program({"run", "o"});
+  CHECK(std::chrono::steady_clock::now() - start > std::chrono::milliseconds(1000));
+  CHECK(ran.code == 0);
+  CHECK(Json::parse(read_text("o/results.json")).size() == 6);
+  waitpid(worker, nullptr, 0);
+}
+
+TEST_CASE("a point at which two workers have died is left for a run that starts anew") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  const std::string id = id_of("o", 2);
+  die_at(sandbox, "o", "here-1", id);
+  {
+    RunFolder folder = RunFolder::join("o");
+    CHECK(deaths_in(folder).at(id) == 1);
+    CHECK(workers_in(folder).at(0).simulated == 3);
+    CHECK_FALSE(workers_in(folder).at(0).alive);
+  }
+  SECTION("one may have been killed by somebody") {
+    CHECK(faultline_program({"worker", "o"}).err.ends_with(": 6 points simulated\n"));
+  }
+  SECTION("two are a pattern") {
+    die_at(sandbox, "o", "there-2", id);
+    CHECK(faultline_program({"worker", "o"})
+              .err.ends_with(": 5 points simulated; 1 have no result yet: others are at them, or were\n"));
+    CHECK(faultline_program({"run", "o"}).err == "5 of 6 points are there already\nrun folder: o\n");
+    CHECK_FALSE(fs::exists("o/workers"));
+  }
+}
+
+TEST_CASE("a worker has a record while it is at work, and what it was at when it was interrupted") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  RunFolder folder = RunFolder::join("o");
+  {
+    WorkerRecord record(folder, 2);
+    record.begins("one", "size = 1");
+    REQUIRE(workers_in(folder).size() == 1);
+    const WorkerState state = workers_in(folder)[0];
+    CHECK(state.alive);
+    CHECK(state.jobs == 2);
+    CHECK(state.at == std::map<std::string, std::string>{{"one", "size = 1"}});
+    record.ended("one", true);
+    CHECK(record.state().failed == 1);
+  }
+  CHECK(workers_in(folder).empty());
+  { WorkerRecord(folder, 1).begins("two", "size = 2"); }
+  REQUIRE(workers_in(folder).size() == 1);
+  CHECK_FALSE(workers_in(folder)[0].alive);
+  CHECK(workers_in(folder)[0].at.count("two") == 1);
+  CHECK(deaths_in(folder).at("two") == 1);
+}
+
+TEST_CASE("a worker of another program, or in a folder whose files do not go together, is refused") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  Json manifest = Json::parse(read_text("o/manifest.json"));
+  const std::string build = manifest.at("build");
+  manifest.at("points").at(0).at("id") = "another";
+  sandbox.write("o/manifest.json", manifest.dump());
+  CHECK(faultline_program({"worker", "o"})
+            .err.starts_with("o: its effective.toml does not give the points of its manifest.json"));
+  manifest["build"] = "0123";
+  sandbox.write("o/manifest.json", manifest.dump());
+  const Ran other = faultline_program({"worker", "o"});
+  CHECK(other.code == 2);
+  CHECK(other.err.starts_with("o: was made by another program (faultline "));
+  CHECK(other.err.find(", build 0123); this one is faultline ") != std::string::npos);
+  CHECK(other.err.find(", build " + build + ", and its points would be others") != std::string::npos);
+  sandbox.write("o/manifest.json", "{\"format\": 2}");
+  CHECK(faultline_program({"worker", "o"}).err ==
+        "o: holds a run of another version of the program: its format is not 1; use the program that made it\n");
+  fs::remove("o/manifest.json");
+  CHECK(faultline_program({"worker", "o"}).err.starts_with("o: holds no run: it has no manifest.json"));
+}
+
+TEST_CASE("half-written files stay while workers are at work, and go with the next run") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  sandbox.write("o/points/.half.json.part", "{");
+  {
+    const RunFolder worker = RunFolder::join("o");
+    CHECK(faultline_program({"run", "o"}).code == 0);
+    CHECK(fs::exists("o/points/.half.json.part"));
+  }
+  CHECK(faultline_program({"run", "o"}).code == 0);
+  CHECK_FALSE(fs::exists("o/points/.half.json.part"));
+}
