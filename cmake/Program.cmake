@@ -15,6 +15,7 @@ add_library(faultline_toml INTERFACE)
 target_link_libraries(faultline_toml INTERFACE tomlplusplus::tomlplusplus)
 target_compile_definitions(faultline_toml INTERFACE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
 faultline_needs(experiment faultline_build faultline_toml nlohmann_json::nlohmann_json)
+faultline_needs(results SQLite::SQLite3)
 faultline_needs(app Boost::program_options)
 
 if(NOT EXISTS "${CMAKE_SOURCE_DIR}/src/main.cpp")
@@ -35,6 +36,9 @@ set(doc_dir "${CMAKE_INSTALL_DATADIR}/doc/faultline")
 install(TARGETS faultline RUNTIME)
 install(DIRECTORY configs/ DESTINATION "${CMAKE_INSTALL_DATADIR}/faultline/configs")
 install(DIRECTORY docs/ DESTINATION "${doc_dir}/docs" OPTIONAL)
+# Where a Debian package's Python modules are; under another prefix PYTHONPATH names the folder.
+install(DIRECTORY python/faultline/ DESTINATION lib/python3/dist-packages/faultline FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY python/examples DESTINATION "${doc_dir}" USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.py")
 install(FILES README.md DESTINATION "${doc_dir}" OPTIONAL)
 install(FILES LICENSE DESTINATION "${doc_dir}" RENAME copyright)
 
@@ -49,4 +53,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3-pandas) # for the module faultline
 include(CPack)

@@ -13,9 +13,11 @@
 #include "src/dry_run.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
+#include "src/results/database.hpp"
 #include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
+#include "src/results/schema.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/recorded_run.hpp"
@@ -119,7 +121,7 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
-  for (const char* file : {"meta.json", "results.json", "results.csv"}) folder.remove(file);
+  for (const char* file : {"meta.json", "results.json", "results.csv", kDatabaseFile}) folder.remove(file);
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
   folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
@@ -188,9 +190,12 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
     if (!finished || !all_there) {
       folder.write("results.json", results_json(points, outcomes));
       folder.write("results.csv", results_csv(points, outcomes, simulator));
+      write_database(folder, results, simulator);
       folder.write(
           "meta.json",
           meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted}, points, outcomes));
+    } else if (!has_database(folder)) {
+      write_database(folder, results, simulator);
     }
   } catch (const UserError&) {
     // A full disk must not cost what was simulated.

@@ -39,6 +39,7 @@ struct BreakdownRow {
   double mean_us = 0;
   std::uint64_t samples = 0;
   std::string description;
+  double half_width_us = 0;  // as of Metric
 };
 
 // How the values of something that happened often are spread.

@@ -29,6 +29,24 @@ double number_of(ParameterKind kind, const std::string& text) {
   }
 }
 
+std::string plain_unit(ParameterKind kind) {
+  switch (kind) {
+    case ParameterKind::count:
+    case ParameterKind::fraction: return "1";
+    case ParameterKind::time: return "us";
+    case ParameterKind::bytes: return "B";
+    case ParameterKind::bit_rate: return "b/s";
+    case ParameterKind::byte_rate: return "B/s";
+    case ParameterKind::frequency: return "Hz";
+    default: return "";
+  }
+}
+
+double plain_number(ParameterKind kind, const std::string& text) {
+  constexpr double kPsPerUs = 1e6;
+  return number_of(kind, text) / (kind == ParameterKind::time ? kPsPerUs : 1);
+}
+
 sim::ParameterValue value_of(ParameterKind kind, double number) {
   const auto whole = static_cast<std::int64_t>(std::llround(number));
   switch (kind) {

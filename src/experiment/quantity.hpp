@@ -15,6 +15,12 @@ bool is_number(sim::ParameterKind kind);
 // Hz; counts and fractions as they are. Exact up to 2^53. Throws sim::BadQuantity.
 double number_of(sim::ParameterKind kind, const std::string& text);
 
+// The unit in which results give such numbers: us, B, b/s, B/s, Hz, and 1 for counts and fractions; empty for what is
+// no number.
+std::string plain_unit(sim::ParameterKind kind);
+// number_of() in that unit.
+double plain_number(sim::ParameterKind kind, const std::string& text);
+
 // The value nearest to a number in that unit: whole for all kinds but fractions.
 sim::ParameterValue value_of(sim::ParameterKind kind, double number);
 

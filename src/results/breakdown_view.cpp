@@ -35,7 +35,8 @@ std::string breakdown_table(const std::vector<workloads::BreakdownRow>& rows) {
                    {"|" + std::string(38, '-') + "|", "", Align::left}});
   double before = 0;
   for (const auto& row : rows) {
-    table.add({row.step, row.where, fixed(row.mean_us, 3), fixed(before + row.mean_us, 3),
+    const std::string range = row.half_width_us > 0 ? " \u00b1" + fixed(row.half_width_us, 3) : "";
+    table.add({row.step, row.where, fixed(row.mean_us, 3) + range, fixed(before + row.mean_us, 3),
                total > 0 ? fixed(100 * row.mean_us / total, 1) : "-", std::to_string(row.samples),
                bar(before, row.mean_us, total, 40)});
     before += row.mean_us;

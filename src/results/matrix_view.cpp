@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -50,6 +51,13 @@ std::string other_coordinates(const Point& point, const std::vector<Axis>& axes,
     if (!is_shown(i)) add(point.axes[i].name, point.axes[i].text);
   }
   return text;
+}
+
+// Its interval is propagated from both, taken to be independent. The baseline's own ratio is 1 whatever it is.
+std::string ratio_text(const workloads::Metric& value, const workloads::Metric& base) {
+  const std::string ratio = fixed(value.value / base.value, 3);
+  const double half_width = std::hypot(value.half_width, value.value / base.value * base.half_width) / base.value;
+  return &value == &base || half_width == 0 ? ratio : ratio + " \u00b1" + fixed(std::abs(half_width), 3);
 }
 
 class Matrix {
@@ -113,7 +121,7 @@ class Matrix {
     if (value == nullptr) return absent_text(*found->second);
     if (spec_.baseline.empty()) return cell_text(*value);
     const auto* base = metric_at({std::get<0>(place), std::get<1>(place), spec_.baseline});
-    return base == nullptr || base->value == 0 ? "-" : fixed(value->value / base->value, 3);
+    return base == nullptr || base->value == 0 ? "-" : ratio_text(*value, *base);
   }
 
   const Results& results_;

@@ -2,29 +2,11 @@
 #include "src/results/repetitions.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
-#include <cmath>
+
+#include "src/results/statistics.hpp"
 
 namespace faultline::app {
 namespace {
-
-constexpr double kConfidence = 0.95;
-
-double half_width(const std::vector<double>& values, double mean) {
-  const std::size_t n = values.size();
-  if (n < 2) return 0;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  const boost::math::students_t distribution(static_cast<double>(n - 1));
-  const double t = quantile(distribution, (1 + kConfidence) / 2);
-  return t * std::sqrt(squares / static_cast<double>(n - 1) / static_cast<double>(n));
-}
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
-}
 
 using Outcomes = std::vector<const PointOutcome*>;
 
@@ -50,11 +32,12 @@ std::vector<workloads::Metric> average_metrics(const Outcomes& outcomes) {
     std::vector<double> values;
     for (const PointOutcome* outcome : outcomes) {
       const auto* found = find_metric(*outcome, metric.name);
-      if (found != nullptr && std::isfinite(found->value)) values.push_back(found->value);
+      if (found != nullptr) values.push_back(found->value);
     }
-    if (values.empty()) continue;
-    metric.value = mean_of(values);
-    metric.half_width = half_width(values, metric.value);
+    const Summary summary = summary_of(values);
+    if (summary.count == 0) continue;
+    metric.value = summary.mean;
+    metric.half_width = summary.half_width;
   }
   return metrics;
 }
@@ -64,16 +47,19 @@ std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
   const auto same = [](const auto& a, const auto& b) { return a.step == b.step && a.where == b.where; };
   auto rows = all_rows(outcomes, &workloads::PointResult::breakdown, same);
   for (workloads::BreakdownRow& row : rows) {
-    double sum = 0;
+    std::vector<double> times;
     std::uint64_t samples = 0;
     for (const PointOutcome* outcome : outcomes) {
+      times.push_back(0);
       for (const workloads::BreakdownRow& other : outcome->result.breakdown) {
         if (!same(row, other)) continue;
-        sum += other.mean_us;
+        times.back() += other.mean_us;
         samples += other.samples;
       }
     }
-    row.mean_us = sum / static_cast<double>(outcomes.size());
+    const Summary summary = summary_of(times);
+    row.mean_us = summary.mean;
+    row.half_width_us = summary.half_width;
     row.samples = samples;
   }
   return rows;
@@ -106,6 +92,7 @@ Merged merge_repetitions(const Results& results) {
     merged.points.push_back(results.points[first]);
     merged.points.back().repeated = false;
     merged.outcomes.push_back(merge(outcomes, measured));
+    merged.seeds.push_back(measured.size());
     if (measured.size() < each) merged.of_fewer.push_back({merged.points.back().label(), measured.size()});
   }
   return merged;

@@ -12,6 +12,7 @@ namespace faultline::app {
 struct Merged {
   std::vector<Point> points;           // the first of each
   std::vector<PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
+  std::vector<std::size_t> seeds;      // that measured
   struct Fewer {
     std::string point;
     std::size_t seeds;
@@ -19,8 +20,9 @@ struct Merged {
   std::vector<Fewer> of_fewer;  // some seeds failed, were refused or not run
 };
 
-// A metric's half_width is that of the 95 % confidence interval of its mean, by Student's t: it takes the seeds' values
-// to be independent and normal. Of one value there is none. Where no point measured anything: the first that says why.
+// The half widths of metrics and steps are of the 95 % confidence intervals of their means, by Student's t: it takes
+// the seeds' values to be independent and normal. Of one value there is none. Where no point
+// measured anything: the first that says why.
 Merged merge_repetitions(const Results& results);
 
 }  // namespace faultline::app

@@ -62,18 +62,6 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   return json;
 }
 
-// The unit in which a kind of quantity stands in a CSV column; empty for what is plain already.
-std::string plain_unit(sim::ParameterKind kind) {
-  switch (kind) {
-    case sim::ParameterKind::time: return "us";
-    case sim::ParameterKind::bytes: return "B";
-    case sim::ParameterKind::bit_rate: return "b/s";
-    case sim::ParameterKind::byte_rate: return "B/s";
-    case sim::ParameterKind::frequency: return "Hz";
-    default: return "";
-  }
-}
-
 std::string number(double value) {
   if (!std::isfinite(value)) return "";
   // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
@@ -81,8 +69,8 @@ std::string number(double value) {
 }
 
 std::string plain_value(sim::ParameterKind kind, const std::string& text) {
-  if (plain_unit(kind).empty()) return csv_field(text);
-  return number(number_of(kind, text) / (kind == sim::ParameterKind::time ? 1e6 : 1));  // us of ps
+  const std::string unit = plain_unit(kind);
+  return unit.empty() || unit == "1" ? csv_field(text) : number(plain_number(kind, text));
 }
 
 struct MetricColumn {
@@ -108,11 +96,17 @@ std::string titled(const std::string& name, const std::string& unit) {
 }  // namespace
 
 std::string results_json(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes) {
-  Json list = Json::array();
+  // A point at a time: the tree of a hundred thousand would take more memory than they do.
+  std::string text = "[";
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status != PointStatus::not_run) list.push_back(point_json(points[i], outcomes[i]));
+    if (outcomes[i].status == PointStatus::not_run) continue;
+    text += text.size() == 1 ? "\n  " : ",\n  ";
+    for (const char c : point_json(points[i], outcomes[i]).dump(2, ' ', false, Json::error_handler_t::replace)) {
+      text += c;
+      if (c == '\n') text += "  ";
+    }
   }
-  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return text + (text.size() == 1 ? "]\n" : "\n]\n");
 }
 
 std::string csv_field(const std::string& text) {

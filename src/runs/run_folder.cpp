@@ -73,6 +73,11 @@ Holds what_it_holds(const fs::path& path) {
 // What write() was at when its process was killed.
 bool is_part(const fs::path& path) { return path.filename().string().starts_with('.') && path.extension() == kPart; }
 
+// A name of this process's own: others may write the same file.
+fs::path part_of(const fs::path& target) {
+  return target.parent_path() / fmt::format(".{}.{}{}", target.filename().string(), process_name(), kPart);
+}
+
 // A run that was killed before it had written anything counts for nothing.
 bool holds_nothing(const fs::path& path) {
   return std::all_of(fs::directory_iterator(path), fs::directory_iterator(), [](const fs::directory_entry& entry) {
@@ -256,9 +261,7 @@ void RunFolder::write(const std::string& file, const std::string& text, Sync syn
   const fs::path target = path_ / file;
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
-  // A name of this process's own: others may write the same file.
-  const fs::path part =
-      target.parent_path() / fmt::format(".{}.{}{}", target.filename().string(), process_name(), kPart);
+  const fs::path part = part_of(target);
   const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) refuse(target, "cannot be written", std::strerror(errno));
   const auto give_up = [&](int why) {
@@ -273,6 +276,32 @@ void RunFolder::write(const std::string& file, const std::string& text, Sync syn
   }
   if (sync == Sync::yes && fsync(descriptor) != 0 && errno != EINVAL) give_up(errno);
   close(descriptor);
+  put_in_place(file, part, sync);
+}
+
+void RunFolder::make(const std::string& file, const std::function<void(const fs::path& part)>& fill) {
+  const fs::path target = path_ / file;
+  const fs::path part = part_of(target);
+  unlink(part.c_str());
+  try {
+    fill(part);
+  } catch (...) {
+    unlink(part.c_str());
+    throw;
+  }
+  const int descriptor = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  const int why = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!synced) {
+    unlink(part.c_str());
+    refuse(target, "cannot be written", std::strerror(why));
+  }
+  put_in_place(file, part, Sync::yes);
+}
+
+void RunFolder::put_in_place(const std::string& file, const fs::path& part, Sync sync) {
+  const fs::path target = path_ / file;
   if (rename(part.c_str(), target.c_str()) != 0) {
     const int why = errno;
     unlink(part.c_str());

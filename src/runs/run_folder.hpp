@@ -44,6 +44,8 @@ class RunFolder {
   // `file` may be in a folder of this one, which is made. Sync: it survives a power failure from now on.
   enum class Sync { yes, no };
   void write(const std::string& file, const std::string& text, Sync sync = Sync::yes);
+  // Likewise for a file that `fill` writes by itself, under the name that it is given; what it throws goes on.
+  void make(const std::string& file, const std::function<void(const std::filesystem::path& part)>& fill);
   void remove(const std::string& file);
   bool has(const std::string& file) const;
   // Empty when there is no such file.
@@ -58,6 +60,7 @@ class RunFolder {
  private:
   static RunFolder open_chosen(const std::filesystem::path& path);
   static RunFolder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
+  void put_in_place(const std::string& file, const std::filesystem::path& part, Sync sync);
   bool take();  // false: another process has it
   void remove_all();
   RunFolder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}

@@ -52,7 +52,7 @@ note: larger than a block [resident, workload.size = 64 KiB, and 1 more]
   for (const auto& entry : fs::directory_iterator("runs/sizes-1")) files.push_back(entry.path().filename());
   std::sort(files.begin(), files.end());
   CHECK(files == std::vector<std::string>{".locks", "effective.toml", "manifest.json", "meta.json", "points",
-                                          "results.csv", "results.json"});
+                                          "results.csv", "results.json", "results.sqlite"});
   const Json meta = Json::parse(read_text("runs/sizes-1/meta.json"));
   CHECK(meta.at("command").at(1) == "sizes");
   CHECK(meta.at("seed") == 1);
@@ -96,7 +96,7 @@ TEST_CASE("profiling prints host time by part and by process on standard error a
   const Ran profiled = faultline_program({"run", "sizes", "--out", "profiled", "--profile"});
   CHECK(profiled.code == 0);
   CHECK(profiled.out == plain.out);
-  for (const char* file : {"results.json", "results.csv", "effective.toml"}) {
+  for (const char* file : {"results.json", "results.csv", "results.sqlite", "effective.toml"}) {
     CHECK(read_text(fs::path("profiled") / file) == read_text(fs::path("plain") / file));
   }
   // Six points of 3 and 1 ms.
@@ -162,6 +162,17 @@ TEST_CASE("tables have means over the repetitions with their confidence interval
   CHECK(ran.out.find("default            64 B   0.20  2.20 \u00b12.48\n") != std::string::npos);
 }
 
+TEST_CASE("ratios of means have intervals that are propagated from both; the baseline's is 1") {
+  const Sandbox sandbox;
+  const Ran ran = run_experiment(sandbox,
+                                 "repetitions = 3\nparameters.workload.label = \"noisy\"\n"
+                                 "strategies = [\"resident\", \"fault/touch-ahead\"]\n"
+                                 "[[report]]\nview = \"matrix\"\nbaseline = \"resident\"\n");
+  INFO(ran.out);
+  // 43.430 +-2.484 over 5.430 +-2.484: 7.998 * sqrt((2.484 / 43.43)^2 + (2.484 / 5.43)^2).
+  CHECK(ran.out.find("   1.000       7.998 \u00b13.687\n") != std::string::npos);
+}
+
 TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
   const Sandbox sandbox;
   const Ran ran = run_experiment(
@@ -201,9 +212,10 @@ TEST_CASE("steps of repetitions are means over all seeds, of those without the s
       run_experiment(sandbox, "repetitions = 4\nparameters.workload.label = \"noisy\"\nreport = \"breakdown\"\n");
   INFO(ran.out);
   // Two of four seeds have a fault of 8 us, the first has none.
-  CHECK(ran.out.find("post   library  1.000       1.000") != std::string::npos);
-  CHECK(ran.out.find("fault  os       4.000       5.000") != std::string::npos);
-  CHECK(ran.out.find("wire   link     3.277       8.277") != std::string::npos);
+  // Of 0, 8, 0, 8 us: 3.182 * 4.619 / sqrt(4).
+  CHECK(ran.out.find("post   library         1.000       1.000") != std::string::npos);
+  CHECK(ran.out.find("fault  os       4.000 \u00b17.350       5.000") != std::string::npos);
+  CHECK(ran.out.find("wire   link            3.277       8.277") != std::string::npos);
 }
 
 TEST_CASE("a matrix shows what advances with its rows where two points would stand in one place") {

@@ -29,7 +29,8 @@ TEST_CASE("a run goes on where it was, and its files are those of one that nobod
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "whole"}).code == 0);
   fs::copy("whole", "part", fs::copy_options::recursive);
-  for (const char* file : {"results.json", "results.csv", "meta.json"}) fs::remove(fs::path("part") / file);
+  for (const char* file : {"results.json", "results.csv", "results.sqlite", "meta.json"})
+    fs::remove(fs::path("part") / file);
   const auto points = points_in("part");
   REQUIRE(points.size() == 6);
   fs::remove(points[1]);
@@ -39,7 +40,7 @@ TEST_CASE("a run goes on where it was, and its files are those of one that nobod
   const Ran ran = faultline_program({"run", "sizes", "--out", "part"});
   CHECK(ran.code == 0);
   CHECK(ran.err == "4 of 6 points are there already\nrun folder: part\n");
-  for (const char* file : {"results.json", "results.csv", "manifest.json", "effective.toml"}) {
+  for (const char* file : {"results.json", "results.csv", "results.sqlite", "manifest.json", "effective.toml"}) {
     CHECK(read_text(fs::path("part") / file) == read_text(fs::path("whole") / file));
   }
   CHECK(points_in("part").size() == 6);

@@ -13,22 +13,27 @@ results() { # RESULT_FOLDER ARGUMENT...
   shift
   run 0 "$program" run "$scratch/every_kind.toml" --quiet --out "$out" "$@"
 }
-same() {
-  cmp "$1/results.json" "$2/results.json" || {
-    echo "$2 differs from $1"
-    exit 1
-  }
+same() { # ONE OTHER FILE...
+  local one="$1" other="$2"
+  shift 2
+  for file in "$@"; do
+    cmp "$one/$file" "$other/$file" || {
+      echo "$other differs from $one"
+      exit 1
+    }
+  done
 }
+all=(results.json results.csv results.sqlite)
 results one -j 1
 results again -j 1
-same one again
+same one again "${all[@]}"
 results jobs -j 2
-same one jobs
+same one jobs "${all[@]}"
 results profiled -j 2 --profile
-same one profiled
+same one profiled "${all[@]}"
 mkdir -p 'other folder/deep'
 (cd 'other folder/deep' && results '../a name with blanks/run' -j 2)
-same one 'other folder/a name with blanks/run'
+same one 'other folder/a name with blanks/run' "${all[@]}"
 results other -j 2 --seed 2
 if cmp -s one/results.json other/results.json; then
   echo "another seed gave the same results"
@@ -36,4 +41,4 @@ if cmp -s one/results.json other/results.json; then
 fi
 # A run folder says how to run it again.
 run 0 "$program" run one/effective.toml --quiet --out effective
-same one effective
+same one effective results.json results.csv

@@ -4,7 +4,8 @@
 source "$(dirname "$0")/common.sh"
 prefix="$scratch/a prefix"
 run 0 cmake --install "$FAULTLINE_BUILD" --prefix "$prefix"
-for path in bin/faultline share/faultline/configs/experiments share/doc/faultline/copyright; do
+for path in bin/faultline share/faultline/configs/experiments share/doc/faultline/copyright \
+  lib/python3/dist-packages/faultline/run.py; do
   [[ -e $prefix/$path ]] || {
     echo "not installed: $path"
     exit 1

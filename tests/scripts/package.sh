@@ -21,4 +21,5 @@ run 0 root/usr/bin/faultline --version
 run 0 root/usr/bin/faultline list
 expect pinning-vs-faults
 run 0 find root -type f
-expect root/usr/share/doc/faultline/copyright root/usr/share/faultline/configs/experiments/pinning-vs-faults.toml
+expect root/usr/share/doc/faultline/copyright root/usr/share/faultline/configs/experiments/pinning-vs-faults.toml \
+  root/usr/lib/python3/dist-packages/faultline/__init__.py root/usr/share/doc/faultline/examples/compare_strategies.py

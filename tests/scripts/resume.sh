@@ -37,7 +37,7 @@ while ((killed < 100)); do
   # A point that was killed is a row with its reason, and done when the run is started again.
   "$program" run sweep.toml --quiet --out "$out" >/dev/null 2>&1 || true
   run 0 "$program" run sweep.toml --quiet --out "$out"
-  for file in results.json results.csv manifest.json effective.toml; do
+  for file in results.json results.csv results.sqlite manifest.json effective.toml; do
     cmp "undisturbed/$file" "$out/$file" || exit 1
   done
   [[ -z $(find "$out" -name '*.part') ]] || { echo "$out has files that are half there"; exit 1; }
@@ -57,6 +57,7 @@ for _ in 1 2 3 4 5; do
 done
 run 0 "$program" run sweep.toml
 cmp undisturbed/results.json runs/sweep-1/results.json
+cmp undisturbed/results.sqlite runs/sweep-1/results.sqlite
 rm -r runs
 
 # Ctrl-C leaves a folder that the same command continues.

@@ -65,6 +65,12 @@ run 0 "$setup" --no-install
 run 1 "$setup" --no-install --lint
 expect "clang-tidy"
 
+# What reads results in Python is asked for by itself; it can do without.
+ABSENT=python3-pandas
+run 0 "$setup" --no-install
+run 1 "$setup" --no-install --python
+expect "python3-pandas"
+
 # What the benchmarks need is asked for by them only.
 ABSENT="libns3-dev libbenchmark-dev"
 run 0 "$setup" --no-install

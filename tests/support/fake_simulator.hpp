@@ -114,6 +114,15 @@ class FakeMachine : public app::Machine {
         {"pinned_bytes_peak", c.prepare == Prepare::pin ? static_cast<double>(c.size) : 0, "B", "pinned"}};
     result.breakdown = {{"post", "library", 1, c.iterations, "the user posts"},
                         {"wire", "link", wire, c.iterations, "cells move"}};
+    const std::uint64_t half = c.iterations / 2;
+    result.distributions = {{"latency",
+                             "us",
+                             "of the transfers",
+                             c.iterations,
+                             latency,
+                             2 * latency,
+                             {{latency, latency, half}, {2 * latency, 2 * latency, c.iterations - half}}}};
+    if (c.label == "series") result.series = {{"faults", "1", "in the interval", 0.5, {1, 0, faults}}};
     if (c.size > 32768) result.notes = {"larger than a block"};
     result.events = 1000 + seed;
     result.cell_hops = 500;

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+// From results to the tables of results.sqlite.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "faultline_build.hpp"
+#include "models/sim/histogram.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
+#include "src/results/database.hpp"
+#include "src/results/repetitions.hpp"
+#include "src/results/schema.hpp"
+#include "src/results/statistics.hpp"
+
+namespace faultline::app {
+namespace {
+
+// Of a parameter over all points.
+struct Spread {
+  std::size_t points = 0;  // that say its value; the others have the default
+  std::string value;
+  bool same = true;
+};
+
+// Numbers from 1 for names, in the order in which they come.
+class Ids {
+ public:
+  // The number, and whether the name is new.
+  std::pair<std::size_t, bool> of(const std::string& name) {
+    const auto [known, added] = ids_.emplace(name, ids_.size() + 1);
+    return {known->second, added};
+  }
+  std::size_t count() const { return ids_.size(); }
+
+ private:
+  std::unordered_map<std::string, std::size_t> ids_;
+};
+
+// What cannot be known of a single seed is NULL.
+double unless_single(const Summary& summary, double value) { return summary.count < 2 ? std::nan("") : value; }
+
+class Writer {
+ public:
+  Writer(SqlDatabase& database, const Results& results, const Simulator& simulator)
+      : database_(database),
+        results_(results),
+        experiment_(results.experiment),
+        points_(results.points),
+        outcomes_(results.outcomes),
+        machine_(simulator.machine()) {}
+
+  void write() {
+    write_run();
+    write_combinations();
+    write_points();
+    write_parameter_docs();
+    write_axes();
+    write_parameters();
+    write_metrics();
+    write_breakdown();
+    write_distributions();
+    write_series();
+    write_texts("notes", &workloads::PointResult::notes);
+    write_texts("failed_checks", &workloads::PointResult::failed_checks);
+    write_views();
+  }
+
+ private:
+  SqlStatement insert(const std::string& table, int columns) const {
+    std::string marks = "?";
+    for (int i = 1; i < columns; ++i) marks += ", ?";
+    return {database_, "INSERT INTO " + table + " VALUES (" + marks + ")"};
+  }
+
+  std::size_t combination_of(std::size_t point) const { return point / experiment_.repetitions + 1; }
+
+  void write_run() {
+    insert("run", 9).run(experiment_.question, experiment_.name, experiment_.platform, experiment_.seed,
+                         experiment_.repetitions, points_.size(), std::string(build::kVersion),
+                         std::string(build::commit()), std::int64_t{kSchemaVersion});
+    SqlStatement strategy = insert("strategies", 3);
+    for (std::size_t i = 0; i < experiment_.strategies.size(); ++i) {
+      strategy.run(i + 1, experiment_.strategies[i].name, experiment_.strategies[i].description);
+    }
+  }
+
+  void write_combinations() {
+    SqlStatement row = insert("combinations", 4);
+    for (std::size_t first = 0; first < points_.size(); first += experiment_.repetitions) {
+      Point point = points_[first];
+      point.repeated = false;
+      const auto begin = outcomes_.begin() + static_cast<std::ptrdiff_t>(first);
+      const auto measured = std::count_if(begin, begin + experiment_.repetitions,
+                                          [](const PointOutcome& o) { return !o.result.metrics.empty(); });
+      row.run(combination_of(first), point.strategy, point.label(), std::int64_t{measured});
+    }
+  }
+
+  void write_points() {
+    SqlStatement row = insert("points", 11);
+    SqlStatement no_error(database_, "UPDATE points SET error = NULL WHERE error = ''");
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const PointOutcome& outcome = outcomes_[i];
+      const std::string& refused = outcome.result.refused;
+      row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
+              refused.empty() ? to_string(outcome.status) : "refused", refused.empty() ? outcome.error : refused,
+              outcome.result.events, outcome.result.cell_hops, outcome.result.simulated_ps);
+    }
+    no_error.run();
+  }
+
+  const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
+
+  static double number(const sim::Parameter& parameter, const std::string& text) {
+    return is_number(parameter.kind) ? plain_number(parameter.kind, text) : std::nan("");
+  }
+
+  void write_parameter_docs() {
+    SqlStatement row = insert("parameter_docs", 9);
+    for (const sim::Parameter& p : machine_->parameters().all()) {
+      row.run(p.name, std::string(sim::to_string(p.kind)), plain_unit(p.kind), p.initial, number(p, p.initial),
+              p.allowed, p.doc.meaning, p.doc.source, std::string(sim::to_string(p.doc.standing)));
+    }
+  }
+
+  void write_axes() {
+    SqlStatement row = insert("axes", 3);
+    const auto& axes = experiment_.axes;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+      if (is_alone(axes, i)) {
+        row.run(i + 1, axes[i].key, nullptr);
+      } else {
+        row.run(i + 1, axes[i].key, axes[axes[i].leader].key);
+      }
+    }
+  }
+
+  bool is_axis(const std::string& key) const {
+    return std::any_of(experiment_.axes.begin(), experiment_.axes.end(), [&](const Axis& a) { return a.key == key; });
+  }
+
+  void write_parameters() {
+    std::unordered_map<std::string, Spread> spreads;
+    for (const Point& point : points_) {
+      for (const NamedText& p : point.parameters) {
+        Spread& spread = spreads[p.name];
+        if (spread.points++ == 0) spread.value = p.text;
+        spread.same = spread.same && spread.value == p.text;
+      }
+    }
+    SqlStatement fixed = insert("fixed_parameters", 3);
+    SqlStatement varied = insert("varied_parameters", 4);
+    for (const sim::Parameter& p : machine_->parameters().all()) {
+      const Spread& spread = spreads[p.name];
+      const bool said_by_all = spread.points == points_.size();
+      if (!is_axis(p.name) && spread.same && (said_by_all || spread.points == 0)) {
+        const std::string& value = said_by_all ? spread.value : p.initial;
+        fixed.run(p.name, value, number(p, value));
+        continue;
+      }
+      for (std::size_t i = 0; i < points_.size(); ++i) {
+        const auto& own = points_[i].parameters;
+        const auto found = std::find_if(own.begin(), own.end(), [&](const NamedText& n) { return n.name == p.name; });
+        const std::string& value = found == own.end() ? p.initial : found->text;
+        varied.run(i + 1, p.name, value, number(p, value));
+      }
+    }
+  }
+
+  void write_metrics() {
+    struct Value {
+      std::size_t point;
+      double value;
+    };
+    Ids ids;
+    std::vector<std::vector<Value>> values;  // by metric, as the table is sorted
+    SqlStatement doc = insert("metric_docs", 4);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      for (const workloads::Metric& metric : outcomes_[i].result.metrics) {
+        const auto [id, is_new] = ids.of(metric.name);
+        if (is_new) {
+          metric_names_.push_back(metric.name);
+          values.emplace_back();
+          doc.run(id, metric.name, metric.unit, metric.description);
+        }
+        values[id - 1].push_back({i, metric.value});
+      }
+    }
+    SqlStatement row = insert("metric_values", 3);
+    SqlStatement mean = insert("mean_values", 6);
+    for (std::size_t id = 1; id <= values.size(); ++id) {
+      std::map<std::size_t, std::vector<double>> of_seeds;  // by combination
+      for (const Value& value : values[id - 1]) {
+        row.run(value.point + 1, id, value.value);
+        if (experiment_.repetitions > 1) of_seeds[combination_of(value.point)].push_back(value.value);
+      }
+      for (const auto& [combination, each] : of_seeds) {
+        const Summary summary = summary_of(each);
+        if (summary.count == 0) continue;
+        mean.run(combination, id, summary.mean, unless_single(summary, summary.half_width),
+                 unless_single(summary, summary.deviation), summary.count);
+      }
+    }
+  }
+
+  void write_breakdown() {
+    Ids ids;
+    SqlStatement step = insert("steps", 4);
+    const auto id_of = [&](const workloads::BreakdownRow& each) {
+      const auto [id, is_new] = ids.of(each.step + '\n' + each.where);
+      if (is_new) step.run(id, each.step, each.where, each.description);
+      return id;
+    };
+    SqlStatement row = insert("breakdown_values", 5);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      std::size_t position = 0;
+      for (const auto& each : outcomes_[i].result.breakdown) {
+        row.run(i + 1, ++position, id_of(each), each.mean_us, each.samples);
+      }
+    }
+    if (experiment_.repetitions < 2) return;
+    SqlStatement mean = insert("mean_steps", 6);
+    const Merged merged = merge_repetitions(results_);
+    for (std::size_t i = 0; i < merged.outcomes.size(); ++i) {
+      std::size_t position = 0;
+      for (const auto& each : merged.outcomes[i].result.breakdown) {
+        const double half_width = merged.seeds[i] < 2 ? std::nan("") : each.half_width_us;
+        mean.run(i + 1, ++position, id_of(each), each.mean_us, half_width, each.samples);
+      }
+    }
+  }
+
+  void write_distributions() {
+    Ids ids;
+    SqlStatement doc = insert("distribution_docs", 5);
+    SqlStatement row = insert("distribution_values", 9);
+    SqlStatement bucket = insert("bucket_values", 5);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      for (const workloads::Distribution& d : outcomes_[i].result.distributions) {
+        const auto [id, is_new] = ids.of(d.name);
+        if (is_new) doc.run(id, d.name, d.unit, d.description, sim::Histogram::kRelativeError);
+        const auto at = [&each = d](double share) { return sim::quantile(each.buckets, each.count, each.max, share); };
+        row.run(i + 1, id, d.count, d.min, at(0.5), at(0.9), at(0.99), at(0.999), d.max);
+        for (const auto& b : d.buckets) bucket.run(i + 1, id, b.lower, b.upper, b.count);
+      }
+    }
+  }
+
+  void write_series() {
+    Ids ids;
+    SqlStatement doc = insert("series_docs", 4);
+    SqlStatement interval = insert("series_intervals", 3);
+    SqlStatement row = insert("series_values", 4);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      for (const workloads::Series& series : outcomes_[i].result.series) {
+        const auto [id, is_new] = ids.of(series.name);
+        if (is_new) doc.run(id, series.name, series.unit, series.description);
+        interval.run(i + 1, id, series.interval_us);
+        for (std::size_t at = 0; at < series.values.size(); ++at) row.run(i + 1, id, at, series.values[at]);
+      }
+    }
+  }
+
+  void write_texts(const std::string& table, std::vector<std::string> workloads::PointResult::*texts) {
+    SqlStatement row = insert(table, 3);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      std::size_t position = 0;
+      for (const std::string& text : outcomes_[i].result.*texts) row.run(i + 1, ++position, text);
+    }
+  }
+
+  void write_views() {
+    std::vector<std::string> axes;
+    for (const Axis& axis : experiment_.axes) axes.push_back(axis.key);
+    database_.execute(wide_views(axes, metric_names_));
+  }
+
+  SqlDatabase& database_;
+  const Results& results_;
+  const Experiment& experiment_;
+  const std::vector<Point>& points_;
+  const std::vector<PointOutcome>& outcomes_;
+  std::unique_ptr<Machine> machine_;
+  std::vector<std::string> metric_names_;  // in the order of their ids
+};
+
+}  // namespace
+
+void write_database(RunFolder& folder, const Results& results, const Simulator& simulator) {
+  folder.make(kDatabaseFile, [&](const std::filesystem::path& part) {
+    try {
+      SqlDatabase database(part, SqlDatabase::Open::to_fill);
+      database.execute("BEGIN");
+      database.execute(std::string(kSchema));
+      Writer(database, results, simulator).write();
+      database.execute("PRAGMA application_id = " + std::to_string(kApplicationId));
+      database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
+      database.execute("COMMIT");
+    } catch (const SqlError& error) {
+      throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
+                      "; the points' results are kept, and the same command writes it");
+    }
+  });
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/statistics.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace faultline::app {
+
+Summary summary_of(const std::vector<double>& values) {
+  std::vector<double> finite;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](double v) { return std::isfinite(v); });
+  Summary summary{finite.size(), std::numeric_limits<double>::quiet_NaN(), 0, 0};
+  if (finite.empty()) return summary;
+  const auto n = static_cast<double>(finite.size());
+  // From the first value on, so that the mean of equal values is they, to the last bit.
+  double sum = 0;
+  for (const double value : finite) sum += value - finite.front();
+  summary.mean = finite.front() + sum / n;
+  if (summary.count < 2) return summary;
+  double squares = 0;
+  for (const double value : finite) squares += (value - summary.mean) * (value - summary.mean);
+  const boost::math::students_t distribution(n - 1);
+  summary.deviation = std::sqrt(squares / (n - 1));
+  summary.half_width = quantile(distribution, (1 + kConfidence) / 2) * std::sqrt(squares / (n - 1) / n);
+  return summary;
+}
+
+double welch_probability(const Summary& a, const Summary& b) {
+  const auto error = [](const Summary& s) { return s.deviation * s.deviation / static_cast<double>(s.count); };
+  const double both = error(a) + error(b);
+  if (both == 0) return a.mean == b.mean ? 1 : 0;
+  const auto part = [&](const Summary& s) { return error(s) * error(s) / static_cast<double>(s.count - 1); };
+  const double freedom = both * both / (part(a) + part(b));
+  const double t = std::abs(a.mean - b.mean) / std::sqrt(both);
+  return 2 * cdf(complement(boost::math::students_t(freedom), t));
+}
+
+}  // namespace faultline::app

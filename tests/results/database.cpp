@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// results.sqlite says what the results say, in the same bytes each time, under the names that docs/results.md gives.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "src/results/database.hpp"
+#include "src/results/schema.hpp"
+#include "src/results/statistics.hpp"
+#include "tests/support/fake_simulator.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+
+namespace {
+
+const FakeSimulator kSimulator;
+
+// A run of the text's experiment in the folder "o", but without its processes: outcomes are computed here.
+struct Run {
+  explicit Run(const Sandbox& sandbox, const std::string& text)
+      : experiment(read_experiment(sandbox.write("mine.toml", text), {}, ConfigLibrary(test_configs()), kSimulator)),
+        points(expand(experiment, kSimulator)),
+        outcomes(points.size()) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      outcomes[i].status = PointStatus::complete;
+      outcomes[i].result = configure(points[i], kSimulator)->run(points[i].seed, {});
+    }
+  }
+  void write(const std::string& folder = "o") const {
+    RunFolder there = RunFolder::open(folder, "", [](const RunFolder&) { return false; });
+    there.write("manifest.json", "{\"format\": 1}");
+    write_database(there, {experiment, points, outcomes}, kSimulator);
+    there.keep();
+  }
+
+  Experiment experiment;
+  std::vector<Point> points;
+  std::vector<PointOutcome> outcomes;
+};
+
+// The cells of a query's rows, '|' between them and a new line behind each row.
+std::string ask(const std::string& query, const fs::path& folder = "o") {
+  SqlDatabase database = open_database(folder);
+  SqlStatement rows(database, query);
+  std::string text;
+  while (rows.step()) {
+    for (int i = 0; i < rows.columns(); ++i) text += (i > 0 ? "|" : "") + (rows.is_null(i) ? "NULL" : rows.text(i));
+    text += "\n";
+  }
+  return text;
+}
+
+const std::string kSizes =
+    "question = \"How long?\"\nstrategies = [\"resident\", \"fault/touch-ahead\"]\n"
+    "axes.workload.size = [\"64 B\", \"64 KiB\"]\naxes.network.link_latency = [\"120 ns\", \"1 us\"]\n";
+
+}  // namespace
+
+TEST_CASE("points, parameters and metrics are in the database with their units") {
+  const Sandbox sandbox;
+  const Run run(sandbox, kSizes);
+  run.write();
+  CHECK(ask("SELECT question, experiment, seed, repetitions, points FROM run") == "How long?|mine|1|1|8\n");
+  CHECK(ask("SELECT number, strategy, status, error, events FROM points WHERE label LIKE 'res%64 B%latency = 1 us'") ==
+        "2|resident|complete|NULL|1001\n");
+  CHECK(ask("SELECT key, value, number, unit FROM point_axes WHERE point = 2 ORDER BY position") ==
+        "workload.size|64 B|64.0|B\nnetwork.link_latency|1 us|1.0|us\n");
+  CHECK(ask("SELECT number, unit, differs FROM parameters WHERE point = 2 AND key = 'network.link_latency'") ==
+        "1.0|us|1\n");
+  CHECK(ask("SELECT value, differs FROM parameters WHERE point = 8 AND key = 'strategy.on_destination_fault'") ==
+        "terminate|1\n");
+  CHECK(ask("SELECT value, number, differs FROM parameters WHERE point = 1 AND key = 'cpu.cores'") == "4|4.0|0\n");
+  CHECK(ask("SELECT count(*) FROM parameters") ==
+        std::to_string(8 * kSimulator.machine()->parameters().all().size()) + "\n");
+  CHECK(ask("SELECT unit, description FROM metric_docs WHERE name = 'goodput'") == "MB/s|payload per time\n");
+
+  SqlDatabase database = open_database("o");
+  for (std::size_t i = 0; i < run.points.size(); ++i) {
+    for (const auto& metric : run.outcomes[i].result.metrics) {
+      SqlStatement row(database, "SELECT value FROM metrics WHERE point = ? AND name = ?");
+      REQUIRE(row.bind(i + 1, metric.name).step());
+      CHECK(row.real(0) == metric.value);  // to the last bit
+    }
+  }
+  CHECK(ask("SELECT \"workload.size\", \"network.link_latency\", faults FROM results WHERE point > 6") ==
+        "65536.0|0.12|16.0\n65536.0|1.0|16.0\n");
+}
+
+TEST_CASE("steps, distributions, series, notes and failed checks are in the database") {
+  const Sandbox sandbox;
+  Run run(sandbox, kSizes + "parameters.workload.label = \"series\"\n");
+  run.outcomes[1].result.failed_checks = {"it differs"};
+  run.write();
+  CHECK(ask("SELECT step, side, samples, description FROM breakdown WHERE point = 1") ==
+        "post|library|100|the user posts\nwire|link|100|cells move\n");
+  const double latency = run.outcomes[0].result.metrics[0].value;
+  CHECK(ask("SELECT name, unit, count, p50 = min, max = 2 * min, p999 = max FROM distributions WHERE point = 1") ==
+        "latency|us|100|1|1|1\n");
+  SqlDatabase database = open_database("o");
+  SqlStatement bucket(database, "SELECT lower, upper, count FROM buckets WHERE point = 1 AND name = 'latency'");
+  REQUIRE(bucket.step());
+  CHECK(bucket.real(0) == latency);
+  CHECK(bucket.whole(2) == 50);
+  CHECK(ask("SELECT time_us, value, unit FROM series WHERE point = 8 AND name = 'faults'") ==
+        "0.0|1.0|1\n0.5|0.0|1\n1.0|16.0|1\n");
+  CHECK(ask("SELECT point, text FROM notes WHERE point < 5") == "3|larger than a block\n4|larger than a block\n");
+  CHECK(ask("SELECT point, text FROM failed_checks") == "2|it differs\n");
+}
+
+TEST_CASE("points without a result are rows with their reason") {
+  const Sandbox sandbox;
+  Run run(sandbox, kSizes);
+  run.outcomes[0] = {PointStatus::timed_out, {}, "it took longer than 1 s", false, {}, 0, 0, 0};
+  run.outcomes[1].result = {};
+  run.outcomes[1].result.refused = "by a limit";
+  run.outcomes[2] = {};
+  run.write();
+  CHECK(ask("SELECT number, status, error FROM points WHERE number < 5") ==
+        "1|timed out|it took longer than 1 s\n2|refused|by a limit\n3|not run|NULL\n4|complete|NULL\n");
+  CHECK(ask("SELECT count(*) FROM points") == "8\n");
+  CHECK(ask("SELECT count(*) FROM results WHERE latency_mean IS NULL") == "3\n");
+}
+
+TEST_CASE("means over seeds have half widths; of one seed there is none") {
+  const Sandbox sandbox;
+  Run run(sandbox, kSizes + "repetitions = 3\nparameters.workload.label = \"noisy\"\n");
+  run.outcomes[4].result = {};
+  run.outcomes[5].result = {};
+  run.write();
+  CHECK(ask("SELECT count(*), max(measured) FROM combinations") == "8|3\n");
+  // Three values 1 us apart: t is 4.302652729911275.
+  CHECK(ask("SELECT seeds, round(half_width, 9), round(deviation, 9) FROM means"
+            " WHERE combination = 1 AND name = 'latency_mean'") == "3|2.484137712|1.0\n");
+  CHECK(ask("SELECT seeds, half_width FROM means WHERE combination = 2 AND name = 'latency_mean'") == "1|NULL\n");
+  CHECK(ask("SELECT half_width FROM means WHERE combination = 1 AND name = 'faults'") == "0.0\n");
+  CHECK(ask("SELECT m.mean = avg(v.value) FROM means AS m JOIN points AS p ON p.combination = m.combination"
+            " JOIN metrics AS v ON v.point = p.number AND v.name = m.name"
+            " WHERE m.combination = 8 AND m.name = 'goodput'") == "1\n");
+  CHECK(ask("SELECT round(latency_mean_half_width, 6), \"workload.size\" FROM mean_results WHERE combination = 8") ==
+        "2.484138|65536.0\n");
+  // A fault of 8 us in one of three seeds: 4.302653 * 4.618802 / sqrt(3).
+  CHECK(ask("SELECT step, round(time_us, 6), round(half_width_us, 6) FROM mean_breakdown"
+            " WHERE combination = 1 AND step = 'fault'") == "fault|2.666667|11.473741\n");
+  // Without repetitions the same views have the points' own values.
+  Run(sandbox, kSizes).write("single");
+  CHECK(ask("SELECT count(*), count(half_width), max(seeds) FROM means", "single") == "48|0|1\n");
+  CHECK(ask("SELECT count(*), count(half_width_us) FROM mean_breakdown", "single") == "16|0\n");
+}
+
+TEST_CASE("the same results have the same bytes, and nothing is left beside them") {
+  const Sandbox sandbox;
+  const Run run(sandbox, kSizes + "repetitions = 2\nparameters.workload.label = \"noisy\"\n");
+  run.write("a");
+  run.write("b");
+  run.write("b");
+  CHECK(read_text("a/results.sqlite") == read_text("b/results.sqlite"));
+  CHECK(std::distance(fs::directory_iterator("b"), fs::directory_iterator()) == 2);
+  CHECK(ask("PRAGMA integrity_check", "b") == "ok\n");
+  CHECK(ask("PRAGMA foreign_key_check", "b").empty());
+  CHECK(ask("PRAGMA user_version", "b") == std::to_string(kSchemaVersion) + "\n");
+}
+
+TEST_CASE("docs/results.md names every table, view and column of the database") {
+  const Sandbox sandbox;
+  Run(sandbox, "question = \"no axes\"\n").write();
+  const std::string docs = read_text(source_tree() / "docs/results.md");
+  SqlDatabase database = open_database("o");
+  SqlStatement columns(database,
+                       "SELECT s.name, c.name FROM sqlite_schema AS s JOIN pragma_table_info(s.name) AS c"
+                       " WHERE s.type IN ('table', 'view') AND s.name NOT IN ('results', 'mean_results')");
+  std::size_t count = 0;
+  while (columns.step()) {
+    INFO(columns.text(0) << "." << columns.text(1));
+    const std::size_t row = docs.find("\n| `" + columns.text(0) + "` |");
+    REQUIRE(row != std::string::npos);
+    const std::string line = docs.substr(row + 1, docs.find('\n', row + 1) - row);
+    CHECK(line.find("`" + columns.text(1) + "`") != std::string::npos);
+    ++count;
+  }
+  CHECK(count > 100);
+}
+
+TEST_CASE("means, deviations and intervals are those of the textbook; values that are none do not count") {
+  const Summary summary = summary_of({2, 4, 4, 4, 5, 5, 7, 9, std::nan("")});
+  CHECK(summary.count == 8);
+  CHECK(summary.mean == 5);
+  CHECK(summary.deviation == Approx(2.138089935));
+  CHECK(summary.half_width == Approx(2.364624252 * 2.138089935 / std::sqrt(8)));
+  CHECK(summary_of({0.1, 0.1, 0.1}).mean == 0.1);
+  CHECK(summary_of({0.1, 0.1, 0.1}).half_width == 0);
+  CHECK(summary_of({3}).half_width == 0);
+  CHECK(std::isnan(summary_of({}).mean));
+}
+
+TEST_CASE("Welch's test gives the probabilities that scipy.stats.ttest_ind(equal_var=False) does") {
+  const Summary a =
+      summary_of({27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4});
+  const Summary b =
+      summary_of({27.1, 22.0, 20.8, 23.4, 23.4, 23.5, 25.8, 22.0, 24.8, 20.2, 21.9, 22.1, 22.9, 30.5, 24.3});
+  CHECK(welch_probability(a, b) == Approx(0.008185629704967038));
+  CHECK(welch_probability(summary_of({1, 2, 3, 4}), summary_of({2.5, 9, 4})) == Approx(0.3060847485179307));
+  CHECK(welch_probability(a, a) == Approx(1));
+  CHECK(welch_probability({3, 1, 0, 0}, {3, 1, 0, 0}) == 1);
+  CHECK(welch_probability({3, 1, 0, 0}, {3, 2, 0, 0}) == 0);
+}
