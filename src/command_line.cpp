@@ -19,6 +19,7 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr unsigned kMostJobs = 4096;
+constexpr unsigned kMostLevels = 100;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
 
 // Which options a command takes; the rest would be silently useless, and so is refused.
@@ -30,6 +31,10 @@ struct CommandOptions {
 };
 const std::vector<CommandOptions> kCommands{
     {"run", {"set", "format", "out", "seed", "jobs", "timeout", "dry-run", "profile"}, 1, 1},
+    {"sensitivity",
+     {"metric", "strategy", "levels", "set", "format", "out", "seed", "jobs", "timeout", "dry-run"},
+     1,
+     1},
     {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "all", "changed"}, 1, 1},
@@ -68,6 +73,14 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "profile") {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
+  } else if (name == "metric") {
+    options.add_options()("metric", text()->value_name("NAME"), "what is compared (default latency_mean)");
+  } else if (name == "strategy") {
+    options.add_options()("strategy", po::value<std::vector<std::string>>()->value_name("NAME"),
+                          "only this one of the experiment's strategies; may be repeated");
+  } else if (name == "levels") {
+    options.add_options()("levels", text()->value_name("N"),
+                          "values of each number, from its lowest to its highest (default 2)");
   } else if (name == "all") {
     options.add_options()("all", "every point, not only the first");
   } else if (name == "changed") {
@@ -126,6 +139,10 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("format") != 0) options.format = format_of(text("format"));
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
   options.out = text("out");
+  if (values.count("metric") != 0) options.metric = text("metric");
+  if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
+  if (values.count("levels") != 0)
+    options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
   options.configs = text("configs");
   // Not beyond what a TOML integer holds, so that effective.toml can be read again.
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
@@ -139,8 +156,8 @@ Options interpret(const po::variables_map& values, Options options) {
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set",  "--format", "--out",     "--seed",
-                                        "--jobs", "-j",       "--timeout", "--configs"};
+  const std::vector<std::string> valued{"--set",     "--format",  "--out",    "--seed",     "--jobs",  "-j",
+                                        "--timeout", "--configs", "--metric", "--strategy", "--levels"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

@@ -26,10 +26,13 @@ struct Options {
   bool verbose = false;
   bool version = false;
   bool help = false;
-  bool all = false;      // config: every point
-  bool dry_run = false;  // run: what would be simulated
-  bool profile = false;  // run: where host time goes
-  bool changed = false;  // config: only what is not the default
+  bool all = false;                     // config: every point
+  bool dry_run = false;                 // run: what would be simulated
+  bool profile = false;                 // run: where host time goes
+  std::string metric = "latency_mean";  // sensitivity
+  std::vector<std::string> strategies;  // sensitivity: empty for all
+  unsigned levels = 2;                  // sensitivity: values of a number beside its default
+  bool changed = false;                 // config: only what is not the default
 };
 
 // Throws UserError, with the nearest name for a misspelling and what the command takes.

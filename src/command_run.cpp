@@ -123,7 +123,8 @@ void start_over(RunFolder& folder, const std::string& manifest, const std::strin
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
-  for (const char* file : {"meta.json", "results.json", "results.csv"}) folder.remove(file);
+  for (const char* file : {"meta.json", "results.json", "results.csv", "sensitivity.json", "sensitivity.csv"})
+    folder.remove(file);
   folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
   folder.write("effective.toml", effective);
 }
@@ -137,6 +138,12 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, simulator);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
+  return run_in_folder(experiment, points, options, simulator, console, arguments);
+}
+
+int run_in_folder(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
+                  const Simulator& simulator, const Console& console, const std::vector<std::string>& arguments,
+                  const OwnTables& own) {
   const std::string list = manifest(experiment, points);
   RunFolder folder = RunFolder::open(options.out, experiment.name,
                                      [&](const RunFolder& last) { return is_unfinished(last, list, points); });
@@ -158,6 +165,10 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
   }
   folder.keep();
   const Results results{experiment, points, outcomes};
+  const auto show = [&] {
+    if (own.print) return own.print(outcomes);
+    print(results, options.format, simulator, console);
+  };
   try {
     const bool all_there = std::all_of(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
     if (!finished || !all_there) {
@@ -167,12 +178,13 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
           "meta.json",
           meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted}, points, outcomes));
     }
+    if (own.write) own.write(folder, outcomes);
   } catch (const UserError&) {
     // A full disk must not cost what was simulated.
-    print(results, options.format, simulator, console);
+    show();
     throw;
   }
-  print(results, options.format, simulator, console);
+  show();
   if (options.profile) console.err << profile_text(points, outcomes, console.err_width);
   report_failures(experiment, points, outcomes, console);
   if (interrupted) {

@@ -7,6 +7,8 @@ const std::string_view kGeneralHelp =
     R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
 
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
+  faultline sensitivity EXPERIMENT
+                                 which of the parameters without a published source matter, and how much
   faultline status RUN           how far a run is, from another terminal
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
@@ -48,6 +50,26 @@ them for the run and for each point.
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
 software of simulated threads, the event loop, SystemC's kernel; they add up to the whole. By process: the host's
 process of each point, with its CPU time and memory. Processors that other points share (-j) blur the times.
+)";
+
+constexpr std::string_view kSensitivity = R"(faultline sensitivity EXPERIMENT [options]
+
+Which assumptions does a result rest on? Every parameter whose value no source states (standing assumed, fitted or
+derived in 'faultline list parameters') goes through its plausible range, one at a time, at every point of EXPERIMENT;
+what a metric makes of it is a row of a tornado table, the greatest effect first. Numbers whose plausible range
+nobody has stated go from half to double of what they are, as far as that is legal, and are marked; flags and choices
+take every other value. An effect is the metric's greatest value less its smallest, in percent of what it is without
+changes, at the point where that is most. Parameters that change nothing are counted.
+The run folder runs/EXPERIMENT-sensitivity-N is that of a run, with sensitivity.json and sensitivity.csv, and goes on in
+the same way when it was interrupted.
+
+  faultline sensitivity fault-breakdown --set workload.cold=destination
+                                                      what does the cost of a fault rest on?
+  faultline sensitivity mine.toml --metric goodput --strategy fault/touch-ahead
+                                                      another metric, one strategy of several
+  faultline sensitivity mine.toml --levels 5          five values of each number: effects that are not monotonic
+  faultline sensitivity mine.toml --dry-run           how many points, and about how long?
+  faultline sensitivity mine.toml --format csv        every parameter, point and value
 )";
 
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
@@ -100,6 +122,7 @@ fails.
 
 std::string_view help_text(std::string_view command) {
   if (command == "run") return kRun;
+  if (command == "sensitivity") return kSensitivity;
   if (command == "status") return kStatus;
   if (command == "list") return kList;
   if (command == "config") return kConfig;

@@ -29,6 +29,21 @@ struct Planned {
   std::unique_ptr<Machine> machine;  // with the point's values
 };
 
+// What follows from the settings, for a point whose axes have their names.
+Planned complete(Point point, const Simulator& simulator) {
+  auto machine = configure(point, simulator);
+  const sim::ParameterTable& table = machine->parameters();
+  for (NamedText& axis : point.axes) axis.text = table.find(axis.name)->get();
+  for (const sim::Parameter& parameter : table.all()) {
+    const bool is_axis = std::any_of(point.axes.begin(), point.axes.end(),
+                                     [&](const NamedText& axis) { return axis.name == parameter.name; });
+    std::string text = parameter.get();
+    if (is_axis || text != parameter.initial) point.parameters.push_back({parameter.name, std::move(text)});
+  }
+  point.id = content_id(table, point.seed);
+  return {std::move(point), std::move(machine)};
+}
+
 Planned plan_point(const Experiment& experiment, const Strategy& strategy, std::size_t combination,
                    const Simulator& simulator) {
   Point point;
@@ -44,18 +59,8 @@ Planned plan_point(const Experiment& experiment, const Strategy& strategy, std::
   const std::vector<std::size_t> indices = indices_in(experiment.axes, combination);
   for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(experiment.axes[i].values[indices[i]]);
   add(experiment.overrides);
-
-  auto machine = configure(point, simulator);
-  const sim::ParameterTable& table = machine->parameters();
-  for (const Axis& axis : experiment.axes) point.axes.push_back({axis.key, table.find(axis.key)->get()});
-  for (const sim::Parameter& parameter : table.all()) {
-    const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
-                                     [&](const Axis& axis) { return axis.key == parameter.name; });
-    std::string text = parameter.get();
-    if (is_axis || text != parameter.initial) point.parameters.push_back({parameter.name, std::move(text)});
-  }
-  point.id = content_id(table, point.seed);
-  return {std::move(point), std::move(machine)};
+  for (const Axis& axis : experiment.axes) point.axes.push_back({axis.key, ""});
+  return complete(std::move(point), simulator);
 }
 
 bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
@@ -111,6 +116,17 @@ void add_combination(const Point& point, const std::string& file, const std::vec
   }
   diagnostics.add(setting == nullptr ? Place{file, 0, 0} : setting->place, key,
                   fmt::format("{}{} [strategy {}]", reason, others, point.strategy));
+}
+
+Changed with_value(Point point, const Setting& setting, const Simulator& simulator) {
+  point.settings.push_back(setting);
+  point.axes.push_back({setting.key, ""});
+  point.parameters.clear();
+  Planned planned = complete(std::move(point), simulator);
+  std::string conflict;
+  for (const workloads::Conflict& each : planned.machine->conflicts())
+    conflict += (conflict.empty() ? "" : "; ") + each.reason;
+  return {std::move(planned.point), std::move(conflict)};
 }
 
 std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {

@@ -33,6 +33,13 @@ struct Point {
 // Throws UserError with every impossible combination, and where conditions leave none.
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator);
 
+// The point with one more setting, which has the last word and is named like a value of an axis.
+struct Changed {
+  Point point;
+  std::string conflict;  // why it cannot be simulated; empty: it can
+};
+Changed with_value(Point point, const Setting& setting, const Simulator& simulator);
+
 // Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of
 // version 5.
 std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);

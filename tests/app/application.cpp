@@ -242,7 +242,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
   sandbox.write("full/x", "");
   sandbox.write("mine.toml", "");
   const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
-      {{"rnu"}, "no command 'rnu'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
+      {{"rnu"},
+       "no command 'rnu'; allowed: run, sensitivity, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"run"},
        "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
        "run'\n"},
@@ -270,7 +271,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "list: nothing is called 'platform'; allowed: platforms, strategies, workloads, experiments, parameters, "
        "metrics, steps; did you "
        "mean 'platforms'?\n"},
-      {{"help", "rum"}, "no command 'rum'; allowed: run, status, list, config, validate, help; did you mean 'run'?\n"},
+      {{"help", "rum"},
+       "no command 'rum'; allowed: run, sensitivity, status, list, config, validate, help; did you mean 'run'?\n"},
       {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
       {{"run", "sizes", "--quiet", "--verbose"}, "--quiet and --verbose: choose one\n"},
   }));
@@ -369,9 +371,9 @@ TEST_CASE("list shows what there is, for people and for programs") {
         "network.link_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
   CHECK(faultline_program({"list", "parameters", "cores"}).out ==
         "cpu.cores = 4   (count; 1 to 8)\n    cores of a node [published: UG1085]\n");
-  CHECK(
-      faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
-      "name,kind,default,allowed,meaning,source,standing\ncpu.cores,count,4,1 to 8,cores of a node,UG1085,published\n");
+  CHECK(faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
+        "name,kind,default,allowed,meaning,source,standing,plausible\ncpu.cores,count,4,1 to 8,cores of a "
+        "node,UG1085,published,\n");
   CHECK(Json::parse(faultline_program({"list", "--format", "json"}).out).at("parameters").size() == 12);
   const auto none = faultline_program({"list", "parameters", "zzz"});
   CHECK(none.code == 2);
