@@ -34,6 +34,7 @@ set_target_properties(faultline PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BIN
 set(doc_dir "${CMAKE_INSTALL_DATADIR}/doc/faultline")
 install(TARGETS faultline RUNTIME)
 install(DIRECTORY configs/ DESTINATION "${CMAKE_INSTALL_DATADIR}/faultline/configs")
+install(DIRECTORY python/ DESTINATION "${CMAKE_INSTALL_DATADIR}/faultline/python" FILES_MATCHING PATTERN "*.py")
 install(DIRECTORY docs/ DESTINATION "${doc_dir}/docs" OPTIONAL)
 install(FILES README.md DESTINATION "${doc_dir}" OPTIONAL)
 install(FILES LICENSE DESTINATION "${doc_dir}" RENAME copyright)
@@ -49,4 +50,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-matplotlib") # faultline plot
 include(CPack)

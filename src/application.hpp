@@ -36,6 +36,7 @@ int run_command(const Options& options, const ConfigLibrary& library, const Simu
                 const Console& console, const std::vector<std::string>& arguments);
 int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                         const Console& console, const std::vector<std::string>& arguments);
+int plot_command(const Options& options, const Console& console);
 int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                  const Console& console);
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,

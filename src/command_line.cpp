@@ -35,6 +35,7 @@ const std::vector<CommandOptions> kCommands{
      {"metric", "strategy", "levels", "set", "format", "out", "seed", "jobs", "timeout", "dry-run"},
      1,
      1},
+    {"plot", {"figure", "out", "metric", "x", "by", "where"}, 1, 1},
     {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "all", "changed"}, 1, 1},
@@ -58,8 +59,8 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "format") {
     options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
   } else if (name == "out") {
-    options.add_options()("out", text()->value_name("FOLDER"),
-                          "the run folder, new, empty or a run's (default runs/EXPERIMENT-N)");
+    options.add_options()("out", text()->value_name("PATH"),
+                          "the run folder, new, empty or a run's (default runs/EXPERIMENT-N); plot: the .pdf or .png");
   } else if (name == "seed") {
     options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
   } else if (name == "jobs") {
@@ -74,7 +75,19 @@ void add_option(po::options_description& options, const std::string& name) {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
   } else if (name == "metric") {
-    options.add_options()("metric", text()->value_name("NAME"), "what is compared (default latency_mean)");
+    options.add_options()("metric", text()->value_name("NAME"),
+                          "what is compared or drawn (default latency_mean, or goodput)");
+  } else if (name == "figure") {
+    options.add_options()("figure", text()->value_name("NAME"), "latency, bandwidth, breakdown, heatmap or tornado");
+  } else if (name == "x") {
+    options.add_options()("x", text()->value_name("AXIS"),
+                          "what goes along x (default workload.size, or the first axis that there is)");
+  } else if (name == "by") {
+    options.add_options()("by", text()->value_name("AXIS"),
+                          "what the lines differ by, or of a heat map the rows (default strategy)");
+  } else if (name == "where") {
+    options.add_options()("where", po::value<std::vector<std::string>>()->value_name("AXIS=VALUE"),
+                          "only points that have it; may be repeated");
   } else if (name == "strategy") {
     options.add_options()("strategy", po::value<std::vector<std::string>>()->value_name("NAME"),
                           "only this one of the experiment's strategies; may be repeated");
@@ -139,7 +152,11 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("format") != 0) options.format = format_of(text("format"));
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
   options.out = text("out");
-  if (values.count("metric") != 0) options.metric = text("metric");
+  options.metric = text("metric");
+  options.figure = text("figure");
+  options.x_axis = text("x");
+  options.by_axis = text("by");
+  if (values.count("where") != 0) options.conditions = values["where"].as<std::vector<std::string>>();
   if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
   if (values.count("levels") != 0)
     options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
@@ -156,8 +173,9 @@ Options interpret(const po::variables_map& values, Options options) {
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set",     "--format",  "--out",    "--seed",     "--jobs",  "-j",
-                                        "--timeout", "--configs", "--metric", "--strategy", "--levels"};
+  const std::vector<std::string> valued{"--set",    "--format",  "--out",     "--seed",   "--jobs",
+                                        "-j",       "--timeout", "--configs", "--metric", "--strategy",
+                                        "--levels", "--figure",  "--x",       "--by",     "--where"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

@@ -42,7 +42,8 @@ void choose_strategies(Experiment& experiment, const std::vector<std::string>& c
 
 int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                         const Console& console, const std::vector<std::string>& arguments) {
-  check_metric(options.metric, simulator);
+  const std::string metric = options.metric.empty() ? "latency_mean" : options.metric;
+  check_metric(metric, simulator);
   const auto path = library.resolve_experiment(options.arguments.front());
   Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
@@ -63,13 +64,13 @@ int sensitivity_command(const Options& options, const ConfigLibrary& library, co
   OwnTables own;
   own.write = [&](RunFolder& folder, const std::vector<PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    const Sensitivity ranked = rank(options.metric, experiment, points, variations, outcomes);
+    const Sensitivity ranked = rank(metric, experiment, points, variations, outcomes);
     folder.write("sensitivity.json", sensitivity_json(ranked));
     folder.write("sensitivity.csv", sensitivity_csv(ranked));
   };
   own.print = [&](const std::vector<PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    const Sensitivity ranked = rank(options.metric, experiment, points, variations, outcomes);
+    const Sensitivity ranked = rank(metric, experiment, points, variations, outcomes);
     switch (options.format) {
       case Format::table: console.out << experiment.question << "\n" << tornado_text(ranked); break;
       case Format::json: console.out << sensitivity_json(ranked); break;

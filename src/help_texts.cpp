@@ -9,6 +9,8 @@ const std::string_view kGeneralHelp =
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
   faultline sensitivity EXPERIMENT
                                  which of the parameters without a published source matter, and how much
+  faultline plot RUN --figure NAME
+                                 a figure for a paper, as PDF and PNG
   faultline status RUN           how far a run is, from another terminal
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
@@ -70,6 +72,31 @@ the same way when it was interrupted.
   faultline sensitivity mine.toml --levels 5          five values of each number: effects that are not monotonic
   faultline sensitivity mine.toml --dry-run           how many points, and about how long?
   faultline sensitivity mine.toml --format csv        every parameter, point and value
+  faultline plot runs/mine-sensitivity-1 --figure tornado
+                                                      the table as a figure
+)";
+
+constexpr std::string_view kPlot = R"(faultline plot RUN --figure NAME [options]
+
+Draws a figure for a paper from the run folder RUN: vector PDF with embedded fonts, and PNG of 300 dpi, as wide as a
+column (or both, where there are several panels), with units, in colours that everybody can tell apart. They go to
+RUN/figures/NAME.pdf and .png, or to the one file that --out names. Points that differ by their seed alone are a mean
+with an error bar, the 95 % confidence interval. The same run gives the same bytes.
+
+  latency     a metric against an axis, latency_mean against the size of transfers unless said otherwise; bars where the
+              axis is of names
+  bandwidth   the same of goodput, in Gb/s, from 0
+  breakdown   where each point's time goes, step by step
+  heatmap     a metric over two axes
+  tornado     what 'faultline sensitivity' has found
+
+What is neither x nor lines becomes panels side by side. Needs Debian's python3-matplotlib.
+
+  faultline plot runs/pinning-vs-faults-1 --figure latency
+  faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes
+  faultline plot runs/cold-share-1 --figure bandwidth --x workload.cold_share --where workload.cold=both
+  faultline plot runs/fault-breakdown-1 --figure breakdown --out breakdown.pdf
+  faultline plot runs/fault-breakdown-sensitivity-1 --figure tornado
 )";
 
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
@@ -123,6 +150,7 @@ fails.
 std::string_view help_text(std::string_view command) {
   if (command == "run") return kRun;
   if (command == "sensitivity") return kSensitivity;
+  if (command == "plot") return kPlot;
   if (command == "status") return kStatus;
   if (command == "list") return kList;
   if (command == "config") return kConfig;

@@ -4,7 +4,8 @@
 source "$(dirname "$0")/common.sh"
 prefix="$scratch/a prefix"
 run 0 cmake --install "$FAULTLINE_BUILD" --prefix "$prefix"
-for path in bin/faultline share/faultline/configs/experiments share/doc/faultline/copyright; do
+for path in bin/faultline share/faultline/configs/experiments share/faultline/python/faultline/plot.py \
+  share/doc/faultline/copyright; do
   [[ -e $prefix/$path ]] || {
     echo "not installed: $path"
     exit 1
@@ -16,6 +17,10 @@ run 0 "$prefix/bin/faultline" --version
 expect "$(sed -n 's/.*kVersion = "\(.*\)";/\1/p' "$FAULTLINE_BUILD/build_info/faultline_build.hpp")"
 run 0 "$prefix/bin/faultline" list
 expect pinning-vs-faults
+
+# The Python files that draw are found beside it, too.
+run 2 "$prefix/bin/faultline" plot nowhere --figure latency
+expect "nowhere: no such folder"
 
 # It reads its own copies, not those of the tree that it was built from.
 cp "$prefix/share/faultline/configs/experiments/pinning-vs-faults.toml" \
