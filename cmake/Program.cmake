@@ -53,5 +53,5 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS python3-pandas) # for the module faultline
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "python3-pandas, python3-matplotlib") # the module faultline, and faultline plot
 include(CPack)

@@ -39,6 +39,8 @@ int dispatch(const std::vector<std::string>& arguments, const Simulator& simulat
     console.err << "configs: " << (library.folder().empty() ? "none found" : library.folder().string()) << "\n";
   if (options.command == "run") return run_command(options, library, simulator, console, arguments);
   if (options.command == "worker") return worker_command(options, library, simulator, console);
+  if (options.command == "sensitivity") return sensitivity_command(options, library, simulator, console, arguments);
+  if (options.command == "plot") return plot_command(options, console);
   if (options.command == "status") return status_command(options, console);
   if (options.command == "list") return list_command(options, library, simulator, console);
   if (options.command == "config") return config_command(options, library, simulator, console);

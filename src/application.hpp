@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
                 const std::vector<std::string>& arguments);
 int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                    const Console& console);
+int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                        const Console& console, const std::vector<std::string>& arguments);
+int plot_command(const Options& options, const Console& console);
 int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                  const Console& console);
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
@@ -55,6 +59,17 @@ workloads::PointResult simulate(const Point& point, const Simulator& simulator, 
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console,
                                           PointStore* store = nullptr);
+
+// What a command makes of its points' outcomes instead of the tables that the experiment asks for.
+struct OwnTables {
+  std::function<void(RunFolder& folder, const std::vector<PointOutcome>& outcomes)> write;  // beside results.*
+  std::function<void(const std::vector<PointOutcome>& outcomes)> print;
+};
+
+// Simulates the points into a run folder, or goes on with one, and prints what has come of them.
+int run_in_folder(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
+                  const Simulator& simulator, const Console& console, const std::vector<std::string>& arguments,
+                  const OwnTables& own = {});
 
 // The worst that happened to any point.
 int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted);

@@ -19,6 +19,7 @@ namespace po = boost::program_options;
 namespace {
 
 constexpr unsigned kMostJobs = 4096;
+constexpr unsigned kMostLevels = 100;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
 constexpr std::uint64_t kMostMostPoints = 1'000'000'000;
 
@@ -32,6 +33,11 @@ struct CommandOptions {
 const std::vector<CommandOptions> kCommands{
     {"run", {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile"}, 1, 1},
     {"worker", {"jobs", "timeout"}, 1, 1},
+    {"sensitivity",
+     {"metric", "strategy", "levels", "set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run"},
+     1,
+     1},
+    {"plot", {"figure", "out", "metric", "x", "by", "where"}, 1, 1},
     {"status", {"format"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
@@ -55,8 +61,8 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "format") {
     options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
   } else if (name == "out") {
-    options.add_options()("out", text()->value_name("FOLDER"),
-                          "the run folder, new, empty or a run's (default runs/EXPERIMENT-N)");
+    options.add_options()("out", text()->value_name("PATH"),
+                          "the run folder, new, empty or a run's (default runs/EXPERIMENT-N); plot: the .pdf or .png");
   } else if (name == "seed") {
     options.add_options()("seed", text()->value_name("N"), "of the random streams (default: the experiment's, or 1)");
   } else if (name == "jobs") {
@@ -75,6 +81,26 @@ void add_option(po::options_description& options, const std::string& name) {
   } else if (name == "profile") {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
+  } else if (name == "metric") {
+    options.add_options()("metric", text()->value_name("NAME"),
+                          "what is compared or drawn (default latency_mean, or goodput)");
+  } else if (name == "figure") {
+    options.add_options()("figure", text()->value_name("NAME"), "latency, bandwidth, breakdown, heatmap or tornado");
+  } else if (name == "x") {
+    options.add_options()("x", text()->value_name("AXIS"),
+                          "what goes along x (default workload.size, or the first axis that there is)");
+  } else if (name == "by") {
+    options.add_options()("by", text()->value_name("AXIS"),
+                          "what the lines differ by, or of a heat map the rows (default strategy)");
+  } else if (name == "where") {
+    options.add_options()("where", po::value<std::vector<std::string>>()->value_name("AXIS=VALUE"),
+                          "only points that have it; may be repeated");
+  } else if (name == "strategy") {
+    options.add_options()("strategy", po::value<std::vector<std::string>>()->value_name("NAME"),
+                          "only this one of the experiment's strategies; may be repeated");
+  } else if (name == "levels") {
+    options.add_options()("levels", text()->value_name("N"),
+                          "values of each number, from its lowest to its highest (default 2)");
   } else if (name == "all") {
     options.add_options()("all", "every point, not only the first");
   } else if (name == "changed") {
@@ -138,6 +164,14 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("format") != 0) options.format = format_of(text("format"));
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
   options.out = text("out");
+  options.metric = text("metric");
+  options.figure = text("figure");
+  options.x_axis = text("x");
+  options.by_axis = text("by");
+  if (values.count("where") != 0) options.conditions = values["where"].as<std::vector<std::string>>();
+  if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
+  if (values.count("levels") != 0)
+    options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
   options.configs = text("configs");
   // Not beyond what a TOML integer holds, so that effective.toml can be read again.
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
@@ -154,8 +188,9 @@ Options interpret(const po::variables_map& values, Options options) {
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set", "--format",  "--out",        "--seed",   "--jobs",
-                                        "-j",    "--timeout", "--max-points", "--configs"};
+  const std::vector<std::string> valued{"--set",        "--format",  "--out",    "--seed",     "--jobs",   "-j",
+                                        "--timeout",    "--configs", "--metric", "--strategy", "--levels", "--figure",
+                                        "--max-points", "--x",       "--by",     "--where"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

@@ -29,10 +29,17 @@ struct Options {
   bool verbose = false;
   bool version = false;
   bool help = false;
-  bool all = false;      // config: every point
-  bool dry_run = false;  // run: what would be simulated
-  bool profile = false;  // run: where host time goes
-  bool changed = false;  // config: only what is not the default
+  bool all = false;                     // config: every point
+  bool dry_run = false;                 // run: what would be simulated
+  bool profile = false;                 // run: where host time goes
+  std::string metric;                   // sensitivity, plot; empty: what is usual
+  std::vector<std::string> strategies;  // sensitivity: empty for all
+  unsigned levels = 2;                  // sensitivity: values of a number beside its default
+  bool changed = false;                 // config: only what is not the default
+  std::string figure;                   // plot, as are the following
+  std::string x_axis;
+  std::string by_axis;
+  std::vector<std::string> conditions;
 };
 
 // Throws UserError, with the nearest name for a misspelling and what the command takes.

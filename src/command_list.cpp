@@ -73,7 +73,8 @@ void list_parameters(const Simulator& simulator, Listing& listing) {
                                {"allowed", p.allowed},
                                {"meaning", p.doc.meaning},
                                {"source", p.doc.source},
-                               {"standing", std::string(sim::to_string(p.doc.standing))}});
+                               {"standing", std::string(sim::to_string(p.doc.standing))},
+                               {"plausible", fmt::format("{}", fmt::join(p.doc.plausible, " to "))}});
   }
 }
 
@@ -123,7 +124,9 @@ std::string parameters_text(const Json& entries) {
   for (const Json& p : entries) {
     const auto get = [&](const char* key) { return p.at(key).get<std::string>(); };
     const std::string value = get("default").empty() ? "\"\"" : get("default");
-    text += fmt::format("{} = {}   ({}; {})\n", get("name"), value, get("kind"), get("allowed"));
+    const bool narrower = !get("plausible").empty() && get("plausible") != get("allowed");
+    text += fmt::format("{} = {}   ({}; {}{})\n", get("name"), value, get("kind"), get("allowed"),
+                        narrower ? "; plausible " + get("plausible") : "");
     text +=
         "    " + wrap(get("meaning") + " [" + standing_and_source(get("standing"), get("source")) + "]", 116, 4) + "\n";
   }

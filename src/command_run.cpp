@@ -121,7 +121,9 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
-  for (const char* file : {"meta.json", "results.json", "results.csv", kDatabaseFile}) folder.remove(file);
+  for (const char* file :
+       {"meta.json", "results.json", "results.csv", kDatabaseFile, "sensitivity.json", "sensitivity.csv"})
+    folder.remove(file);
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
   folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
@@ -162,6 +164,12 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, options, simulator, console);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
+  return run_in_folder(experiment, points, options, simulator, console, arguments);
+}
+
+int run_in_folder(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
+                  const Simulator& simulator, const Console& console, const std::vector<std::string>& arguments,
+                  const OwnTables& own) {
   const std::string list = manifest(experiment, points);
   RunFolder folder = RunFolder::open(options.out, experiment.name,
                                      [&](const RunFolder& last) { return is_unfinished(last, list, points); });
@@ -185,6 +193,10 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
   }
   folder.keep();
   const Results results{experiment, points, outcomes};
+  const auto show = [&] {
+    if (own.print) return own.print(outcomes);
+    print(results, options.format, simulator, console);
+  };
   try {
     const bool all_there = std::all_of(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
     if (!finished || !all_there) {
@@ -197,12 +209,13 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
     } else if (!has_database(folder)) {
       write_database(folder, results, simulator);
     }
+    if (own.write) own.write(folder, outcomes);
   } catch (const UserError&) {
     // A full disk must not cost what was simulated.
-    print(results, options.format, simulator, console);
+    show();
     throw;
   }
-  print(results, options.format, simulator, console);
+  show();
   if (options.profile) console.err << profile_text(points, outcomes, console.err_width);
   report_failures(experiment, points, outcomes, console);
   if (interrupted) {

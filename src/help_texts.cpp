@@ -7,6 +7,10 @@ const std::string_view kGeneralHelp =
     R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
 
   faultline run EXPERIMENT       simulate every point of an experiment and print its tables
+  faultline sensitivity EXPERIMENT
+                                 which of the parameters without a published source matter, and how much
+  faultline plot RUN --figure NAME
+                                 a figure for a paper, as PDF and PNG
   faultline status RUN           how far a run is, from another terminal
   faultline worker RUN           help with a run's points, on this machine or another one
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
@@ -69,6 +73,51 @@ are free again. It must be the program that has made the run (the same build).
 How machines share a folder, and what Slurm does: docs/clusters.md.
 )";
 
+constexpr std::string_view kSensitivity = R"(faultline sensitivity EXPERIMENT [options]
+
+Which assumptions does a result rest on? Every parameter whose value no source states (standing assumed, fitted or
+derived in 'faultline list parameters') goes through its plausible range, one at a time, at every point of EXPERIMENT;
+what a metric makes of it is a row of a tornado table, the greatest effect first. Numbers whose plausible range
+nobody has stated go from half to double of what they are, as far as that is legal, and are marked; flags and choices
+take every other value. An effect is the metric's greatest value less its smallest, in percent of what it is without
+changes, at the point where that is most. Parameters that change nothing are counted.
+The run folder runs/EXPERIMENT-sensitivity-N is that of a run, with sensitivity.json and sensitivity.csv, and goes on in
+the same way when it was interrupted.
+
+  faultline sensitivity fault-breakdown --set workload.cold=destination
+                                                      what does the cost of a fault rest on?
+  faultline sensitivity mine.toml --metric goodput --strategy fault/touch-ahead
+                                                      another metric, one strategy of several
+  faultline sensitivity mine.toml --levels 5          five values of each number: effects that are not monotonic
+  faultline sensitivity mine.toml --dry-run           how many points, and about how long?
+  faultline sensitivity mine.toml --format csv        every parameter, point and value
+  faultline plot runs/mine-sensitivity-1 --figure tornado
+                                                      the table as a figure
+)";
+
+constexpr std::string_view kPlot = R"(faultline plot RUN --figure NAME [options]
+
+Draws a figure for a paper from the run folder RUN: vector PDF with embedded fonts, and PNG of 300 dpi, as wide as a
+column (or both, where there are several panels), with units, in colours that everybody can tell apart. They go to
+RUN/figures/NAME.pdf and .png, or to the one file that --out names. Points that differ by their seed alone are a mean
+with an error bar, the 95 % confidence interval. The same run gives the same bytes.
+
+  latency     a metric against an axis, latency_mean against the size of transfers unless said otherwise; bars where the
+              axis is of names
+  bandwidth   the same of goodput, in Gb/s, from 0
+  breakdown   where each point's time goes, step by step
+  heatmap     a metric over two axes
+  tornado     what 'faultline sensitivity' has found
+
+What is neither x nor lines becomes panels side by side. Needs Debian's python3-matplotlib.
+
+  faultline plot runs/pinning-vs-faults-1 --figure latency
+  faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes
+  faultline plot runs/cold-share-1 --figure bandwidth --x workload.cold_share --where workload.cold=both
+  faultline plot runs/fault-breakdown-1 --figure breakdown --out breakdown.pdf
+  faultline plot runs/fault-breakdown-sensitivity-1 --figure tornado
+)";
+
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
 
 Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; whether a
@@ -120,6 +169,8 @@ fails.
 std::string_view help_text(std::string_view command) {
   if (command == "run") return kRun;
   if (command == "worker") return kWorker;
+  if (command == "sensitivity") return kSensitivity;
+  if (command == "plot") return kPlot;
   if (command == "status") return kStatus;
   if (command == "list") return kList;
   if (command == "config") return kConfig;

@@ -18,27 +18,41 @@ void CpuConfig::declare(sim::ParameterTable& table) {
   table.add_time("time_slice", time_slice, {10us, 1s},
                  {"user and system time since it got the core after which a thread, in user mode, gives way to another "
                   "that is ready; pollers that outnumber the cores wait for each other's slices",
-                  "assumed: one tick at HZ=250", Standing::assumed});
+                  "assumed: one tick at HZ=250",
+                  Standing::assumed,
+                  {"1 ms", "10 ms"}});
   table.add_count("interrupt_core", interrupt_core, {0, 15},
-                  {"core that takes all interrupts; must be below cpu.cores", "Linux's default without irqbalance",
-                   Standing::assumed});
+                  {"core that takes all interrupts; must be below cpu.cores",
+                   "Linux's default without irqbalance",
+                   Standing::assumed,
+                   {"0", "3"}});
   table.add_time(
       "irq_to_handler", irq_to_handler, {0ns, 100us},
       {"from taking an interrupt to the handler's first instruction (irq time)",
        "GIC-400 and Linux's entry path take 1 to 5 us; fitted with the rest of the fault path to 38 us for a "
        "small transfer with one fault (PART, TPDS 2022)",
-       Standing::fitted});
+       Standing::fitted,
+       {"1 us", "5 us"}});
   table.add_time("tasklet_delay", tasklet_delay, {0ns, 100us},
                  {"from the end of interrupt work to a tasklet's first instruction (softirq time)",
-                  "0.5 to 4 us; fitted with the rest of the fault path, as cpu.irq_to_handler", Standing::fitted});
+                  "0.5 to 4 us; fitted with the rest of the fault path, as cpu.irq_to_handler",
+                  Standing::fitted,
+                  {"500 ns", "4 us"}});
   table.add_time("poll_latency", poll_latency, {0ns, 10us},
-                 {"from a device's store to the end of the polling load that sees it", "assumed: an A53 load from DDR",
-                  Standing::assumed});
-  table.add_time(
-      "mmio_read", mmio_read, {0ns, 10us},
-      {"core waits for a device register's value", "assumed: 100 to 200 ns over the FPD switch", Standing::assumed});
+                 {"from a device's store to the end of the polling load that sees it",
+                  "assumed: an A53 load from DDR",
+                  Standing::assumed,
+                  {"110 ns", "200 ns"}});
+  table.add_time("mmio_read", mmio_read, {0ns, 10us},
+                 {"core waits for a device register's value",
+                  "assumed: 100 to 200 ns over the FPD switch",
+                  Standing::assumed,
+                  {"100 ns", "200 ns"}});
   table.add_time("mmio_write", mmio_write, {0ns, 10us},
-                 {"core is busy with a posted device register write", "assumed: 30 to 80 ns", Standing::assumed});
+                 {"core is busy with a posted device register write",
+                  "assumed: 30 to 80 ns",
+                  Standing::assumed,
+                  {"30 ns", "80 ns"}});
 }
 
 }  // namespace faultline::cpu

@@ -12,7 +12,9 @@ void R5Config::declare(sim::ParameterTable& table) {
   const auto group = table.group("r5");
   table.add_frequency("clock", clock, {Frequency{50'000'000}, Frequency{1'000'000'000}},
                       {"of the firmware core; firmware costs are stated at 500 MHz and scale with it",
-                       "assumed; the ZynqMP's R5 runs at up to 600 MHz", Standing::assumed});
+                       "assumed; the ZynqMP's R5 runs at up to 600 MHz",
+                       Standing::assumed,
+                       {"500 MHz", "600 MHz"}});
 }
 
 R5Core::R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::Context& context)

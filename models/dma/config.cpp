@@ -9,7 +9,7 @@ namespace {
 
 void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_count("channels", c.channels, {4, 64},
-                  {"channels, each a register page of one process", "assumed", Standing::assumed});
+                  {"channels, each a register page of one process", "assumed", Standing::assumed, {"4", "64"}});
   table.add_count("channel_queue", c.channel_queue, {1, 256},
                   {"transfers that a channel holds between post and notification", "assumed", Standing::assumed});
   table.add_count("cell_buffer", c.cell_buffer, {1, 256},
@@ -27,7 +27,7 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
       {"cycles of the packetizer, and of the mailbox",
        "fitted to T3: network interface and library take 0.47 us of a message (ExaNeSt prototype)", Standing::fitted});
   table.add_count("fault_fifo", c.fault_fifo, {1, 512},
-                  {"fault records held for the driver", "assumed", Standing::assumed});
+                  {"fault records held for the driver", "assumed", Standing::assumed, {"8", "512"}});
   table.add_count("fault_logging", c.fault_logging, {0, 1000},
                   {"cycles from an error response to the record in the fault FIFO",
                    "assumed; a little less than the pipelines for cells, which move 256 B and not a record of 32 B",
@@ -38,32 +38,45 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
       "block_contexts", c.block_contexts, {1, 2},
       {"blocks in the send unit; 1: a block's reads wait until the previous block's last cell has gone out; "
        "2: they go ahead while those cells still go out",
-       "fitted to T4: goodput of large transfers, 82 % of the link (ExaNeSt prototype)", Standing::fitted});
+       "fitted to T4: goodput of large transfers, 82 % of the link (ExaNeSt prototype)",
+       Standing::fitted,
+       {"1", "2"}});
 }
 
 void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_bytes("block_bytes", c.block_bytes, {4096, 65536},
                   {"unit of acknowledgement and retransmission; blocks that are no multiple of 256 B cost short cells",
-                   "ExaNeSt as remembered: 16 KiB", Standing::assumed});
-  table.add_count(
-      "outstanding_blocks", c.outstanding_blocks, {1, 16},
-      {"unacknowledged blocks of one transfer", "assumed; must cover the bandwidth-delay product", Standing::assumed});
+                   "ExaNeSt as remembered: 16 KiB",
+                   Standing::assumed,
+                   {"4 KiB", "64 KiB"}});
+  table.add_count("outstanding_blocks", c.outstanding_blocks, {1, 16},
+                  {"unacknowledged blocks of one transfer",
+                   "assumed; must cover the bandwidth-delay product",
+                   Standing::assumed,
+                   {"1", "16"}});
   table.add_count("firmware_mailbox", c.firmware_mailbox, {1, 4096},
                   {"messages that wait for the R5", "assumed", Standing::assumed});
   table.add_count("remote_reads", c.remote_reads, {1, 256},
                   {"RDMA reads that the firmware serves at a time", "assumed", Standing::assumed});
   table.add_time("transfer_startup", c.transfer_startup, {0us, 100us},
-                 {"R5 time to set up a transfer", "assumed, 1 to 4 us", Standing::assumed});
+                 {"R5 time to set up a transfer", "assumed, 1 to 4 us", Standing::assumed, {"1 us", "4 us"}});
   table.add_time("block_scheduling", c.block_scheduling, {0us, 100us},
-                 {"R5 time to schedule a block, while the send unit sends", "assumed, 0.3 to 2 us", Standing::assumed});
-  table.add_time(
-      "retransmit_processing", c.retransmit_processing, {0us, 100us},
-      {"R5 time to process a retransmission request",
-       "fitted, within 1 to 4 us, to T5: 38 us for a small transfer with one fault (PART)", Standing::fitted});
+                 {"R5 time to schedule a block, while the send unit sends",
+                  "assumed, 0.3 to 2 us",
+                  Standing::assumed,
+                  {"300 ns", "2 us"}});
+  table.add_time("retransmit_processing", c.retransmit_processing, {0us, 100us},
+                 {"R5 time to process a retransmission request",
+                  "fitted, within 1 to 4 us, to T5: 38 us for a small transfer with one fault (PART)",
+                  Standing::fitted,
+                  {"1 us", "4 us"}});
   table.add_time("message_processing", c.message_processing, {0us, 100us},
                  {"R5 time to process any other message", "assumed", Standing::assumed});
   table.add_time("block_timeout", c.block_timeout, {1us, 1s},
-                 {"from a block's hand-over to the send unit to its retransmission", "assumed", Standing::assumed});
+                 {"from a block's hand-over to the send unit to its retransmission",
+                  "assumed",
+                  Standing::assumed,
+                  {"25 us", "10 ms"}});
   table.add_count(
       "retry_limit", c.retry_limit, {0, 1'000'000},
       {"consecutive timeouts of a block that end its transfer with an error; 0: never", "assumed", Standing::assumed});

@@ -49,9 +49,11 @@ std::uint64_t cut(tlm::tlm_generic_payload& payload) {
 
 void AxiPortConfig::declare(ParameterTable& table) {
   const auto group = table.group("axi");
-  table.add_frequency(
-      "pl_clock", pl_clock, {{50'000'000}, {400'000'000}},
-      {"clock of the programmable logic at the port", "ExaNeSt prototype, recalled as 150 MHz", Standing::assumed});
+  table.add_frequency("pl_clock", pl_clock, {{50'000'000}, {400'000'000}},
+                      {"clock of the programmable logic at the port",
+                       "ExaNeSt prototype, recalled as 150 MHz",
+                       Standing::assumed,
+                       {"150 MHz", "200 MHz"}});
   table.add_bytes("width", width, {4, 16},
                   {"data bus, bytes a beat", "UG1085: S_AXI_HPC is 32, 64 or 128 bits wide", Standing::published});
   table.add_count("outstanding_reads", outstanding_reads, {1, 16},
@@ -63,13 +65,17 @@ void AxiPortConfig::declare(ParameterTable& table) {
   const std::string read = "assumed: share of 300 ns from an idle HPC read to its first beat (plausible 200-450 ns)";
   const std::string write = "assumed: share of 250 ns from the last write beat to its response (plausible 150-400 ns)";
   table.add_time("read_request_latency", read_request_latency, {0ns, 1us},
-                 {"read command, port to TBU", read, Standing::assumed});
-  table.add_time("read_return_latency", read_return_latency, {0ns, 1us},
-                 {"read data, coherent interconnect to the programmable logic", read, Standing::assumed});
+                 {"read command, port to TBU", read, Standing::assumed, {"67 ns", "150 ns"}});
+  table.add_time(
+      "read_return_latency", read_return_latency, {0ns, 1us},
+      {"read data, coherent interconnect to the programmable logic", read, Standing::assumed, {"64 ns", "144 ns"}});
   table.add_time("write_request_latency", write_request_latency, {0ns, 1us},
-                 {"last write beat, port to TBU", write, Standing::assumed});
+                 {"last write beat, port to TBU", write, Standing::assumed, {"45 ns", "120 ns"}});
   table.add_time("write_response_latency", write_response_latency, {0ns, 1us},
-                 {"write response, coherent interconnect to the programmable logic", write, Standing::assumed});
+                 {"write response, coherent interconnect to the programmable logic",
+                  write,
+                  Standing::assumed,
+                  {"43 ns", "114 ns"}});
 }
 
 AxiPort::AxiPort(sc_core::sc_module_name name, const AxiPortConfig& config, const Context& context)

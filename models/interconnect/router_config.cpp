@@ -18,35 +18,47 @@ void RouterConfig::declare(ParameterTable& table) {
       "external_rate", external_rate, rates,
       {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
   table.add_time("link_latency", link_latency, {0ns, 10us},
-                 {"propagation and transceivers of a link", "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop",
-                  Standing::assumed});
+                 {"propagation and transceivers of a link",
+                  "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop",
+                  Standing::assumed,
+                  {"85 ns", "205 ns"}});
   table.add_time("router_latency", router_latency, {0ns, 10us},
-                 {"pipeline of a router that a link leads to", "assumed: rest of a hop of 265 ns", Standing::assumed});
+                 {"pipeline of a router that a link leads to",
+                  "assumed: rest of a hop of 265 ns",
+                  Standing::assumed,
+                  {"110 ns", "230 ns"}});
   table.add_time("injection_latency", injection_latency, {0ns, 10us},
                  {"pipeline of the own router that an injected cell crosses",
                   "the same pipeline as router_latency; fitted together with the message costs to the 1.3 us "
                   "one-way latency (ExaNeSt prototype)",
-                  Standing::fitted});
-  table.add_bytes(
-      "overhead", overhead, {0, 256},
-      {"header and footer of a cell", "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)", Standing::assumed});
+                  Standing::fitted,
+                  {"110 ns", "230 ns"}});
+  table.add_bytes("overhead", overhead, {0, 256},
+                  {"header and footer of a cell",
+                   "ExaNet packet, recalled as 16 B + 16 B (plausible 16-48 B)",
+                   Standing::assumed,
+                   {"16 B", "48 B"}});
   table.add_count(
       "buffer_cells", buffer_cells, {1, 4096},
       {"slots of an input queue, for each link and virtual channel",
        "assumed: 18 KiB of block RAM a queue (plausible 8-128 cells); from the 4 cells of a link's round trip "
        "on it bounds only how much backs up",
-       Standing::assumed});
+       Standing::assumed,
+       {"8", "128"}});
   table.add_count(
       "injection_cells", injection_cells, {1, 4096},
       {"slots of the router's queue for cells of its own NI, behind the NI's buffer (dma.cell_buffer)",
        "assumed: as many as a link's queue (plausible 2-64 cells); fewer than 8 bare the send unit's pauses "
        "between blocks",
-       Standing::assumed});
+       Standing::assumed,
+       {"2", "64"}});
   table.add_count(
       "virtual_channels", virtual_channels, {1, 8},
       {"virtual channels of a link; rings of 3 and more need 2, a dragonfly 2; with paths to choose from, an "
        "adaptive torus 4 and a dragonfly 3",
-       "dateline routing on tori (Dally and Seitz 1987) needs 2", Standing::derived});
+       "dateline routing on tori (Dally and Seitz 1987) needs 2",
+       Standing::derived,
+       {"2", "4"}});
 }
 
 sim::BitRate RouterConfig::internal_data_rate() const {

@@ -44,8 +44,9 @@ void DdrConfig::declare(sim::ParameterTable& table) {
   table.add_bytes(
       "size", size, {std::uint64_t{1} << 20, std::uint64_t{64} << 30},
       {"memory of one node, from physical address 0 on", "ExaNeSt QFDB: 16 GB a MPSoC", Standing::published});
-  table.add_byte_rate("peak_bandwidth", peak_bandwidth, {ByteRate{100'000'000}, ByteRate{200'000'000'000}},
-                      {"bandwidth of the DRAM bus", "DDR4-2400 x 64 bit", Standing::derived});
+  table.add_byte_rate(
+      "peak_bandwidth", peak_bandwidth, {ByteRate{100'000'000}, ByteRate{200'000'000'000}},
+      {"bandwidth of the DRAM bus", "DDR4-2400 x 64 bit", Standing::derived, {"17.1 GB/s", "19.2 GB/s"}});
   table.add_fraction(
       "efficiency", efficiency, {0.1, 1.0},
       {"share of the peak that traffic can reach", "Manev et al., FPT 2019: 75 % on a ZCU102", Standing::published});

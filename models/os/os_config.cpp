@@ -15,96 +15,105 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 constexpr std::uint64_t kLargestMemory = 1024 * kGiB;
 
 void declare_faults(OsConfig& c, ParameterTable& table) {
-  table.add_time("syscall", c.syscall, {370ns, 600ns},
-                 {"entering and leaving the kernel by a system call",
-                  "TI lmbench on five boards with Cortex-A53: 0.44 to 0.52 us; rounded", Standing::derived});
+  table.add_time(
+      "syscall", c.syscall, {370ns, 600ns},
+      {"entering and leaving the kernel by a system call",
+       "TI lmbench on five boards with Cortex-A53: 0.44 to 0.52 us; rounded", Standing::derived, sim::kAsLegal});
   table.add_time("resident_touch", c.resident_touch, {0ns, 200ns},
                  {"user access to a present page: one load from DDR", "assumed: 110 to 200 ns on Zynq UltraScale+",
-                  Standing::assumed});
-  table.add_time("anon_minor_fault", c.anon_minor_fault, {1us, 3500ns},
-                 {"demand-zero fault of a 4 KiB page: trap, VMA walk, allocation, mapping; without the zeroing",
-                  "from TI AM62Px lmbench lat_pagefault (0.47 to 1.7 us, nothing allocated)", Standing::derived});
+                  Standing::assumed, sim::kAsLegal});
+  table.add_time(
+      "anon_minor_fault", c.anon_minor_fault, {1us, 3500ns},
+      {"demand-zero fault of a 4 KiB page: trap, VMA walk, allocation, mapping; without the zeroing",
+       "from TI AM62Px lmbench lat_pagefault (0.47 to 1.7 us, nothing allocated)", Standing::derived, sim::kAsLegal});
   table.add_time("fault_no_alloc", c.fault_no_alloc, {470ns, 1700ns},
                  {"fault that allocates nothing, because the page is there by now or no VMA is: trap and VMA walk",
-                  "TI AM62x lmbench lat_pagefault, 0.47 to 1.7 us", Standing::derived});
-  table.add_byte_rate("zero_bandwidth", c.zero_bandwidth, {{1'700'000'000}, {8'200'000'000}},
-                      {"rate at which a core clears new pages while DDR is free",
-                       "TI AM62Px lmbench bzero: 7.4 GB/s alone, less beside other traffic", Standing::derived});
+                  "TI AM62x lmbench lat_pagefault, 0.47 to 1.7 us", Standing::derived, sim::kAsLegal});
+  table.add_byte_rate(
+      "zero_bandwidth", c.zero_bandwidth, {{1'700'000'000}, {8'200'000'000}},
+      {"rate at which a core clears new pages while DDR is free",
+       "TI AM62Px lmbench bzero: 7.4 GB/s alone, less beside other traffic", Standing::derived, sim::kAsLegal});
   table.add_time("cow_fault", c.cow_fault, {1us, 3us},
                  {"write fault on a page that somebody else maps, too; without the copying", "as anon_minor_fault",
-                  Standing::derived});
-  table.add_byte_rate(
-      "copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
-      {"rate at which a core copies pages, a byte counted once, while DDR is free",
-       "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96", Standing::derived});
+                  Standing::derived, sim::kAsLegal});
+  table.add_byte_rate("copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
+                      {"rate at which a core copies pages, a byte counted once, while DDR is free",
+                       "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96",
+                       Standing::derived, sim::kAsLegal});
   table.add_time("userfault_monitor", c.userfault_monitor, {10us, 100us},
                  {"from a fault that userfaultfd hands to a monitor until that has answered by a system call",
                   "TI AM62Px lmbench: half an AF_UNIX round trip to it and back (27.3 us), less a copy; rounded down",
-                  Standing::derived});
+                  Standing::derived, sim::kAsLegal});
   table.add_time("thp_split", c.thp_split, {1us, 50us},
                  {"splitting a 2 MiB descriptor into 4 KiB ones, TLB invalidation excluded", "assumed: 10 ns for each",
-                  Standing::assumed});
-  table.add_time("thp_alloc", c.thp_alloc, {2us, 200us},
-                 {"demand-zero fault of a 2 MiB page, in place of anon_minor_fault; without the zeroing",
-                  "assumed; 198 us were measured on x86 when memory had to be reclaimed first", Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
+  table.add_time(
+      "thp_alloc", c.thp_alloc, {2us, 200us},
+      {"demand-zero fault of a 2 MiB page, in place of anon_minor_fault; without the zeroing",
+       "assumed; 198 us were measured on x86 when memory had to be reclaimed first", Standing::assumed, sim::kAsLegal});
 }
 
 void declare_pins(OsConfig& c, ParameterTable& table) {
   table.add_time("gup_per_page", c.gup_per_page, {150ns, 450ns},
                  {"get_user_pages, pin or populate: each page on top of its fault, if it had one",
-                  "Linux gup_test on a server (62 ns), scaled to a Cortex-A53", Standing::derived});
-  table.add_time("gup_per_huge_page", c.gup_per_huge_page, {3us, 18us},
-                 {"the most that get_user_pages spends on the pages of one 2 MiB page",
-                  "Linux gup_test on a server (1.2 to 3.5 us), scaled to a Cortex-A53", Standing::derived});
+                  "Linux gup_test on a server (62 ns), scaled to a Cortex-A53", Standing::derived, sim::kAsLegal});
+  table.add_time(
+      "gup_per_huge_page", c.gup_per_huge_page, {3us, 18us},
+      {"the most that get_user_pages spends on the pages of one 2 MiB page",
+       "Linux gup_test on a server (1.2 to 3.5 us), scaled to a Cortex-A53", Standing::derived, sim::kAsLegal});
   table.add_time("pin_fixed", c.pin_fixed, {1us, 5us},
-                 {"fixed part of pinning a buffer, system call included", "assumed", Standing::assumed});
+                 {"fixed part of pinning a buffer, system call included", "assumed", Standing::assumed, sim::kAsLegal});
   table.add_time("unpin_per_page", c.unpin_per_page, {40ns, 400ns},
                  {"releasing one pinned page (the call itself costs os.syscall)",
                   "Linux gup_test on a server (15 ns), scaled to a Cortex-A53; an estimate for ExaNeSt says 200 ns",
-                  Standing::derived});
+                  Standing::derived, sim::kAsLegal});
   table.add_time("unpin_per_huge_page", c.unpin_per_huge_page, {2us, 40us},
                  {"the most that unpinning spends on the pages of one 2 MiB page",
-                  "Linux gup_test on a server (2.7 us), scaled to a Cortex-A53", Standing::derived});
-  table.add_time("mlock_fixed", c.mlock_fixed, {1us, 5us},
-                 {"fixed part of mlock and munlock, system call included", "assumed", Standing::assumed});
+                  "Linux gup_test on a server (2.7 us), scaled to a Cortex-A53", Standing::derived, sim::kAsLegal});
   table.add_time(
-      "mlock_per_page", c.mlock_per_page, {150ns, 800ns},
-      {"mlock: each page (4 KiB or 2 MiB) on top of its fault, if it had one", "assumed", Standing::assumed});
+      "mlock_fixed", c.mlock_fixed, {1us, 5us},
+      {"fixed part of mlock and munlock, system call included", "assumed", Standing::assumed, sim::kAsLegal});
+  table.add_time("mlock_per_page", c.mlock_per_page, {150ns, 800ns},
+                 {"mlock: each page (4 KiB or 2 MiB) on top of its fault, if it had one", "assumed", Standing::assumed,
+                  sim::kAsLegal});
   table.add_time("munlock_per_page", c.munlock_per_page, {100ns, 600ns},
-                 {"munlock: each present page (4 KiB or 2 MiB)", "assumed", Standing::assumed});
-  table.add_time("private_map_per_page", c.private_map_per_page, {20ns, 500ns},
-                 {"writing or clearing one descriptor of a private device table", "assumed", Standing::assumed});
+                 {"munlock: each present page (4 KiB or 2 MiB)", "assumed", Standing::assumed, sim::kAsLegal});
+  table.add_time(
+      "private_map_per_page", c.private_map_per_page, {20ns, 500ns},
+      {"writing or clearing one descriptor of a private device table", "assumed", Standing::assumed, sim::kAsLegal});
 }
 
 void declare_mappings(OsConfig& c, ParameterTable& table) {
   table.add_time("mmap_fixed", c.mmap_fixed, {1500ns, 10us},
                  {"one mmap call, system call included, pages excluded", "assumed; TI lmbench lat_mmap agrees",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_time("munmap_fixed", c.munmap_fixed, {1500ns, 10us},
                  {"one munmap call, system call included, TLB invalidation excluded",
-                  "assumed; TI lmbench lat_mmap agrees", Standing::assumed});
-  table.add_time("mprotect_fixed", c.mprotect_fixed, {2'500ns, 8us},
-                 {"one mprotect call, system call included, TLB invalidation excluded",
-                  "Linux arm64 mprotect timing on a server: 2.85 us without the flush; scaled", Standing::derived});
+                  "assumed; TI lmbench lat_mmap agrees", Standing::assumed, sim::kAsLegal});
+  table.add_time(
+      "mprotect_fixed", c.mprotect_fixed, {2'500ns, 8us},
+      {"one mprotect call, system call included, TLB invalidation excluded",
+       "Linux arm64 mprotect timing on a server: 2.85 us without the flush; scaled", Standing::derived, sim::kAsLegal});
   table.add_time("mprotect_per_page", c.mprotect_per_page, {20ns, 300ns},
                  {"mprotect: each page (4 KiB or 2 MiB) whose descriptor may change", "assumed; 60 ns on a server",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_time("mremap_fixed", c.mremap_fixed, {1500ns, 10us},
                  {"one mremap call, system call included, TLB invalidation excluded", "assumed, as munmap_fixed",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_time("mremap_per_page", c.mremap_per_page, {50ns, 500ns},
-                 {"mremap: moving one descriptor (of 4 KiB or 2 MiB)", "assumed", Standing::assumed});
+                 {"mremap: moving one descriptor (of 4 KiB or 2 MiB)", "assumed", Standing::assumed, sim::kAsLegal});
   table.add_time("fork_fixed", c.fork_fixed, {300us, 1100us},
                  {"one fork of a small process, its pages excluded",
-                  "TI AM62Px lmbench fork+exit: 652 us; other boards with Cortex-A53 607 to 1105", Standing::derived});
+                  "TI AM62Px lmbench fork+exit: 652 us; other boards with Cortex-A53 607 to 1105", Standing::derived,
+                  sim::kAsLegal});
   table.add_time("fork_per_page", c.fork_per_page, {30ns, 300ns},
-                 {"fork: each page (4 KiB or 2 MiB) that the child gets", "assumed", Standing::assumed});
+                 {"fork: each page (4 KiB or 2 MiB) that the child gets", "assumed", Standing::assumed, sim::kAsLegal});
   table.add_time("exit_fixed", c.exit_fixed, {10us, 300us},
-                 {"end of a process, its pages excluded", "assumed", Standing::assumed});
-  table.add_time(
-      "cpu_tlbi_page", c.cpu_tlbi_page, {200ns, 1us},
-      {"broadcast TLB invalidation of one page, or of a whole address space, waited for",
-       "Linux arm64 mprotect timing with and without the flush: 0.35 us on a server; rounded up", Standing::derived});
+                 {"end of a process, its pages excluded", "assumed", Standing::assumed, sim::kAsLegal});
+  table.add_time("cpu_tlbi_page", c.cpu_tlbi_page, {200ns, 1us},
+                 {"broadcast TLB invalidation of one page, or of a whole address space, waited for",
+                  "Linux arm64 mprotect timing with and without the flush: 0.35 us on a server; rounded up",
+                  Standing::derived, sim::kAsLegal});
   table.add_count("tlbi_page_limit", c.tlbi_page_limit, {1u, 100'000u},
                   {"from this many cleared descriptors on CPUs and SMMU invalidate the whole address space at once",
                    "Linux arm64, MAX_DVM_OPS; the SMMU's driver is assumed to do the same", Standing::derived});
@@ -139,28 +148,30 @@ void declare_khugepaged(OsConfig& c, ParameterTable& table) {
                   {"khugepaged's pauses are this many times shorter than said, because a run is much shorter than they "
                    "are; what it does takes its full time",
                    "", Standing::setting});
-  table.add_time("khugepaged_scan_per_page", c.khugepaged_scan_per_page, {10ns, 300ns},
-                 {"khugepaged: looking at one page, before any is touched", "assumed", Standing::assumed});
+  table.add_time(
+      "khugepaged_scan_per_page", c.khugepaged_scan_per_page, {10ns, 300ns},
+      {"khugepaged: looking at one page, before any is touched", "assumed", Standing::assumed, sim::kAsLegal});
   table.add_time("khugepaged_isolate_per_page", c.khugepaged_isolate_per_page, {100ns, 1us},
                  {"khugepaged: locking, testing and isolating one page while the range is not mapped", "assumed",
-                  Standing::assumed});
-  table.add_time("khugepaged_free_per_page", c.khugepaged_free_per_page, {100ns, 1us},
-                 {"khugepaged: freeing one old page while the range is not mapped", "assumed", Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
+  table.add_time(
+      "khugepaged_free_per_page", c.khugepaged_free_per_page, {100ns, 1us},
+      {"khugepaged: freeing one old page while the range is not mapped", "assumed", Standing::assumed, sim::kAsLegal});
 }
 
 void declare_migration(OsConfig& c, ParameterTable& table) {
   table.add_time("migrate_page", c.migrate_page, {1us, 15us},
                  {"migrating one page: isolation, migration entry, remapping; without copying and TLB invalidation",
-                  "assumed", Standing::assumed});
+                  "assumed", Standing::assumed, sim::kAsLegal});
   table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
                   {"passes after which a page that somebody holds is given up",
                    "Linux mm/migrate.c: 3 asynchronous ones and 7 synchronous ones", Standing::published});
   table.add_time("compact_scan_per_page", c.compact_scan_per_page, {10ns, 300ns},
                  {"compaction: looking at one page that might be moved", "assumed: one struct page, mostly from DDR",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_time("compact_free_scan_per_page", c.compact_free_scan_per_page, {10ns, 300ns},
                  {"compaction: looking at one page that might be free to move to", "assumed, as compact_scan_per_page",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_flag("compact_unevictable_allowed", c.compact_unevictable_allowed,
                  {"compaction moves mlocked pages, too (vm.compact_unevictable_allowed)",
                   "Linux's default; 0 with PREEMPT_RT", Standing::published});
@@ -173,27 +184,29 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
   table.add_time("disk_read_latency", c.disk_read_latency, {5us, 2ms},
                  {"the node's disk (swap device, files): its time for a read before the data move",
                   "assumed, NVMe with NAND; 10 us Optane, 100 to 200 us SATA SSD, 0.3 to 2 ms eMMC and SD cards",
-                  Standing::assumed});
-  table.add_time(
-      "disk_write_latency", c.disk_write_latency, {5us, 2ms},
-      {"the disk's time for a write before the data move", "assumed, NVMe with a write buffer", Standing::assumed});
-  table.add_byte_rate("disk_bandwidth", c.disk_bandwidth, {{20'000'000}, {8'000'000'000}},
-                      {"rate of the disk's data, shared by all commands",
-                       "assumed: NVMe over four lanes of PCIe 2; 0.5 GB/s SATA, 0.1 to 0.3 eMMC", Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
+  table.add_time("disk_write_latency", c.disk_write_latency, {5us, 2ms},
+                 {"the disk's time for a write before the data move", "assumed, NVMe with a write buffer",
+                  Standing::assumed, sim::kAsLegal});
+  table.add_byte_rate(
+      "disk_bandwidth", c.disk_bandwidth, {{20'000'000}, {8'000'000'000}},
+      {"rate of the disk's data, shared by all commands",
+       "assumed: NVMe over four lanes of PCIe 2; 0.5 GB/s SATA, 0.1 to 0.3 eMMC", Standing::assumed, sim::kAsLegal});
   table.add_count(
       "disk_queue_depth", c.disk_queue_depth, {1u, 1024u},
       {"commands that the disk works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
   table.add_time("disk_fault", c.disk_fault, {5us, 40us},
                  {"kernel's share of a fault or a read(2) that reads from the disk, block layer and interrupt included",
-                  "assumed; 5 to 10 us on x86", Standing::assumed});
+                  "assumed; 5 to 10 us on x86", Standing::assumed, sim::kAsLegal});
   table.add_count("page_cluster", c.page_cluster, {0u, 5u},
                   {"two to this power is the most pages that one swap-in reads (vm.page-cluster)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
-  table.add_time("reclaim_scan_per_page", c.reclaim_scan_per_page, {50ns, 1us},
-                 {"reclaim: taking one page from a list and looking at it", "assumed", Standing::assumed});
+  table.add_time(
+      "reclaim_scan_per_page", c.reclaim_scan_per_page, {50ns, 1us},
+      {"reclaim: taking one page from a list and looking at it", "assumed", Standing::assumed, sim::kAsLegal});
   table.add_time("reclaim_page", c.reclaim_page, {1us, 20us},
                  {"reclaim: unmapping one page and handing it to the block layer; TLB invalidation and device excluded",
-                  "assumed", Standing::assumed});
+                  "assumed", Standing::assumed, sim::kAsLegal});
   table.add_count("watermark_scale_factor", c.watermark_scale_factor, {1u, 1000u},
                   {"distance of the watermarks from each other, in 1/10000 of the memory (vm.watermark_scale_factor)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
@@ -218,7 +231,7 @@ void declare_files(OsConfig& c, ParameterTable& table) {
   table.add_time("fault_around_page", c.fault_around_page, {50ns, 1us},
                  {"mapping one more page in such a fault",
                   "TI AM62Px lmbench lat_pagefault, 0.47 us a page with 16 pages a fault, less os.fault_no_alloc",
-                  Standing::derived});
+                  Standing::derived, sim::kAsLegal});
   table.add_count("dirty_background_ratio", c.dirty_background_ratio, {0u, 100u},
                   {"per cent of the memory that files may use, from which on dirty pages are written "
                    "(vm.dirty_background_ratio)",
@@ -234,7 +247,7 @@ void declare_files(OsConfig& c, ParameterTable& table) {
                   Standing::published});
   table.add_time("writeback_page", c.writeback_page, {200ns, 5us},
                  {"write-back: one dirty page made ready for the disk; TLB invalidation and disk excluded", "assumed",
-                  Standing::assumed});
+                  Standing::assumed, sim::kAsLegal});
   table.add_flag("pins_files", c.pins_files,
                  {"long-term pins may write to mapped files (FOLL_LONGTERM on a shared mapping whose dirty pages are "
                   "tracked)",

@@ -25,10 +25,14 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("library");
   table.add_time("post", post, {100ns, 5us},
                  {"user code of a post around its seven register writes and one read (with them 1.5 us)",
-                  "assumed: A53 at 1.2 GHz, 0.5-2 us", Standing::assumed});
+                  "assumed: A53 at 1.2 GHz, 0.5-2 us",
+                  Standing::assumed,
+                  {"100 ns", "1.43 us"}});
   table.add_time("completion", completion, {0ns, 2us},
-                 {"user code from the poll's hit to the return (with the polling load 0.5 us)", "assumed: 0.1-1 us",
-                  Standing::assumed});
+                 {"user code from the poll's hit to the return (with the polling load 0.5 us)",
+                  "assumed: 0.1-1 us",
+                  Standing::assumed,
+                  {"100 ns", "1 us"}});
   table.add_time("message_send", message_send, {10ns, 1us},
                  {"user code to send a small message",
                   "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
@@ -39,10 +43,13 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
                  {"fault thread: decoding one netlink message",
                   "0.5 to 2 us; fitted with the rest of the fault path to 38 us for a small transfer with one fault "
                   "(PART, TPDS 2022)",
-                  Standing::fitted});
+                  Standing::fitted,
+                  {"500 ns", "2 us"}});
   table.add_time("post_retry", post_retry, {100ns, 2us},
                  {"fault thread: user code around the register writes of one retry request (with them 0.8 us)",
-                  "0.5 to 1 us; fitted as library.parse_fault", Standing::fitted});
+                  "0.5 to 1 us; fitted as library.parse_fault",
+                  Standing::fitted,
+                  {"280 ns", "780 ns"}});
 }
 
 Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,

@@ -51,7 +51,13 @@ struct ParameterDoc {
   std::string meaning;  // one line, starts in lower case
   std::string source;   // where the default comes from; for a setting may be empty
   Standing standing = Standing::setting;
+  // Of what is not published: the lowest and the highest value that its source, or what is known of related machines,
+  // lets one expect, as a file would write them; of a choice all such values. Empty: nobody has said.
+  std::vector<std::string> plausible = {};
 };
+
+// Where the legal range is no wider than what one may expect.
+inline const std::vector<std::string> kAsLegal{"as legal"};
 
 template <typename T>
 struct Range {

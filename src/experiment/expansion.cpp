@@ -21,6 +21,19 @@ void refuse_many(const Experiment& experiment) {
                   experiment.file, experiment.most_points));
 }
 
+// What is no axis and not the default, as declared.
+std::shared_ptr<const std::vector<NamedText>> changed_beside(const std::vector<NamedText>& axes,
+                                                             const sim::ParameterTable& parameters) {
+  std::vector<NamedText> changed;
+  for (const sim::Parameter& parameter : parameters.all()) {
+    const bool is_axis =
+        std::any_of(axes.begin(), axes.end(), [&](const NamedText& axis) { return axis.name == parameter.name; });
+    std::string text = parameter.get();
+    if (!is_axis && text != parameter.initial) changed.push_back({parameter.name, std::move(text)});
+  }
+  return std::make_shared<const std::vector<NamedText>>(std::move(changed));
+}
+
 // All combinations of one strategy, on one machine: what tells them apart is set again, and nothing else.
 class StrategyPoints {
  public:
@@ -52,7 +65,7 @@ class StrategyPoints {
     for (const Axis& axis : experiment_.axes) {
       point.axes.push_back({axis.key, machine_->parameters().find(axis.key)->get()});
     }
-    if (common_.changed == nullptr) common_.changed = changed();
+    if (common_.changed == nullptr) common_.changed = changed_beside(point.axes, machine_->parameters());
     point.changed = common_.changed;
     point.id = content_id(machine_->parameters(), point.seed);
     return point;
@@ -65,17 +78,6 @@ class StrategyPoints {
   }
 
  private:
-  std::shared_ptr<const std::vector<NamedText>> changed() const {
-    std::vector<NamedText> others;
-    for (const sim::Parameter& parameter : machine_->parameters().all()) {
-      const bool is_axis = std::any_of(experiment_.axes.begin(), experiment_.axes.end(),
-                                       [&](const Axis& axis) { return axis.key == parameter.name; });
-      std::string text = parameter.get();
-      if (!is_axis && text != parameter.initial) others.push_back({parameter.name, std::move(text)});
-    }
-    return std::make_shared<const std::vector<NamedText>>(std::move(others));
-  }
-
   const Experiment& experiment_;
   std::vector<SettingLayers> values_;
   SettingLayers below_;
@@ -133,6 +135,18 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
   diagnostics.raise();
   if (points.empty()) throw UserError(fmt::format("{}: skip leaves no point", experiment.file));
   return points;
+}
+
+Changed with_value(Point point, const Setting& setting, const Simulator& simulator) {
+  point.settings.push_back(std::make_shared<const Settings>(Settings{setting}));
+  const auto machine = configure(point, simulator);
+  const sim::ParameterTable& parameters = machine->parameters();
+  point.axes.push_back({setting.key, parameters.find(setting.key)->get()});
+  point.changed = changed_beside(point.axes, parameters);
+  point.id = content_id(parameters, point.seed);
+  std::string conflict;
+  for (const workloads::Conflict& each : machine->conflicts()) conflict += (conflict.empty() ? "" : "; ") + each.reason;
+  return {std::move(point), std::move(conflict)};
 }
 
 }  // namespace faultline::app

@@ -20,4 +20,11 @@ namespace faultline::app {
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator,
                           const std::function<void(std::size_t, std::size_t)>& planned = {});
 
+// The point with one more setting, which has the last word and is named like a value of an axis.
+struct Changed {
+  Point point;
+  std::string conflict;  // why it cannot be simulated; empty: it can
+};
+Changed with_value(Point point, const Setting& setting, const Simulator& simulator);
+
 }  // namespace faultline::app

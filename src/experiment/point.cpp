@@ -35,6 +35,15 @@ std::vector<NamedText> Point::parameters() const {
   return all;
 }
 
+const std::string* Point::find(const std::string& parameter) const {
+  const auto in = [&](const std::vector<NamedText>& list) -> const std::string* {
+    const auto found = std::find_if(list.begin(), list.end(), [&](const NamedText& n) { return n.name == parameter; });
+    return found == list.end() ? nullptr : &found->text;
+  };
+  const std::string* text = in(axes);
+  return text != nullptr || changed == nullptr ? text : in(*changed);
+}
+
 std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {
   std::string text = fmt::format("{}\nseed = {}\n", program_id(), seed);
   // The whole configuration, not what differs from the defaults: those change with the program, too.

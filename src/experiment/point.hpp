@@ -33,6 +33,7 @@ struct Point {
 
   std::string label() const;                  // "resident, workload.size = 64 B", and of one that is repeated its seed
   std::vector<NamedText> parameters() const;  // axes, then what is changed
+  const std::string* find(const std::string& parameter) const;  // its text, among these; nullptr: it is the default
 };
 
 // Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of

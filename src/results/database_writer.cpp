@@ -143,7 +143,7 @@ class Writer {
   void write_parameters() {
     std::unordered_map<std::string, Spread> spreads;
     for (const Point& point : points_) {
-      for (const NamedText& p : point.parameters) {
+      for (const NamedText& p : point.parameters()) {
         Spread& spread = spreads[p.name];
         if (spread.points++ == 0) spread.value = p.text;
         spread.same = spread.same && spread.value == p.text;
@@ -160,9 +160,8 @@ class Writer {
         continue;
       }
       for (std::size_t i = 0; i < points_.size(); ++i) {
-        const auto& own = points_[i].parameters;
-        const auto found = std::find_if(own.begin(), own.end(), [&](const NamedText& n) { return n.name == p.name; });
-        const std::string& value = found == own.end() ? p.initial : found->text;
+        const std::string* own = points_[i].find(p.name);
+        const std::string& value = own == nullptr ? p.initial : *own;
         varied.run(i + 1, p.name, value, number(p, value));
       }
     }

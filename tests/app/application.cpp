@@ -164,11 +164,12 @@ TEST_CASE("tables have means over the repetitions with their confidence interval
 
 TEST_CASE("ratios of means have intervals that are propagated from both; the baseline's is 1") {
   const Sandbox sandbox;
-  const Ran ran = run_experiment(sandbox,
-                                 "repetitions = 3\nparameters.workload.label = \"noisy\"\n"
-                                 "strategies = [\"resident\", \"fault/touch-ahead\"]\n"
-                                 "[[report]]\nview = \"matrix\"\nbaseline = \"resident\"\n");
-  INFO(ran.out);
+  const Ran ran =
+      run_experiment(sandbox,
+                     "repetitions = 3\nparameters.workload.label = \"noisy\"\naxes.workload.size = [\"4 KiB\"]\n"
+                     "strategies = [\"resident\", \"fault/touch-ahead\"]\n"
+                     "[[report]]\nview = \"matrix\"\nbaseline = \"resident\"\n");
+  INFO(ran.out + ran.err);
   // 43.430 +-2.484 over 5.430 +-2.484: 7.998 * sqrt((2.484 / 43.43)^2 + (2.484 / 5.43)^2).
   CHECK(ran.out.find("   1.000       7.998 \u00b13.687\n") != std::string::npos);
 }
@@ -254,7 +255,9 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
   sandbox.write("full/x", "");
   sandbox.write("mine.toml", "");
   const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
-      {{"rnu"}, "no command 'rnu'; allowed: run, worker, status, list, config, validate, help; did you mean 'run'?\n"},
+      {{"rnu"},
+       "no command 'rnu'; allowed: run, worker, sensitivity, plot, status, list, config, validate, help; did you mean "
+       "'run'?\n"},
       {{"run"},
        "'faultline run' needs an experiment: a file or a name from 'faultline list experiments'; see 'faultline help "
        "run'\n"},
@@ -283,7 +286,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "metrics, steps; did you "
        "mean 'platforms'?\n"},
       {{"help", "rum"},
-       "no command 'rum'; allowed: run, worker, status, list, config, validate, help; did you mean 'run'?\n"},
+       "no command 'rum'; allowed: run, worker, sensitivity, plot, status, list, config, validate, help; did you mean "
+       "'run'?\n"},
       {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
       {{"worker", "full"},
        "full: holds no run: it has no manifest.json. 'faultline run' makes a run folder; where that was on another "
@@ -388,9 +392,9 @@ TEST_CASE("list shows what there is, for people and for programs") {
         "network.link_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
   CHECK(faultline_program({"list", "parameters", "cores"}).out ==
         "cpu.cores = 4   (count; 1 to 8)\n    cores of a node [published: UG1085]\n");
-  CHECK(
-      faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
-      "name,kind,default,allowed,meaning,source,standing\ncpu.cores,count,4,1 to 8,cores of a node,UG1085,published\n");
+  CHECK(faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
+        "name,kind,default,allowed,meaning,source,standing,plausible\ncpu.cores,count,4,1 to 8,cores of a "
+        "node,UG1085,published,\n");
   CHECK(Json::parse(faultline_program({"list", "--format", "json"}).out).at("parameters").size() == 12);
   const auto none = faultline_program({"list", "parameters", "zzz"});
   CHECK(none.code == 2);

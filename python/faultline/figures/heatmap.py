@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A metric over two axes, as shades with their values."""
+
+import math
+
+import numpy
+from matplotlib.colors import LogNorm, Normalize
+
+from faultline.figures.curves import measured, split_panels, value_texts
+from faultline.figures.style import COLUMN, PAGE, panels
+from faultline.names import name_of, with_unit
+from faultline.points import PlotError, axes_of
+from faultline.quantities import unit_text, value_text
+
+
+def _choose_axes(points, x, by):
+    varying = axes_of(points)
+    for option, name in (("--x", x), ("--by", by)):
+        if name is not None and name not in varying:
+            raise PlotError(f"{option} {name}: does not differ between the points; what does: "
+                            f"{', '.join(varying) or 'nothing'}")
+    if len(varying) < 2:
+        raise PlotError("a heat map needs two axes whose values differ between the points; there is "
+                        f"{varying[0] if varying else 'none'}")
+    if x is not None and x == by:
+        raise PlotError(f"--by {by}: is the x axis already")
+    x = x or [name for name in varying if name != by][-1]
+    # Strategies are panels, unless there is no second axis.
+    by = by or [name for name in varying if name != x][-1]
+    return x, by, [name for name in varying if name not in (x, by)]
+
+
+def _short(number):
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
+
+
+def _fill(axes, table, norm):
+    image = axes.imshow(table, cmap="cividis", norm=norm, aspect="auto", origin="lower", interpolation="nearest")
+    for (row, column), value in numpy.ndenumerate(table):
+        if math.isnan(value):
+            axes.text(column, row, "–", ha="center", va="center", fontsize=5.5)
+        else:
+            axes.text(column, row, _short(value), ha="center", va="center", fontsize=5.5,
+                      color="white" if norm(value) < 0.55 else "black")
+    axes.grid(False)
+    return image
+
+
+def heatmap(points, options):
+    metric = options.metric or "latency_mean"
+    points, unit = measured(points, metric)
+    x, by, rest = _choose_axes(points, options.x, options.by)
+    columns, rows = value_texts(points, x), value_texts(points, by)
+    groups = split_panels(points, rest)
+    values = [point.metrics[metric].mean for point in points]
+    low, high = min(values), max(values)
+    norm = LogNorm(low, high) if low > 0 and high / low >= 30 else Normalize(low, high)
+    width = COLUMN if len(groups) == 1 and len(columns) <= 8 else PAGE
+    figure, _, shown = panels(len(groups), width, max(1.6, 0.9 + 0.22 * len(rows)), min(len(groups), 3))
+    for axes, (title, each) in zip(shown, groups):
+        table = numpy.full((len(rows), len(columns)), math.nan)
+        for point in each:
+            place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
+            table[place] = point.metrics[metric].mean
+        image = _fill(axes, table, norm)
+        crowded = sum(len(text) for text in columns) > 46 * width / COLUMN / min(len(groups), 3)
+        axes.set_xticks(range(len(columns)), map(value_text, columns), rotation=40 if crowded else 0,
+                        ha="right" if crowded else "center")
+        axes.set_yticks(range(len(rows)), map(value_text, rows))
+        axes.tick_params(length=0)
+        axes.set_xlabel(name_of(x))
+        axes.set_title(title)
+    for axes in shown[:: min(len(groups), 3)]:
+        axes.set_ylabel(name_of(by))
+    bar = figure.colorbar(image, ax=shown, pad=0.02)
+    bar.set_label(with_unit(metric, unit_text(unit)))
+    bar.outline.set_linewidth(0.4)
+    return figure

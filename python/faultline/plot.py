@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `faultline plot` runs: python3 -m faultline.plot RUN --figure NAME [--out FILE] ...
+
+Exit codes: 0 fine, 2 the figure cannot be made, and why is on standard error.
+"""
+
+import argparse
+import difflib
+import os
+import sys
+from pathlib import Path
+
+_SUFFIXES = (".pdf", ".png")
+
+
+def _arguments(words):
+    parser = argparse.ArgumentParser(prog="faultline plot", allow_abbrev=False)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--figure", required=True)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--metric")
+    parser.add_argument("--x")
+    parser.add_argument("--by")
+    parser.add_argument("--where", action="append", default=[])
+    return parser.parse_args(words)
+
+
+def _conditions(texts, error):
+    conditions = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise error(f"--where {text}: needs NAME=VALUE, e.g. strategy=resident")
+        conditions[name.strip()] = value.strip()
+    return conditions
+
+
+def _files(arguments, error):
+    """Where the figure goes: PDF and PNG beside the run's tables, or what --out names."""
+    if arguments.out is None:
+        folder = arguments.run / "figures"
+        folder.mkdir(exist_ok=True)
+        return [folder / f"{arguments.figure}{suffix}" for suffix in _SUFFIXES]
+    if arguments.out.suffix not in _SUFFIXES:
+        raise error(f"--out {arguments.out}: needs a name that ends in .pdf or .png")
+    return [arguments.out]
+
+
+def _write(figure, files, save):
+    """Whole files or none: a reader never sees half a figure."""
+    for file in files:
+        part = file.with_name(f".{file.stem}.part{file.suffix}")
+        try:
+            save(figure, part)
+            os.replace(part, file)
+        finally:
+            part.unlink(missing_ok=True)
+        print(file)
+
+
+def main(words):
+    arguments = _arguments(words)
+    try:
+        from faultline import figures
+    except ImportError as error:
+        print(f"faultline plot needs {error.name}: install Debian's python3-matplotlib", file=sys.stderr)
+        return 2
+    error = figures.PlotError
+    try:
+        if arguments.figure not in figures.FIGURES:
+            near = difflib.get_close_matches(arguments.figure, figures.FIGURES, 1)
+            raise error(f"--figure: no figure '{arguments.figure}'; allowed: {', '.join(figures.FIGURES)}"
+                        + (f"; did you mean '{near[0]}'?" if near else ""))
+        if not arguments.run.is_dir():
+            raise error(f"{arguments.run}: no such folder")
+        options = figures.Options(arguments.metric, arguments.x, arguments.by, _conditions(arguments.where, error))
+        figure = figures.make(arguments.run, arguments.figure, options)
+        _write(figure, _files(arguments, error), figures.save)
+    except error as problem:
+        print(problem, file=sys.stderr)
+        return 2
+    except OSError as problem:
+        print(f"{problem.filename}: cannot be written: {problem.strerror}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

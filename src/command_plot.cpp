@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline plot: hands over to the Python package that draws.
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "faultline_build.hpp"
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+
+namespace faultline::app {
+namespace fs = std::filesystem;
+namespace {
+
+// Debian's, for which its packages are: another one in the user's PATH may lack them.
+constexpr const char* kPython = "/usr/bin/python3";
+
+// Where Debian has modules, under the prefix that the program is installed under; or in the source tree.
+fs::path python_folder() {
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  const fs::path installed = executable.parent_path() / "../lib/python3/dist-packages";
+  for (const fs::path& each : {installed, fs::path(build::kSourceConfigs) / "../python"}) {
+    const fs::path folder = each.lexically_normal();
+    if (fs::is_regular_file(folder / "faultline" / "plot.py")) return folder;
+  }
+  throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
+}
+
+std::vector<std::string> words_for(const Options& options) {
+  std::vector<std::string> words{kPython,    "-B",          "-m", "faultline.plot", options.arguments.front(),
+                                 "--figure", options.figure};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--out", options.out);
+  add("--metric", options.metric);
+  add("--x", options.x_axis);
+  add("--by", options.by_axis);
+  for (const std::string& condition : options.conditions) add("--where", condition);
+  return words;
+}
+
+// Ours, with the package first where Python looks for modules.
+std::vector<std::string> environment_with(const fs::path& folder) {
+  std::vector<std::string> environment;
+  std::string path = "PYTHONPATH=" + folder.string();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (text.starts_with("PYTHONPATH="))
+      path += ":" + text.substr(std::strlen("PYTHONPATH="));
+    else
+      environment.push_back(text);
+  }
+  environment.push_back(path);
+  return environment;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (std::string& text : texts) all.push_back(text.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+}  // namespace
+
+int plot_command(const Options& options, const Console& console) {
+  if (options.figure.empty())
+    throw UserError("'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
+  const fs::path folder = python_folder();
+  std::vector<std::string> words = words_for(options);
+  std::vector<std::string> environment = environment_with(folder);
+  console.out.flush();
+  pid_t child = 0;
+  const int error =
+      posix_spawn(&child, kPython, nullptr, nullptr, pointers(words).data(), pointers(environment).data());
+  if (error != 0)
+    throw UserError(
+        fmt::format("{}: {}: 'faultline plot' needs Debian's python3-matplotlib", kPython, std::strerror(error)));
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGINT ? kInterrupted : kBug;
+  // 1 is Python's word for an exception that nobody expected.
+  return WEXITSTATUS(status) == 1 ? kBug : WEXITSTATUS(status);
+}
+
+}  // namespace faultline::app

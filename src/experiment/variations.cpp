@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/variations.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "src/experiment/quantity.hpp"
+
+namespace faultline::app {
+namespace {
+
+using sim::Parameter;
+using sim::ParameterKind;
+
+// The platform's word on its own number, else the declaration's.
+std::string standing_of(const Parameter& parameter, const SettingLayers& settings) {
+  const Setting* setting = deciding(settings, parameter.name);
+  if (setting != nullptr && !setting->standing.empty()) return setting->standing;
+  return std::string(sim::to_string(parameter.doc.standing));
+}
+
+bool has_published_source(const std::string& standing) { return standing == "published" || standing == "setting"; }
+
+std::pair<std::string, std::string> ends_of(const std::string& range) {
+  const auto to = range.find(" to ");
+  return {range.substr(0, to), range.substr(to + 4)};
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const auto comma = std::min(list.find(", ", at), list.size());
+    parts.push_back(list.substr(at, comma - at));
+    at = comma + 2;
+  }
+  return parts;
+}
+
+struct Candidates {
+  std::string range;
+  std::vector<sim::ParameterValue> values;
+};
+
+std::vector<double> spread(double low, double high, unsigned levels) {
+  std::vector<double> numbers{low};
+  for (unsigned i = 1; i + 1 < levels; ++i) {
+    const double part = static_cast<double>(i) / (levels - 1);
+    numbers.push_back(low > 0 ? low * std::pow(high / low, part) : low + (high - low) * part);
+  }
+  numbers.push_back(high);
+  return numbers;
+}
+
+Candidates candidates_for_number(const Parameter& parameter, unsigned levels) {
+  const auto number = [&](const std::string& text) { return number_of(parameter.kind, text); };
+  Candidates candidates;
+  double low = 0, high = 0;
+  if (parameter.doc.plausible.size() == 2) {
+    candidates.range = "plausible";
+    low = number(parameter.doc.plausible.front());
+    high = number(parameter.doc.plausible.back());
+  } else {
+    const double now = number(parameter.get());
+    const auto [lowest, highest] = ends_of(parameter.allowed);
+    candidates.range = "half to double";
+    low = std::max(now / 2, number(lowest));
+    high = std::min(now * 2, number(highest));
+    if (now == 0) return candidates;
+  }
+  for (const double each : spread(low, high, levels)) candidates.values.push_back(value_of(parameter.kind, each));
+  return candidates;
+}
+
+Candidates candidates_for(const Parameter& parameter, unsigned levels) {
+  if (is_number(parameter.kind)) return candidates_for_number(parameter, levels);
+  Candidates candidates{"choices", {}};
+  if (parameter.kind == ParameterKind::flag) candidates.values = {false, true};
+  if (parameter.kind == ParameterKind::choice) {
+    const bool stated = !parameter.doc.plausible.empty();
+    for (const std::string& choice : stated ? parameter.doc.plausible : split(parameter.allowed))
+      candidates.values.emplace_back(choice);
+  }
+  return candidates;
+}
+
+// As the parameter writes them, without the one that it has, each once.
+std::vector<std::string> other_texts(const Parameter& parameter, const Candidates& candidates) {
+  const std::string now = parameter.get();
+  std::vector<std::string> texts;
+  for (const sim::ParameterValue& value : candidates.values) {
+    parameter.set(value);
+    const std::string text = parameter.get();
+    if (text != now && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  parameter.set(now);
+  return texts;
+}
+
+// The first of a point's repetitions, varied; its repetitions then have the same values.
+void vary_point(const std::vector<Point>& points, std::size_t base, const Experiment& experiment,
+                const Simulator& simulator, unsigned levels, Variations& variations) {
+  const std::size_t first = base * experiment.repetitions;
+  const auto machine = configure(points[first], simulator);
+  for (const Parameter& parameter : machine->parameters().all()) {
+    const std::string standing = standing_of(parameter, points[first].settings);
+    const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
+                                     [&](const Axis& axis) { return axis.key == parameter.name; });
+    if (is_axis || has_published_source(standing)) continue;
+    const Candidates candidates = candidates_for(parameter, levels);
+    const std::vector<std::string> texts = other_texts(parameter, candidates);
+    if (texts.empty() && base == 0) variations.left_out.push_back(parameter.name);
+    for (const std::string& text : texts) {
+      const std::string initial = parameter.get();
+      Variation variation{base, parameter.name, standing, candidates.range, initial, text, false, {}, ""};
+      variation.below =
+          is_number(parameter.kind) && number_of(parameter.kind, text) < number_of(parameter.kind, initial);
+      const Setting setting{parameter.name, text, {"sensitivity", 0, 0}, {"sensitivity", 0, 0}, "sensitivity", "", ""};
+      for (std::size_t i = first; i < first + experiment.repetitions; ++i) {
+        auto [point, conflict] = with_value(points[i], setting, simulator);
+        variation.conflict = std::move(conflict);
+        if (!variation.conflict.empty()) break;
+        variation.points.push_back(std::move(point));
+      }
+      variations.all.push_back(std::move(variation));
+      if (variations.all.size() * experiment.repetitions > experiment.most_points) {
+        throw UserError(
+            fmt::format("{}: with every value of every parameter without a published source it is more "
+                        "than {} points; --set and --strategy choose fewer of the experiment's {}",
+                        experiment.file, experiment.most_points, points.size()));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
+                unsigned levels) {
+  Variations variations;
+  for (std::size_t base = 0; base < points.size() / experiment.repetitions; ++base)
+    vary_point(points, base, experiment, simulator, levels, variations);
+  return variations;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline sensitivity on a machine whose metric is a known function of its parameters.
+#include <catch2/catch.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+// latency_mean = 100 + 10 * large + small - 20 * (more than one server) [us]; of a size above 4096 B ten times that.
+class KnownMachine : public Machine {
+ public:
+  KnownMachine() {
+    using sim::Standing;
+    const auto group = table_.group("model");
+    table_.add_time("small", small_, {0ns, 1ms}, {"a little", "assumed", Standing::assumed, {"0 ns", "4 us"}});
+    table_.add_time("large", large_, {0ns, 1ms}, {"much", "assumed", Standing::assumed, {"1 us", "9 us"}});
+    table_.add_time("nothing", nothing_, {0ns, 1ms}, {"no effect", "assumed", Standing::assumed, {"1 us", "9 us"}});
+    table_.add_time("published", published_, {0ns, 1ms}, {"everything", "a paper", Standing::published});
+    table_.add_count("servers", servers_, {1, 3}, {"of nobody", "assumed", Standing::assumed});
+    table_.add_text("name", name_, {"anything", "assumed", Standing::assumed});
+    table_.add_bytes("size", size_, {1, 1 << 20}, {"a setting", "", {}});
+  }
+  sim::ParameterTable& parameters() override { return table_; }
+  std::vector<workloads::Conflict> conflicts() const override {
+    if (large_ == 9us && size_ == 1) return {{{"model.large"}, "too large for one byte"}};
+    return {};
+  }
+  workloads::PointResult run(std::uint64_t seed, const workloads::Watch&) override {
+    const auto us = [](sim::Time time) { return static_cast<double>(time.count()) / 1e6; };
+    double latency = 100 + 10 * us(large_) + us(small_) + 1000 * us(published_) - (servers_ > 1 ? 20 : 0);
+    if (size_ > 4096) latency *= 10;
+    if (size_ == 2) latency += 2 * static_cast<double>(seed);
+    workloads::PointResult result;
+    result.metrics = {{"latency_mean", latency, "us", "mean"}, {"faults", 0, "1", "faults"}};
+    if (size_ != 3) result.metrics.push_back({"goodput", 1 / latency, "MB/s", "payload per time"});
+    return result;
+  }
+
+ private:
+  sim::Time small_ = 2us, large_ = 5us, nothing_ = 5us, published_ = 1us;
+  unsigned servers_ = 2;
+  std::string name_;
+  std::uint64_t size_ = 4096;
+  sim::ParameterTable table_;
+};
+
+class KnownSimulator : public FakeSimulator {
+ public:
+  std::unique_ptr<Machine> machine() const override { return std::make_unique<KnownMachine>(); }
+};
+
+Ran sensitivity(std::vector<std::string> arguments) {
+  std::ostringstream out, err;
+  arguments.insert(arguments.begin(), "sensitivity");
+  arguments.insert(arguments.end(), {"--configs", test_configs().string()});
+  const int code = run_application(arguments, KnownSimulator{}, Console{out, err, false, 160});
+  return {code, out.str(), err.str()};
+}
+
+Json ranked(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all{"mine.toml", "--format", "json", "--quiet"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const Ran ran = sensitivity(all);
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  return Json::parse(ran.out);
+}
+
+const Json& entry(const Json& json, const std::string& name) {
+  for (const Json& each : json.at("parameters")) {
+    if (each.at("name") == name) return each;
+  }
+  throw std::out_of_range("no " + name);
+}
+
+}  // namespace
+
+TEST_CASE("the parameter with the greatest effect ranks first, and one without effect has none") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "question = \"What matters?\"\n");
+  const Ran ran = sensitivity({"mine.toml"});
+  INFO(ran.out << ran.err);
+  CHECK(ran.code == 0);
+  CHECK(ran.err == "run folder: runs/mine-sensitivity-1\n");
+  // By default 100 + 50 + 2 + 1000 - 20 = 1132.
+  CHECK(ran.out == R"(What matters?
+latency_mean [us], where each parameter without a published source goes through its range, one at a time: default
+parameter        standing   low  default  high   at low  at default  at high  effect  ░ low, █ high value
+                                                   [us]        [us]     [us]     [%]
+---------------------------------------------------------------------------------------------------------------
+model.large      assumed   1 us     5 us  9 us  1092.00     1132.00  1172.00    7.07        ░░░░░░│██████
+model.servers *  assumed      1        2     3  1152.00     1132.00  1132.00    1.77              │░░░
+model.small      assumed   0 ps     2 us  4 us  1130.00     1132.00  1134.00    0.35              │
+(*: nobody has said what is plausible; from half of the default to double, as far as that is legal)
+1 parameter changes nothing
+not varied, because they have no range: model.name
+)");
+}
+
+TEST_CASE("effects are in JSON and CSV, of every parameter without a published source and of no other") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "");
+  const Json json = ranked({});
+  REQUIRE(json.at("parameters").size() == 4);
+  CHECK(json.at("metric") == "latency_mean");
+  CHECK(json.at("unit") == "us");
+  CHECK(json.at("not_varied") == Json{"model.name"});
+  const auto effect = [&](std::size_t i, const std::string& name, double span) {
+    CHECK(json.at("parameters")[i].at("name") == name);
+    CHECK(json.at("parameters")[i].at("effect").get<double>() == Approx(span).margin(1e-9));
+    CHECK(json.at("parameters")[i].at("effect_percent").get<double>() == Approx(100 * span / 1132).margin(1e-9));
+  };
+  effect(0, "model.large", 80);
+  effect(1, "model.servers", 20);
+  effect(2, "model.small", 4);
+  effect(3, "model.nothing", 0);
+  // Nobody has said what is plausible: half to double of 2, and at most 3 are legal.
+  CHECK(json.at("parameters")[1].at("range") == "half to double");
+  CHECK(json.at("parameters")[1].at("low").at("value") == "1");
+  CHECK(json.at("parameters")[1].at("high").at("value") == "3");
+  CHECK(json.at("parameters")[1].at("high").at("metric") == 1132);
+  CHECK(Json::parse(read_text("runs/mine-sensitivity-1/sensitivity.json")) == json);
+
+  const Ran csv = sensitivity({"mine.toml", "--format", "csv", "--quiet"});
+  CHECK(csv.out == read_text("runs/mine-sensitivity-2/sensitivity.csv"));
+  CHECK(csv.out ==
+        "rank,parameter,standing,range,point,default,value,latency_mean [us],half_width,at_default,change [%],trouble\n"
+        "1,model.large,assumed,plausible,default,5 us,1 us,1092,0,1132,-3.5335689045936394,\n"
+        "1,model.large,assumed,plausible,default,5 us,9 us,1172,0,1132,3.5335689045936394,\n"
+        "2,model.servers,assumed,half to double,default,2,1,1152,0,1132,1.7667844522968197,\n"
+        "2,model.servers,assumed,half to double,default,2,3,1132,0,1132,0,\n"
+        "3,model.small,assumed,plausible,default,2 us,0 ps,1130,0,1132,-0.17667844522968199,\n"
+        "3,model.small,assumed,plausible,default,2 us,4 us,1134,0,1132,0.17667844522968199,\n"
+        "4,model.nothing,assumed,plausible,default,5 us,1 us,1132,0,1132,0,\n"
+        "4,model.nothing,assumed,plausible,default,5 us,9 us,1132,0,1132,0,\n");
+}
+
+TEST_CASE("the list of parameters says what is plausible") {
+  const Sandbox sandbox;
+  std::ostringstream out, err;
+  const std::vector<std::string> arguments{"list", "parameters", "--configs", test_configs().string()};
+  REQUIRE(run_application(arguments, KnownSimulator{}, Console{out, err, false, 160}) == 0);
+  CHECK(out.str().find("model.large = 5 us   (time; 0 ps to 1 ms; plausible 1 us to 9 us)\n") != std::string::npos);
+  CHECK(out.str().find("model.servers = 2   (count; 1 to 3)\n") != std::string::npos);
+}
+
+TEST_CASE("an effect is told at the point where it is greatest, and axes are not varied") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "axes.model.size = [\"4 KiB\", \"8 KiB\"]\naxes.model.small = [\"2 us\", \"3 us\"]\n"
+                "parameters.model.servers = 1\n");
+  const Json json = ranked({});
+  CHECK(json.at("points").size() == 4);
+  CHECK(json.at("parameters").size() == 3);  // without model.small
+  const Json& large = entry(json, "model.large");
+  CHECK(large.at("points").size() == 4);
+  CHECK(large.at("effect").get<double>() == Approx(80));  // of 1152, which is 6.94 %; of 10 times that the same share
+  CHECK(large.at("effect_percent").get<double>() == Approx(100 * 80 / 1152.0));
+  CHECK(large.at("greatest_at") == "default, model.size = 4 KiB, model.small = 2 us");
+  CHECK(large.at("points")[3].at("others")[0].at("metric").get<double>() == Approx(11130));
+}
+
+TEST_CASE("more levels are values by equal factors between the ends") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "");
+  const Json json = ranked({"--levels", "3"});
+  std::vector<std::string> values;
+  for (const Json& other : entry(json, "model.large").at("points")[0].at("others")) values.push_back(other.at("value"));
+  CHECK(values == std::vector<std::string>{"1 us", "3 us", "9 us"});
+  CHECK(sensitivity({"mine.toml", "--levels", "1"}).code == 2);
+}
+
+TEST_CASE("a value that does not go with the others is told and not compared") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "parameters.model.size = \"1 B\"\n");
+  const Ran ran = sensitivity({"mine.toml"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("not compared: model.large = 9 us [default]: too large for one byte\n") != std::string::npos);
+  CHECK(ran.out.find("   failed ") != std::string::npos);
+}
+
+TEST_CASE("an effect that is less than the seeds' own differences is marked") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "repetitions = 3\nparameters.model.size = \"2 B\"\n");
+  const Json json = ranked({});
+  // Means of three values that are 2 us apart: 4.303 * 2 / sqrt(3) = 4.97 us at either end.
+  CHECK(entry(json, "model.large").at("within_noise") == false);
+  CHECK(entry(json, "model.large").at("default").at("half_width").get<double>() == Approx(4.9686).epsilon(1e-4));
+  CHECK(entry(json, "model.small").at("within_noise") == true);
+  CHECK(entry(json, "model.nothing").at("within_noise") == false);
+}
+
+TEST_CASE("an analysis goes on where it was, and another metric of it simulates nothing") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "");
+  const Ran whole = sensitivity({"mine.toml", "--out", "o"});
+  REQUIRE(whole.code == 0);
+  std::vector<fs::path> points;
+  for (const auto& each : fs::directory_iterator("o/points")) points.push_back(each.path());
+  REQUIRE(points.size() == 9);
+  fs::remove(points[2]);
+  fs::remove("o/meta.json");
+  fs::remove("o/sensitivity.json");
+  const Ran again = sensitivity({"mine.toml", "--out", "o"});
+  CHECK(again.err == "8 of 9 points are there already\nrun folder: o\n");
+  CHECK(again.out == whole.out);
+  CHECK(fs::exists("o/sensitivity.json"));
+  const Ran other = sensitivity({"mine.toml", "--out", "o", "--metric", "goodput"});
+  CHECK(other.err == "9 of 9 points are there already\nrun folder: o\n");
+  CHECK(Json::parse(read_text("o/sensitivity.json")).at("metric") == "goodput");
+}
+
+TEST_CASE("what cannot be analysed is refused with what is allowed") {
+  const Sandbox sandbox;
+  sandbox.write(
+      "mine.toml",
+      "strategies = [\"few\", \"many\"]\n[strategy.few]\nmodel.servers = 1\n[strategy.many]\nmodel.servers = 3\n");
+  const auto [arguments, message] = GENERATE(table<std::vector<std::string>, std::string>({
+      {{"mine.toml", "--metric", "latency_meen"},
+       "--metric: no metric 'latency_meen'; 'faultline list metrics' shows all; did you mean 'latency_mean'?\n"},
+      {{"mine.toml", "--strategy", "man"},
+       "--strategy: mine.toml has no strategy 'man'; allowed: few, many; did you mean 'many'?\n"},
+      {{"mine.toml", "--profile"}, "--profile"},
+  }));
+  const Ran ran = sensitivity(arguments);
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find(message) != std::string::npos);
+  CHECK_FALSE(fs::exists("runs"));
+}
+
+TEST_CASE("a metric that no point has is told after the run, whose points stay") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "parameters.model.size = \"3 B\"\n");
+  const Ran ran = sensitivity({"mine.toml", "--metric", "goodput"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("mine.toml: no point has goodput") != std::string::npos);
+  CHECK(fs::exists("runs/mine-sensitivity-1/results.json"));
+}

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figures' own objects: axes, labels, bars and lines of runs that are written here."""
+
+import json
+import tempfile
+import unittest
+from pathlib import Path
+
+from faultline import figures, points
+from faultline.figures import Options
+from faultline.figures.curves import curves
+from faultline.figures.style import COLUMN, PAGE, plt, styled
+from faultline.points import PlotError, read_points, student
+from faultline.quantities import numbers, order_of, quantity, short_bytes
+
+
+def entry(strategy, parameters, metrics, seed=1, breakdown=(), **more):
+    units = {"latency_mean": "us", "goodput": "MB/s", "faults": "1"}
+    return {"strategy": strategy, "seed": seed, "parameters": parameters,
+            "metrics": {name: {"value": value, "unit": units[name]} for name, value in metrics.items()},
+            "breakdown": [{"step": step, "where": where, "mean": {"value": mean, "unit": "us"}}
+                          for step, where, mean in breakdown],
+            "status": "complete", "failed_checks": [], **more}
+
+
+class Figures(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(plt.close, "all")
+        self.run_folder = Path(folder.name)
+
+    def write(self, entries):
+        (self.run_folder / "results.json").write_text(json.dumps(entries), encoding="utf-8")
+        return self.run_folder
+
+    def make(self, name, **options):
+        figure = figures.make(self.run_folder, name, Options(**options))
+        return figure, [axes for axes in figure.axes if axes.axison and axes.get_label() != "<colorbar>"]
+
+    def sweep(self):
+        """Two strategies at three sizes, three seeds each: means 10, 20, 40 and 30, 60, 120."""
+        return self.write([entry(strategy, {"workload.size": size}, {"latency_mean": factor * mean + seed - 2,
+                                                                     "goodput": 1000.0 * mean}, seed)
+                           for strategy, factor in (("pin", 1), ("fault", 3))
+                           for size, mean in (("64 B", 10), ("4 KiB", 20), ("1 MiB", 40)) for seed in (1, 2, 3)])
+
+    def test_latency_has_a_line_a_strategy_with_error_bars_and_units(self):
+        self.sweep()
+        figure, (axes,) = self.make("latency")
+        self.assertEqual(axes.get_xlabel(), "transfer size [B]")
+        self.assertEqual(axes.get_ylabel(), "mean latency [µs]")
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["64", "4 Ki", "1 Mi"])
+        self.assertEqual(axes.get_xscale(), "log")
+        self.assertEqual(tuple(figure.get_size_inches())[0], COLUMN)
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()], ["pin", "fault"])
+        line, _, (bars,) = axes.containers[1]
+        self.assertEqual(list(line.get_xdata()), [64, 4096, 2**20])
+        self.assertEqual([round(y, 6) for y in line.get_ydata()], [30, 60, 120])
+        low, high = bars.get_segments()[0][:, 1]
+        # Values 1 us apart: 4.303 / sqrt(3).
+        self.assertAlmostEqual(high - 30, 2.4843, 3)
+        self.assertAlmostEqual(30 - low, 2.4843, 3)
+
+    def test_bandwidth_is_in_gigabits_from_zero(self):
+        self.sweep()
+        _, (axes,) = self.make("bandwidth")
+        self.assertEqual(axes.get_ylabel(), "goodput [Gb/s]")
+        self.assertEqual(axes.get_ylim()[0], 0)
+        self.assertEqual([round(y, 6) for y in axes.containers[0][0].get_ydata()], [80, 160, 320])
+
+    def test_an_axis_of_names_has_bars_and_a_third_axis_has_panels(self):
+        self.write([entry(strategy, {"os.thp": thp, "workload.cold": cold}, {"latency_mean": 5.0 + index})
+                    for strategy in ("pin", "fault")
+                    for index, thp in enumerate(("never", "always")) for cold in ("none", "both")])
+        figure, panels = self.make("latency", x="os.thp")
+        self.assertEqual([axes.get_title() for axes in panels], ["cold pages at = none", "cold pages at = both"])
+        self.assertEqual([text.get_text() for text in panels[0].get_xticklabels()], ["never", "always"])
+        self.assertEqual([bar.get_height() for bar in panels[0].containers[0]], [5, 6])
+        self.assertEqual(panels[0].get_ylim()[0], 0)
+        self.assertEqual(tuple(figure.get_size_inches())[0], PAGE)
+
+    def test_marks_are_published_values_with_their_tolerance(self):
+        points_read = read_points(self.sweep())
+        with styled():
+            figure = curves(points_read, "latency_mean", marks=[(64, 38.0, 3.8, "38 µs ±10 %")])
+        labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual(labels, ["pin", "fault", "38 µs ±10 %"])
+
+    def test_breakdown_stacks_steps_and_puts_attempts_together(self):
+        steps = [("user post", "source", 1.0), ("wire", "link", 4.0)]
+        again = [*steps, ("wire (resend)", "link", 3.0), ("nothing", "link", 0.0)]
+        self.write([entry("fault", {"workload.cold": "none"}, {"latency_mean": 5.0}, breakdown=steps),
+                    entry("fault", {"workload.cold": "both"}, {"latency_mean": 8.0}, breakdown=again)])
+        _, (axes,) = self.make("breakdown")
+        self.assertEqual(axes.get_xlabel(), "time [µs]")
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()],
+                         ["cold pages at: none", "cold pages at: both"])
+        self.assertEqual({bars.get_label(): [bar.get_width() for bar in bars] for bars in axes.containers},
+                         {"user post": [1, 1], "wire": [4, 7]})
+        self.assertIn("8.0", [text.get_text() for text in axes.texts])
+
+    def test_breakdown_adds_up_what_is_not_shown(self):
+        steps = [(f"step {index}", "x", 1.0 + index) for index in range(20)]
+        self.write([entry("fault", {}, {"latency_mean": 210.0}, breakdown=steps)])
+        _, (axes,) = self.make("breakdown")
+        self.assertEqual(len(axes.containers), 13)
+        rest = axes.containers[-1]
+        self.assertEqual((rest.get_label(), rest[0].get_width()), ("8 other steps", 36))
+        self.assertEqual(sum(bars[0].get_width() for bars in axes.containers), 210)
+
+    def test_heatmap_has_the_values_at_their_places(self):
+        self.write([entry("fault", {"workload.size": size, "dma.block_timeout": timeout},
+                          {"latency_mean": 100.0 * i + j})
+                    for i, size in enumerate(("4 KiB", "64 KiB")) for j, timeout in enumerate(("1 ms", "25 us"))])
+        figure, (axes,) = self.make("heatmap", x="dma.block_timeout", by="workload.size")
+        self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("block timeout", "transfer size"))
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["25 µs", "1 ms"])
+        self.assertEqual(axes.images[0].get_array().tolist(), [[1, 0], [101, 100]])
+        self.assertEqual(figure.axes[-1].get_ylabel(), "mean latency [µs]")
+
+    def test_tornado_has_bars_to_either_side_of_the_default(self):
+        def response(value, metric):
+            return {"value": value, "metric": metric, "half_width": 0}
+
+        def row(name, low, high, effect):
+            return {"name": name, "range": "plausible", "effect": effect, "low": low, "high": high,
+                    "default": response("5 us", 100.0), "greatest_at": "fault",
+                    "points": [{"point": "fault", "default": response("5 us", 100.0),
+                                "others": [end for end in (low, high) if end]}]}
+
+        analysis = {"metric": "latency_mean", "unit": "us", "parameters": [
+            row("a", response("1 us", 90.0), response("9 us", 130.0), 40.0), row("b", None, response("9 us", 95.0), 5.0),
+            row("c", response("1 us", 100.0), response("9 us", 100.0), 0.0)]}
+        (self.run_folder / "sensitivity.json").write_text(json.dumps(analysis), encoding="utf-8")
+        _, (axes,) = self.make("tornado")
+        self.assertEqual(axes.get_xlabel(), "mean latency [µs]")
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs", "b = 5 µs"])
+        bars = {(bar.get_y() + bar.get_height() / 2, bar.get_width()) for group in axes.containers for bar in group}
+        self.assertEqual({(round(place, 6), width) for place, width in bars}, {(1, 30), (1, -10), (0, -5)})
+        with self.assertRaisesRegex(PlotError, "ranks latency_mean"):
+            self.make("tornado", metric="goodput")
+
+    def test_files_have_their_size_embedded_fonts_and_the_same_bytes_again(self):
+        self.sweep()
+        for suffix in ("pdf", "png"):
+            files = [self.run_folder / f"{name}.{suffix}" for name in ("a", "b")]
+            for file in files:
+                figures.save(self.make("latency")[0], file)
+            self.assertEqual(files[0].read_bytes(), files[1].read_bytes())
+        pdf = (self.run_folder / "a.pdf").read_bytes()
+        self.assertIn(b"/FontFile2", pdf)
+        self.assertNotIn(b"/Type3", pdf)
+        self.assertNotIn(b"CreationDate", pdf)
+        width, height = (int.from_bytes((self.run_folder / "a.png").read_bytes()[at:at + 4], "big") for at in (16, 20))
+        self.assertEqual((width, height), (round(COLUMN * 300), 720))
+
+    def test_what_cannot_be_drawn_is_told_with_what_can(self):
+        self.sweep()
+        for options, message in (({"metric": "latncy"}, "no point has it; there are: latency_mean, goodput"),
+                                 ({"x": "os.thp"}, "does not differ between the points; what does: strategy, workload.size"),
+                                 ({"x": "strategy", "by": "strategy"}, "is the x axis already"),
+                                 ({"conditions": {"workload.size": "5 B"}}, "no such point; there are: 64 B, 4 KiB, 1 MiB")):
+            with self.assertRaisesRegex(PlotError, message):
+                self.make("latency", **options)
+        with self.assertRaisesRegex(PlotError, "needs two axes"):
+            self.make("heatmap", conditions={"strategy": "pin"})
+        with self.assertRaisesRegex(PlotError, "no point has a breakdown"):
+            self.make("breakdown")
+        with self.assertRaisesRegex(PlotError, "faultline sensitivity"):
+            self.make("tornado")
+
+    def test_points_that_failed_are_left_out(self):
+        self.write([entry("pin", {"workload.size": "64 B"}, {"latency_mean": 1.0}),
+                    entry("pin", {"workload.size": "4 KiB"}, {}, refused="may not lock"),
+                    entry("pin", {"workload.size": "1 MiB"}, {"latency_mean": 3.0})])
+        _, (axes,) = self.make("latency")
+        self.assertEqual(list(axes.containers[0][0].get_xdata()), [64, 2**20])
+        self.assertEqual(read_points(self.run_folder)[1].trouble, "may not lock")
+
+
+class Quantities(unittest.TestCase):
+    def test_values_are_numbers_with_their_dimension(self):
+        self.assertEqual(quantity("64 KiB"), (65536, "B"))
+        self.assertEqual(quantity("25 us"), (25, "us"))
+        self.assertEqual(quantity("16 Gb/s"), (16, "Gb/s"))
+        self.assertEqual(quantity("0.5"), (0.5, ""))
+        self.assertIsNone(quantity("always"))
+        self.assertEqual(numbers(["0 B", "1 KiB"]), ([0, 1024], "B"))
+        self.assertIsNone(numbers(["1 us", "1 KiB"]))
+        self.assertEqual(order_of(["1 ms", "25 us", "1 ms"]), ["25 us", "1 ms"])
+        self.assertEqual([short_bytes(size) for size in (64, 4096, 2**20)], ["64", "4 Ki", "1 Mi"])
+
+    def test_student_beyond_the_table(self):
+        self.assertAlmostEqual(student(2), 4.303, 3)
+        self.assertAlmostEqual(student(40), 2.0211, 3)
+        self.assertAlmostEqual(student(1000), 1.9623, 3)
+
+    def test_axes_are_what_differs_within_a_strategy(self):
+        both = [points.Point({"strategy": name, "strategy.resolve": name, "workload.size": size})
+                for name in ("a", "b") for size in ("1 B", "2 B")]
+        self.assertEqual(points.axes_of(both), ["strategy", "workload.size"])
+
+
+if __name__ == "__main__":
+    unittest.main()

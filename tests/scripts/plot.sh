@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# faultline plot draws each kind of figure from runs of the program, whole files or none, and says what it cannot do.
+source "$(dirname "$0")/common.sh"
+/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || exit 77
+cd "$scratch"
+export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+faultline="$FAULTLINE_BUILD/faultline"
+few=(--quiet --set workload.iterations=1 --set workload.warmup=0)
+
+cat >mine.toml <<'EXPERIMENT'
+platform = "exanest-qfdb"
+strategies = ["resident", "fault/touch-ahead"]
+parameters.workload.cold = "destination"
+repetitions = 2
+axes.workload.size = ["64 B", "4 KiB"]
+axes.dma.block_timeout = ["300 us", "1 ms"]
+EXPERIMENT
+run 0 "$faultline" run mine.toml "${few[@]}" --out mine
+printf 'platform = "exanest-qfdb"\nstrategies = ["fault/touch-ahead"]\nparameters.workload.cold = "destination"\n' >one.toml
+run 0 "$faultline" sensitivity one.toml "${few[@]}" --out sensitivity
+
+check() { # FOLDER FIGURE PIXELS OPTION...
+  run 0 "$faultline" plot "$1" --figure "$2" "${@:4}"
+  expect "$1/figures/$2.pdf" "$1/figures/$2.png"
+  [[ $(file --brief "$1/figures/$2.png") == "PNG image data, $3 x "* ]] || {
+    echo "$2.png is $(file --brief "$1/figures/$2.png")"
+    exit 1
+  }
+  [[ $(head -c 5 "$1/figures/$2.pdf") == %PDF- && $(wc -c <"$1/figures/$2.pdf") -gt 8000 ]] || {
+    echo "$2.pdf is no figure"
+    exit 1
+  }
+}
+check mine latency 2148
+check mine bandwidth 1050 --where 'dma.block_timeout=1 ms'
+check mine breakdown 2148
+check mine heatmap 2148
+check sensitivity tornado 2148
+
+# The same bytes again; one file where --out says so.
+run 0 "$faultline" plot mine --figure heatmap --out again.pdf
+cmp again.pdf mine/figures/heatmap.pdf
+[[ ! -e again.png ]]
+
+run 2 "$faultline" plot mine --figure latnecy
+expect "--figure: no figure 'latnecy'; allowed: latency, bandwidth, breakdown, heatmap, tornado; did you mean 'latency'?"
+run 2 "$faultline" plot mine
+expect "needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado"
+run 2 "$faultline" plot nowhere --figure latency
+expect "nowhere: no such folder"
+run 2 "$faultline" plot . --figure latency
+expect "results.json: No such file or directory: is . the folder of a run that has ended?"
+run 2 "$faultline" plot mine --figure tornado
+expect "the tornado is of a run of 'faultline sensitivity'"
+run 2 "$faultline" plot mine --figure latency --out figure.svg
+expect "--out figure.svg: needs a name that ends in .pdf or .png"
+run 2 "$faultline" plot mine --figure latency --out no/such/folder.pdf
+expect "cannot be written: No such file or directory"
+run 2 "$faultline" plot mine --figure latency --metric latency_meen
+expect "--metric latency_meen: no point has it; there are: " latency_mean
+run 2 "$faultline" plot mine --figure heatmap --format csv
+expect "--format: no such option of 'faultline plot'"
+
+# Without matplotlib.
+mkdir without
+echo 'raise ImportError("No module named matplotlib", name="matplotlib")' >without/matplotlib.py
+PYTHONPATH="$scratch/without" run 2 "$faultline" plot mine --figure latency
+expect "faultline plot needs matplotlib: install Debian's python3-matplotlib"
