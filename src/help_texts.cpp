@@ -50,6 +50,8 @@ them for the run and for each point.
   faultline run mine.toml --timeout 600               no point may take longer than ten minutes
   faultline run mine.toml --prepare --out /shared/x   only make the folder, for workers (see 'faultline help worker')
   faultline run /shared/x                             what is missing of a run, and its tables
+  faultline run mine.toml --on slurm --slurm-time 2:00:00 --slurm-memory 4G --slurm-tasks 50
+                                                      by a job array of 50 workers (docs/clusters.md)
   faultline run mine.toml -j 1 --profile              where does host time go?
 
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
