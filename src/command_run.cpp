@@ -195,7 +195,7 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
   const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
-  const bool interrupted = complete < points.size();
+  const bool interrupted = complete < points.size() && !options.on_slurm;  // there, tasks have ended
   if (complete == 0 && !options.on_slurm && !folder.is_taken(RunFolder::kAtWork)) {
     console.err << "interrupted: no point was complete, nothing is kept\n";
     return kInterrupted;

@@ -132,7 +132,7 @@ expect "was cancelled before any of its tasks was at work"
 
 # A task that died: its point is a row with the reason, and done by starting again.
 long=(--set workload.iterations=20000 --set "workload.size=64 KiB" --set "strategy.prepare=nothing")
-MODE=out-of-memory run 130 "$program" run sweep.toml "${long[@]}" --on slurm --slurm-tasks 1 --out died
+MODE=out-of-memory run 2 "$program" run sweep.toml "${long[@]}" --on slurm --slurm-tasks 1 --out died
 expect "the Slurm task" "that was at it" "has ended: OUT_OF_MEMORY; ask for more --slurm-memory" "has ended (OUT_OF_MEMORY 1)"
 run 0 "$program" status died
 expect "1 host failed" "has ended: OUT_OF_MEMORY; ask for more --slurm-memory"
