@@ -122,8 +122,9 @@ What is neither x nor lines becomes panels side by side. Needs Debian's python3-
 
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
 
-Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; whether a
-'faultline run' is at work there, and then its rate and the time left.
+Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; who is at work
+there, a 'faultline run' or workers, at which points, and then the rate and the time left. A worker that is gone was
+killed: its points are free, and a 'faultline run' or another worker does them.
 
   faultline status runs/mine-1
   faultline status runs/mine-1 --format json          for programs

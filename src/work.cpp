@@ -39,7 +39,7 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
                     Progress::Clock::now());
   run_points(next, one, {work.jobs, work.timeout}, keep, [&](Standing standing) {
     record.keep();
-    if (log) log->heartbeat(standing, record.state());
+    if (log) log->heartbeat(standing, record.state(), WorkerLog::Clock::now());
     standing.done += claims.found();
     if (!work.quiet) progress.update(standing, Progress::Clock::now());
   });

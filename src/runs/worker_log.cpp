@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "src/runs/progress.hpp"
 #include "src/runs/speed.hpp"
 
 namespace faultline::app {
@@ -35,8 +34,7 @@ void WorkerLog::ended(const std::string& label, const PointOutcome& outcome) {
                    outcome.peak_mib, label, outcome.error.empty() ? "" : ": " + outcome.error));
 }
 
-void WorkerLog::heartbeat(const Standing& standing, const WorkerState& worker) {
-  const auto now = std::chrono::steady_clock::now();
+void WorkerLog::heartbeat(const Standing& standing, const WorkerState& worker, Clock::time_point now) {
   if (now - last_ < kBetweenBeats) return;
   last_ = now;
   std::string at;

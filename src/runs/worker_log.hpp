@@ -17,19 +17,22 @@ std::string logs_of_slurm_job(const std::string& job);
 
 class WorkerLog {
  public:
+  using Clock = std::chrono::steady_clock;
+
   // Of this process. A log that cannot be written costs nothing but itself.
   WorkerLog(const RunFolder& folder, const WorkerState& worker);
   void begins(const std::string& label);
   void ended(const std::string& label, const PointOutcome& outcome);
-  void heartbeat(const Standing& standing, const WorkerState& worker);
+  // Writes twice a minute, however often it is called.
+  void heartbeat(const Standing& standing, const WorkerState& worker, Clock::time_point now);
   void ends(const WorkerState& worker);
 
  private:
   void line(const std::string& text);
 
   std::ofstream file_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point start_ = last_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
 };
 
 }  // namespace faultline::app
