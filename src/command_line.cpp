@@ -31,7 +31,11 @@ struct CommandOptions {
   std::size_t most_arguments;
 };
 const std::vector<CommandOptions> kCommands{
-    {"run", {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile"}, 1, 1},
+    {"run",
+     {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile", "on", "slurm-partition",
+      "slurm-time", "slurm-memory", "slurm-tasks", "slurm-cpus", "slurm-sbatch"},
+     1,
+     1},
     {"worker", {"jobs", "timeout"}, 1, 1},
     {"sensitivity",
      {"metric", "strategy", "levels", "set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run"},
@@ -51,6 +55,25 @@ const CommandOptions& entry_of(const std::string& command) {
   const std::vector<std::string> names = command_names();
   throw UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
                               did_you_mean(sim::nearest_name(command, names))));
+}
+
+void add_slurm_option(po::options_description& options, const std::string& name) {
+  const auto text = [](const char* value) { return po::value<std::string>()->value_name(value); };
+  if (name == "slurm-partition") {
+    options.add_options()("slurm-partition", text("NAME"), "with --on slurm; so are the following");
+  } else if (name == "slurm-time") {
+    options.add_options()("slurm-time", text("TIME"), "of each task, such as 2:00:00");
+  } else if (name == "slurm-memory") {
+    options.add_options()("slurm-memory", text("SIZE"), "of each task, such as 4G");
+  } else if (name == "slurm-tasks") {
+    options.add_options()("slurm-tasks", text("N"),
+                          "of the array: workers (default: 16, or as many as there are points)");
+  } else if (name == "slurm-cpus") {
+    options.add_options()("slurm-cpus", text("N"), "of each task: points at a time (default: 1)");
+  } else if (name == "slurm-sbatch") {
+    options.add_options()("slurm-sbatch", po::value<std::vector<std::string>>()->value_name("ARGUMENT"),
+                          "one more argument for sbatch, such as --account=x; may be repeated");
+  }
 }
 
 void add_option(po::options_description& options, const std::string& name) {
@@ -78,6 +101,10 @@ void add_option(po::options_description& options, const std::string& name) {
                           "print the points and estimate time and memory from a few of them; leaves nothing");
   } else if (name == "prepare") {
     options.add_options()("prepare", "make the run folder and print its name; workers simulate the points");
+  } else if (name == "on") {
+    options.add_options()("on", text()->value_name("WHERE"), "here (default), or slurm: by a job array of workers");
+  } else if (name.starts_with("slurm-")) {
+    add_slurm_option(options, name);
   } else if (name == "profile") {
     options.add_options()("profile",
                           "print on standard error where host time went, by part of the model and by process");
@@ -142,6 +169,41 @@ std::string unknown_option(const std::string& typed, const CommandOptions& entry
                      fmt::join(known, ", "), did_you_mean(sim::nearest_name(typed, known)));
 }
 
+std::string checked(const std::string& option, const std::string& text, std::string (*why_not)(const std::string&)) {
+  if (const std::string why = why_not(text); !why.empty()) throw UserError(fmt::format("--{}: {}", option, why));
+  return text;
+}
+
+void read_slurm_options(const po::variables_map& values, Options& options) {
+  const auto text = [&](const char* name) { return values[name].as<std::string>(); };
+  if (values.count("on") != 0) {
+    const std::vector<std::string> places{"here", "slurm"};
+    if (std::find(places.begin(), places.end(), text("on")) == places.end())
+      throw UserError(fmt::format("--on: '{}'; allowed: {}{}", text("on"), fmt::join(places, ", "),
+                                  did_you_mean(sim::nearest_name(text("on"), places))));
+    options.on_slurm = text("on") == "slurm";
+  }
+  for (const char* other : {"dry-run", "prepare", "profile", "jobs"}) {
+    if (options.on_slurm && values.count(other) != 0)
+      throw UserError(
+          fmt::format("--on slurm and --{}: choose one{}", other,
+                      std::string(other) == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : ""));
+  }
+  for (const auto& [name, value] : values) {
+    if (name.starts_with("slurm-") && !options.on_slurm) throw UserError(fmt::format("--{}: needs --on slurm", name));
+  }
+  if (values.count("slurm-partition") != 0) options.slurm.partition = text("slurm-partition");
+  if (values.count("slurm-time") != 0)
+    options.slurm.time = checked("slurm-time", text("slurm-time"), why_no_slurm_time);
+  if (values.count("slurm-memory") != 0)
+    options.slurm.memory = checked("slurm-memory", text("slurm-memory"), why_no_slurm_memory);
+  if (values.count("slurm-tasks") != 0)
+    options.slurm.tasks = static_cast<unsigned>(whole_number("slurm-tasks", text("slurm-tasks"), 1, kMostSlurmTasks));
+  if (values.count("slurm-cpus") != 0)
+    options.slurm.cpus = static_cast<unsigned>(whole_number("slurm-cpus", text("slurm-cpus"), 1, kMostSlurmCpus));
+  if (values.count("slurm-sbatch") != 0) options.slurm.sbatch = values["slurm-sbatch"].as<std::vector<std::string>>();
+}
+
 Options interpret(const po::variables_map& values, Options options) {
   const auto text = [&](const char* name) {
     return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
@@ -179,6 +241,7 @@ Options interpret(const po::variables_map& values, Options options) {
     options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
   if (values.count("max-points") != 0)
     options.most_points = whole_number("max-points", text("max-points"), 1, kMostMostPoints);
+  read_slurm_options(values, options);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
   options.jobs_chosen = values.count("jobs") != 0;
@@ -190,7 +253,8 @@ Options interpret(const po::variables_map& values, Options options) {
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> valued{"--set",        "--format",  "--out",    "--seed",     "--jobs",   "-j",
                                         "--timeout",    "--configs", "--metric", "--strategy", "--levels", "--figure",
-                                        "--max-points", "--x",       "--by",     "--where"};
+                                        "--max-points", "--x",       "--by",     "--where",
+      "--on", "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/experiment/slurm_settings.hpp"
+
 namespace faultline::app {
 
 enum class Format { table, json, csv };
@@ -25,6 +27,8 @@ struct Options {
   std::optional<std::chrono::seconds> timeout;  // of each point
   std::optional<std::size_t> most_points;
   bool prepare = false;
+  bool on_slurm = false;
+  SlurmSettings slurm;  // over the experiment's
   bool quiet = false;
   bool verbose = false;
   bool version = false;

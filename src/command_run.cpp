@@ -23,6 +23,7 @@
 #include "src/runs/recorded_run.hpp"
 #include "src/runs/run_folder.hpp"
 #include "src/runs/speed.hpp"
+#include "src/slurm_run.hpp"
 
 namespace faultline::app {
 namespace {
@@ -145,6 +146,12 @@ int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& poin
   return kFine;
 }
 
+std::vector<PointOutcome> read_all(const PointStore& store, const std::vector<Point>& points) {
+  std::vector<PointOutcome> outcomes;
+  for (const Point& point : points) outcomes.push_back(store.read(point).value_or(PointOutcome{}));
+  return outcomes;
+}
+
 // What the command line names: a run folder, which then goes on, or an experiment.
 Experiment experiment_of(Options& options, const ConfigLibrary& library, const Simulator& simulator) {
   const std::string& named = options.arguments.front();
@@ -181,13 +188,15 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
-  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console, &store);
+  if (options.on_slurm && !simulate_on_slurm(points, experiment, options, console, store)) return kInterrupted;
+  const std::vector<PointOutcome> outcomes =
+      options.on_slurm ? read_all(store, points) : simulate_points(points, options, simulator, console, &store);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
   const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
-  const bool interrupted = complete < points.size();
-  if (complete == 0 && !folder.is_taken(RunFolder::kAtWork)) {
+  const bool interrupted = complete < points.size() && !options.on_slurm;  // there, tasks have ended
+  if (complete == 0 && !options.on_slurm && !folder.is_taken(RunFolder::kAtWork)) {
     console.err << "interrupted: no point was complete, nothing is kept\n";
     return kInterrupted;
   }

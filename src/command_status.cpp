@@ -10,6 +10,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/progress.hpp"
+#include "src/runs/worker_record.hpp"
 
 namespace faultline::app {
 namespace {
@@ -68,14 +69,45 @@ std::string rate_of(const Count& count) {
                      left > 0 ? fmt::format(", about {} left", clock_text(left / rate)) : "");
 }
 
+std::string worker_line(const WorkerState& worker) {
+  std::string at;
+  for (const auto& [id, label] : worker.at) at += (at.empty() ? "" : "; ") + label;
+  std::string line = "worker " + worker.name + (worker.task.empty() ? "" : " (Slurm task " + worker.task + ")");
+  line += fmt::format(": {}, heard of {} ago; {} points simulated", worker.alive ? "alive" : "gone",
+                      clock_text(worker.silent_seconds), worker.simulated);
+  if (worker.failed > 0) line += fmt::format(", {} of them failed", worker.failed);
+  if (!at.empty()) line += (worker.alive ? "; at " : "; it was at ") + at;
+  return line + "\n";
+}
+
+Json worker_json(const WorkerState& worker) {
+  Json json{{"worker", worker.name},         {"slurm_task", worker.task},
+            {"alive", worker.alive},         {"jobs", worker.jobs},
+            {"simulated", worker.simulated}, {"failed", worker.failed},
+            {"at", Json::array()},           {"silent_seconds", worker.silent_seconds}};
+  for (const auto& [id, label] : worker.at) json["at"].push_back(label);
+  return json;
+}
+
+std::string who_is_at_work(bool run, std::ptrdiff_t workers) {
+  if (run) return "a run is at work in it";
+  if (workers == 0) return "no run is at work in it";
+  return workers == 1 ? "one worker is at work in it" : fmt::format("{} workers are at work in it", workers);
+}
+
 }  // namespace
 
 int status_command(const Options& options, const Console& console) {
   const RunFolder folder = RunFolder::look_at(options.arguments.front());
   const Count count = count_points(folder);
-  const bool at_work = folder.is_taken();
+  const std::vector<WorkerState> workers = workers_in(folder);
+  const auto alive = std::count_if(workers.begin(), workers.end(), [](const WorkerState& w) { return w.alive; });
+  const bool run = folder.is_taken();
+  const bool at_work = run || alive > 0;
   if (options.format == Format::json) {
     Json json{{"points", count.all}, {"ended", count.ended}, {"at_work", at_work}, {"failed", count.failed}};
+    json["workers"] = Json::array();
+    for (const WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
     for (const auto& [status, points] : count.by_status) json["by_status"][status] = points;
     console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -84,8 +116,9 @@ int status_command(const Options& options, const Console& console) {
   std::string ended;
   for (const auto& [status, points] : count.by_status) ended += fmt::format("{} {}, ", points, status);
   console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
-                             count.all - count.ended, at_work ? "a run is at work in it" : "no run is at work in it");
+                             count.all - count.ended, who_is_at_work(run, alive));
   if (at_work) console.out << rate_of(count);
+  for (const WorkerState& worker : workers) console.out << worker_line(worker);
   for (const std::string& failed : count.failed) console.out << failed << "\n";
   return kFine;
 }

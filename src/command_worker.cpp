@@ -47,7 +47,8 @@ int worker_command(const Options& options, const ConfigLibrary& library, const S
     kept.result.failed_checks = outcome.result.failed_checks;
   };
   const WorkerState state =
-      work_on({points, without_result(points, folder), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet},
+      work_on({points, without_result(points, folder), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet,
+               /*log=*/true},
               store, simulator, console, ended);
   if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
   if (!store.failure().empty()) throw UserError(store.failure());

@@ -50,6 +50,8 @@ them for the run and for each point.
   faultline run mine.toml --timeout 600               no point may take longer than ten minutes
   faultline run mine.toml --prepare --out /shared/x   only make the folder, for workers (see 'faultline help worker')
   faultline run /shared/x                             what is missing of a run, and its tables
+  faultline run mine.toml --on slurm --slurm-time 2:00:00 --slurm-memory 4G --slurm-tasks 50
+                                                      by a job array of 50 workers (docs/clusters.md)
   faultline run mine.toml -j 1 --profile              where does host time go?
 
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
@@ -120,8 +122,9 @@ What is neither x nor lines becomes panels side by side. Needs Debian's python3-
 
 constexpr std::string_view kStatus = R"(faultline status RUN [options]
 
-Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; whether a
-'faultline run' is at work there, and then its rate and the time left.
+Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; who is at work
+there, a 'faultline run' or workers, at which points, and then the rate and the time left. A worker that is gone was
+killed: its points are free, and a 'faultline run' or another worker does them.
 
   faultline status runs/mine-1
   faultline status runs/mine-1 --format json          for programs

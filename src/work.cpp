@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "src/runs/progress.hpp"
+#include "src/runs/worker_log.hpp"
 
 namespace faultline::app {
 
@@ -12,9 +13,14 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
   const std::vector<Point>& points = work.points;
   ClaimedPoints claims(store.folder(), points, work.missing, work.others);
   WorkerRecord record(store.folder(), work.jobs);
+  std::optional<WorkerLog> log;
+  if (work.log) log.emplace(store.folder(), record.state());
   const auto next = [&] {
     const NextPoint found = claims.next();
-    if (found.what == NextPoint::What::point) record.begins(points[found.index].id, points[found.index].label());
+    if (found.what != NextPoint::What::point) return found;
+    const Point& point = points[found.index];
+    record.begins(point.id, point.label());
+    if (log) log->begins(point.label());
     return found;
   };
   const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
@@ -25,6 +31,7 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
     store.keep(points[index], outcome);
     claims.let_go(index);
     record.ended(points[index].id, outcome.status != PointStatus::complete);
+    if (log) log->ended(points[index].label(), outcome);
     ended(index, std::move(outcome));
     return store.failure().empty();
   };
@@ -32,9 +39,11 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
                     Progress::Clock::now());
   run_points(next, one, {work.jobs, work.timeout}, keep, [&](Standing standing) {
     record.keep();
+    if (log) log->heartbeat(standing, record.state(), WorkerLog::Clock::now());
     standing.done += claims.found();
     if (!work.quiet) progress.update(standing, Progress::Clock::now());
   });
+  if (log) log->ends(record.state());
   return record.state();
 }
 

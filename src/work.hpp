@@ -20,6 +20,7 @@ struct Work {
   unsigned jobs;
   std::optional<std::chrono::seconds> timeout;
   bool quiet;
+  bool log = false;  // into the run folder
 };
 
 // Simulates what is missing and nobody else is at, keeps each result in the store, and hands it on. Ends early when a

@@ -115,7 +115,7 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
   }
   text += strategy_tables(experiment, simulator) + axes_table(experiment, simulator);
   for (const ReportSpec& report : experiment.reports) text += "\n" + to_toml(report);
-  return text;
+  return text + to_toml(experiment.slurm);
 }
 
 std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only) {

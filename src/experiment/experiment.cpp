@@ -11,9 +11,9 @@
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kKeys{"question", "platform", "workload",   "strategies", "parameters",
-                                     "axes",     "zip",      "sample",     "skip",       "strategy",
-                                     "report",   "seed",     "repetitions"};
+const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
+                                     "axes",     "zip",      "sample",      "skip",       "strategy",
+                                     "report",   "seed",     "repetitions", "slurm"};
 constexpr std::uint64_t kMostRepetitions = 10'000;
 
 Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
@@ -169,6 +169,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);
   experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
+  if (const Node* slurm = file.find("slurm")) experiment.slurm = read_slurm(*slurm, diagnostics);
   check_values(experiment, simulator, diagnostics);
   diagnostics.raise();
   apply_overrides(experiment);

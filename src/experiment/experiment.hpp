@@ -13,6 +13,7 @@
 #include "src/experiment/config_library.hpp"
 #include "src/experiment/settings.hpp"
 #include "src/experiment/simulator.hpp"
+#include "src/experiment/slurm_settings.hpp"
 
 namespace faultline::app {
 
@@ -51,6 +52,7 @@ struct Experiment {
   std::vector<Skip> skips;
   Settings overrides;  // --set
   std::vector<ReportSpec> reports;
+  SlurmSettings slurm;
 };
 
 // Reads the file and what it names, checks every key and value against the declarations, and throws a

@@ -257,6 +257,15 @@ void RunFolder::remove_all() {
   if (made_parent_) fs::remove(path_.parent_path(), ignored);
 }
 
+std::set<std::string> RunFolder::names_in(const std::string& folder) const {
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(path_ / folder, error), end; !error && at != end; at.increment(error)) {
+    names.insert(at->path().filename().string());
+  }
+  return names;
+}
+
 void RunFolder::write(const std::string& file, const std::string& text, Sync sync) {
   const fs::path target = path_ / file;
   std::error_code error;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class RunFolder {
   static constexpr const char* kRun = "run";
   static constexpr const char* kAtWork = "at work";
   static constexpr const char* kWorkers = "workers";  // the folder of their records
+  static constexpr const char* kLogs = "logs";        // and of their logs
   bool is_taken(const std::string& lock = kRun) const;
   NamedLocks& locks() { return locks_; }
   // Removes what was made unless keep() was called, or it was there before.
@@ -50,6 +52,8 @@ class RunFolder {
   bool has(const std::string& file) const;
   // Empty when there is no such file.
   std::optional<std::string> read(const std::string& file) const;
+  // Of the files in a folder of it; none where that is not there.
+  std::set<std::string> names_in(const std::string& folder) const;
   void keep() { kept_ = true; }
   // For a process that was forked: a long one must not keep its parent's folder when the parent is gone.
   void leave_locks() { locks_.leave(); }

@@ -16,17 +16,15 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr auto kBetweenChanges = std::chrono::seconds(1);
+constexpr auto kSignOfLife = std::chrono::seconds(10);
+
 std::string file_of_worker(const std::string& name) { return std::string(RunFolder::kWorkers) + "/" + name + ".json"; }
 std::string lock_of(const std::string& name) { return "worker " + name; }
 
 WorkerState worker_from_json(const Json& json) {
-  return {json.at("worker"),
-          json.at("slurm_task"),
-          json.at("jobs"),
-          json.at("simulated"),
-          json.at("failed"),
-          json.at("at"),
-          false};
+  return {json.at("worker"), json.at("slurm_task"), json.at("jobs"), json.at("simulated"),
+          json.at("failed"), json.at("at"),         false,           0};
 }
 
 }  // namespace
@@ -63,7 +61,8 @@ void WorkerRecord::ended(const std::string& id, bool failed) {
 }
 
 void WorkerRecord::keep() {
-  if (changed_ && std::chrono::steady_clock::now() - written_ >= std::chrono::seconds(1)) write();
+  const auto since = std::chrono::steady_clock::now() - written_;
+  if (since >= (changed_ ? kBetweenChanges : kSignOfLife)) write();
 }
 
 void WorkerRecord::write() {
@@ -87,6 +86,8 @@ std::vector<WorkerState> workers_in(const RunFolder& folder) {
     try {
       workers.push_back(worker_from_json(Json::parse(folder.read(file_of_worker(entry.path().stem())).value_or(""))));
       workers.back().alive = folder.is_taken(lock_of(workers.back().name));
+      const auto silent = fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), none);
+      workers.back().silent_seconds = std::max(0.0, std::chrono::duration<double>(silent).count());
     } catch (const Json::exception&) {
       // Gone meanwhile, or of another version.
     }

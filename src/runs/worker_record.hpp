@@ -20,6 +20,7 @@ struct WorkerState {
   std::size_t failed = 0;                 // of those
   std::map<std::string, std::string> at;  // the points that it is at, by id: their labels
   bool alive = false;                     // as far as can be seen from here
+  double silent_seconds = 0;              // since it last wrote its record, by this machine's clock
 };
 
 class WorkerRecord {
@@ -35,7 +36,8 @@ class WorkerRecord {
   // Written at once: it must be known also of a point that takes its worker with it.
   void begins(const std::string& id, const std::string& label);
   void ended(const std::string& id, bool failed);
-  // Writes what has changed, at most once a second. Whatever cannot be written is no harm.
+  // Writes what has changed, at most once a second, and a sign of life every ten seconds. Whatever cannot be written is
+  // no harm.
   void keep();
 
  private:

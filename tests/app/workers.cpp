@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "src/runs/claimed_points.hpp"
+#include "src/runs/launcher.hpp"
+#include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
 #include "tests/app/program.hpp"
 
@@ -190,4 +193,85 @@ TEST_CASE("half-written files stay while workers are at work, and go with the ne
   }
   CHECK(faultline_program({"run", "o"}).code == 0);
   CHECK_FALSE(fs::exists("o/points/.half.json.part"));
+}
+
+TEST_CASE("status shows who is at work and at what, and who is gone") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  die_at(sandbox, "o", "there-2", id_of("o", 2));
+  fs::last_write_time("o/workers/there-2.json", fs::file_time_type::clock::now() - std::chrono::minutes(5));
+  RunFolder folder = RunFolder::join("o");
+  WorkerRecord record(folder, 2);
+  record.begins("one", "size = 1");
+  record.begins("two", "size = 2");
+  const std::string name = record.state().name;
+  const std::string text = faultline_program({"status", "o"}).out;
+  CHECK(text.starts_with("o: 6 points: 6 to do; one worker is at work in it\n"));
+  CHECK(text.find("worker " + name + ": alive, heard of 0:00 ago; 0 points simulated; at size = 1; size = 2\n") !=
+        std::string::npos);
+  CHECK(text.find("worker there-2: gone, heard of 5:00 ago; 3 points simulated; it was at a point\n") !=
+        std::string::npos);
+  const Json json = Json::parse(faultline_program({"status", "o", "--format", "json"}).out);
+  CHECK(json.at("at_work") == true);
+  REQUIRE(json.at("workers").size() == 2);
+  for (const Json& worker : json.at("workers")) {
+    CHECK(worker.at("alive") == (worker.at("worker") == name));
+    if (worker.at("alive")) CHECK(worker.at("at") == Json::parse(R"(["size = 1", "size = 2"])"));
+  }
+}
+
+TEST_CASE("a worker's log has its points, how they ended, and a heartbeat twice a minute") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  REQUIRE(faultline_program({"worker", "o", "-j", "1"}).code == 0);
+  REQUIRE(std::distance(fs::directory_iterator("o/logs"), fs::directory_iterator()) == 1);
+  const std::string log = read_text(fs::directory_iterator("o/logs")->path());
+  CHECK(log.find("Z at work, 1 points at a time\n") == 19);
+  CHECK(log.find("Z begins resident, workload.size = 64 B\n") != std::string::npos);
+  CHECK(log.find("Z complete after 0.") != std::string::npos);
+  CHECK(log.ends_with("Z ends: 6 points done, 0 failed\n"));
+
+  RunFolder folder = RunFolder::join("o");
+  WorkerState worker;
+  worker.name = "here-1";
+  worker.task = "12_3";
+  worker.simulated = 2;
+  worker.at = {{"id", "size = 1"}};
+  const auto start = std::chrono::steady_clock::now();
+  WorkerLog beating(folder, worker);
+  beating.heartbeat({.running = 1}, worker, start + std::chrono::seconds(29));
+  beating.heartbeat({.running = 1, .so_far = {5000, 0, 0}}, worker, start + std::chrono::seconds(100));
+  beating.heartbeat({.running = 1}, worker, start + std::chrono::seconds(120));
+  const std::string beats = read_text("o/logs/worker-12_3-here-1.log");
+  CHECK(beats.find("2 points done, 0 failed, 1 running; 5 k events (50/s), ") != std::string::npos);
+  CHECK(beats.ends_with("; at size = 1\n"));
+  CHECK(std::count(beats.begin(), beats.end(), '\n') == 2);
+}
+
+TEST_CASE("a rank has one point at a time, a Slurm task as many as its processors, elsewhere a worker has all cores") {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_CPUS_PER_TASK", "SLURM_JOB_ID",
+                           "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID"})
+    unsetenv(name);
+  CHECK(jobs_of_worker(8) == 8);
+  CHECK(mpi_rank() == -1);
+  CHECK(slurm_task().empty());
+  setenv("SLURM_JOB_ID", "15", 1);
+  CHECK(jobs_of_worker(8) == 1);
+  CHECK(slurm_task() == "15");
+  setenv("SLURM_CPUS_PER_TASK", "4", 1);
+  setenv("SLURM_ARRAY_JOB_ID", "12", 1);
+  setenv("SLURM_ARRAY_TASK_ID", "3", 1);
+  CHECK(jobs_of_worker(8) == 4);
+  CHECK(slurm_task() == "12_3");
+  const char* rank = GENERATE("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
+  setenv(rank, "5", 1);
+  CHECK(mpi_rank() == 5);
+  CHECK(jobs_of_worker(8) == 1);
+  // The ranks share a terminal: only the first speaks.
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  CHECK(faultline_program({"worker", "o"}).err.empty());
+  setenv(rank, "0", 1);
+  CHECK(faultline_program({"worker", "o"}).err.ends_with("0 points simulated\n"));
+  unsetenv(rank);
 }

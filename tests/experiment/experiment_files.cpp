@@ -100,7 +100,7 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
   const auto [text, message] = GENERATE(table<std::string, std::string>({
       {"qestion = \"x\"\n",
        "mine.toml:1:1: qestion: no such key; allowed: question, platform, workload, strategies, parameters, axes, "
-       "zip, sample, skip, strategy, report, seed, repetitions; did you mean 'question'?"},
+       "zip, sample, skip, strategy, report, seed, repetitions, slurm; did you mean 'question'?"},
       {"[parameters]\nworkload.iteration = 3\n",
        "mine.toml:2:10: workload.iteration: no such parameter; did you mean 'workload.iterations'?"},
       {"parameters.iterations = 3\n",
@@ -152,6 +152,19 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"[axes]\ncpu.cores = [1]\n\"cpu.cores\" = [2]\n",
        "mine.toml:3:1: cpu.cores: is an axis twice; first at mine.toml:2:5"},
       {"axes.cpu.cors = [1]\n", "mine.toml:1:10: cpu.cors: no such parameter; did you mean 'cpu.cores'?"},
+      {"slurm = 3\n", "mine.toml:1:9: slurm: 3 is not a table; allowed: [slurm]"},
+      {"slurm.partitoin = \"x\"\n",
+       "mine.toml:1:7: slurm.partitoin: no such key; allowed: partition, time, memory, tasks, cpus, sbatch; did you "
+       "mean "
+       "'partition'?"},
+      {"slurm.time = \"2 h\"\n",
+       "mine.toml:1:14: slurm.time: '2 h' is no time for Slurm; allowed: MINUTES, MINUTES:SECONDS, "
+       "HOURS:MINUTES:SECONDS, "
+       "DAYS-HOURS, DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS, such as 2:00:00"},
+      {"slurm.memory = \"4 GiB\"\n",
+       "mine.toml:1:16: slurm.memory: '4 GiB' is no memory for Slurm; allowed: a whole number and K, M, G or T (times "
+       "1024), such as 4G"},
+      {"slurm.tasks = 0\n", "mine.toml:1:15: slurm.tasks: 0; allowed: a whole number from 1 to 1000000"},
       {"seed = -1\n", "mine.toml:1:8: seed: -1; allowed: a whole number from 0"},
       {"report = \"matriks\"\n",
        "mine.toml:1:10: report.view: no view 'matriks'; allowed: points, matrix, verdict, breakdown; did you mean "
@@ -311,4 +324,28 @@ TEST_CASE("the effective configuration says who set what") {
         "fault/touch-ahead, line 4\n"
         "strategy.resolve = \"touch-ahead\"                          # default touch-a-page; set by strategy "
         "fault/touch-ahead, line 5\n");
+}
+
+TEST_CASE("what Slurm is asked for is no part of a point, and stands in the effective experiment") {
+  const Sandbox sandbox;
+  const std::string slurm =
+      "partition = \"long\"\ntime = \"1-12:30\"\nmemory = \"900M\"\ntasks = 4\ncpus = 2\n"
+      "sbatch = [\"--account=us\", \"--exclusive\"]\n";
+  const ConfigLibrary library(test_configs());
+  const auto with = read_experiment(sandbox.write("with.toml", "[slurm]\n" + slurm), {}, library, kSimulator);
+  const auto without = read_experiment(sandbox.write("without.toml", ""), {}, library, kSimulator);
+  CHECK(expand(with, kSimulator).front().id == expand(without, kSimulator).front().id);
+  CHECK(effective_experiment(with, kSimulator).ends_with("\n[slurm]\n" + slurm));
+  CHECK(effective_experiment(without, kSimulator).find("[slurm]") == std::string::npos);
+  SlurmSettings above;
+  above.partition = "short";
+  above.sbatch = {"--nice"};
+  const SlurmSettings both = over(with.slurm, above);
+  CHECK(both.partition == "short");
+  CHECK(both.time == "1-12:30");
+  CHECK(both.cpus == 2);
+  CHECK(both.sbatch == std::vector<std::string>{"--account=us", "--exclusive", "--nice"});
+  for (const char* time : {"90", "90:30", "2:00:00", "1-0", "1-0:30", "1-0:30:15"})
+    CHECK(why_no_slurm_time(time) == "");
+  for (const char* time : {"", "0", "0:00", "1h", "1:2:3:4", "-5"}) CHECK(why_no_slurm_time(time) != "");
 }

@@ -17,7 +17,7 @@ for page in "${pages[@]}"; do
     /^```toml$/ {file = name "-" ++n ".toml"; next} /^```/ {file = ""} file != "" {print > file}' "$page"
 done
 cp README-1.toml mine.toml
-for experiment in README-*.toml experiments-*.toml; do
+for experiment in README-*.toml experiments-*.toml clusters-*.toml; do
   echo "$experiment"
   run 0 faultline run "$experiment" --quiet --set workload.iterations=2 --out "of $experiment"
 done

@@ -76,3 +76,9 @@ ABSENT="libns3-dev libbenchmark-dev"
 run 0 "$setup" --no-install
 run 1 "$setup" --no-install --benchmark
 expect "ns-3" "libbenchmark-dev libns3-dev"
+
+# So is a Slurm to try --on slurm with.
+ABSENT="slurm-wlm"
+run 0 "$setup" --no-install
+run 1 "$setup" --no-install --slurm
+expect "slurmctld and slurmd"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/experiment/slurm_settings.hpp"
+
+#include <fmt/format.h>
+
+#include <regex>
+
+namespace faultline::app {
+namespace {
+
+using Check = std::string (*)(const std::string&);
+
+std::string read_checked(const Node& table, const std::string& name, Check why_not, Diagnostics& diagnostics) {
+  std::string text = optional_text(table, name, diagnostics);
+  const Node* node = table.find(name);
+  if (node == nullptr || !node->is_text()) return text;
+  if (const std::string why = why_not(text); !why.empty()) diagnostics.add(node->place, "slurm." + name, why);
+  return text;
+}
+
+std::optional<unsigned> read_whole(const Node& table, const std::string& name, unsigned most,
+                                   Diagnostics& diagnostics) {
+  const auto number = optional_whole(table, name, 1, most, "slurm." + name, diagnostics);
+  return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string why_no_slurm_time(const std::string& text) {
+  static const std::regex form(R"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+|\d+-\d+:\d+|\d+-\d+:\d+:\d+)");
+  if (std::regex_match(text, form) && text.find_first_of("123456789") != std::string::npos) return "";
+  return fmt::format(
+      "'{}' is no time for Slurm; allowed: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS, "
+      "DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS, such as 2:00:00",
+      text);
+}
+
+std::string why_no_slurm_memory(const std::string& text) {
+  static const std::regex form(R"([1-9]\d*[KMGT])");
+  if (std::regex_match(text, form)) return "";
+  return fmt::format("'{}' is no memory for Slurm; allowed: a whole number and K, M, G or T (times 1024), such as 4G",
+                     text);
+}
+
+SlurmSettings read_slurm(const Node& table, Diagnostics& diagnostics) {
+  SlurmSettings settings;
+  if (table.kind != Node::Kind::table) {
+    diagnostics.add(table.place, "slurm", describe(table) + " is not a table; allowed: [slurm]");
+    return settings;
+  }
+  refuse_unknown_keys(table, {"partition", "time", "memory", "tasks", "cpus", "sbatch"}, "slurm.", diagnostics);
+  settings.partition = optional_text(table, "partition", diagnostics);
+  settings.time = read_checked(table, "time", why_no_slurm_time, diagnostics);
+  settings.memory = read_checked(table, "memory", why_no_slurm_memory, diagnostics);
+  settings.tasks = read_whole(table, "tasks", kMostSlurmTasks, diagnostics);
+  settings.cpus = read_whole(table, "cpus", kMostSlurmCpus, diagnostics);
+  for (const Node* node : optional_texts(table, "sbatch", diagnostics)) settings.sbatch.push_back(node->text());
+  return settings;
+}
+
+std::string to_toml(const SlurmSettings& settings) {
+  std::string text;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{} = {}\n", name, quote_toml(value));
+  };
+  add("partition", settings.partition);
+  add("time", settings.time);
+  add("memory", settings.memory);
+  if (settings.tasks) text += fmt::format("tasks = {}\n", *settings.tasks);
+  if (settings.cpus) text += fmt::format("cpus = {}\n", *settings.cpus);
+  std::string arguments;
+  for (const std::string& argument : settings.sbatch)
+    arguments += (arguments.empty() ? "" : ", ") + quote_toml(argument);
+  if (!arguments.empty()) text += "sbatch = [" + arguments + "]\n";
+  return text.empty() ? "" : "\n[slurm]\n" + text;
+}
+
+SlurmSettings over(SlurmSettings below, const SlurmSettings& above) {
+  if (!above.partition.empty()) below.partition = above.partition;
+  if (!above.time.empty()) below.time = above.time;
+  if (!above.memory.empty()) below.memory = above.memory;
+  if (above.tasks) below.tasks = above.tasks;
+  if (above.cpus) below.cpus = above.cpus;
+  below.sbatch.insert(below.sbatch.end(), above.sbatch.begin(), above.sbatch.end());
+  return below;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/runs/other_program.hpp"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+extern char** environ;  // NOLINT: POSIX's name
+
+namespace faultline::app {
+namespace {
+
+// A file in memory: what is printed into it never makes the program wait.
+class Captured {
+ public:
+  Captured() : file_(memfd_create("faultline-printed", MFD_CLOEXEC)) {
+    if (file_ < 0) throw std::runtime_error(std::string("memfd_create: ") + std::strerror(errno));
+  }
+  ~Captured() { close(file_); }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+  int descriptor() const { return file_; }
+  std::string text() const {
+    std::string text(static_cast<std::size_t>(lseek(file_, 0, SEEK_END)), '\0');
+    const ssize_t n = pread(file_, text.data(), text.size(), 0);
+    text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return text;
+  }
+
+ private:
+  int file_;
+};
+
+}  // namespace
+
+std::optional<Printed> run_program(const std::vector<std::string>& words) {
+  std::vector<char*> arguments;
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));  // posix_spawn's type
+  arguments.push_back(nullptr);
+  const Captured out, err;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  pid_t process = -1;
+  const int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  if (error == ENOENT) return {};
+  if (error != 0) throw std::runtime_error(words.at(0) + " cannot be started: " + std::strerror(error));
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return Printed{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text()};
+}
+
+}  // namespace faultline::app
