@@ -43,6 +43,8 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
                  const Console& console);
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                    const Console& console);
+int query_command(const Options& options, const Console& console);
+int diff_command(const Options& options, const Console& console);
 int status_command(const Options& options, const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);

@@ -21,6 +21,7 @@ namespace {
 constexpr unsigned kMostJobs = 4096;
 constexpr unsigned kMostLevels = 100;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
+constexpr std::size_t kMostMetrics = 1000;
 constexpr std::uint64_t kMostMostPoints = 1'000'000'000;
 
 // Which options a command takes; the rest would be silently useless, and so is refused.
@@ -43,6 +44,8 @@ const std::vector<CommandOptions> kCommands{
      1},
     {"plot", {"figure", "out", "metric", "x", "by", "where"}, 1, 1},
     {"status", {"format"}, 1, 1},
+    {"query", {"by", "where", "sql", "format"}, 1, kMostMetrics},
+    {"diff", {"where", "format", "all"}, 2, kMostMetrics},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -76,7 +79,7 @@ void add_slurm_option(po::options_description& options, const std::string& name)
   }
 }
 
-void add_option(po::options_description& options, const std::string& name) {
+void add_option(po::options_description& options, const std::string& name, const std::string& command) {
   const auto text = [] { return po::value<std::string>(); };
   if (name == "set") {
     options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
@@ -117,17 +120,28 @@ void add_option(po::options_description& options, const std::string& name) {
     options.add_options()("x", text()->value_name("AXIS"),
                           "what goes along x (default workload.size, or the first axis that there is)");
   } else if (name == "by") {
-    options.add_options()("by", text()->value_name("AXIS"),
-                          "what the lines differ by, or of a heat map the rows (default strategy)");
-  } else if (name == "where") {
+    options.add_options()(
+        "by", po::value<std::vector<std::string>>()->value_name("AXIS"),
+        command == "plot" ? "what the lines differ by, or of a heat map the rows (default strategy)"
+                          : "a row for each value of this parameter, 'strategy' or 'seed'; may be repeated (default: "
+                            "strategy and all axes)");
+  } else if (name == "where" && command == "plot") {
     options.add_options()("where", po::value<std::vector<std::string>>()->value_name("AXIS=VALUE"),
                           "only points that have it; may be repeated");
+  } else if (name == "where") {
+    options.add_options()("where", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
+                          "only such points; KEY is a parameter, strategy, seed or status; also !=, <, <=, >, >=; may "
+                          "be repeated");
+  } else if (name == "sql") {
+    options.add_options()("sql", text()->value_name("SELECT"), "a question in SQL instead of metrics: docs/results.md");
   } else if (name == "strategy") {
     options.add_options()("strategy", po::value<std::vector<std::string>>()->value_name("NAME"),
                           "only this one of the experiment's strategies; may be repeated");
   } else if (name == "levels") {
     options.add_options()("levels", text()->value_name("N"),
                           "values of each number, from its lowest to its highest (default 2)");
+  } else if (name == "all" && command == "diff") {
+    options.add_options()("all", "metrics that are equal, too");
   } else if (name == "all") {
     options.add_options()("all", "every point, not only the first");
   } else if (name == "changed") {
@@ -137,7 +151,7 @@ void add_option(po::options_description& options, const std::string& name) {
 
 po::options_description options_of(const CommandOptions& entry) {
   po::options_description options("Options", 110, 70);
-  for (const char* name : entry.options) add_option(options, name);
+  for (const char* name : entry.options) add_option(options, name, entry.command);
   options.add_options()("configs", po::value<std::string>()->value_name("FOLDER"),
                         "platforms, strategies and experiments (default: what ships, or $FAULTLINE_CONFIGS)");
   options.add_options()("quiet,q", "no progress, no hints")("verbose,v", "say more of what is done");
@@ -223,14 +237,17 @@ Options interpret(const po::variables_map& values, Options options) {
       throw UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
   }
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
+  if (values.count("by") != 0) options.by = values["by"].as<std::vector<std::string>>();
+  if (values.count("where") != 0) options.where = values["where"].as<std::vector<std::string>>();
+  if (options.command == "plot" && options.by.size() > 1) throw UserError("--by: a figure takes one");
+  options.sql = text("sql");
+  if (values.count("sql") != 0 && options.sql.empty()) throw UserError("--sql: needs a SELECT");
   if (values.count("format") != 0) options.format = format_of(text("format"));
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
   options.out = text("out");
   options.metric = text("metric");
   options.figure = text("figure");
   options.x_axis = text("x");
-  options.by_axis = text("by");
-  if (values.count("where") != 0) options.conditions = values["where"].as<std::vector<std::string>>();
   if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
   if (values.count("levels") != 0)
     options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
@@ -249,12 +266,14 @@ Options interpret(const po::variables_map& values, Options options) {
   return options;
 }
 
+bool is_of_runs(const std::string& command) { return command == "status" || command == "worker" || command == "query"; }
+
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
   const std::vector<std::string> valued{"--set",        "--format",  "--out",    "--seed",     "--jobs",   "-j",
                                         "--timeout",    "--configs", "--metric", "--strategy", "--levels", "--figure",
-                                        "--max-points", "--x",       "--by",     "--where",
-      "--on", "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch"};
+                                         "--max-points", "--x",       "--by",     "--where",    "--sql",    "--on",
+                                         "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();
@@ -295,7 +314,8 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
     throw UserError(fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.command,
-                                options.command == "status" || options.command == "worker"
+                                options.command == "diff" ? "two runs, such as runs/NAME-1 runs/NAME-2"
+                                : is_of_runs(options.command)
                                     ? "a run folder, such as runs/NAME-1"
                                     : "an experiment: a file or a name from 'faultline list experiments'"));
   }

@@ -18,6 +18,9 @@ struct Options {
   std::string command;                 // as command_names(); without one "help"
   std::vector<std::string> arguments;  // after the command, without options
   std::vector<std::string> overrides;  // --set
+  std::vector<std::string> by;         // query; plot: one
+  std::vector<std::string> where;      // query, diff, plot
+  std::string sql;                     // query
   Format format = Format::table;
   std::string out;
   std::string configs;
@@ -33,7 +36,7 @@ struct Options {
   bool verbose = false;
   bool version = false;
   bool help = false;
-  bool all = false;                     // config: every point
+  bool all = false;                     // config: every point; diff: metrics that are equal, too
   bool dry_run = false;                 // run: what would be simulated
   bool profile = false;                 // run: where host time goes
   std::string metric;                   // sensitivity, plot; empty: what is usual
@@ -42,8 +45,6 @@ struct Options {
   bool changed = false;                 // config: only what is not the default
   std::string figure;                   // plot, as are the following
   std::string x_axis;
-  std::string by_axis;
-  std::vector<std::string> conditions;
 };
 
 // Throws UserError, with the nearest name for a misspelling and what the command takes.

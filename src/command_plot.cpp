@@ -43,8 +43,8 @@ std::vector<std::string> words_for(const Options& options) {
   add("--out", options.out);
   add("--metric", options.metric);
   add("--x", options.x_axis);
-  add("--by", options.by_axis);
-  for (const std::string& condition : options.conditions) add("--where", condition);
+  for (const std::string& axis : options.by) add("--by", axis);
+  for (const std::string& condition : options.where) add("--where", condition);
   return words;
 }
 

@@ -13,6 +13,8 @@ const std::string_view kGeneralHelp =
                                  a figure for a paper, as PDF and PNG
   faultline status RUN           how far a run is, from another terminal
   faultline worker RUN           help with a run's points, on this machine or another one
+  faultline query RUN METRIC     what a run has measured, by axis
+  faultline diff A B             what tells two runs, or two points, apart
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
@@ -130,6 +132,36 @@ killed: its points are free, and a 'faultline run' or another worker does them.
   faultline status runs/mine-1 --format json          for programs
 )";
 
+constexpr std::string_view kQuery = R"(faultline query RUN [METRIC...] [options]
+
+Asks the database in the run folder RUN. For each METRIC: how many points have it, their mean with half of its 95 %
+confidence interval over the seeds (Student's t), the least and the greatest. A row stands for one combination of
+strategy and axes, or what --by says; a row of several combinations has no interval, because more than seeds tells its
+points apart. Without METRIC: the axes and metrics that there are. Units are in the headers; csv has plain numbers.
+
+  faultline query runs/mine-1                         what can be asked for?
+  faultline query runs/mine-1 latency_mean            strategy by strategy, axis by axis
+  faultline query runs/mine-1 latency_mean faults --by strategy --where workload.size="64 KiB"
+  faultline query runs/mine-1 goodput --where "workload.size>=4 KiB" --format csv
+  faultline query runs/mine-1 --sql "SELECT label, error FROM points WHERE status <> 'complete'"
+                                                      anything else; docs/results.md describes tables and views
+)";
+
+constexpr std::string_view kDiff = R"(faultline diff A B [METRIC...] [options]
+
+Compares two runs, or two points: RUN:NUMBER or RUN:ID, with what differs from them by the seed alone. First the
+configuration: parameters with their values in A and in B. Then the points that only one has; points of runs are
+matched by strategy and axes. Then the METRICs (all that differ) with the change from A to B in percent, and whether it
+is beyond noise: by Welch's t test over the seeds, where chance makes one mark in twenty. With one seed nothing is known
+of noise.
+
+  faultline diff runs/mine-1 runs/mine-2              before and after
+  faultline diff runs/mine-1 runs/mine-2 latency_mean --where strategy=fault/touch-ahead
+  faultline diff runs/mine-1:3 runs/mine-1:9          two points of a run, numbered as 'faultline query RUN --sql
+                                                      "SELECT number, label FROM points"' says
+  faultline diff runs/mine-1 runs/mine-2 --format csv for a spreadsheet: the metrics alone
+)";
+
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
 
 KIND is platforms, strategies, workloads, experiments, parameters, metrics or steps (of the fault breakdown);
@@ -175,6 +207,8 @@ std::string_view help_text(std::string_view command) {
   if (command == "sensitivity") return kSensitivity;
   if (command == "plot") return kPlot;
   if (command == "status") return kStatus;
+  if (command == "query") return kQuery;
+  if (command == "diff") return kDiff;
   if (command == "list") return kList;
   if (command == "config") return kConfig;
   if (command == "validate") return kValidate;

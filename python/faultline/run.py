@@ -41,7 +41,7 @@ class Run:
         if version != SCHEMA_VERSION:
             raise RunError(
                 f"{self.path}: has schema version {version}, and this module reads {SCHEMA_VERSION}; "
-                f"'faultline run EXPERIMENT --out {self.path.parent}' of the program beside it makes it again"
+                f"'faultline run {self.path.parent}' of the program beside it makes it again"
             )
         self.info = self.sql("SELECT * FROM run").iloc[0].to_dict()
         axes = self.sql("SELECT a.key, d.unit FROM axes AS a JOIN parameter_docs AS d USING (key) ORDER BY a.position")
@@ -127,7 +127,7 @@ class Run:
             return RunError(f"{self.path}: another program has locked it; end what writes to it and try again")
         if "malformed" in text or "not a database" in text:
             return RunError(
-                f"{self.path}: is damaged ({text}); 'faultline run EXPERIMENT --out {self.path.parent}' makes it again"
+                f"{self.path}: is damaged ({text}); 'faultline run {self.path.parent}' makes it again"
             )
         return RunError(f"{self.path}: {text}")
 

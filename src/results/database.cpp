@@ -10,9 +10,10 @@ namespace faultline::app {
 namespace fs = std::filesystem;
 namespace {
 
-constexpr const char* kAgain = "'faultline run EXPERIMENT --out {}' makes it again from the points that are there";
-
-std::string again(const fs::path& folder) { return fmt::format(fmt::runtime(kAgain), folder.string()); }
+std::string again(const fs::path& folder) {
+  return fmt::format("'faultline run {}' makes it again from the points that are there",
+                     folder.empty() ? "." : folder.string());
+}
 
 fs::path file_in(const fs::path& run) {
   std::error_code ignored;

@@ -16,13 +16,6 @@
 namespace faultline::app {
 namespace {
 
-// Of a parameter over all points.
-struct Spread {
-  std::size_t points = 0;  // that say its value; the others have the default
-  std::string value;
-  bool same = true;
-};
-
 // Numbers from 1 for names, in the order in which they come.
 class Ids {
  public:
@@ -136,32 +129,29 @@ class Writer {
     }
   }
 
-  bool is_axis(const std::string& key) const {
-    return std::any_of(experiment_.axes.begin(), experiment_.axes.end(), [&](const Axis& a) { return a.key == key; });
+  static const std::string& value_of(const sim::Parameter& parameter, const Point& point) {
+    const std::string* own = point.find(parameter.name);
+    return own == nullptr ? parameter.initial : *own;
   }
 
   void write_parameters() {
-    std::unordered_map<std::string, Spread> spreads;
-    for (const Point& point : points_) {
-      for (const NamedText& p : point.parameters()) {
-        Spread& spread = spreads[p.name];
-        if (spread.points++ == 0) spread.value = p.text;
-        spread.same = spread.same && spread.value == p.text;
-      }
+    std::vector<std::size_t> begins;  // of points that share a list
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (i == 0 || points_[i].changed != points_[i - 1].changed) begins.push_back(i);
     }
     SqlStatement fixed = insert("fixed_parameters", 3);
     SqlStatement varied = insert("varied_parameters", 4);
+    const auto& axes = experiment_.axes;
     for (const sim::Parameter& p : machine_->parameters().all()) {
-      const Spread& spread = spreads[p.name];
-      const bool said_by_all = spread.points == points_.size();
-      if (!is_axis(p.name) && spread.same && (said_by_all || spread.points == 0)) {
-        const std::string& value = said_by_all ? spread.value : p.initial;
-        fixed.run(p.name, value, number(p, value));
+      const bool is_axis = std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == p.name; });
+      const std::string& first = value_of(p, points_.front());
+      const auto as_first = [&](std::size_t i) { return value_of(p, points_[i]) == first; };
+      if (!is_axis && std::all_of(begins.begin(), begins.end(), as_first)) {
+        fixed.run(p.name, first, number(p, first));
         continue;
       }
       for (std::size_t i = 0; i < points_.size(); ++i) {
-        const std::string* own = points_[i].find(p.name);
-        const std::string& value = own == nullptr ? p.initial : *own;
+        const std::string& value = value_of(p, points_[i]);
         varied.run(i + 1, p.name, value, number(p, value));
       }
     }

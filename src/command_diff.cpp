@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline diff
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/results/database.hpp"
+#include "src/results/difference.hpp"
+#include "src/results/report.hpp"
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr std::size_t kMostListed = 10;
+
+std::string noise_text(const Difference::Row& row) {
+  if (!row.beyond_noise) return "?";
+  return *row.beyond_noise ? "yes" : "no";
+}
+
+std::string mean_text(const Summary& summary, const std::string& unit) {
+  return summary.count == 0 ? "-" : cell_text({"", summary.mean, unit, "", summary.half_width});
+}
+
+std::string change_text(const Difference::Row& row) {
+  return std::isfinite(row.change) ? fmt::format("{:+.1f}", row.change) : "-";
+}
+
+void print_only(const std::vector<std::string>& points, const char* side, const Console& console) {
+  if (points.empty()) return;
+  console.out << "\nonly in " << side << ":\n";
+  for (std::size_t i = 0; i < points.size() && i < kMostListed; ++i) console.out << "  " << points[i] << "\n";
+  if (points.size() > kMostListed) console.out << fmt::format("  ... and {} more\n", points.size() - kMostListed);
+}
+
+void print_configuration(const Difference& difference, const Console& console) {
+  if (difference.configuration.empty()) {
+    console.out << "the configurations are the same\n";
+    return;
+  }
+  TextTable table({{"configuration", "", Align::left}, {"A", "", Align::left}, {"B", "", Align::left}});
+  for (const auto& setting : difference.configuration) table.add({setting.key, setting.a, setting.b});
+  console.out << table.text();
+}
+
+void print_metrics(const Difference& difference, const Console& console) {
+  TextTable table({{"point", "", Align::left},
+                   {"metric", "", Align::left},
+                   {"unit", "", Align::left},
+                   {"A", "", Align::right},
+                   {"B", "", Align::right},
+                   {"change", "[%]", Align::right},
+                   {"beyond noise", "", Align::left}});
+  std::string point;
+  bool unknown = false, tested = false;
+  for (const Difference::Row& row : difference.rows) {
+    const bool is_new = row.point != point;
+    if (is_new) table.gap();
+    table.add({is_new ? row.point : "", row.metric.name, row.metric.unit == "1" ? "" : row.metric.unit,
+               mean_text(row.a, row.metric.unit), mean_text(row.b, row.metric.unit), change_text(row),
+               noise_text(row)});
+    point = row.point;
+    unknown = unknown || !row.beyond_noise;
+    tested = tested || row.beyond_noise;
+  }
+  if (!difference.rows.empty()) console.out << "\n" << table.text();
+  console.out << fmt::format("{}{} of {} metrics of {} {} are equal\n", difference.rows.empty() ? "\n" : "",
+                             difference.equal, difference.compared, difference.pairs,
+                             difference.pairs == 1 ? "point" : "points that both have");
+  if (tested) {
+    console.out
+        << "(\u00b1: half of the 95 % confidence interval over the seeds; beyond noise: Welch's t test at 5 %, so "
+           "chance makes\n one mark in twenty)\n";
+  }
+  if (unknown)
+    console.out << "(?: one seed, so nothing is known of noise; 'repetitions' in the experiment adds some)\n";
+}
+
+Json summary_json(const Summary& summary) {
+  return {{"mean", summary.mean},
+          {"half_width", summary.count > 1 ? Json(summary.half_width) : Json()},
+          {"seeds", summary.count}};
+}
+
+Json to_json(const Difference& difference) {
+  Json json;
+  json["configuration"] = Json::array();
+  for (const auto& setting : difference.configuration) {
+    json["configuration"].push_back({{"key", setting.key}, {"a", setting.a}, {"b", setting.b}});
+  }
+  json["only_in_a"] = difference.only_a;
+  json["only_in_b"] = difference.only_b;
+  json["equal"] = difference.equal;
+  json["metrics"] = Json::array();
+  for (const Difference::Row& row : difference.rows) {
+    json["metrics"].push_back({{"point", row.point},
+                               {"metric", row.metric.name},
+                               {"unit", row.metric.unit},
+                               {"a", summary_json(row.a)},
+                               {"b", summary_json(row.b)},
+                               {"change_percent", row.change},
+                               {"beyond_noise", row.beyond_noise ? Json(*row.beyond_noise) : Json()}});
+  }
+  return json;
+}
+
+std::string to_csv(const Difference& difference) {
+  const auto plain = [](double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); };
+  const auto cells = [&](const Summary& s) {
+    return fmt::format("{},{},{}", plain(s.mean), s.count > 1 ? plain(s.half_width) : "", s.count);
+  };
+  std::string csv = "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise\n";
+  for (const Difference::Row& row : difference.rows) {
+    csv += fmt::format("{},{},{},{},{},{},{}\n", csv_field(row.point), row.metric.name, row.metric.unit, cells(row.a),
+                       cells(row.b), plain(row.change), row.beyond_noise ? noise_text(row) : "");
+  }
+  return csv;
+}
+
+// For a database that turns out to be damaged while it is read.
+template <typename Work>
+auto reading(const std::string& name, Work work) {
+  try {
+    return work();
+  } catch (const SqlError& error) {
+    refuse_database(run_of(name), error);
+  }
+}
+
+}  // namespace
+
+int diff_command(const Options& options, const Console& console) {
+  const std::string& name_a = options.arguments[0];
+  const std::string& name_b = options.arguments[1];
+  Side a = reading(name_a, [&] { return Side(name_a, options.where); });
+  Side b = reading(name_b, [&] { return Side(name_b, options.where); });
+  const std::vector<std::string> metrics(options.arguments.begin() + 2, options.arguments.end());
+  const Difference found = reading(name_a, [&] { return difference(a, b, metrics, options.all); });
+  switch (options.format) {
+    case Format::json: console.out << to_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; break;
+    case Format::csv: console.out << to_csv(found); break;
+    case Format::table:
+      console.out << "A: " << name_a << "\nB: " << name_b << "\n\n";
+      print_configuration(found, console);
+      print_only(found.only_a, "A", console);
+      print_only(found.only_b, "B", console);
+      print_metrics(found, console);
+      break;
+  }
+  return kFine;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline query
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/results/database.hpp"
+#include "src/results/query.hpp"
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string plain(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+
+// What one can ask for.
+void print_overview(StoredRun& run, const Console& console) {
+  console.out << "axes\n";
+  TextTable axes({{"axis", "", Align::left}, {"values", "", Align::left}});
+  std::vector<std::string> keys{"strategy"};
+  keys.insert(keys.end(), run.axes().begin(), run.axes().end());
+  for (const std::string& key : keys) {
+    std::vector<std::string> values;
+    for (const std::string& text : run.column(key).texts) {
+      if (std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+    }
+    axes.add({key, fmt::format("{}", fmt::join(values, ", "))});
+  }
+  console.out << axes.text() << "\nmetrics\n";
+  TextTable metrics({{"metric", "", Align::left}, {"unit", "", Align::left}, {"meaning", "", Align::left}});
+  for (const StoredMetric& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
+  console.out << metrics.text();
+}
+
+// Shares need decimals, counts do not.
+int decimals_for(const Answer& answer, const StoredMetric& metric) {
+  const bool share = metric.unit == "1" && std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+                       return row.metric.name == metric.name && std::isfinite(row.summary.mean) &&
+                              std::floor(row.summary.mean) != row.summary.mean;
+                     });
+  return share ? 3 : decimals_of(metric.unit);
+}
+
+void print_metric(const StoredRun& run, const Answer& answer, const StoredMetric& metric, const Console& console) {
+  const std::string unit = metric.unit == "1" ? "" : "[" + metric.unit + "]";
+  std::vector<Column> heads;
+  for (const StoredColumn& by : answer.by) {
+    heads.push_back({by.key, "", by.is_number ? Align::right : Align::left});
+  }
+  for (const char* title : {"points", "mean", "\u00b1", "min", "max"}) {
+    heads.push_back({title, title == std::string("points") ? "" : unit, Align::right});
+  }
+  TextTable table(heads);
+  const int decimals = decimals_for(answer, metric);
+  for (const Answer::Row& row : answer.rows) {
+    if (row.metric.name != metric.name) continue;
+    std::vector<std::string> cells;
+    for (const StoredColumn& by : answer.by) cells.push_back(by.texts[row.first]);
+    cells.push_back(std::to_string(row.summary.count));
+    for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
+      cells.push_back(fixed(value, decimals));
+    }
+    table.add(std::move(cells));
+  }
+  console.out << metric.name << (unit.empty() ? "" : " " + unit) << ": "
+              << wrap(metric.description, std::max<std::size_t>(console.width, 60) - 30, 2) << "\n"
+              << table.text();
+  if (run.repetitions() < 2) console.out << "(one seed: no intervals)\n";
+}
+
+void print_answer(const StoredRun& run, const Question& question, const Answer& answer, const Console& console) {
+  for (std::size_t i = 0; i < question.metrics.size(); ++i) {
+    if (i > 0) console.out << "\n";
+    print_metric(run, answer, run.metric(question.metrics[i]), console);
+  }
+  if (run.repetitions() > 1) {
+    console.out << "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n";
+  }
+  if (!answer.mixed.empty()) {
+    console.out << fmt::format("(the points of a row differ by {}, too: such rows have no interval)\n",
+                               fmt::join(answer.mixed, ", "));
+  }
+}
+
+Json answer_json(const Answer& answer) {
+  Json list = Json::array();
+  for (const Answer::Row& row : answer.rows) {
+    Json json;
+    for (const StoredColumn& by : answer.by) json[by.key] = by.texts[row.first];
+    json["metric"] = row.metric.name;
+    json["unit"] = row.metric.unit;
+    json["points"] = row.summary.count;
+    json["mean"] = row.summary.mean;
+    json["half_width"] = row.half_width;
+    json["min"] = row.min;
+    json["max"] = row.max;
+    list.push_back(json);
+  }
+  return list;
+}
+
+std::string answer_csv(const Answer& answer) {
+  std::string csv;
+  for (const StoredColumn& by : answer.by) csv += csv_field(by.title()) + ",";
+  csv += "metric,unit,points,mean,half_width,min,max\n";
+  for (const Answer::Row& row : answer.rows) {
+    for (const StoredColumn& by : answer.by) {
+      csv += (by.is_number ? plain(by.numbers[row.first]) : csv_field(by.texts[row.first])) + ",";
+    }
+    csv += fmt::format("{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
+                       plain(row.summary.mean), plain(row.half_width), plain(row.min), plain(row.max));
+  }
+  return csv;
+}
+
+struct SqlRows {
+  std::vector<std::string> names;
+  std::vector<std::vector<Json>> rows;
+};
+
+Json cell_of(const SqlStatement& statement, int column) {
+  switch (statement.type(column)) {
+    case SQLITE_INTEGER: return statement.whole(column);
+    case SQLITE_FLOAT: return statement.real(column);
+    case SQLITE_NULL: return nullptr;
+    default: return statement.text(column);
+  }
+}
+
+SqlRows select(StoredRun& run, const std::string& sql) {
+  try {
+    SqlStatement statement(run.database(), sql);
+    if (statement.rest().find_first_not_of(" \t\n;") != std::string::npos) {
+      throw UserError("--sql: several statements; allowed: one");
+    }
+    if (statement.columns() == 0 || !statement.is_read_only()) {
+      throw UserError("--sql: allowed: what reads, as SELECT; results are made of the points' files, not here");
+    }
+    SqlRows all;
+    for (int i = 0; i < statement.columns(); ++i) all.names.push_back(statement.name(i));
+    while (statement.step()) {
+      all.rows.emplace_back();
+      for (int i = 0; i < statement.columns(); ++i) all.rows.back().push_back(cell_of(statement, i));
+    }
+    return all;
+  } catch (const SqlError& error) {
+    if (error.code() != SQLITE_ERROR && error.code() != SQLITE_READONLY) throw;
+    throw UserError(std::string("--sql: ") + error.what() + "; docs/results.md names tables, views and columns");
+  }
+}
+
+std::string text_of(const Json& cell) {
+  if (cell.is_null()) return "";
+  if (cell.is_string()) return cell.get<std::string>();
+  return cell.is_number_float() ? fmt::format("{}", cell.get<double>()) : cell.dump();
+}
+
+void print_sql(const SqlRows& all, Format format, const Console& console) {
+  if (format == Format::json) {
+    Json list = Json::array();
+    for (const auto& row : all.rows) {
+      Json& json = list.emplace_back(Json::object());
+      for (std::size_t i = 0; i < row.size(); ++i) json[all.names[i]] = row[i];
+    }
+    console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    return;
+  }
+  if (format == Format::csv) {
+    for (std::size_t i = 0; i < all.names.size(); ++i) console.out << (i > 0 ? "," : "") << csv_field(all.names[i]);
+    console.out << "\n";
+    for (const auto& row : all.rows) {
+      for (std::size_t i = 0; i < row.size(); ++i) console.out << (i > 0 ? "," : "") << csv_field(text_of(row[i]));
+      console.out << "\n";
+    }
+    return;
+  }
+  std::vector<Column> heads;
+  for (std::size_t i = 0; i < all.names.size(); ++i) {
+    const bool numbers = std::all_of(all.rows.begin(), all.rows.end(),
+                                     [&](const auto& row) { return row[i].is_number() || row[i].is_null(); });
+    heads.push_back({all.names[i], "", numbers ? Align::right : Align::left});
+  }
+  TextTable table(heads);
+  for (const auto& row : all.rows) {
+    std::vector<std::string> cells;
+    for (const Json& cell : row) cells.push_back(cell.is_null() ? "-" : text_of(cell));
+    table.add(std::move(cells));
+  }
+  console.out << table.text();
+}
+
+void answer(StoredRun& run, const Options& options, const Console& console) {
+  const Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
+  if (!options.sql.empty()) {
+    if (!question.metrics.empty() || !question.by.empty() || !question.where.empty()) {
+      throw UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
+    }
+    return print_sql(select(run, options.sql), options.format, console);
+  }
+  if (question.metrics.empty()) {
+    if (!question.by.empty() || !question.where.empty() || options.format != Format::table) {
+      throw UserError(fmt::format("no METRIC; 'faultline query {}' names those that there are", run.path()));
+    }
+    return print_overview(run, console);
+  }
+  const Answer found = ask(run, question);
+  switch (options.format) {
+    case Format::table: return print_answer(run, question, found, console);
+    case Format::json:
+      console.out << answer_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+      return;
+    case Format::csv: console.out << answer_csv(found); return;
+  }
+}
+
+}  // namespace
+
+int query_command(const Options& options, const Console& console) {
+  const std::string& folder = options.arguments.front();
+  try {
+    StoredRun run(folder);
+    answer(run, options, console);
+    return kFine;
+  } catch (const SqlError& error) {
+    refuse_database(folder, error);
+  }
+}
+
+}  // namespace faultline::app

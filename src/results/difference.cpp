@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/difference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "src/experiment/diagnostics.hpp"
+
+namespace faultline::app {
+namespace {
+
+constexpr std::size_t kMostShown = 4;
+
+bool has(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+// All values over the side's points, in their order.
+std::string values_of(Side& side, const std::string& key, const std::vector<std::string>& known) {
+  if (!has(known, key)) return "-";
+  const StoredColumn column = side.run.column(key);
+  std::vector<std::string> values;
+  std::set<std::string> seen;
+  for (const std::size_t point : side.points) {
+    if (seen.insert(column.texts[point]).second) values.push_back(column.texts[point]);
+  }
+  if (values.size() <= kMostShown) return fmt::format("{}", fmt::join(values, ", "));
+  return fmt::format("{}, {}, ... {} ({} values)", values[0], values[1], values.back(), values.size());
+}
+
+std::string text_of(Side& side, const std::string& query) {
+  SqlStatement row(side.run.database(), query);
+  return row.step() ? row.text(0) : "";
+}
+
+std::vector<Difference::Setting> configuration_of(Side& a, Side& b) {
+  std::vector<Difference::Setting> settings;
+  const auto add = [&](const std::string& key, const std::string& in_a, const std::string& in_b) {
+    if (in_a != in_b) settings.push_back({key, in_a, in_b});
+  };
+  for (const auto& [key, query] :
+       {std::pair{"program", "SELECT program_version || ' (' || program_commit || ')' FROM run"},
+        std::pair{"platform", "SELECT platform FROM run"},
+        std::pair{"seeds",
+                  "SELECT CASE repetitions WHEN 1 THEN seed ELSE seed || ' to ' || (seed + repetitions - 1) "
+                  "END FROM run"}}) {
+    add(key, text_of(a, query), text_of(b, query));
+  }
+  add("strategy", values_of(a, "strategy", {"strategy"}), values_of(b, "strategy", {"strategy"}));
+  const std::vector<std::string> keys_a = a.run.parameters(), keys_b = b.run.parameters();
+  std::set<std::string> keys(keys_a.begin(), keys_a.end());
+  keys.insert(keys_b.begin(), keys_b.end());
+  for (const std::string& key : keys) add(key, values_of(a, key, keys_a), values_of(b, key, keys_b));
+  return settings;
+}
+
+// Points that differ by their seed alone, by what they are matched by.
+struct Combination {
+  std::string key;
+  std::vector<std::size_t> points;
+};
+
+std::vector<Combination> places_of(Side& side, const std::vector<std::string>& axes) {
+  std::vector<StoredColumn> columns{side.run.column("strategy")};
+  const std::vector<std::string> known = side.run.parameters();
+  for (const std::string& axis : axes) {
+    if (has(known, axis)) columns.push_back(side.run.column(axis));
+  }
+  std::vector<Combination> places;
+  std::map<std::size_t, std::size_t> of_combination;
+  std::map<std::string, std::size_t> times;  // an axis may have a value twice
+  for (const std::size_t point : side.points) {
+    const auto [place, added] = of_combination.emplace(side.run.combination(point), places.size());
+    if (added) {
+      std::string key;
+      if (!side.is_point) {
+        for (const StoredColumn& column : columns) key += column.texts[point] + '\n';
+      }
+      key += std::to_string(times[key]++);
+      places.push_back({key, {}});
+    }
+    places[place->second].points.push_back(point);
+  }
+  return places;
+}
+
+std::vector<StoredMetric> metrics_of(const Side& a, const Side& b, const std::vector<std::string>& names) {
+  std::vector<StoredMetric> metrics = a.run.metrics();
+  for (const StoredMetric& metric : b.run.metrics()) {
+    const auto same = [&](const StoredMetric& m) { return m.name == metric.name; };
+    if (std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
+  }
+  if (names.empty()) return metrics;
+  std::vector<StoredMetric> chosen;
+  for (const std::string& name : names) {
+    const auto found =
+        std::find_if(metrics.begin(), metrics.end(), [&](const StoredMetric& m) { return m.name == name; });
+    chosen.push_back(found == metrics.end() ? a.run.metric(name) : *found);
+  }
+  return chosen;
+}
+
+Summary summary_at(const Combination& place, const std::vector<double>& values) {
+  std::vector<double> own;
+  for (const std::size_t point : place.points) own.push_back(values[point]);
+  return summary_of(own);
+}
+
+Difference::Row row_of(const std::string& point, const StoredMetric& metric, const Summary& a, const Summary& b) {
+  const bool known = a.count > 0 && b.count > 0 && a.mean != 0;
+  const double change = known ? 100 * (b.mean - a.mean) / std::abs(a.mean) : std::numeric_limits<double>::quiet_NaN();
+  Difference::Row row{point, metric, a, b, a.mean == b.mean ? 0 : change, {}};
+  if (a.count > 1 && b.count > 1) row.beyond_noise = welch_probability(a, b) < kChance;
+  return row;
+}
+
+struct Values {
+  const std::vector<StoredMetric>& metrics;
+  std::vector<std::vector<double>> a;  // of each metric at each point
+  std::vector<std::vector<double>> b;
+};
+
+std::vector<std::vector<double>> values_at(Side& side, const std::vector<StoredMetric>& metrics) {
+  std::vector<std::vector<double>> values;
+  for (const StoredMetric& metric : metrics) values.push_back(side.run.values(metric));
+  return values;
+}
+
+void add_rows(const std::string& point, const Combination& a, const Combination& b, const Values& values, bool all,
+              Difference& difference) {
+  ++difference.pairs;
+  for (std::size_t m = 0; m < values.metrics.size(); ++m) {
+    const Summary at_a = summary_at(a, values.a[m]), at_b = summary_at(b, values.b[m]);
+    if (at_a.count + at_b.count == 0) continue;
+    ++difference.compared;
+    const bool same = at_a.mean == at_b.mean;
+    if (same) ++difference.equal;
+    if (!same || all) difference.rows.push_back(row_of(point, values.metrics[m], at_a, at_b));
+  }
+}
+
+}  // namespace
+
+std::string run_of(const std::string& name) {
+  std::error_code ignored;
+  const std::size_t colon = name.rfind(':');
+  const bool whole = colon == std::string::npos || std::filesystem::exists(name, ignored);
+  return whole ? name : name.substr(0, colon);
+}
+
+Side::Side(const std::string& name, const std::vector<std::string>& where)
+    : run(run_of(name)), is_point(run_of(name) != name) {
+  if (!is_point) {
+    points = run.points_where(where);
+    return;
+  }
+  if (!where.empty()) throw UserError(fmt::format("{}: is one point; --where is for runs", name));
+  const std::size_t chosen = run.point(name.substr(run.path().size() + 1));
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    if (run.combination(i) == run.combination(chosen)) points.push_back(i);
+  }
+}
+
+Difference difference(Side& a, Side& b, const std::vector<std::string>& names, bool all) {
+  if (a.is_point != b.is_point) {
+    throw UserError("a run and a point cannot be compared; name two runs, or two points as RUN:NUMBER");
+  }
+  const std::vector<StoredMetric> metrics = metrics_of(a, b, names);
+  Difference difference;
+  difference.configuration = configuration_of(a, b);
+
+  std::vector<std::string> axes = a.run.axes();
+  for (const std::string& axis : b.run.axes()) {
+    if (!has(axes, axis)) axes.push_back(axis);
+  }
+  const std::vector<Combination> places_a = places_of(a, axes), places_b = places_of(b, axes);
+  std::map<std::string, const Combination*> in_b;
+  for (const Combination& place : places_b) in_b[place.key] = &place;
+  const auto label = [](Side& side, const Combination& place) {
+    return side.run.label(side.run.combination(place.points.front()));
+  };
+
+  const Values values{metrics, values_at(a, metrics), values_at(b, metrics)};
+  for (const Combination& place : places_a) {
+    const auto other = in_b.find(place.key);
+    if (other == in_b.end()) {
+      difference.only_a.push_back(label(a, place));
+    } else {
+      add_rows(label(a, place), place, *other->second, values, all, difference);
+      in_b.erase(other);
+    }
+  }
+  for (const Combination& place : places_b) {
+    if (in_b.contains(place.key)) difference.only_b.push_back(label(b, place));
+  }
+  return difference;
+}
+
+}  // namespace faultline::app

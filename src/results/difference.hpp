@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells two runs, or two points, apart: what `faultline diff` answers.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "src/results/statistics.hpp"
+#include "src/results/stored_run.hpp"
+
+namespace faultline::app {
+
+// A run, or RUN:POINT with the point's number or id: it and those that differ from it by their seed alone.
+struct Side {
+  // `where`: as StoredRun::points_where(), not for a point. Throws UserError when there is no such run or point.
+  Side(const std::string& name, const std::vector<std::string>& where);
+
+  StoredRun run;
+  bool is_point = false;
+  std::vector<std::size_t> points;
+};
+
+struct Difference {
+  struct Setting {
+    std::string key;  // a parameter, or "program", "platform", "seeds", "strategy"
+    std::string a;    // its value; of several: all, or how many; "-": has no such parameter
+    std::string b;
+  };
+  struct Row {
+    std::string point;  // as A calls it
+    StoredMetric metric;
+    Summary a;  // count 0: it has none there
+    Summary b;
+    double change = 0;                 // percent of A's mean; NaN when that is 0 or there is none
+    std::optional<bool> beyond_noise;  // empty: one of them has a single seed
+  };
+  std::vector<Setting> configuration;
+  std::vector<std::string> only_a;  // points, but for their seeds
+  std::vector<std::string> only_b;
+  std::vector<Row> rows;
+  std::size_t pairs = 0;
+  std::size_t compared = 0;  // metrics of all pairs
+  std::size_t equal = 0;     // of them; not in `rows` unless all are asked for
+};
+
+// "runs/mine-1" of "runs/mine-1:3".
+std::string run_of(const std::string& name);
+
+inline constexpr double kChance = 0.05;  // of a mark on what is noise
+
+// `metrics`: empty for all. `all`: those that are equal, too. Points are matched by strategy and the axes of both runs,
+// two points with each other. Throws UserError for a run and a point, or metrics that neither has.
+Difference difference(Side& a, Side& b, const std::vector<std::string>& metrics, bool all);
+
+}  // namespace faultline::app

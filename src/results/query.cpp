@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/query.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+namespace faultline::app {
+namespace {
+
+using Group = std::vector<std::size_t>;  // points
+
+// In the order of their first points.
+std::vector<Group> groups_of(const std::vector<std::size_t>& points, const std::vector<StoredColumn>& by) {
+  std::unordered_map<std::string, std::size_t> places;
+  std::vector<Group> groups;
+  for (const std::size_t point : points) {
+    std::string key;
+    for (const StoredColumn& column : by) key += column.texts[point] + '\n';
+    const auto [known, added] = places.emplace(key, groups.size());
+    if (added) groups.emplace_back();
+    groups[known->second].push_back(point);
+  }
+  return groups;
+}
+
+Answer::Row row_of(const StoredRun& run, const StoredMetric& metric, const Group& group,
+                   const std::vector<double>& values) {
+  Answer::Row row{metric, group.front(), {}};
+  std::vector<double> own;
+  bool only_seeds = true;
+  for (const std::size_t point : group) {
+    if (!std::isfinite(values[point])) continue;
+    own.push_back(values[point]);
+    only_seeds = only_seeds && run.combination(point) == run.combination(group.front());
+  }
+  row.summary = summary_of(own);
+  if (own.empty()) return row;
+  if (only_seeds && own.size() > 1) row.half_width = row.summary.half_width;
+  const auto [least, most] = std::minmax_element(own.begin(), own.end());
+  row.min = *least;
+  row.max = *most;
+  return row;
+}
+
+}  // namespace
+
+Answer ask(StoredRun& run, const Question& question) {
+  std::vector<StoredMetric> metrics;
+  for (const std::string& name : question.metrics) metrics.push_back(run.metric(name));
+  std::vector<std::string> all{"strategy"};
+  all.insert(all.end(), run.axes().begin(), run.axes().end());
+  Answer answer;
+  const std::vector<std::string>& by = question.by.empty() ? all : question.by;
+  for (const std::string& key : by) answer.by.push_back(run.column(key));
+  const std::vector<std::size_t> points = run.points_where(question.where);
+  const std::vector<Group> groups = groups_of(points, answer.by);
+  for (const StoredMetric& metric : metrics) {
+    const std::vector<double> values = run.values(metric);
+    for (const Group& group : groups) answer.rows.push_back(row_of(run, metric, group, values));
+  }
+  for (const std::string& key : all) {
+    if (std::find(by.begin(), by.end(), key) != by.end()) continue;
+    const StoredColumn column = run.column(key);
+    const bool mixed = std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+      return std::any_of(group.begin(), group.end(),
+                         [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
+    });
+    if (mixed) answer.mixed.push_back(key);
+  }
+  return answer;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Metrics of a run, grouped: what `faultline query` answers.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "src/results/statistics.hpp"
+#include "src/results/stored_run.hpp"
+
+namespace faultline::app {
+
+struct Question {
+  std::vector<std::string> metrics;
+  std::vector<std::string> by;     // empty: strategy and all axes
+  std::vector<std::string> where;  // as StoredRun::points_where()
+};
+
+struct Answer {
+  struct Row {
+    StoredMetric metric;
+    std::size_t first;                                             // of the points in it
+    Summary summary;                                               // of those that have the metric
+    double half_width = std::numeric_limits<double>::quiet_NaN();  // unless they are seeds of one combination
+    double min = std::numeric_limits<double>::quiet_NaN();
+    double max = std::numeric_limits<double>::quiet_NaN();
+  };
+  std::vector<StoredColumn> by;
+  std::vector<Row> rows;           // metric by metric
+  std::vector<std::string> mixed;  // what else tells the points of a row apart, but for their seeds
+};
+
+// Throws UserError for what the run does not have.
+Answer ask(StoredRun& run, const Question& question);
+
+}  // namespace faultline::app

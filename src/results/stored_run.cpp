@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/stored_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "models/sim/parameters.hpp"
+#include "models/sim/units.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
+#include "src/results/database.hpp"
+
+namespace faultline::app {
+namespace {
+
+constexpr std::array<const char*, 3> kOfPoints{"strategy", "seed", "status"};
+constexpr std::size_t kMostShown = 8;
+
+std::vector<std::string> texts_of(const SqlDatabase& database, const std::string& query) {
+  std::vector<std::string> texts;
+  SqlStatement rows(database, query);
+  while (rows.step()) texts.push_back(rows.text(0));
+  return texts;
+}
+
+// Its number in the unit of the column; NaN if it is none.
+double number_in(const StoredColumn& column, sim::ParameterKind kind, const std::string& text) {
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (column.unit == "1") {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() ? number : none;
+  }
+  try {
+    return plain_number(kind, text);
+  } catch (const sim::BadQuantity&) {
+    return none;
+  }
+}
+
+sim::ParameterKind kind_with_unit(const std::string& unit) {
+  using sim::ParameterKind;
+  for (const auto kind : {ParameterKind::time, ParameterKind::bytes, ParameterKind::bit_rate, ParameterKind::byte_rate,
+                          ParameterKind::frequency}) {
+    if (plain_unit(kind) == unit) return kind;
+  }
+  return ParameterKind::fraction;
+}
+
+// "<=" begins as "<" does.
+constexpr std::array<const char*, 6> kSigns{"<=", ">=", "!=", "<", ">", "="};
+
+template <typename Value>
+bool holds(const std::string& sign, const Value& a, const Value& b) {
+  if (sign == "<=") return a <= b;
+  if (sign == ">=") return a >= b;
+  if (sign == "!=") return a != b;
+  if (sign == "<") return a < b;
+  if (sign == ">") return a > b;
+  return a == b;
+}
+
+}  // namespace
+
+std::string StoredColumn::title() const { return unit.empty() || unit == "1" ? key : key + " [" + unit + "]"; }
+
+StoredRun::StoredRun(const std::filesystem::path& run)
+    : path_(run.string()),
+      database_(open_database(run)),
+      repetitions_(static_cast<unsigned>(database_.number("SELECT repetitions FROM run"))),
+      axes_(texts_of(database_, "SELECT key FROM axes ORDER BY position")) {
+  SqlStatement points(database_, "SELECT combination FROM points ORDER BY number");
+  while (points.step()) combinations_.push_back(static_cast<std::size_t>(points.whole(0)));
+  SqlStatement docs(database_, "SELECT name, unit, description FROM metric_docs ORDER BY id");
+  while (docs.step()) metrics_.push_back({docs.text(0), docs.text(1), docs.text(2)});
+}
+
+std::vector<std::string> StoredRun::parameters() {
+  return texts_of(database_, "SELECT key FROM parameter_docs ORDER BY key");
+}
+
+const StoredMetric& StoredRun::metric(const std::string& name) const {
+  const auto found =
+      std::find_if(metrics_.begin(), metrics_.end(), [&](const StoredMetric& m) { return m.name == name; });
+  if (found != metrics_.end()) return *found;
+  std::vector<std::string> names;
+  for (const StoredMetric& metric : metrics_) names.push_back(metric.name);
+  throw UserError(fmt::format("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
+                              did_you_mean(sim::nearest_name(name, names)), path_));
+}
+
+StoredColumn StoredRun::column(const std::string& key) {
+  StoredColumn column;
+  column.key = key;
+  if (std::find(kOfPoints.begin(), kOfPoints.end(), key) != kOfPoints.end()) {
+    column.texts = texts_of(database_, "SELECT " + key + " FROM points ORDER BY number");
+    column.is_number = key == "seed";
+    if (column.is_number) column.unit = "1";
+    for (const std::string& text : column.texts) {
+      if (column.is_number) column.numbers.push_back(std::stod(text));
+    }
+    return column;
+  }
+  SqlStatement doc(database_, "SELECT unit FROM parameter_docs WHERE key = ?");
+  if (!doc.bind(key).step()) {
+    std::vector<std::string> known(kOfPoints.begin(), kOfPoints.end());
+    const std::vector<std::string> all = parameters();
+    known.insert(known.end(), all.begin(), all.end());
+    throw UserError(fmt::format("{}: '{}' is no parameter{}; its axes are {}", path_, key,
+                                did_you_mean(sim::nearest_name(key, known)), fmt::join(axes_, ", ")));
+  }
+  column.unit = doc.text(0);
+  column.is_number = !column.unit.empty();
+  SqlStatement fixed(database_, "SELECT value, number FROM fixed_parameters WHERE key = ?");
+  if (fixed.bind(key).step()) {
+    column.texts.assign(size(), fixed.text(0));
+    if (column.is_number) column.numbers.assign(size(), fixed.real(1));
+    return column;
+  }
+  SqlStatement varied(database_, "SELECT value, number FROM varied_parameters WHERE key = ? ORDER BY point");
+  varied.bind(key);
+  while (varied.step()) {
+    column.texts.push_back(varied.text(0));
+    if (column.is_number) column.numbers.push_back(varied.real(1));
+  }
+  if (column.texts.size() != size()) throw SqlError(SQLITE_CORRUPT, "values of " + key + " are missing");
+  return column;
+}
+
+std::vector<double> StoredRun::values(const StoredMetric& metric) {
+  std::vector<double> values(size(), std::numeric_limits<double>::quiet_NaN());
+  SqlStatement rows(database_, "SELECT point, value FROM metrics WHERE name = ?");
+  rows.bind(metric.name);
+  while (rows.step()) values.at(static_cast<std::size_t>(rows.whole(0)) - 1) = rows.real(1);
+  return values;
+}
+
+std::vector<std::size_t> StoredRun::points_where(const std::vector<std::string>& conditions) {
+  std::vector<std::size_t> points(size());
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = i;
+  for (const std::string& condition : conditions) restrict_to(condition, points);
+  return points;
+}
+
+void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_t>& points) {
+  const std::size_t at = condition.find_first_of("<>!=");
+  const auto* sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const char* s) {
+    return at != std::string::npos && condition.compare(at, std::string_view(s).size(), s) == 0;
+  });
+  if (sign == kSigns.end() || at == 0) {
+    throw UserError(
+        fmt::format("--where: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
+                    "workload.size=\"64 KiB\"",
+                    condition));
+  }
+  const auto trimmed = [](const std::string& text) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  };
+  const StoredColumn column = this->column(trimmed(condition.substr(0, at)));
+  const std::string value = trimmed(condition.substr(at + std::string_view(*sign).size()));
+  const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), value) : 0;
+  if (std::isnan(number)) {
+    throw UserError(fmt::format("--where: {}: '{}' is no {}", column.key, value,
+                                column.unit == "1" ? "number" : "number with a unit, as " + column.texts.front()));
+  }
+  std::vector<std::string> there;
+  for (const std::size_t point : points) {
+    if (std::find(there.begin(), there.end(), column.texts[point]) == there.end()) there.push_back(column.texts[point]);
+    if (there.size() > kMostShown) break;
+  }
+  std::erase_if(points, [&](std::size_t point) {
+    return column.is_number ? !holds(*sign, column.numbers[point], number) : !holds(*sign, column.texts[point], value);
+  });
+  if (!points.empty()) return;
+  const bool more = there.size() > kMostShown;
+  if (more) there.pop_back();
+  throw UserError(fmt::format("{}: --where: no point has {}; there are {}{}{}", path_, condition,
+                              fmt::join(there, ", "), more ? ", ..." : "",
+                              column.is_number ? "" : did_you_mean(sim::nearest_name(value, there))));
+}
+
+std::size_t StoredRun::point(const std::string& number_or_id) {
+  SqlStatement rows(database_,
+                    "SELECT number FROM points WHERE number = cast(?1 AS INTEGER) AND ?1 NOT GLOB '*[^0-9]*'"
+                    " UNION SELECT number FROM points WHERE length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1");
+  rows.bind(number_or_id);
+  std::vector<std::size_t> found;
+  while (rows.step()) found.push_back(static_cast<std::size_t>(rows.whole(0)));
+  if (found.size() == 1) return found.front() - 1;
+  throw UserError(fmt::format("{}: {} '{}'; allowed: a number from 1 to {}, or four letters or more of an id", path_,
+                              found.empty() ? "no point" : "several points begin with", number_or_id, size()));
+}
+
+std::string StoredRun::label(std::size_t combination) {
+  SqlStatement row(database_, "SELECT label FROM combinations WHERE number = ?");
+  return row.bind(combination).step() ? row.text(0) : "";
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run's database in the terms in which people ask: points, axes, metrics by their names.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "src/results/sqlite.hpp"
+
+namespace faultline::app {
+
+struct StoredMetric {
+  std::string name;
+  std::string unit;
+  std::string description;
+};
+
+// What something is at each point: a parameter, "strategy", "seed" or "status".
+struct StoredColumn {
+  std::string key;
+  std::string unit;  // of the numbers
+  bool is_number = false;
+  std::vector<std::string> texts;  // as files write them
+  std::vector<double> numbers;     // empty unless it is a number
+
+  std::string title() const;  // "workload.size [B]"
+};
+
+// Points are known by their places, from 0. Reading throws SqlError.
+class StoredRun {
+ public:
+  // Throws UserError as open_database() does.
+  explicit StoredRun(const std::filesystem::path& run);
+
+  const std::string& path() const { return path_; }
+  SqlDatabase& database() { return database_; }
+  std::size_t size() const { return combinations_.size(); }
+  // Points with the same one differ by their seed alone.
+  std::size_t combination(std::size_t point) const { return combinations_[point]; }
+  unsigned repetitions() const { return repetitions_; }
+  const std::vector<std::string>& axes() const { return axes_; }
+  const std::vector<StoredMetric>& metrics() const { return metrics_; }
+  std::vector<std::string> parameters();
+
+  // Throw UserError that names the nearest.
+  const StoredMetric& metric(const std::string& name) const;
+  StoredColumn column(const std::string& key);
+
+  // At each point; NaN where it has none.
+  std::vector<double> values(const StoredMetric& metric);
+  // Those to which all conditions apply: KEY=VALUE, and with !=, <, <=, >, >=. Throws UserError when a condition is
+  // none, or there is no such point.
+  std::vector<std::size_t> points_where(const std::vector<std::string>& conditions);
+  // The point with this number, or an id that begins so. Throws UserError.
+  std::size_t point(const std::string& number_or_id);
+  std::string label(std::size_t combination);
+
+ private:
+  void restrict_to(const std::string& condition, std::vector<std::size_t>& points);
+
+  std::string path_;
+  SqlDatabase database_;
+  std::vector<std::size_t> combinations_;
+  unsigned repetitions_;
+  std::vector<std::string> axes_;
+  std::vector<StoredMetric> metrics_;
+};
+
+}  // namespace faultline::app

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline query and faultline diff as their users see them, and what they say of a database that cannot be read.
+#include <catch2/catch.hpp>
+
+#include <sqlite3.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/app/program.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+Ran seeds(const Sandbox& sandbox) {
+  return run_experiment(
+      sandbox,
+      "repetitions = 3\nparameters.workload.label = \"noisy\"\n"
+      "strategies = [\"resident\", \"fault/touch-ahead\"]\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+}
+
+// As another program would.
+void change(const std::string& sql) {
+  sqlite3* handle = nullptr;
+  REQUIRE(sqlite3_open("o/results.sqlite", &handle) == SQLITE_OK);
+  CHECK(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(handle);
+}
+
+}  // namespace
+
+TEST_CASE("query prints a table with units in its head, and the same for programs") {
+  const Sandbox sandbox;
+  REQUIRE(seeds(sandbox).code == 0);
+  const Ran table = faultline_program({"query", "o", "latency_mean", "--where", "workload.size=4 KiB"});
+  CHECK(table.code == 0);
+  CHECK(table.out ==
+        "latency_mean [us]: mean\n"
+        "strategy           workload.size  points   mean     \u00b1    min    max\n"
+        "                                           [us]  [us]   [us]   [us]\n"
+        "-------------------------------------------------------------------\n"
+        "resident                   4 KiB       3   5.43  2.48   4.43   6.43\n"
+        "fault/touch-ahead          4 KiB       3  43.43  2.48  42.43  44.43\n"
+        "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n");
+  const Ran mixed = faultline_program({"query", "o", "faults", "--by", "strategy", "--format", "csv"});
+  CHECK(mixed.out ==
+        "strategy,metric,unit,points,mean,half_width,min,max\nresident,faults,1,6,0,,0,0\n"
+        "fault/touch-ahead,faults,1,6,1,,1,1\n");
+  CHECK(faultline_program({"query", "o", "faults", "--by", "strategy"})
+            .out.find("(the points of a row differ by workload.size, too: such rows have no interval)\n") !=
+        std::string::npos);
+  const Json json = Json::parse(faultline_program({"query", "o", "goodput", "--by", "seed", "--format", "json"}).out);
+  REQUIRE(json.size() == 3);
+  CHECK(json[1].at("seed") == "2");
+  CHECK(json[1].at("unit") == "MB/s");
+  CHECK(json[1].at("points") == 4);
+  CHECK(json[1].at("half_width").is_null());
+}
+
+TEST_CASE("query without a metric says what can be asked for; with --sql it asks anything, and changes nothing") {
+  const Sandbox sandbox;
+  REQUIRE(seeds(sandbox).code == 0);
+  const std::string before = read_text("o/results.sqlite");
+  const Ran overview = faultline_program({"query", "o"});
+  CHECK(overview.out.find("workload.size  64 B, 4 KiB\n") != std::string::npos);
+  CHECK(overview.out.find("goodput            MB/s  payload per time\n") != std::string::npos);
+  const auto sql = [](const std::string& text, const std::string& format = "table") {
+    return faultline_program({"query", "o", "--sql", text, "--format", format});
+  };
+  CHECK(sql("SELECT strategy, count(*) AS n FROM points GROUP BY strategy ORDER BY 1 DESC;").out ==
+        "strategy           n\n--------------------\nresident           6\nfault/touch-ahead  6\n");
+  CHECK(sql("SELECT 1.5 AS x, NULL AS y, 'a,b' AS z", "csv").out == "x,y,z\n1.5,,\"a,b\"\n");
+  CHECK(Json::parse(sql("SELECT 1.5 AS x, NULL AS y", "json").out) == Json{{{"x", 1.5}, {"y", nullptr}}});
+  CHECK(sql("SELECT nobody FROM points").err ==
+        "--sql: no such column: nobody; docs/results.md names tables, views and columns\n");
+  CHECK(sql("DELETE FROM points").code == 2);
+  CHECK(sql("PRAGMA user_version = 7").code == 2);
+  CHECK(sql("SELECT 1; SELECT 2").err == "--sql: several statements; allowed: one\n");
+  CHECK(faultline_program({"query", "o", "faults", "--sql", "SELECT 1"}).code == 2);
+  CHECK(faultline_program({"query", "o", "--by", "seed"}).err ==
+        "no METRIC; 'faultline query o' names those that there are\n");
+  CHECK(faultline_program({"query"}).err.find("'faultline query' needs a run folder") == 0);
+  CHECK(read_text("o/results.sqlite") == before);
+}
+
+TEST_CASE("diff prints the configuration first, then metrics with their change and whether it is beyond noise") {
+  const Sandbox sandbox;
+  REQUIRE(seeds(sandbox).code == 0);
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "p", "--set", "network.internal_rate=5 Gb/s"}).code == 0);
+  const Ran diff =
+      faultline_program({"diff", "o", "p", "latency_mean", "latency_min", "faults", "--where", "strategy=resident"});
+  CHECK(diff.code == 0);
+  CHECK(diff.out ==
+        "A: o\nB: p\n\n"
+        "configuration          A        B\n"
+        "--------------------------------------\n"
+        "network.internal_rate  10 Gb/s  5 Gb/s\n\n"
+        "point                            metric        unit           A           B  change  beyond noise\n"
+        "                                                                                [%]\n"
+        "-------------------------------------------------------------------------------------------------\n"
+        "resident, workload.size = 64 B   latency_mean  us    2.20 \u00b12.48  2.26 \u00b12.48    +2.3  no\n"
+        "                                 latency_min   us          0.20        0.26   +25.0  yes\n\n"
+        "resident, workload.size = 4 KiB  latency_mean  us    5.43 \u00b12.48  8.71 \u00b12.48   +60.3  yes\n"
+        "                                 latency_min   us          3.43        6.71   +95.5  yes\n"
+        "2 of 6 metrics of 2 points that both have are equal\n"
+        "(\u00b1: half of the 95 % confidence interval over the seeds; beyond noise: Welch's t test at 5 %, so chance "
+        "makes\n"
+        " one mark in twenty)\n");
+  const Json json = Json::parse(faultline_program({"diff", "o", "p", "--format", "json"}).out);
+  CHECK(json.at("configuration")[0].at("b") == "5 Gb/s");
+  CHECK(json.at("metrics")[0].at("a").at("seeds") == 3);
+  const Ran csv = faultline_program({"diff", "o:1", "o:4", "latency_min", "--format", "csv"});
+  CHECK(csv.out.find("point,metric,unit,a,a_half_width,a_seeds,b,") == 0);
+  CHECK(faultline_program({"diff", "o", "o"}).out.find("the configurations are the same\n\n24 of 24 metrics") !=
+        std::string::npos);
+  CHECK(faultline_program({"diff", "o"}).err.find("'faultline diff' needs two runs") == 0);
+  CHECK(faultline_program({"diff", "o", "p", "latncy_mean"}).err.find("did you mean 'latency_mean'?") !=
+        std::string::npos);
+}
+
+TEST_CASE("diff says that nothing is known of noise where there is one seed") {
+  const Sandbox sandbox;
+  REQUIRE(run_experiment(sandbox, "axes.workload.size = [\"64 B\", \"4 KiB\"]\n").code == 0);
+  const Ran diff = faultline_program({"diff", "o:1", "o:2"});
+  CHECK(diff.out.find("  ?\n") != std::string::npos);
+  CHECK(diff.out.find("(?: one seed, so nothing is known of noise; 'repetitions' in the experiment adds some)\n") !=
+        std::string::npos);
+}
+
+TEST_CASE("a database that is locked, damaged, or of another schema is refused, and made again from the points") {
+  const Sandbox sandbox;
+  REQUIRE(seeds(sandbox).code == 0);
+  const std::string whole = read_text("o/results.sqlite");
+  const auto refused = [](const std::string& why) {
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"query", "o", "faults"}, {"diff", "o", "o"}, {"query", "o", "--sql", "SELECT 1"}}) {
+      const Ran ran = faultline_program(command);
+      INFO(ran.err);
+      CHECK(ran.code == 2);
+      CHECK(ran.err.find("o/results.sqlite: " + why) == 0);
+    }
+  };
+  const auto made_again = [&] {
+    CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).err ==
+          "12 of 12 points are there already\nrun folder: o\n");
+    CHECK(read_text("o/results.sqlite") == whole);
+  };
+  const std::string again = "; 'faultline run o' makes it again from the points that are there";
+
+  sqlite3* other = nullptr;
+  REQUIRE(sqlite3_open("o/results.sqlite", &other) == SQLITE_OK);
+  REQUIRE(sqlite3_exec(other, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  CHECK(faultline_program({"query", "o", "faults"}).err ==
+        "o/results.sqlite: another program has locked it; end what writes to it (sqlite3?) and try again (database is "
+        "locked)\n");
+  sqlite3_close(other);
+  CHECK(faultline_program({"query", "o", "faults"}).code == 0);
+
+  change("PRAGMA user_version = 99");
+  refused("has schema version 99, and this program reads 1" + again);
+  made_again();
+  change("PRAGMA application_id = 7");
+  refused("is no database of Faultline's results");
+  made_again();
+  sandbox.write("o/results.sqlite",
+                "this is no database, but it is long enough to be looked at as one: " + std::string(4096, 'x'));
+  refused("is damaged" + again);
+  made_again();
+  sandbox.write("o/results.sqlite", whole.substr(0, whole.size() / 2));
+  refused("is damaged" + again);
+  made_again();
+  std::string overwritten = whole;
+  overwritten.replace(4096, whole.size() - 8192, std::string(whole.size() - 8192, '\xff'));
+  sandbox.write("o/results.sqlite", overwritten);
+  refused("is damaged" + again);
+  made_again();
+  fs::remove("o/results.sqlite");
+  CHECK(faultline_program({"query", "o", "faults"}).err ==
+        "o: has no results.sqlite: no run has ended there, or an older program's" + again + "\n");
+  made_again();
+  CHECK(faultline_program({"query", "nowhere", "faults"}).err == "nowhere: no such run folder\n");
+  CHECK(faultline_program({"diff", "o", "nowhere:3"}).err == "nowhere: no such run folder\n");
+}
+
+TEST_CASE(
+    "a database that cannot be written costs nothing: the tables are printed, the points stay, the next run writes "
+    "it") {
+  const Sandbox sandbox;
+  fs::create_directories("o/points");
+  fs::create_directories("o/results.sqlite/in the way");
+  const Ran ran = seeds(sandbox);
+  CHECK(ran.code == 2);
+  CHECK(ran.out.find("resident ") != std::string::npos);
+  CHECK(ran.err.find("o/results.sqlite: cannot be written: Is a directory") != std::string::npos);
+  CHECK_FALSE(fs::exists("o/.results.sqlite.part"));
+  fs::remove_all("o/results.sqlite");
+  const Ran again = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(again.err == "12 of 12 points are there already\nrun folder: o\n");
+  CHECK(fs::is_regular_file("o/results.sqlite"));
+  CHECK(fs::exists("o/meta.json"));
+}

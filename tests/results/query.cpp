@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions to a run and differences between two: against values that are worked out here.
+#include <catch2/catch.hpp>
+
+#include <cmath>
+
+#include "src/experiment/diagnostics.hpp"
+#include "src/results/difference.hpp"
+#include "src/results/query.hpp"
+#include "tests/results/made_run.hpp"
+
+using namespace faultline;
+using namespace faultline::app;
+using namespace faultline::test;
+
+namespace {
+
+const std::string kSizes =
+    "strategies = [\"resident\", \"fault/touch-ahead\"]\naxes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
+const std::string kSeeds = kSizes + "repetitions = 3\nparameters.workload.label = \"noisy\"\n";
+
+template <typename Work>
+std::string refusal(Work work) {
+  try {
+    work();
+  } catch (const UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+const Difference::Row& row_of(const Difference& difference, const std::string& metric) {
+  for (const auto& row : difference.rows) {
+    if (row.metric.name == metric) return row;
+  }
+  throw std::logic_error("no row of " + metric);
+}
+
+}  // namespace
+
+TEST_CASE("a question is answered by strategy and axes, with mean, interval, least and greatest over the seeds") {
+  const Sandbox sandbox;
+  const MadeRun made(sandbox, kSeeds);
+  made.write();
+  StoredRun run("o");
+  const Answer answer = ask(run, {{"latency_mean", "faults"}, {}, {}});
+  REQUIRE(answer.by.size() == 2);
+  CHECK(answer.by[1].title() == "workload.size [B]");
+  REQUIRE(answer.rows.size() == 2 * 6);
+  const Answer::Row& row = answer.rows[1];
+  CHECK(row.first == 3);
+  CHECK(answer.by[1].texts[row.first] == "4 KiB");
+  CHECK(answer.by[1].numbers[row.first] == 4096);
+  CHECK(row.summary.count == 3);
+  CHECK(row.half_width == Approx(2.484137712));
+  CHECK(row.max - row.min == Approx(2));
+  CHECK(row.summary.mean == Approx(row.min + 1));
+  CHECK(answer.rows[11].metric.name == "faults");
+  CHECK(answer.rows[11].summary.mean == 16);
+  CHECK(answer.rows[11].half_width == 0);
+  CHECK(answer.mixed.empty());
+}
+
+TEST_CASE("rows of several combinations have no interval, and what they mix is told") {
+  const Sandbox sandbox;
+  MadeRun made(sandbox, kSeeds);
+  made.outcomes[0].result.metrics.clear();  // it failed
+  made.write();
+  StoredRun run("o");
+  const Answer answer = ask(run, {{"latency_mean"}, {"strategy"}, {}});
+  REQUIRE(answer.rows.size() == 2);
+  CHECK(answer.rows[0].summary.count == 8);
+  CHECK(std::isnan(answer.rows[0].half_width));
+  CHECK(answer.rows[1].summary.count == 9);
+  CHECK(answer.mixed == std::vector<std::string>{"workload.size"});
+  // Of one seed there is none either; any parameter may be asked by.
+  const Answer one = ask(run, {{"latency_mean"}, {"strategy.resolve", "seed"}, {"workload.size = 64 B"}});
+  REQUIRE(one.rows.size() == 6);
+  CHECK(one.rows[0].summary.count == 0);
+  CHECK(one.rows[1].summary.count == 1);
+  CHECK(std::isnan(one.rows[1].half_width));
+}
+
+TEST_CASE("conditions compare numbers with their units, and texts") {
+  const Sandbox sandbox;
+  MadeRun(sandbox, kSizes).write();
+  StoredRun run("o");
+  using Points = std::vector<std::size_t>;
+  CHECK(run.points_where({"workload.size=4KiB"}) == Points{1, 4});
+  CHECK(run.points_where({"workload.size = 0.0625 MiB"}) == Points{2, 5});
+  CHECK(run.points_where({"workload.size>=4 KiB", "strategy=resident"}) == Points{1, 2});
+  CHECK(run.points_where({"workload.size<4 KiB"}) == Points{0, 3});
+  CHECK(run.points_where({"strategy!=resident", "workload.size > 4 KiB"}) == Points{5});
+  CHECK(run.points_where({"strategy.resolve=touch-ahead", "workload.size<=64B"}) == Points{3});
+  CHECK(run.points_where({"cpu.cores=4", "seed<2", "status=complete"}).size() == 6);
+  CHECK(refusal([&] { run.points_where({"workload.size"}); }).find("--where: 'workload.size' is no condition") == 0);
+  CHECK(refusal([&] { run.points_where({"workload.size=4"}); }) ==
+        "--where: workload.size: '4' is no number with a unit, as 64 B");
+  CHECK(refusal([&] { run.points_where({"cpu.cores=four"}); }) == "--where: cpu.cores: 'four' is no number");
+  CHECK(refusal([&] { run.points_where({"workload.sise=4 KiB"}); }) ==
+        "o: 'workload.sise' is no parameter; did you mean 'workload.size'?; its axes are workload.size");
+  CHECK(refusal([&] { run.points_where({"workload.size=5 KiB"}); }) ==
+        "o: --where: no point has workload.size=5 KiB; there are 64 B, 4 KiB, 64 KiB");
+  CHECK(refusal([&] { run.points_where({"strategy=residant"}); }) ==
+        "o: --where: no point has strategy=residant; there are resident, fault/touch-ahead; did you mean 'resident'?");
+  CHECK(refusal([&] { run.metric("latency_meen"); }) ==
+        "o: no metric 'latency_meen'; did you mean 'latency_mean'?; 'faultline query o' names them");
+}
+
+TEST_CASE("two runs differ by their configuration, by points that one has, and by metrics beyond noise") {
+  const Sandbox sandbox;
+  MadeRun a(sandbox, kSeeds);
+  MadeRun b(sandbox,
+            "strategies = [\"resident\"]\naxes.workload.size = [\"4 KiB\", \"64 B\", \"1 MiB\"]\nrepetitions = 3\n"
+            "parameters.workload.label = \"noisy\"\nparameters.network.link_latency = \"130 ns\"\n");
+  // Beside what the link takes: at 64 B 10 us more, at 4 KiB half of what seeds differ by.
+  for (std::size_t i = 3; i < 6; ++i) b.metric(i, "latency_mean").value += 10;
+  for (std::size_t i = 0; i < 3; ++i) b.metric(i, "latency_mean").value += 0.5;
+  a.write("a");
+  b.write("b");
+  Side side_a("a", {}), side_b("b", {});
+  const Difference found = difference(side_a, side_b, {}, false);
+
+  std::string settings;
+  for (const auto& s : found.configuration) settings += s.key + ": " + s.a + " | " + s.b + "\n";
+  CHECK(settings ==
+        "strategy: resident, fault/touch-ahead | resident\nnetwork.link_latency: 120 ns | 130 ns\n"
+        "strategy.on_destination_fault: stall, terminate | stall\nstrategy.prepare: touch, nothing | touch\n"
+        "strategy.resolve: touch-a-page, touch-ahead | touch-a-page\n"
+        "workload.size: 64 B, 4 KiB, 64 KiB | 4 KiB, 64 B, 1 MiB\n");
+  CHECK(found.only_a == std::vector<std::string>{
+                            "resident, workload.size = 64 KiB", "fault/touch-ahead, workload.size = 64 B",
+                            "fault/touch-ahead, workload.size = 4 KiB", "fault/touch-ahead, workload.size = 64 KiB"});
+  CHECK(found.only_b == std::vector<std::string>{"resident, workload.size = 1 MiB"});
+  CHECK(found.pairs == 2);
+  CHECK(found.compared == 12);
+  CHECK(found.equal == 4);  // faults and pinned_bytes_peak
+  REQUIRE(found.rows.size() == 8);
+  const Difference::Row& row = row_of(found, "latency_mean");
+  CHECK(row.point == "resident, workload.size = 64 B");
+  CHECK(row.a.mean == Approx(2 + 0.0512 + 0.12 + 0.1 / 3));
+  CHECK(row.b.mean == Approx(row.a.mean + 10.01));
+  CHECK(row.change == Approx(100 * 10.01 / row.a.mean));
+  CHECK(row.beyond_noise == true);
+  // The same 10 ns of a latency without noise.
+  CHECK(row_of(found, "latency_min").beyond_noise == true);
+  const auto& small = found.rows[4 + 2];
+  CHECK(small.metric.name == "latency_mean");
+  CHECK(small.point == "resident, workload.size = 4 KiB");
+  CHECK(small.beyond_noise == false);
+
+  const Difference all = difference(side_a, side_b, {"faults"}, true);
+  REQUIRE(all.rows.size() == 2);
+  CHECK(all.rows[0].change == 0);
+  CHECK(all.rows[0].beyond_noise == false);
+}
+
+TEST_CASE("two points are compared whatever tells them apart, and of one seed nothing is known of noise") {
+  const Sandbox sandbox;
+  const MadeRun made(sandbox, kSizes);
+  made.write();
+  Side a("o:2", {}), b("o:" + made.points[5].id.substr(0, 13), {});
+  const Difference found = difference(a, b, {"latency_mean", "faults", "pinned_bytes_peak"}, false);
+  CHECK(found.pairs == 1);
+  CHECK(found.equal == 1);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].point == "resident, workload.size = 4 KiB");
+  CHECK_FALSE(found.rows[0].beyond_noise.has_value());
+  CHECK(found.rows[1].a.mean == 0);
+  CHECK(found.rows[1].b.mean == 16);
+  CHECK(std::isnan(found.rows[1].change));
+  CHECK(found.configuration.size() == 5);  // strategy, three of its parameters, size
+  CHECK(refusal([&] { Side("o:7", {}); }) ==
+        "o: no point '7'; allowed: a number from 1 to 6, or four letters or more of an id");
+  CHECK(refusal([&] { Side("o:2", {"seed=1"}); }) == "o:2: is one point; --where is for runs");
+  CHECK(refusal([&] {
+          Side run("o", {});
+          difference(a, run, {}, false);
+        }).find("a run and a point cannot be compared") == 0);
+}
+
+TEST_CASE("runs of equal results have no differences; a metric that one lacks has no change") {
+  const Sandbox sandbox;
+  MadeRun made(sandbox, kSizes);
+  made.write("a");
+  made.write("b");
+  made.outcomes[1].result.metrics.clear();
+  made.write("c");
+  Side a("a", {}), b("b", {"workload.size<64 KiB"}), c("c", {"strategy=resident", "workload.size=4 KiB"});
+  const Difference none = difference(a, a, {}, false);
+  CHECK(none.rows.empty());
+  CHECK(none.configuration.empty());
+  CHECK(none.pairs == 6);
+  CHECK(none.equal == none.compared);
+  CHECK(difference(a, b, {}, false).only_a.size() == 2);
+  Side one("a", {"strategy=resident", "workload.size=4 KiB"});
+  const Difference lost = difference(one, c, {"latency_mean"}, false);
+  REQUIRE(lost.rows.size() == 1);
+  CHECK(lost.rows[0].b.count == 0);
+  CHECK(std::isnan(lost.rows[0].change));
+  CHECK(lost.equal == 0);
+}

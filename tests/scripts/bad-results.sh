@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# A full disk and a read-only folder: what was computed stays, the message says what to do, and the next run ends it.
+# Databases that are locked or damaged: tests/app/queries.cpp.
+source "$(dirname "$0")/common.sh"
+cd "$scratch"
+program="$FAULTLINE_BUILD/faultline"
+export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+cat >small.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["resident", "fault/touch-ahead"]
+parameters.workload.iterations = 2
+parameters.workload.cold = "destination"
+EOF
+run 0 "$program" run small.toml --quiet --out whole
+json=$(($(stat -c %s whole/results.json) / 1024 + 2))
+database=$(($(stat -c %s whole/results.sqlite) / 1024))
+((json < database)) || { echo "results.json is as large as the database: choose another size"; exit 1; }
+
+# No file may be larger than results.json, so that the database is what meets the end of the disk.
+limited() (
+  trap '' XFSZ
+  ulimit -f "$json"
+  exec "$program" run small.toml --quiet --out full
+)
+run 2 limited
+expect "resident" "full/results.sqlite: cannot be written: " "the points' results are kept, and the same command writes it"
+[[ ! -e full/results.sqlite && ! -e full/.results.sqlite.part && -e full/results.json && ! -e full/meta.json ]]
+[[ $(find full/points -name '*.json' | wc -l) == 2 ]]
+run 0 "$program" run small.toml --out full
+expect "2 of 2 points are there already"
+cmp whole/results.sqlite full/results.sqlite
+
+# A disk that is full, where this user may make one.
+mkdir disk
+if mount -t tmpfs -o size=96k tmpfs disk 2>/dev/null; then
+  trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
+  run 2 "$program" run small.toml --quiet --out disk/run
+  expect "resident" "cannot be written: database or disk is full"
+  [[ $(find disk/run/points -name '*.json' | wc -l) == 2 ]]
+  mount -o remount,size=10m disk
+  run 0 "$program" run small.toml --out disk/run
+  expect "2 of 2 points are there already"
+  cmp whole/results.sqlite disk/run/results.sqlite
+else
+  echo "a full disk was not tried: no right to mount one"
+fi
+
+# Read-only: questions are answered, runs are refused before they simulate. Nothing keeps root from writing.
+chmod -R a-w whole
+as_user=()
+if ((EUID == 0)); then
+  chmod a+rx "$scratch"
+  as_user=(setpriv --reuid=65534 --clear-groups)
+fi
+if "${as_user[@]}" "$program" --version >/dev/null 2>&1; then
+  run 0 "${as_user[@]}" "$program" query whole latency_mean
+  expect "resident"
+  run 2 "${as_user[@]}" "$program" run small.toml --out whole
+  expect "whole" "Permission denied"
+else
+  echo "a read-only folder was not tried: another user cannot run the program"
+fi
+chmod -R u+w whole
+
+# A folder of a run of another version is left alone, and its database, if it is of this schema, is read.
+sed -i 's/"format": [0-9]*/"format": 99/' whole/manifest.json
+run 2 "$program" run small.toml --out whole
+expect "holds a run of another version of the program"
+run 0 "$program" query whole latency_mean
+sqlite3="$(command -v sqlite3 || true)"
+if [[ -n $sqlite3 ]]; then
+  "$sqlite3" whole/results.sqlite 'PRAGMA user_version = 99'
+  run 2 "$program" query whole latency_mean
+  expect "has schema version 99, and this program reads 1"
+fi
