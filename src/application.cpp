@@ -42,6 +42,7 @@ int dispatch(const std::vector<std::string>& arguments, const Simulator& simulat
   if (options.command == "sensitivity") return sensitivity_command(options, library, simulator, console, arguments);
   if (options.command == "plot") return plot_command(options, console);
   if (options.command == "status") return status_command(options, console);
+  if (options.command == "report") return report_command(options, library, simulator, console);
   if (options.command == "list") return list_command(options, library, simulator, console);
   if (options.command == "config") return config_command(options, library, simulator, console);
   return validate_command(options, library, simulator, console);

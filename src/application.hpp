@@ -44,6 +44,8 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
 int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                    const Console& console);
 int status_command(const Options& options, const Console& console);
+int report_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 

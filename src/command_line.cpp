@@ -39,6 +39,7 @@ const std::vector<CommandOptions> kCommands{
      1},
     {"plot", {"figure", "out", "metric", "x", "by", "where"}, 1, 1},
     {"status", {"format"}, 1, 1},
+    {"report", {"out"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -53,13 +54,15 @@ const CommandOptions& entry_of(const std::string& command) {
                               did_you_mean(sim::nearest_name(command, names))));
 }
 
-void add_option(po::options_description& options, const std::string& name) {
+void add_option(po::options_description& options, const std::string& name, const std::string& command) {
   const auto text = [] { return po::value<std::string>(); };
   if (name == "set") {
     options.add_options()("set", po::value<std::vector<std::string>>()->value_name("KEY=VALUE"),
                           "set a parameter, over every file; may be repeated");
   } else if (name == "format") {
     options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
+  } else if (name == "out" && command == "report") {
+    options.add_options()("out", text()->value_name("FILE"), "the page (default RUN/report.html)");
   } else if (name == "out") {
     options.add_options()("out", text()->value_name("PATH"),
                           "the run folder, new, empty or a run's (default runs/EXPERIMENT-N); plot: the .pdf or .png");
@@ -110,7 +113,7 @@ void add_option(po::options_description& options, const std::string& name) {
 
 po::options_description options_of(const CommandOptions& entry) {
   po::options_description options("Options", 110, 70);
-  for (const char* name : entry.options) add_option(options, name);
+  for (const char* name : entry.options) add_option(options, name, entry.command);
   options.add_options()("configs", po::value<std::string>()->value_name("FOLDER"),
                         "platforms, strategies and experiments (default: what ships, or $FAULTLINE_CONFIGS)");
   options.add_options()("quiet,q", "no progress, no hints")("verbose,v", "say more of what is done");
@@ -162,7 +165,7 @@ Options interpret(const po::variables_map& values, Options options) {
   }
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
   if (values.count("format") != 0) options.format = format_of(text("format"));
-  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
+  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
   options.out = text("out");
   options.metric = text("metric");
   options.figure = text("figure");
@@ -230,10 +233,11 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
   if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
-    throw UserError(fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.command,
-                                options.command == "status" || options.command == "worker"
-                                    ? "a run folder, such as runs/NAME-1"
-                                    : "an experiment: a file or a name from 'faultline list experiments'"));
+    throw UserError(
+        fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.command,
+                    options.command == "status" || options.command == "worker" || options.command == "report"
+                        ? "a run folder, such as runs/NAME-1"
+                        : "an experiment: a file or a name from 'faultline list experiments'"));
   }
   if (options.arguments.size() > entry.most_arguments) {
     throw UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",

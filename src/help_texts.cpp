@@ -13,6 +13,7 @@ const std::string_view kGeneralHelp =
                                  a figure for a paper, as PDF and PNG
   faultline status RUN           how far a run is, from another terminal
   faultline worker RUN           help with a run's points, on this machine or another one
+  faultline report RUN           one HTML page with the charts and tables of a run
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
@@ -127,6 +128,20 @@ Says how far the run in the folder RUN is: points that are complete, that failed
   faultline status runs/mine-1 --format json          for programs
 )";
 
+constexpr std::string_view kReport = R"(faultline report RUN [options]
+
+Writes one HTML page about the run in the folder RUN: the question, each table that the experiment asks for with a
+chart, an explorer (any metric over any axis, by any other), time series where points have them, all points, which
+failed and why, and which parameters are not the default and who set them. The page holds its data and its program: it
+opens from disk, needs no network, and can be sent to a colleague. Charts are hovered, zoomed, filtered by the values
+of axes, and exported as SVG and PNG; tables are sorted and downloaded as CSV. It is light or dark as the reader's
+system is, or as its switch says, and prints.
+The same run gives the same bytes.
+
+  faultline report runs/mine-1                        writes runs/mine-1/report.html, and says so
+  faultline report runs/mine-1 --out mine.html        somewhere else
+)";
+
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
 
 KIND is platforms, strategies, workloads, experiments, parameters, metrics or steps (of the fault breakdown);
@@ -172,6 +187,7 @@ std::string_view help_text(std::string_view command) {
   if (command == "sensitivity") return kSensitivity;
   if (command == "plot") return kPlot;
   if (command == "status") return kStatus;
+  if (command == "report") return kReport;
   if (command == "list") return kList;
   if (command == "config") return kConfig;
   if (command == "validate") return kValidate;
