@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Everything comes from Debian 12 packages (scripts/setup names them). Nothing is downloaded here.
+# Everything comes from Debian 12 packages, and the parts of web/ from npm (scripts/setup installs both). Nothing is
+# downloaded here.
 # All that is missing is reported at once, each in one sentence.
 include(CheckCXXSourceCompiles)
 set(missing "")
@@ -82,9 +83,23 @@ else()
   list(APPEND missing "Faultline needs jemalloc (Debian package libjemalloc-dev) and found none.")
 endif()
 
+option(FAULTLINE_REPORTS "Build the page of `faultline report`, which needs node and the packages of web/" ON)
+if(FAULTLINE_REPORTS)
+  find_program(NODE_PROGRAM NAMES node nodejs)
+  if(NOT NODE_PROGRAM)
+    list(APPEND missing "Faultline needs node 18 or newer (Debian packages nodejs and npm) to bundle the page of \
+`faultline report`, and found none. -DFAULTLINE_REPORTS=OFF builds without it.")
+  elseif(NOT EXISTS "${CMAKE_SOURCE_DIR}/web/node_modules/echarts" OR NOT EXISTS "${CMAKE_SOURCE_DIR}/web/node_modules/esbuild")
+    list(APPEND missing "Faultline needs ECharts and esbuild in web/node_modules (npm packages, which scripts/setup \
+installs) for the page of `faultline report`. -DFAULTLINE_REPORTS=OFF builds without it.")
+  else()
+    list(APPEND found "node")
+  endif()
+endif()
+
 if(missing)
   string(REPLACE ";" "\n  " missing "${missing}")
-  message(FATAL_ERROR "\n  ${missing}\n  Run scripts/setup to install Debian's packages.")
+  message(FATAL_ERROR "\n  ${missing}\n  Run scripts/setup to install what is missing.")
 endif()
 string(REPLACE ";" ", " found "${found}")
 message(STATUS "Faultline ${PROJECT_VERSION} with ${found}")

@@ -44,6 +44,7 @@ int dispatch(const std::vector<std::string>& arguments, const Simulator& simulat
   if (options.command == "status") return status_command(options, console);
   if (options.command == "query") return query_command(options, console);
   if (options.command == "diff") return diff_command(options, console);
+  if (options.command == "report") return report_command(options, library, simulator, console);
   if (options.command == "list") return list_command(options, library, simulator, console);
   if (options.command == "config") return config_command(options, library, simulator, console);
   return validate_command(options, library, simulator, console);

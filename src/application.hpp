@@ -46,6 +46,8 @@ int config_command(const Options& options, const ConfigLibrary& library, const S
 int query_command(const Options& options, const Console& console);
 int diff_command(const Options& options, const Console& console);
 int status_command(const Options& options, const Console& console);
+int report_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console);
 int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                      const Console& console);
 

@@ -46,6 +46,7 @@ const std::vector<CommandOptions> kCommands{
     {"status", {"format"}, 1, 1},
     {"query", {"by", "where", "sql", "format"}, 1, kMostMetrics},
     {"diff", {"where", "format", "all"}, 2, kMostMetrics},
+    {"report", {"out"}, 1, 1},
     {"list", {"format"}, 0, 2},
     {"config", {"set", "format", "max-points", "all", "changed"}, 1, 1},
     {"validate", {"set", "format", "seed", "jobs"}, 0, 1},
@@ -86,6 +87,8 @@ void add_option(po::options_description& options, const std::string& name, const
                           "set a parameter, over every file; may be repeated");
   } else if (name == "format") {
     options.add_options()("format", text()->value_name("FORMAT"), "table (default), json or csv, on standard output");
+  } else if (name == "out" && command == "report") {
+    options.add_options()("out", text()->value_name("FILE"), "the page (default RUN/report.html)");
   } else if (name == "out") {
     options.add_options()("out", text()->value_name("PATH"),
                           "the run folder, new, empty or a run's (default runs/EXPERIMENT-N); plot: the .pdf or .png");
@@ -243,7 +246,7 @@ Options interpret(const po::variables_map& values, Options options) {
   options.sql = text("sql");
   if (values.count("sql") != 0 && options.sql.empty()) throw UserError("--sql: needs a SELECT");
   if (values.count("format") != 0) options.format = format_of(text("format"));
-  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a folder");
+  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
   options.out = text("out");
   options.metric = text("metric");
   options.figure = text("figure");
@@ -266,7 +269,7 @@ Options interpret(const po::variables_map& values, Options options) {
   return options;
 }
 
-bool is_of_runs(const std::string& command) { return command == "status" || command == "worker" || command == "query"; }
+bool is_of_runs(const std::string& command) { return command == "status" || command == "worker" || command == "query" || command == "report"; }
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {

@@ -15,6 +15,9 @@ const std::string_view kGeneralHelp =
   faultline worker RUN           help with a run's points, on this machine or another one
   faultline query RUN METRIC     what a run has measured, by axis
   faultline diff A B             what tells two runs, or two points, apart
+)";
+
+  faultline report RUN           one HTML page with the charts and tables of a run
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
   faultline validate             published figures beside simulated ones
@@ -160,6 +163,18 @@ of noise.
   faultline diff runs/mine-1:3 runs/mine-1:9          two points of a run, numbered as 'faultline query RUN --sql
                                                       "SELECT number, label FROM points"' says
   faultline diff runs/mine-1 runs/mine-2 --format csv for a spreadsheet: the metrics alone
+constexpr std::string_view kReport = R"(faultline report RUN [options]
+
+Writes one HTML page about the run in the folder RUN: the question, each table that the experiment asks for with a
+chart, an explorer (any metric over any axis, by any other), time series where points have them, all points, which
+failed and why, and which parameters are not the default and who set them. The page holds its data and its program: it
+opens from disk, needs no network, and can be sent to a colleague. Charts are hovered, zoomed, filtered by the values
+of axes, and exported as SVG and PNG; tables are sorted and downloaded as CSV. It is light or dark as the reader's
+system is, or as its switch says, and prints.
+The same run gives the same bytes.
+
+  faultline report runs/mine-1                        writes runs/mine-1/report.html, and says so
+  faultline report runs/mine-1 --out mine.html        somewhere else
 )";
 
 constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
@@ -209,6 +224,7 @@ std::string_view help_text(std::string_view command) {
   if (command == "status") return kStatus;
   if (command == "query") return kQuery;
   if (command == "diff") return kDiff;
+  if (command == "report") return kReport;
   if (command == "list") return kList;
   if (command == "config") return kConfig;
   if (command == "validate") return kValidate;

@@ -44,15 +44,10 @@ constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
                                     {"pinned_bytes_peak", "pinned", 1, false},
                                     {"locked_bytes_peak", "locked", 1, false}};
 
-struct MetricColumn {
-  std::string metric;
-  std::string title;
-  int rank;
-  bool each;
-};
+}  // namespace
 
-std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpec& spec) {
-  std::vector<MetricColumn> chosen;
+std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured) {
+  std::vector<TableColumn> chosen;
   if (!spec.columns.empty()) {
     for (const std::string& name : spec.columns) {
       const auto* known =
@@ -63,7 +58,7 @@ std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpe
     return chosen;
   }
   for (const KnownColumn& column : kColumns) {
-    if (column.rank < kNeverByItself && first_of(results, column.metric) != nullptr)
+    if (column.rank < kNeverByItself && is_measured(column.metric))
       chosen.push_back({column.metric, column.title, column.rank, column.each});
   }
   // When every point failed, a column must still say so.
@@ -71,8 +66,10 @@ std::vector<MetricColumn> choose_columns(const Results& results, const ReportSpe
   return chosen;
 }
 
+namespace {
+
 // As it stands in the table.
-std::optional<workloads::Metric> shown(const PointOutcome& outcome, const MetricColumn& column) {
+std::optional<workloads::Metric> shown(const PointOutcome& outcome, const TableColumn& column) {
   const auto* metric = find_metric(outcome, column.metric);
   if (metric == nullptr) return std::nullopt;
   workloads::Metric value = *metric;
@@ -84,17 +81,17 @@ std::optional<workloads::Metric> shown(const PointOutcome& outcome, const Metric
   return value;
 }
 
-std::string unit_of(const Results& results, const MetricColumn& column) {
+std::string unit_of(const Results& results, const TableColumn& column) {
   const auto* metric = first_of(results, column.metric);
   if (metric == nullptr) return "";
   if (column.each) return metric->unit == "1" ? "[/op]" : "[" + metric->unit + "/op]";
   return metric->unit == "1" ? "" : "[" + metric->unit + "]";
 }
 
-TextTable points_table(const Results& results, const std::vector<MetricColumn>& chosen) {
+TextTable points_table(const Results& results, const std::vector<TableColumn>& chosen) {
   std::vector<Column> columns{{"strategy", "", Align::left}};
   for (const Axis& axis : results.experiment.axes) columns.push_back({axis.key, "", Align::right});
-  for (const MetricColumn& column : chosen) columns.push_back({column.title, unit_of(results, column), Align::right});
+  for (const TableColumn& column : chosen) columns.push_back({column.title, unit_of(results, column), Align::right});
   TextTable table(columns);
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const Point& point = results.points[i];
@@ -103,7 +100,7 @@ TextTable points_table(const Results& results, const std::vector<MetricColumn>& 
     if (i > 0 && results.points[i - 1].strategy != point.strategy && !point.axes.empty()) table.gap();
     std::vector<std::string> cells{point.strategy};
     for (const NamedText& axis : point.axes) cells.push_back(axis.text);
-    for (const MetricColumn& column : chosen) {
+    for (const TableColumn& column : chosen) {
       const auto metric = shown(outcome, column);
       cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));
     }
@@ -114,19 +111,19 @@ TextTable points_table(const Results& results, const std::vector<MetricColumn>& 
 
 // True of every point that has the column.
 template <typename Test>
-bool everywhere(const Results& results, const MetricColumn& column, Test test) {
+bool everywhere(const Results& results, const TableColumn& column, Test test) {
   return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const PointOutcome& outcome) {
     const auto value = shown(outcome, column);
     return !value || test(outcome, *value);
   });
 }
 
-bool always_zero(const Results& results, const MetricColumn& column) {
+bool always_zero(const Results& results, const TableColumn& column) {
   return everywhere(results, column, [](const PointOutcome&, const auto& value) { return value.value == 0; });
 }
 
 // A latency that reads as the mean does.
-bool says_the_mean(const Results& results, const MetricColumn& column) {
+bool says_the_mean(const Results& results, const TableColumn& column) {
   if (!column.metric.starts_with("latency_") || column.metric == "latency_mean") return false;
   return everywhere(results, column, [](const PointOutcome& outcome, const auto& value) {
     const auto* mean = find_metric(outcome, "latency_mean");
@@ -135,22 +132,22 @@ bool says_the_mean(const Results& results, const MetricColumn& column) {
 }
 
 // Takes columns out until the table fits: first those that say nothing, then by rank. Says which.
-std::string narrow(const Results& results, std::size_t width, std::vector<MetricColumn>& chosen) {
+std::string narrow(const Results& results, std::size_t width, std::vector<TableColumn>& chosen) {
   std::vector<std::string> same, zero, cut;
   const auto too_wide = [&] { return points_table(results, chosen).width() > width; };
   const auto take_out = [&](auto which, std::vector<std::string>& titles) {
-    for (const MetricColumn& column : chosen) {
+    for (const TableColumn& column : chosen) {
       if (which(column)) titles.push_back(column.title);
     }
     std::erase_if(chosen, which);
   };
-  if (too_wide()) take_out([&](const MetricColumn& c) { return says_the_mean(results, c); }, same);
-  if (too_wide()) take_out([&](const MetricColumn& c) { return c.rank > 0 && always_zero(results, c); }, zero);
+  if (too_wide()) take_out([&](const TableColumn& c) { return says_the_mean(results, c); }, same);
+  if (too_wide()) take_out([&](const TableColumn& c) { return c.rank > 0 && always_zero(results, c); }, zero);
   while (too_wide()) {
-    const auto rank = [](const MetricColumn& a, const MetricColumn& b) { return a.rank < b.rank; };
+    const auto rank = [](const TableColumn& a, const TableColumn& b) { return a.rank < b.rank; };
     const int most = std::max_element(chosen.begin(), chosen.end(), rank)->rank;
     if (most == 0) break;
-    take_out([&](const MetricColumn& column) { return column.rank == most; }, cut);
+    take_out([&](const TableColumn& column) { return column.rank == most; }, cut);
   }
   std::string text;
   const auto say = [&](const char* why, const std::vector<std::string>& titles) {
@@ -172,9 +169,10 @@ std::string column_title(const std::string& metric) {
 }
 
 std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width) {
-  std::vector<MetricColumn> chosen = choose_columns(results, spec);
+  std::vector<TableColumn> chosen =
+      choose_columns(spec, [&](const std::string& metric) { return first_of(results, metric) != nullptr; });
   const std::string left_out = spec.columns.empty() ? narrow(results, width, chosen) : "";
-  const bool each = std::any_of(chosen.begin(), chosen.end(), [](const MetricColumn& c) { return c.each; });
+  const bool each = std::any_of(chosen.begin(), chosen.end(), [](const TableColumn& c) { return c.each; });
   std::string text = points_table(results, chosen).text();
   if (each) {
     text +=

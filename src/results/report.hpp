@@ -2,6 +2,7 @@
 // The tables that a person reads after a run.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,16 @@ const workloads::Metric* first_of(const Results& results, const std::string& nam
 std::string cell_text(const workloads::Metric& metric);
 // What stands in a cell whose point has no such metric: that it was refused, failed, was not run.
 std::string absent_text(const PointOutcome& outcome);
+// A metric as the points view shows it.
+struct TableColumn {
+  std::string metric;
+  std::string title;
+  int rank;   // the columns of the greatest are the first to go where there is no room
+  bool each;  // a sum over the run, shown for one transfer, as the latencies are
+};
+// Those that the report asks for; without a list the usual ones, as far as something was measured.
+using IsMeasured = std::function<bool(const std::string& metric)>;
+std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 

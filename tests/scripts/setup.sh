@@ -2,8 +2,13 @@
 # shellcheck shell=bash
 # scripts/setup against a package database and an apt-get that are not the machine's own.
 source "$(dirname "$0")/common.sh"
-setup="$FAULTLINE_SOURCE/scripts/setup"
-mkdir "$scratch/bin"
+# A tree of its own, whose npm packages are there.
+tree="$scratch/a tree"
+setup="$tree/scripts/setup"
+mkdir -p "$scratch/bin" "$tree/web/node_modules"
+cp -r "$FAULTLINE_SOURCE/scripts" "$tree"
+cp "$FAULTLINE_SOURCE"/web/package*.json "$FAULTLINE_SOURCE/web/.npmrc" "$tree/web"
+touch -d '+1 minute' "$tree/web/node_modules/.package-lock.json"
 export PATH="$scratch/bin:$PATH" ABSENT='' CALLS="$scratch/calls"
 
 cat >"$scratch/bin/dpkg-query" <<'SHIM'
@@ -82,3 +87,36 @@ ABSENT="slurm-wlm"
 run 0 "$setup" --no-install
 run 1 "$setup" --no-install --slurm
 expect "slurmctld and slurmd"
+# The npm packages of the page of faultline report: those of the lock file, in the tree, once.
+ABSENT=
+rm -r "$tree/web/node_modules"
+cat >"$scratch/bin/npm" <<'SHIM'
+#!/bin/bash
+echo "npm $* in ${PWD##*/}" >>"$CALLS"
+[[ $APT_FAILS != npm ]] && mkdir -p node_modules && touch node_modules/.package-lock.json
+SHIM
+ln -s "$(command -v true)" "$scratch/bin/node"
+chmod +x "$scratch/bin/npm"
+rm -f "$CALLS"
+run 1 "$setup" --no-install
+expect "Missing npm packages" "npm --prefix $tree/web ci"
+[[ ! -e $CALLS ]]
+APT_FAILS=npm
+run 1 "$setup"
+expect "npm could not install" "FAULTLINE_REPORTS=OFF"
+APT_FAILS=nothing
+rm -f "$CALLS"
+run 0 "$setup"
+run 0 "$setup" --no-install
+run 0 "$setup"
+diff "$CALLS" - <<<"npm ci --ignore-scripts in web"
+# A lock file that has changed since asks for another installation.
+touch -d '+1 minute' "$tree/web/package-lock.json"
+run 1 "$setup" --no-install
+
+# Debian's node and npm are asked for where there is none.
+mkdir "$scratch/bare"
+for tool in bash awk grep dirname cat date env; do ln -s "$(command -v "$tool")" "$scratch/bare/$tool"; done
+mv "$scratch/bin/npm" "$scratch/no-npm"
+ABSENT="nodejs npm" PATH="$scratch/bin:$scratch/bare" run 1 "$setup" --no-install
+expect "apt-get install -y --no-install-recommends nodejs npm"

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// faultline report
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "src/application.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/results/html_report.hpp"
+#include "src/results/report_data.hpp"
+
+namespace faultline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Says every two seconds how much has been read.
+class Reading {
+ public:
+  Reading(std::ostream& out, bool quiet) : out_(out), quiet_(quiet) {}
+  void update(double share) {
+    const auto now = std::chrono::steady_clock::now();
+    if (quiet_ || now - last_ < std::chrono::seconds(2)) return;
+    last_ = now;
+    if (share >= 0) out_ << fmt::format("reading the results: {:.0f} %\n", 100 * share) << std::flush;
+  }
+
+ private:
+  std::ostream& out_;
+  bool quiet_;
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+int report_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
+                   const Console& console) {
+  if (kPage.head.empty()) {
+    throw UserError(
+        "this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the Debian "
+        "packages nodejs and npm, and build it again");
+  }
+  const RunFolder folder = RunFolder::look_at(options.arguments.front());
+  const RunFacts facts = read_facts(folder);
+  const EffectiveExperiment effective = read_effective(folder, library, simulator);
+  const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) throw UserError(file.string() + ": --out: is a folder; name a file");
+  RunFolder place = RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
+
+  ReportData data(effective, facts, simulator);
+  Reading reading(console.err, options.quiet);
+  read_results(folder, effective.experiment, [&](Point point, PointOutcome outcome, double share) {
+    data.add(std::move(point), std::move(outcome));
+    reading.update(share);
+  });
+  const std::string& question = effective.experiment.question;
+  place.write(file.filename().string(), html_page(kPage, question.empty() ? facts.experiment : question, data.json()),
+              RunFolder::Sync::no);
+  console.out << file.string() << "\n";
+  return kFine;
+}
+
+}  // namespace faultline::app

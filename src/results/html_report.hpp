@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page that `faultline report` writes: the bundle of web/, built into the program, around a run's data.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace faultline::app {
+
+// The page's text before its title, between title and data, and behind the data. All empty in a program that was
+// built without reports (FAULTLINE_REPORTS=OFF).
+struct PageParts {
+  std::string_view head;
+  std::string_view body;
+  std::string_view tail;
+};
+extern const PageParts kPage;  // made by the build from web/
+
+// One file that needs no other. `data`: JSON.
+std::string html_page(const PageParts& page, const std::string& title, const std::string& data);
+
+}  // namespace faultline::app

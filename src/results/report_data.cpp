@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/report_data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "src/experiment/quantity.hpp"
+#include "src/results/column.hpp"
+#include "src/results/report.hpp"
+#include "src/results/results.hpp"
+
+namespace faultline::app {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kFormat = 1;  // of the page's data
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+constexpr std::size_t kManyPoints = 20'000;      // metrics of more have seven digits, which halves the page
+constexpr std::size_t kMostSamples = 1'000'000;  // of time series; the page does not show more
+
+Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Digits::all) {
+  Json json = Json::array();
+  for (const auto& column : columns) json.push_back(encode_column(column, digits));
+  return json;
+}
+
+std::string status_of(const PointOutcome& outcome) {
+  if (!outcome.result.refused.empty()) return "refused";
+  if (outcome.status == PointStatus::complete && !outcome.result.failed_checks.empty()) return "check failed";
+  return to_string(outcome.status);
+}
+
+std::string reason_of(const PointOutcome& outcome) {
+  if (!outcome.error.empty()) return outcome.error;
+  if (!outcome.result.refused.empty()) return outcome.result.refused;
+  std::string text;
+  for (const std::string& check : outcome.result.failed_checks) text += (text.empty() ? "" : "; ") + check;
+  return text;
+}
+
+bool same_combination(const Point& a, const Point& b) {
+  return a.strategy == b.strategy && std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
+                                                [](const auto& x, const auto& y) { return x.text == y.text; });
+}
+
+std::string name_of(View view) {
+  switch (view) {
+    case View::matrix: return "matrix";
+    case View::verdict: return "verdict";
+    case View::breakdown: return "breakdown";
+    default: return "points";
+  }
+}
+
+Json verdict_json(const Verdict& verdict) {
+  Json words = Json::array();
+  Json delays = Json::array();
+  for (const std::string& row : verdict.rows()) {
+    Json& word_row = words.emplace_back(Json::array());
+    Json& delay_row = delays.emplace_back(Json::array());
+    for (const std::string& column : verdict.columns()) {
+      word_row.push_back(verdict.word(row, column));
+      delay_row.push_back(verdict.delays(row, column));
+    }
+  }
+  return {{"rows", verdict.rows()}, {"columns", verdict.columns()}, {"words", words}, {"delays", delays}};
+}
+
+}  // namespace
+
+double TextNumbers::number_of(const std::string& text) {
+  const auto [entry, is_new] = numbers_.emplace(text, texts_.size());
+  if (is_new) texts_.push_back(text);
+  return static_cast<double>(entry->second);
+}
+
+void PointColumns::add(const std::vector<double>& coordinates, const PointOutcome& outcome,
+                       std::vector<workloads::Metric>& known_metrics) {
+  coordinates_.resize(coordinates.size());
+  for (std::size_t i = 0; i < coordinates.size(); ++i) coordinates_[i].push_back(coordinates[i]);
+  for (const auto& metric : outcome.result.metrics) {
+    const auto known = std::find_if(known_metrics.begin(), known_metrics.end(),
+                                    [&](const auto& other) { return other.name == metric.name; });
+    const auto number = static_cast<std::size_t>(known - known_metrics.begin());
+    if (known == known_metrics.end()) known_metrics.push_back(metric);
+    if (metrics_.size() <= number) metrics_.resize(number + 1);
+    metrics_[number].resize(count_, kNone);
+    metrics_[number].push_back(metric.value);
+    if (!half_widths_) continue;
+    if (widths_.size() <= number) widths_.resize(number + 1);
+    widths_[number].resize(count_, 0);
+    widths_[number].push_back(metric.half_width);
+  }
+  ++count_;
+}
+
+Json PointColumns::json() const {
+  auto metrics = metrics_;
+  for (auto& column : metrics) column.resize(count_, kNone);
+  const Digits digits = count_ > kManyPoints ? Digits::seven : Digits::all;
+  Json json{{"count", count_}, {"axes", encoded(coordinates_)}, {"metrics", encoded(metrics, digits)}};
+  if (!half_widths_) return json;
+  auto widths = widths_;
+  for (auto& column : widths) column.resize(count_, 0);
+  json["half_widths"] = encoded(widths, digits);
+  return json;
+}
+
+ReportData::ReportData(const EffectiveExperiment& effective, const RunFacts& facts, const Simulator& simulator)
+    : experiment_(effective.experiment),
+      effective_(effective),
+      facts_(facts),
+      simulator_(simulator),
+      axes_(1 + effective.experiment.axes.size()) {
+  // In the order of the file, which points that were left out would disturb.
+  for (const Strategy& strategy : experiment_.strategies) axes_[0].number_of(strategy.name);
+  const auto machine = simulator.machine();
+  for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
+    for (const Setting& value : experiment_.axes[i].values) {
+      Diagnostics none;
+      apply(value, machine->parameters(), none);
+      axes_[i + 1].number_of(machine->parameters().find(value.key)->get());
+    }
+  }
+  const std::vector<Point> no_points;
+  const std::vector<PointOutcome> no_outcomes;
+  for (const ReportSpec& spec : experiment_.reports) {
+    const bool is_one = spec.view == View::verdict;
+    verdicts_.emplace_back(is_one ? rows_axis_of({experiment_, no_points, no_outcomes}, spec) : "", spec.columns_axis);
+  }
+}
+
+std::vector<double> ReportData::coordinates(const Point& point) {
+  std::vector<double> numbers{axes_[0].number_of(point.strategy)};
+  for (std::size_t i = 0; i < point.axes.size(); ++i) numbers.push_back(axes_[i + 1].number_of(point.axes[i].text));
+  return numbers;
+}
+
+void ReportData::add_fate(const PointOutcome& outcome, Fates& fates) {
+  fates.status.push_back(statuses_.number_of(status_of(outcome)));
+  fates.reason.push_back(reasons_.number_of(reason_of(outcome)));
+}
+
+void ReportData::note_remarks(const Point& point, const PointOutcome& outcome) {
+  const auto note = [&](const std::string& kind, const std::string& text) {
+    const auto [entry, is_new] = remark_numbers_.emplace(kind + '\n' + text, remarks_.size());
+    if (is_new) remarks_.push_back({kind, text, point.label(), 0});
+    ++remarks_[entry->second].points;
+  };
+  for (const std::string& text : outcome.result.notes) note("note", text);
+  for (const std::string& text : outcome.result.failed_checks) note("check failed", text);
+  if (!outcome.result.refused.empty()) note("refused", outcome.result.refused);
+  if (!outcome.error.empty()) note(to_string(outcome.status), outcome.error);
+}
+
+void ReportData::add(Point point, PointOutcome outcome) {
+  note_remarks(point, outcome);
+  for (std::size_t i = 0; i < verdicts_.size(); ++i) {
+    if (experiment_.reports[i].view == View::verdict) verdicts_[i].add(point, outcome);
+  }
+  add_series(outcome);
+  points_.add(coordinates(point), outcome, metrics_);
+  seeds_.push_back(static_cast<double>(point.seed));
+  add_fate(outcome, fates_);
+  if (!waiting_.empty() && !same_combination(waiting_.front(), point)) add_means();
+  waiting_.push_back(std::move(point));
+  waiting_outcomes_.push_back(std::move(outcome));
+}
+
+void ReportData::add_means() {
+  if (waiting_.empty()) return;
+  const auto measured = std::count_if(waiting_outcomes_.begin(), waiting_outcomes_.end(),
+                                      [](const PointOutcome& o) { return !o.result.metrics.empty(); });
+  const std::size_t each = experiment_.repetitions;
+  waiting_.resize((waiting_.size() + each - 1) / each * each, waiting_.front());  // an interrupted run may lack some
+  waiting_outcomes_.resize(waiting_.size());
+  const Merged merged = merge_repetitions({experiment_, waiting_, waiting_outcomes_});
+  for (std::size_t i = 0; i < merged.points.size(); ++i) {
+    add_steps(merged.outcomes[i]);
+    if (each == 1) continue;  // the points are their own means
+    means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_);
+    add_fate(merged.outcomes[i], fates_of_means_);
+    seeds_of_means_.push_back(static_cast<double>(measured));
+  }
+  waiting_.clear();
+  waiting_outcomes_.clear();
+}
+
+void ReportData::add_steps(const PointOutcome& outcome) {
+  for (const auto& row : outcome.result.breakdown) {
+    const auto known = std::find_if(steps_.begin(), steps_.end(),
+                                    [&](const auto& s) { return s.step == row.step && s.where == row.where; });
+    step_.push_back(static_cast<double>(known - steps_.begin()));
+    if (known == steps_.end()) steps_.push_back(row);
+    step_mean_.push_back(row.mean_us);
+    step_samples_.push_back(static_cast<double>(row.samples));
+  }
+  step_first_.push_back(static_cast<double>(step_.size()));
+}
+
+void ReportData::add_series(const PointOutcome& outcome) {
+  for (const auto& series : outcome.result.series) {
+    if (samples_ + series.values.size() > kMostSamples) {
+      ++series_left_out_;
+      continue;
+    }
+    samples_ += series.values.size();
+    auto kind = std::find_if(series_kinds_.begin(), series_kinds_.end(),
+                             [&](const auto& known) { return known.name == series.name; });
+    if (kind == series_kinds_.end()) {
+      kind = series_kinds_.insert(kind, {series.name, series.unit, series.description, 0, {}});
+    }
+    series_.push_back({{"point", points_.size()},
+                       {"kind", kind - series_kinds_.begin()},
+                       {"interval", series.interval_us},
+                       {"count", series.values.size()},
+                       {"values", encode_column(series.values, Digits::seven)}});
+  }
+}
+
+Json ReportData::series_json() const {
+  Json kinds = Json::array();
+  for (const auto& kind : series_kinds_) {
+    kinds.push_back({{"name", kind.name}, {"unit", kind.unit}, {"meaning", kind.description}});
+  }
+  return {{"kinds", kinds}, {"of", series_}, {"left_out", series_left_out_}};
+}
+
+Json ReportData::axes_json() const {
+  const auto machine = simulator_.machine();
+  Json list = Json::array();
+  list.push_back({{"name", "strategy"}, {"unit", ""}, {"meaning", ""}, {"group", 0}, {"values", axes_[0].texts()}});
+  for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
+    const sim::Parameter& parameter = *machine->parameters().find(experiment_.axes[i].key);
+    // Axes of one group advance together.
+    Json axis{{"name", parameter.name},
+              {"unit", plain_unit(parameter.kind)},
+              {"meaning", parameter.doc.meaning},
+              {"group", experiment_.axes[i].leader + 1},
+              {"values", axes_[i + 1].texts()}};
+    if (is_number(parameter.kind)) {
+      axis["numbers"] = Json::array();
+      for (const std::string& text : axes_[i + 1].texts())
+        axis["numbers"].push_back(plain_number(parameter.kind, text));
+    }
+    list.push_back(std::move(axis));
+  }
+  return list;
+}
+
+// What every point has in common and no default explains.
+Json ReportData::configuration_json() const {
+  const auto machine = simulator_.machine();
+  Diagnostics none;
+  apply(experiment_.parameters, machine->parameters(), none);
+  Json list = Json::array();
+  for (const sim::Parameter& parameter : machine->parameters().all()) {
+    if (parameter.get() == parameter.initial) continue;
+    const auto by = effective_.set_by.find(parameter.name);
+    list.push_back({{"name", parameter.name},
+                    {"value", parameter.get()},
+                    {"default", parameter.initial},
+                    {"set_by", by == effective_.set_by.end() ? "" : by->second},
+                    {"meaning", parameter.doc.meaning}});
+  }
+  return list;
+}
+
+Json ReportData::strategies_json() const {
+  Json list = Json::array();
+  for (const Strategy& strategy : experiment_.strategies) {
+    const auto machine = simulator_.machine();
+    Diagnostics none;
+    apply(strategy.settings, machine->parameters(), none);
+    Json settings = Json::array();
+    for (const Setting& setting : strategy.settings) {
+      settings.push_back({setting.key, machine->parameters().find(setting.key)->get()});
+    }
+    list.push_back({{"name", strategy.name}, {"description", strategy.description}, {"settings", settings}});
+  }
+  return list;
+}
+
+Json ReportData::reports_json() const {
+  const std::vector<Point> no_points;
+  const std::vector<PointOutcome> no_outcomes;
+  const auto is_measured = [&](const std::string& name) {
+    return std::any_of(metrics_.begin(), metrics_.end(), [&](const auto& metric) { return metric.name == name; });
+  };
+  Json list = Json::array();
+  for (std::size_t i = 0; i < experiment_.reports.size(); ++i) {
+    const ReportSpec& spec = experiment_.reports[i];
+    Json report{{"view", name_of(spec.view)}};
+    if (spec.view == View::points) {
+      report["columns"] = Json::array();
+      for (const TableColumn& column : choose_columns(spec, is_measured)) {
+        report["columns"].push_back(
+            {{"metric", column.metric}, {"title", column.title}, {"rank", column.rank}, {"each", column.each}});
+      }
+    }
+    if (spec.view == View::matrix || spec.view == View::verdict) {
+      report["rows"] = rows_axis_of({experiment_, no_points, no_outcomes}, spec);
+      report["columns"] = spec.columns_axis;
+    }
+    if (spec.view == View::matrix) {
+      report["metric"] = spec.metric;
+      report["baseline"] = spec.baseline;
+    }
+    if (spec.view == View::verdict) report["verdict"] = verdict_json(verdicts_[i]);
+    list.push_back(std::move(report));
+  }
+  return list;
+}
+
+Json ReportData::steps_json() const {
+  Json names = Json::array();
+  for (const auto& step : steps_) {
+    names.push_back({{"step", step.step}, {"where", step.where}, {"meaning", step.description}});
+  }
+  return {{"names", names},
+          {"first", encode_column(step_first_)},
+          {"step", encode_column(step_)},
+          {"mean", encode_column(step_mean_, step_mean_.size() > kManyPoints ? Digits::seven : Digits::all)},
+          {"samples", encode_column(step_samples_)}};
+}
+
+std::string ReportData::json() {
+  add_means();
+  Json json;
+  json["format"] = kFormat;
+  json["experiment"] = facts_.experiment;
+  json["question"] = experiment_.question;
+  json["platform"] = facts_.platform;
+  json["seed"] = experiment_.seed;
+  json["repetitions"] = experiment_.repetitions;
+  json["version"] = facts_.version;
+  json["commit"] = facts_.commit;
+  json["planned"] = facts_.planned;
+  json["axes"] = axes_json();
+  json["configuration"] = configuration_json();
+  json["strategies"] = strategies_json();
+  json["metrics"] = Json::array();
+  for (const auto& metric : metrics_) {
+    json["metrics"].push_back({{"name", metric.name}, {"unit", metric.unit}, {"meaning", metric.description}});
+  }
+  json["reports"] = reports_json();
+  json["points"] = points_.json();
+  json["points"]["seed"] = encode_column(seeds_);
+  json["points"]["status"] = encode_column(fates_.status);
+  json["points"]["reason"] = encode_column(fates_.reason);
+  json["statuses"] = statuses_.texts();
+  json["reasons"] = reasons_.texts();
+  if (experiment_.repetitions > 1) {
+    json["means"] = means_.json();
+    json["means"]["seeds"] = encode_column(seeds_of_means_);
+    json["means"]["status"] = encode_column(fates_of_means_.status);
+    json["means"]["reason"] = encode_column(fates_of_means_.reason);
+  }
+  json["steps"] = steps_json();
+  json["series"] = series_json();
+  json["remarks"] = Json::array();
+  for (const Remark& remark : remarks_) {
+    json["remarks"].push_back(
+        {{"kind", remark.kind}, {"text", remark.text}, {"where", remark.where}, {"points", remark.points}});
+  }
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace faultline::app

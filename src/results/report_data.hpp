@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page of `faultline report` shows, in compact form: columns of numbers, and each text once.
+// web/src/data.js is who reads it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "src/results/repetitions.hpp"
+#include "src/results/run_results.hpp"
+#include "src/results/verdict.hpp"
+
+namespace faultline::app {
+
+// Texts by number, in the order of first appearance.
+class TextNumbers {
+ public:
+  double number_of(const std::string& text);
+  const std::vector<std::string>& texts() const { return texts_; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::map<std::string, std::size_t> numbers_;
+};
+
+// Points as columns: where each stands on the axes (the first is the strategy), and its metrics.
+class PointColumns {
+ public:
+  // A value for each point so far and, with `half_widths`, how far its confidence interval reaches.
+  explicit PointColumns(bool half_widths) : half_widths_(half_widths) {}
+  std::size_t size() const { return count_; }
+  void add(const std::vector<double>& coordinates, const PointOutcome& outcome,
+           std::vector<workloads::Metric>& known_metrics);
+  nlohmann::ordered_json json() const;
+
+ private:
+  bool half_widths_;
+  std::size_t count_ = 0;
+  std::vector<std::vector<double>> coordinates_;
+  std::vector<std::vector<double>> metrics_;  // of the known ones; NaN where a point has none
+  std::vector<std::vector<double>> widths_;
+};
+
+class ReportData {
+ public:
+  ReportData(const EffectiveExperiment& effective, const RunFacts& facts, const Simulator& simulator);
+  // In the order of the results: those that differ by their seed alone follow each other.
+  void add(Point point, PointOutcome outcome);
+  // After the last point.
+  std::string json();
+
+ private:
+  // What became of points, as numbers of texts.
+  struct Fates {
+    std::vector<double> status, reason;
+  };
+  struct Remark {
+    std::string kind;  // "note", "check failed", "refused" or the point's status
+    std::string text;
+    std::string where;  // the first point
+    std::size_t points = 0;
+  };
+  std::vector<double> coordinates(const Point& point);
+  void add_fate(const PointOutcome& outcome, Fates& fates);
+  void note_remarks(const Point& point, const PointOutcome& outcome);
+  void add_means();  // of the points that wait
+  void add_steps(const PointOutcome& outcome);
+  void add_series(const PointOutcome& outcome);
+  nlohmann::ordered_json axes_json() const;
+  nlohmann::ordered_json configuration_json() const;
+  nlohmann::ordered_json strategies_json() const;
+  nlohmann::ordered_json reports_json() const;
+  nlohmann::ordered_json steps_json() const;
+  nlohmann::ordered_json series_json() const;
+
+  const Experiment& experiment_;
+  const EffectiveExperiment& effective_;
+  RunFacts facts_;
+  const Simulator& simulator_;
+  std::vector<TextNumbers> axes_;  // the strategy, then the experiment's
+  std::vector<workloads::Metric> metrics_;
+  PointColumns points_{false};
+  std::vector<double> seeds_;
+  TextNumbers statuses_, reasons_;
+  Fates fates_;
+  PointColumns means_{true};
+  Fates fates_of_means_;
+  std::vector<double> seeds_of_means_;  // that measured
+  std::vector<Point> waiting_;
+  std::vector<PointOutcome> waiting_outcomes_;
+  std::vector<workloads::BreakdownRow> steps_;
+  std::vector<double> step_first_{0}, step_, step_mean_, step_samples_;  // rows of each mean
+  std::vector<workloads::Series> series_kinds_;
+  nlohmann::ordered_json series_ = nlohmann::ordered_json::array();
+  std::size_t samples_ = 0;
+  std::size_t series_left_out_ = 0;
+  std::vector<Remark> remarks_;
+  std::map<std::string, std::size_t> remark_numbers_;
+  std::vector<Verdict> verdicts_;
+};
+
+}  // namespace faultline::app

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "src/results/report.hpp"
+
+namespace faultline::app {
+namespace {
+
+double value_of(const PointOutcome& outcome, const std::string& metric) {
+  const auto* found = find_metric(outcome, metric);
+  return found == nullptr ? 0 : found->value;
+}
+
+}  // namespace
+
+void Verdict::add(const Point& point, const PointOutcome& outcome) {
+  const std::string row = coordinate(point, rows_axis_);
+  const std::string column = coordinate(point, columns_axis_);
+  add_new(rows_, row);
+  add_new(columns_, column);
+  Cell& cell = cells_[{row, column}];
+  ++cell.runs;
+  cell.error = cell.error || !outcome.error.empty();
+  cell.refused = cell.refused || !outcome.result.refused.empty();
+  for (const char* name : {"injections", "stale_accesses", "data_errors", "transfers_failed", "delay_max"}) {
+    cell.most[name] = std::max(cell.most[name], value_of(outcome, name));
+  }
+  if (value_of(outcome, "faults") != 0) {
+    ++cell.hits;
+    cell.went_through = cell.went_through || value_of(outcome, "injected_pages") > 0;
+  }
+  cell.transfers += value_of(outcome, "transfers");
+  cell.delayed += value_of(outcome, "transfers_delayed");
+}
+
+double Verdict::Cell::most_of(const std::string& metric) const { return most.at(metric); }
+
+const Verdict::Cell* Verdict::find(const std::string& row, const std::string& column) const {
+  const auto found = cells_.find({row, column});
+  return found == cells_.end() ? nullptr : &found->second;
+}
+
+std::string Verdict::word(const std::string& row, const std::string& column) const {
+  const Cell* cell = find(row, column);
+  if (cell == nullptr) return "-";
+  if (cell->error) return "error";
+  if (cell->refused) return "refused";
+  if (cell->most_of("injections") == 0) return "n/a";
+  const char* word = cell->hits == 0 ? "none" : cell->went_through && 2 * cell->hits >= cell->runs ? "faults" : "race";
+  std::string text = fmt::format("{} {}/{}", word, cell->hits, cell->runs);
+  if (cell->most_of("stale_accesses") > 0) text += ", stale";
+  if (cell->most_of("data_errors") > 0) text += ", wrong data";
+  if (cell->most_of("transfers_failed") > 0) text += ", failed";
+  return text;
+}
+
+std::string Verdict::delays(const std::string& row, const std::string& column) const {
+  const Cell* cell = find(row, column);
+  if (cell == nullptr || cell->error || cell->most_of("injections") == 0) return "-";
+  return cell->delayed == 0
+             ? fmt::format("0/{:.0f}", cell->transfers)
+             : fmt::format("{:.0f}  {:.0f}/{:.0f}", cell->most_of("delay_max"), cell->delayed, cell->transfers);
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What devices met: for each row and column one word on all the points that fall there, whatever their other axes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::app {
+
+class Verdict {
+ public:
+  Verdict(std::string rows_axis, std::string columns_axis)
+      : rows_axis_(std::move(rows_axis)), columns_axis_(std::move(columns_axis)) {}
+  void add(const Point& point, const PointOutcome& outcome);
+
+  const std::string& rows_axis() const { return rows_axis_; }
+  const std::string& columns_axis() const { return columns_axis_; }
+  // In the order of first appearance.
+  const std::vector<std::string>& rows() const { return rows_; }
+  const std::vector<std::string>& columns() const { return columns_; }
+
+  // "faults 3/8, stale": faults where they came in at least half of the runs and the mechanism went through, race where
+  // in fewer or only where it was undone, none; else error, refused, n/a (it cannot happen), - (no such point).
+  std::string word(const std::string& row, const std::string& column) const;
+  // The longest delay in all runs [us], and how many of their transfers were delayed.
+  std::string delays(const std::string& row, const std::string& column) const;
+
+ private:
+  struct Cell {
+    std::size_t runs = 0;
+    std::size_t hits = 0;  // runs with faults
+    bool error = false;
+    bool refused = false;
+    bool went_through = false;  // the mechanism, in a run with faults
+    std::map<std::string, double> most;
+    double transfers = 0;
+    double delayed = 0;
+
+    double most_of(const std::string& metric) const;
+  };
+  const Cell* find(const std::string& row, const std::string& column) const;
+
+  std::string rows_axis_;
+  std::string columns_axis_;
+  std::vector<std::string> rows_;
+  std::vector<std::string> columns_;
+  std::map<std::pair<std::string, std::string>, Cell> cells_;
+};
+
+}  // namespace faultline::app

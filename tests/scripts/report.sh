@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The page of `faultline report`, used in headless Chromium as a reader would: charts drawn, no word on the console, no
+# request, filters, choices, exports, colours, paper. Skipped where there is no Chromium or the program has no reports.
+# FAULTLINE_KEEP=FOLDER keeps screenshots and downloads there.
+source "$(dirname "$0")/common.sh"
+cd "$scratch"
+program="$FAULTLINE_BUILD/faultline"
+export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+cat >costs.toml <<'EOF'
+question = "What does <b>fresh</b> memory cost & when?"
+platform = "exanest-qfdb"
+workload = "write"
+strategies = ["pin-once", "fault/touch-a-page"]
+repetitions = 2
+[parameters]
+workload.cold = "destination"
+workload.iterations = 2
+workload.window = 4
+workload.checks = "count"
+series.period = "5 us"
+[axes]
+workload.size = ["64 B", "64 KiB", "1 MiB"]
+os.rlimit_memlock = ["1 MiB", "1 GiB"]
+[[report]]
+view = "points"
+[[report]]
+view = "matrix"
+metric = "latency_mean"
+rows = "workload.size"
+[[report]]
+view = "breakdown"
+[[report]]
+view = "verdict"
+rows = "workload.size"
+EOF
+run 0 "$program" run costs.toml --quiet --out costs
+if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
+  run 2 "$program" report costs
+  expect "built without reports" "-DFAULTLINE_REPORTS=ON" "nodejs"
+  echo "built without reports"
+  exit 77
+fi
+
+# One file, the same bytes each time, nothing half there.
+run 0 "$program" report costs
+expect "costs/report.html"
+run 0 "$program" report costs --out again.html
+cmp costs/report.html again.html
+
+# What cannot be: each with the way out.
+run 2 "$program" report nowhere
+expect "nowhere"
+mkdir empty
+run 2 "$program" report empty
+expect "empty: holds no run"
+cp -r costs damaged
+head -c 5000 costs/results.json >damaged/results.json
+run 2 "$program" report damaged
+expect "damaged/results.json: is damaged" "faultline run" "--out damaged"
+[[ ! -e other.html ]]
+run 2 "$program" report costs --out empty
+expect "is a folder; name a file"
+
+CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
+if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
+  echo "no Chromium here (Debian package chromium): the page itself is not tested"
+  exit 77
+fi
+export CHROMIUM
+kept="${FAULTLINE_KEEP:-$scratch/kept}"
+mkdir -p "$kept"
+node "$FAULTLINE_SOURCE/web/test/page.mjs" costs/report.html costs/results.json "$kept"

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every point as it was simulated, and what there is to say of some.
+import {axisColumns, metricColumn, remarkOf} from './columns.js';
+import {el} from './dom.js';
+import {Table} from './table.js';
+
+const USUAL = ['latency_mean', 'latency_p99', 'goodput', 'faults', 'cpu_time', 'setup_time', 'pinned_bytes_peak'];
+
+export function pointsSection(run, filters) {
+  const set = run.points;
+  const status = set.named('status');
+  const metrics = run.metrics.map((metric) => ({metric, column: metricColumn(run, set, metric), shown: USUAL.includes(metric.name)}));
+  const fixed = [...axisColumns(run, set),
+    {title: 'seed', number: true, text: (i) => String(set.named('seed')[i]), value: (i) => set.named('seed')[i]},
+    {title: 'status', text: (i) => run.statuses[status[i]], value: (i) => run.statuses[status[i]]}];
+  const why = {title: 'reason', value: (i) => run.reasons[set.named('reason')[i]]};
+  const columns = () => [...fixed, ...metrics.filter((m) => m.shown).map((m) => m.column)];
+  let table = null;
+  const holder = el('div', {});
+  const choose = () => { table.columns = columns(); table.draw(); };
+  const draw = () => {
+    if (table === null) {
+      table = new Table(`${run.experiment} points`, columns(), () => filters.indices(set), remarkOf(run, set));
+      const csv = table.csv.bind(table);
+      table.csv = () => {
+        table.columns = [...fixed, why, ...metrics.map((m) => m.column)];
+        const text = csv();
+        table.columns = columns();
+        return text;
+      };
+      holder.append(el('details', {class: 'columns'}, el('summary', {}, 'Columns'), el('div', {class: 'boxes'},
+        metrics.map((m) => el('label', {class: 'check', title: m.metric.meaning}, el('input', {type: 'checkbox', checked: m.shown,
+          onchange: (event) => { m.shown = event.target.checked; choose(); }}), el('span', {}, m.metric.name))))), table.node);
+    } else {
+      table.page = 0;
+      table.draw();
+    }
+  };
+  const node = el('details', {class: 'card', id: 'points', ontoggle: () => { if (node.open && table === null) draw(); }},
+    el('summary', {}, el('h2', {}, `All ${set.count.toLocaleString('en')} points`)),
+    el('p', {class: 'hint'}, 'Each seed by itself. The CSV has every metric of the points that the filter leaves.'), holder);
+  filters.onChange(() => { if (table !== null) draw(); });
+  return node;
+}
+
+export function remarksSection(run) {
+  if (run.remarks.length === 0) return null;
+  const failed = run.remarks.filter((remark) => remark.kind !== 'note').length;
+  const rows = run.remarks.map((remark) => el('tr', {class: remark.kind === 'note' ? '' : 'failed'},
+    el('td', {}, remark.kind), el('td', {}, remark.text), el('td', {class: 'number'}, remark.points.toLocaleString('en')), el('td', {}, remark.where)));
+  return el('details', {class: 'card', id: 'remarks', open: failed > 0},
+    el('summary', {}, el('h2', {}, failed > 0 ? 'Failures and notes' : 'Notes')),
+    el('div', {class: 'scroll'}, el('table', {},
+      el('thead', {}, el('tr', {}, ['kind', 'what', 'points', 'first at'].map((head) => el('th', {scope: 'col'}, head)))), el('tbody', {}, rows))));
+}
