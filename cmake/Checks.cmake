@@ -49,6 +49,7 @@ if(TARGET faultline)
   faultline_script_test(bad-results scripts)
   faultline_script_test(report scripts)
   faultline_script_test(quickstart nightly)
+  faultline_script_test(reproduce nightly)
   faultline_script_test(optimisation nightly)
   faultline_script_test(benchmark nightly)
   faultline_script_test(slurm nightly)
@@ -58,8 +59,8 @@ if(TARGET faultline)
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 900)
-  set_tests_properties("scripts: quickstart" "scripts: optimisation" "scripts: benchmark" "scripts: report-large"
-    PROPERTIES TIMEOUT 3600)
+  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: optimisation" "scripts: benchmark"
+    "scripts: report-large" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)
   set_tests_properties("scripts: benchmark" PROPERTIES RUN_SERIAL ON) # it measures time
 endif()

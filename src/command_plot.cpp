@@ -34,9 +34,11 @@ fs::path python_folder() {
   throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
 }
 
-std::vector<std::string> words_for(const Options& options) {
-  std::vector<std::string> words{kPython,    "-B",          "-m", "faultline.plot", options.arguments.front(),
-                                 "--figure", options.figure};
+// By its path, for the package asks for pandas as soon as it is imported, and the script says better what is missing;
+// -P, because modules beside it are the package's.
+std::vector<std::string> words_for(const Options& options, const fs::path& folder) {
+  std::vector<std::string> words{kPython, "-B", "-P", (folder / "faultline" / "plot.py").string()};
+  words.insert(words.end(), {options.arguments.front(), "--figure", options.figure});
   const auto add = [&](const char* option, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {option, value});
   };
@@ -76,15 +78,15 @@ int plot_command(const Options& options, const Console& console) {
   if (options.figure.empty())
     throw UserError("'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
   const fs::path folder = python_folder();
-  std::vector<std::string> words = words_for(options);
+  std::vector<std::string> words = words_for(options, folder);
   std::vector<std::string> environment = environment_with(folder);
   console.out.flush();
   pid_t child = 0;
   const int error =
       posix_spawn(&child, kPython, nullptr, nullptr, pointers(words).data(), pointers(environment).data());
   if (error != 0)
-    throw UserError(
-        fmt::format("{}: {}: 'faultline plot' needs Debian's python3-matplotlib", kPython, std::strerror(error)));
+    throw UserError(fmt::format("{}: {}: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas",
+                                kPython, std::strerror(error)));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -116,7 +116,8 @@ with an error bar, the 95 % confidence interval. The same run gives the same byt
   heatmap     a metric over two axes
   tornado     what 'faultline sensitivity' has found
 
-What is neither x nor lines becomes panels side by side. Needs Debian's python3-matplotlib.
+What is neither x nor lines becomes panels side by side. Needs Debian's
+python3-matplotlib and python3-pandas.
 
   faultline plot runs/pinning-vs-faults-1 --figure latency
   faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes

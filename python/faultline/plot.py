@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `faultline plot` runs: python3 -m faultline.plot RUN --figure NAME [--out FILE] ...
+"""What `faultline plot` runs: plot.py RUN --figure NAME [--out FILE] ...
 
 Exit codes: 0 fine, 2 the figure cannot be made, and why is on standard error.
 """
@@ -63,7 +63,8 @@ def main(words):
     try:
         from faultline import figures
     except ImportError as error:
-        print(f"faultline plot needs {error.name}: install Debian's python3-matplotlib", file=sys.stderr)
+        print("faultline plot needs Debian's python3-matplotlib and python3-pandas (scripts/setup --python installs them): "
+              f"{error}", file=sys.stderr)
         return 2
     error = figures.PlotError
     try:

@@ -127,7 +127,8 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
       if (variations.all.size() * experiment.repetitions > experiment.most_points) {
         throw UserError(
             fmt::format("{}: with every value of every parameter without a published source it is more "
-                        "than {} points; --set and --strategy choose fewer of the experiment's {}",
+                        "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
+                        "more",
                         experiment.file, experiment.most_points, points.size()));
       }
     }

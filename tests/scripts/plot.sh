@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # faultline plot draws each kind of figure from runs of the program, whole files or none, and says what it cannot do.
 source "$(dirname "$0")/common.sh"
-/usr/bin/python3 -c 'import matplotlib' 2>/dev/null || exit 77
+/usr/bin/python3 -c 'import matplotlib, pandas' 2>/dev/null || exit 77
 cd "$scratch"
 export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
 faultline="$FAULTLINE_BUILD/faultline"
@@ -50,7 +50,7 @@ expect "needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado"
 run 2 "$faultline" plot nowhere --figure latency
 expect "nowhere: no such folder"
 run 2 "$faultline" plot . --figure latency
-expect "results.json: No such file or directory: is . the folder of a run that has ended?"
+expect "results.sqlite: no such file: no run has ended there"
 run 2 "$faultline" plot mine --figure tornado
 expect "the tornado is of a run of 'faultline sensitivity'"
 run 2 "$faultline" plot mine --figure latency --out figure.svg
@@ -62,8 +62,14 @@ expect "--metric latency_meen: no point has it; there are: " latency_mean
 run 2 "$faultline" plot mine --figure heatmap --format csv
 expect "--format: no such option of 'faultline plot'"
 
+# The Python of docs/figures.md.
+run 0 "$faultline" run timeout "${few[@]}" --out runs/timeout
+awk '/^```python$/ {shown = 1; next} /^```/ {shown = 0} shown' "$FAULTLINE_SOURCE/docs/figures.md" >own.py
+PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 /usr/bin/python3 -B own.py
+[[ $(head -c 5 timeout.pdf) == %PDF- ]]
+
 # Without matplotlib.
 mkdir without
 echo 'raise ImportError("No module named matplotlib", name="matplotlib")' >without/matplotlib.py
 PYTHONPATH="$scratch/without" run 2 "$faultline" plot mine --figure latency
-expect "faultline plot needs matplotlib: install Debian's python3-matplotlib"
+expect "faultline plot needs Debian's python3-matplotlib and python3-pandas" "No module named matplotlib"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from faultline.figures.breakdown import breakdown
 from faultline.figures.curves import bandwidth, latency
 from faultline.figures.heatmap import heatmap
-from faultline.figures.style import styled
+from faultline.figures.style import plt, styled
 from faultline.figures.tornado import read_sensitivity, tornado
 from faultline.points import PlotError, read_points, where
 

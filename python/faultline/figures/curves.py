@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A metric against an axis: lines where the axis is of numbers, bars where it is of names."""
 
-from faultline.figures.style import COLUMN, LINES, MARKERS, PAGE, PUBLISHED, ROW, legend, number_axis, panels
+from faultline.figures.style import (COLUMN, LINES, MARKERS, PAGE, PUBLISHED, ROW, columns_for, legend, number_axis,
+                                     panels)
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError, axes_of
-from faultline.quantities import numbers, order_of, unit_text
+from faultline.quantities import numbers, order_of, unit_text, value_text
 
 _MOST_PANELS = 6
 
@@ -42,7 +43,7 @@ def split_panels(points, names):
     """[(title, points)], one for each combination of the names' values."""
     groups = {}
     for point in points:
-        title = ", ".join(f"{name_of(name)} = {point.parameters.get(name)}" for name in names)
+        title = "\n".join(f"{name_of(name)} = {value_text(point.parameters.get(name, ''))}" for name in names)
         groups.setdefault(title, []).append(point)
     if len(groups) > _MOST_PANELS:
         raise PlotError(f"{len(groups)} panels, for each combination of {', '.join(names)}, are too many (of "
@@ -93,13 +94,16 @@ def _series(points, x, by, metric, scale, order):
             for label, values in found.items() if values]
 
 
-def _set_scale(axes, series, is_bars, from_zero):
-    """Logarithmic where values are far apart; bars and rates start at 0."""
-    means = [value.mean for each in series for _, values in each for value in values.values()]
-    if not from_zero and min(means) > 0 and max(means) / min(means) >= 30:
+def _set_scale(axes, series, from_zero, marks):
+    """Logarithmic where values are far apart, else from 0."""
+    values = [value for each in series for _, line in each for value in line.values()]
+    low = min([value.mean for value in values] + [mark[-3] for mark in marks])
+    high = max([value.mean + value.half_width for value in values] + [mark[-3] + mark[-2] for mark in marks])
+    if not from_zero and low > 0 and high / low >= 30:
         axes.set_yscale("log")
-    elif is_bars or from_zero or min(means) >= 0:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0.7 * low, 1.4 * high)
+    elif low >= 0:
+        axes.set_ylim(0, 1.06 * high or 1)
 
 
 def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None, scale=1.0, from_zero=False, marks=()):
@@ -117,17 +121,17 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
     groups = split_panels(points, rest)
     is_bars = numbers(texts) is None
     width = COLUMN if len(groups) == 1 else PAGE
-    columns = min(len(groups), 3)
-    figure, strip, shown = panels(len(groups), width, ROW, columns)
+    columns = columns_for(len(groups))
+    figure, strip, shown = panels(len(groups), width, ROW)
     all_series = [_series(each, x, by, metric, scale, order) for _, each in groups]
     for axes, (title, _), series in zip(shown, groups, all_series):
-        positions, x_unit = number_axis(axes, texts)
+        positions, x_unit = number_axis(axes, texts, 0.8 * width / columns)
         (_draw_bars if is_bars else _draw_lines)(axes, texts, positions, series)
         axes.set_xlabel(with_unit(x, unit_text(x_unit)))
         axes.set_title(title)
     for axes in shown[::columns]:
         axes.set_ylabel(with_unit(metric, unit_text(unit or own_unit)))
-    _set_scale(shown[0], all_series, is_bars, from_zero)
+    _set_scale(shown[0], all_series, from_zero, marks)
     _mark(shown[0], marks)
     handles, labels = shown[0].get_legend_handles_labels()
     for axes in shown[1:]:
@@ -137,7 +141,7 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
                 labels.append(label)
     if by or marks:
         named = [(handle, label if by in (None, "strategy") or handle_is_mark(label, marks) else
-                  f"{name_of(by)}: {label}") for handle, label in zip(handles, labels) if label]
+                  f"{name_of(by)}: {value_text(label)}") for handle, label in zip(handles, labels) if label]
         legend(strip, [handle for handle, _ in named], [label for _, label in named], width)
     return figure
 
@@ -150,11 +154,12 @@ def _mark(axes, marks):
     for mark in marks:
         *place, value, tolerance, text = mark
         if place:
-            axes.errorbar(place, [value], yerr=[tolerance], fmt="*", color=PUBLISHED, markersize=7, capsize=2.5,
-                          label=text, zorder=5)
+            axes.errorbar(place, [value], yerr=[tolerance], fmt="*", color=PUBLISHED, markersize=8, capsize=2.5,
+                          markeredgecolor="black", markeredgewidth=0.6, ecolor="black", elinewidth=0.8, label=text,
+                          zorder=5)
         else:
-            axes.axhspan(value - tolerance, value + tolerance, color=PUBLISHED, alpha=0.18, linewidth=0)
-            axes.axhline(value, color=PUBLISHED, linewidth=0.9, linestyle=(0, (5, 2)), label=text)
+            axes.axhspan(value - tolerance, value + tolerance, color=PUBLISHED, alpha=0.4, linewidth=0)
+            axes.axhline(value, color="black", linewidth=0.9, linestyle=(0, (5, 2)), label=text)
 
 
 def latency(points, options):

@@ -7,7 +7,7 @@ import numpy
 from matplotlib.colors import LogNorm, Normalize
 
 from faultline.figures.curves import measured, split_panels, value_texts
-from faultline.figures.style import COLUMN, PAGE, panels
+from faultline.figures.style import COLUMN, PAGE, columns_for, panels
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError, axes_of
 from faultline.quantities import unit_text, value_text
@@ -58,21 +58,22 @@ def heatmap(points, options):
     low, high = min(values), max(values)
     norm = LogNorm(low, high) if low > 0 and high / low >= 30 else Normalize(low, high)
     width = COLUMN if len(groups) == 1 and len(columns) <= 8 else PAGE
-    figure, _, shown = panels(len(groups), width, max(1.6, 0.9 + 0.22 * len(rows)), min(len(groups), 3))
+    across = columns_for(len(groups))
+    figure, _, shown = panels(len(groups), width, max(1.6, 0.9 + 0.22 * len(rows)))
     for axes, (title, each) in zip(shown, groups):
         table = numpy.full((len(rows), len(columns)), math.nan)
         for point in each:
             place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
             table[place] = point.metrics[metric].mean
         image = _fill(axes, table, norm)
-        crowded = sum(len(text) for text in columns) > 46 * width / COLUMN / min(len(groups), 3)
+        crowded = sum(len(text) for text in columns) > 46 * width / COLUMN / across
         axes.set_xticks(range(len(columns)), map(value_text, columns), rotation=40 if crowded else 0,
                         ha="right" if crowded else "center")
         axes.set_yticks(range(len(rows)), map(value_text, rows))
         axes.tick_params(length=0)
         axes.set_xlabel(name_of(x))
         axes.set_title(title)
-    for axes in shown[:: min(len(groups), 3)]:
+    for axes in shown[::across]:
         axes.set_ylabel(name_of(by))
     bar = figure.colorbar(image, ax=shown, pad=0.02)
     bar.set_label(with_unit(metric, unit_text(unit)))
