@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "src/trace_options.hpp"
+
 namespace faultline::app {
 
 enum class Format { table, json, csv };
@@ -32,6 +34,7 @@ struct Options {
   bool all = false;                     // config: every point
   bool dry_run = false;                 // run: what would be simulated
   bool profile = false;                 // run: where host time goes
+  TraceOptions trace;                   // run: what is recorded
   std::string metric;                   // sensitivity, plot; empty: what is usual
   std::vector<std::string> strategies;  // sensitivity: empty for all
   unsigned levels = 2;                  // sensitivity: values of a number beside its default

@@ -267,7 +267,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "full"}, "full: is no regular file\n"},
       {{"run", "sizes", "--formt", "json"},
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
-       "--max-points, --out, --prepare, --profile, --quiet, --seed, --set, --timeout, "
+       "--max-points, --out, --prepare, --profile, --quiet, --seed, --set, --timeout, --trace, --trace-limit, "
+       "--trace-nodes, --trace-point, --trace-time, --trace-transfers, --vcd, "
        "--verbose, --version; did you mean '--format'?\n"},
       {{"list", "--jobs", "2"},
        "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "
