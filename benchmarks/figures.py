@@ -67,9 +67,9 @@ HUGE = [s for s in RESIDENT if not s.startswith("os.thp=")] + ["os.thp=always", 
 FAULTING = settings_of("platforms/exanest-qfdb", "strategies/fault/touch-a-page")
 
 
-def transfers(settings, size, cold, window, n, seconds):
+def transfers(settings, size, cold, window, n, seconds, more=()):
     workload = [f"workload.size={size}", f"workload.cold={cold}", f"workload.window={window}"]
-    return Run("bench_transfers", [*settings, *workload, "workload.iterations={n}"], n, seconds, scaled=True)
+    return Run("bench_transfers", [*settings, *workload, "workload.iterations={n}", *more], n, seconds, scaled=True)
 
 
 def pattern_run(kind, shape, n, more):
@@ -79,6 +79,9 @@ def pattern_run(kind, shape, n, more):
     workload = [f"workload.kind={kind}", "workload.size=4 KiB", "workload.cold=destination", "workload.iterations={n}"]
     return Run("bench_transfers", [*FAULTING, *size, *workload, *more], n, 20)
 
+
+# Recorded as `faultline run --trace` does.
+TRACED = ["--trace", str(ROOT / "build/release/benchmarks/traced.perfetto")]
 
 # Hundredths of a second each, in turns: what disturbs one repetition disturbs them all, and the median is taken.
 MICRO = ["--benchmark_format=json", "--benchmark_min_time=0.0{n}", "--benchmark_report_aggregates_only=true",
@@ -93,6 +96,8 @@ RUNS = {
     "no_fault": transfers(FAULTING, "4 KiB", "none", 1, 300, 1),
     "all_faults": transfers(FAULTING, "4 MiB", "destination", 1, 2, 1.5),
     "all_warm": transfers(FAULTING, "4 MiB", "none", 1, 4, 1.5),
+    "stream_traced": transfers(RESIDENT, "4 MiB", "none", 4, 4, 2, TRACED),
+    "all_faults_traced": transfers(FAULTING, "4 MiB", "destination", 1, 2, 2, TRACED),
 }
 
 # Background processes: one on each of two nodes, which uses 4 GiB in pages of 4 KiB; and 64 on 16 nodes, beside a ring of
@@ -182,6 +187,17 @@ def same_answer(flows):
     return guard
 
 
+def all_recorded(run):
+    """A trace that reached its limit costs less from there on."""
+    return lambda r: None if r[run]["traced_whole"] else f"{run}: {r[run]['traced']}"
+
+
+def unheard_share(r):
+    """What the hooks of a run that nobody records cost at most, of its host time."""
+    told = r["stream_traced"]["told"] / r["stream_traced"]["pages"]
+    return told * r["micro"]["trace_unheard"] / stream_page(r)
+
+
 def swaps(run):
     """Memory is short in this run."""
     return lambda r: None if r[run]["major_faults"] > 0 else f"{run}: nothing was swapped"
@@ -250,6 +266,17 @@ FIGURES |= {
         ["crowd_fits", "crowd_swaps"], ratio(ns_per("crowd_fits", "events"), ns_per("crowd_swaps", "events")), "",
         "events per host second of 16 nodes with 64 processes that swap, over those of the same that fit",
         at_least=0.5, guard=swaps("crowd_swaps")),
+    "trace_on_stream": Figure(
+        ["stream", "stream_traced"], ratio(ns_per("stream_traced", "pages"), ns_per("stream", "pages")), "x",
+        "host time of a recorded warm stream over that of one that is not", at_most=2,
+        guard=all_recorded("stream_traced")),
+    "trace_on_faults": Figure(
+        ["all_faults", "all_faults_traced"],
+        ratio(ns_per("all_faults_traced", "pages"), ns_per("all_faults", "pages")), "x",
+        "the same where every page faults", at_most=2, guard=all_recorded("all_faults_traced")),
+    "trace_off_share": Figure(
+        ["micro", "stream", "stream_traced"], unheard_share, "",
+        "of the host time of a warm stream: what is said to nobody, at the price of a hook on its own", at_most=0.01),
     "growth_4096": Figure(
         ["permutation_4096", "permutation_16"],
         ratio(ns_per("permutation_4096", "hops"), ns_per("permutation_16", "hops")), "x",
@@ -266,6 +293,7 @@ COSTS = {
     "later_of_two": Figure(["micro"], micro("later_of_two"), "ns", "the later of a page's train and its credits"),
     "router_hop_cells": Figure(["micro"], micro("router_hop/1"), "ns", "cell through one link, cell by cell"),
     "router_hop_trains": Figure(["micro"], micro("router_hop/16"), "ns", "the same, a page at a time"),
+    "trace_unheard": Figure(["micro"], micro("trace_unheard"), "ns", "hook of a timeline that nobody listens to"),
     "stream_page": Figure(["stream"], stream_page, "ns", "page of a warm stream, whole model"),
     "stream_page_huge": Figure(
         ["stream_huge"], ns_per("stream_huge", "pages"), "ns", "the same 4 KiB of 2 MiB pages, in trains of a block"),

@@ -144,6 +144,16 @@ void later_of_two(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()));
 }
 
+// What a model says to timelines, of which there are none.
+void trace_unheard(benchmark::State& state) {
+  sim::Trace trace;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(trace);
+    if (trace.records()) trace.level(sim::Time{1000}, {1, sim::Part::send_queue, 0}, 3);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()));
+}
+
 }  // namespace
 
 int sc_main(int argc, char** argv) {
@@ -168,6 +178,7 @@ int sc_main(int argc, char** argv) {
   }
   benchmark::RegisterBenchmark("serve_train", serve_train);
   benchmark::RegisterBenchmark("later_of_two", later_of_two);
+  benchmark::RegisterBenchmark("trace_unheard", trace_unheard);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   benchmark::RunSpecifiedBenchmarks();
   return 0;

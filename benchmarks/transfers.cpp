@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole model: the transfers of an experiment's point, of one pair or of a whole cluster. Arguments are settings
 // (key=value, as `faultline run --set` takes them). Host time is that of the measured transfers, without elaboration
-// and warm-up, and without giving background processes their first memory, which is a figure of its own.
+// and warm-up, and without giving background processes their first memory, which is a figure of its own. --trace FILE
+// records the run as `faultline run --trace` does, and counts what is told to timelines.
 #include <exception>
+#include <optional>
 #include <string_view>
 
 #include "benchmarks/measure.hpp"
@@ -10,6 +12,7 @@
 #include "workloads/background.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/recording.hpp"
 
 using namespace faultline;
 
@@ -50,8 +53,23 @@ std::uint64_t hops(platform::Cluster& cluster) {
   return sum;
 }
 
-nlohmann::json simulate(const workloads::Configuration& configuration) {
+// How often models tell timelines something.
+struct Told : sim::Timeline {
+  void on_step(const sim::StepRecord&) override { ++times; }
+  void on_slice(const sim::Slice&) override { ++times; }
+  void on_level(sim::Time, const sim::Track&, std::uint64_t) override { ++times; }
+  void on_link(const sim::Slice&, const void*) override { ++times; }
+  std::uint64_t times = 0;
+};
+
+nlohmann::json simulate(const workloads::Configuration& configuration, const std::string& trace_file) {
   platform::Cluster cluster("cluster", configuration.machine, 1);
+  Told told;
+  std::optional<workloads::Recording> recording;
+  if (!trace_file.empty()) {
+    recording.emplace(trace::TraceRequest{trace_file, "", {}}, configuration.machine, cluster);
+    cluster.steps().record(told);
+  }
   cluster.boot();
   const double built_mib = bench::resident_mib();
   const auto benchmark = workloads::make_benchmark(configuration, cluster, 1);
@@ -63,8 +81,11 @@ nlohmann::json simulate(const workloads::Configuration& configuration) {
     std::uint64_t events;
     std::uint64_t faults;
     std::uint64_t hops;
+    std::uint64_t told;
   };
-  const auto counts = [&] { return Counts{cluster.loop.events_run(), cluster.total("os.pgfault"), hops(cluster)}; };
+  const auto counts = [&] {
+    return Counts{cluster.loop.events_run(), cluster.total("os.pgfault"), hops(cluster), told.times};
+  };
   Counts before{};
   Counts after{};
   benchmark->on_measurement_begins = [&] {
@@ -104,6 +125,11 @@ nlohmann::json simulate(const workloads::Configuration& configuration) {
                         {"filling_s", filling.host_s()},
                         {"major_faults", cluster.total("os.pgmajfault")}};
   watch.write_to(result);
+  if (recording) {
+    result["told"] = after.told - before.told;
+    result["traced"] = recording->finish();
+    result["traced_whole"] = recording->is_whole();
+  }
   return result;
 }
 
@@ -111,13 +137,14 @@ nlohmann::json simulate(const workloads::Configuration& configuration) {
 
 int sc_main(int argc, char** argv) try {
   bench::Arguments arguments(argc, argv);
+  const std::string trace_file = arguments.text("trace", "");
   arguments.check();
   workloads::Configuration configuration;
   sim::ParameterTable table;
   configuration.declare(table);
   set_all(table, arguments.rest);
   for (const sim::Conflict& conflict : workloads::conflicts(configuration)) bench::refuse(conflict.reason);
-  std::cout << simulate(configuration) << std::endl;
+  std::cout << simulate(configuration, trace_file) << std::endl;
   std::_Exit(0);  // SystemC takes modules apart in quadratic time
 } catch (const std::exception& error) {
   std::cerr << "error: " << error.what() << "\n";

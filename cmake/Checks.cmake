@@ -17,6 +17,9 @@ if(TARGET test_properties)
     ENVIRONMENT "FAULTLINE_CASES=100000")
 endif()
 
+# Whole points, recorded.
+faultline_tests(traces faultline_workloads)
+
 # A program of its own, because it replaces operator new.
 faultline_tests(allocations faultline_workloads)
 

@@ -74,6 +74,12 @@ if(RANDOM123_INCLUDE_DIR)
 else()
   list(APPEND missing "Faultline needs Random123 (Debian package librandom123-dev) and found none.")
 endif()
+find_path(PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
+if(PROTOZERO_INCLUDE_DIR)
+  list(APPEND found "protozero")
+else()
+  list(APPEND missing "Faultline needs protozero (Debian package libprotozero-dev) and found none.")
+endif()
 find_library(JEMALLOC_LIBRARY jemalloc)
 if(FAULTLINE_SANITIZE)
   # brings its own allocator
@@ -105,5 +111,6 @@ string(REPLACE ";" ", " found "${found}")
 message(STATUS "Faultline ${PROJECT_VERSION} with ${found}")
 
 # SystemC's headers are not ours to mend: SYSTEM keeps their warnings out.
-target_include_directories(faultline_options SYSTEM INTERFACE ${SYSTEMC_INCLUDE_DIRS} ${RANDOM123_INCLUDE_DIR})
+target_include_directories(faultline_options SYSTEM INTERFACE ${SYSTEMC_INCLUDE_DIRS} ${RANDOM123_INCLUDE_DIR}
+                           ${PROTOZERO_INCLUDE_DIR})
 target_link_libraries(faultline_options INTERFACE ${SYSTEMC_LINK_LIBRARIES} fmt::fmt)

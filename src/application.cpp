@@ -56,7 +56,7 @@ void simulate_alone(const std::vector<Point>& points, const std::vector<std::siz
                     const std::function<void(std::size_t, PointOutcome)>& ended) {
   const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
     if (store != nullptr) store->leave();
-    return simulate(points[index], simulator, heartbeat, options.profile);
+    return simulate(points[index], simulator, {heartbeat, options.profile, {}});
   };
   const auto keep = [&](std::size_t index, PointOutcome outcome) {
     if (store != nullptr) store->keep(points[index], outcome);
@@ -109,26 +109,31 @@ std::vector<Point> expand(Experiment experiment, const Options& options, const S
   });
 }
 
-workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
-                                bool profile) {
-  return configure(point, simulator)->run(point.seed, {heartbeat, profile});
+workloads::PointResult simulate(const Point& point, const Simulator& simulator, const workloads::Watch& watch) {
+  return configure(point, simulator)->run(point.seed, watch);
 }
 
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
-                                          const Simulator& simulator, const Console& console, PointStore* store) {
+                                          const Simulator& simulator, const Console& console, PointStore* store,
+                                          std::optional<KnownOutcome> known) {
   std::vector<PointOutcome> outcomes(points.size());
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
+    if (known && known->first == i && is_final(known->second) && !options.profile) {
+      outcomes[i] = std::move(known->second);
+      continue;
+    }
     // A profile is of this run's host time.
-    auto known = store == nullptr || options.profile ? std::nullopt : store->find(points[i]);
-    if (known) {
-      outcomes[i] = std::move(*known);
+    auto found = store == nullptr || options.profile ? std::nullopt : store->find(points[i]);
+    if (found) {
+      outcomes[i] = std::move(*found);
     } else {
       missing.push_back(i);
     }
   }
-  if (missing.size() < points.size() && !options.quiet) {
-    console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
+  const auto there = std::count_if(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
+  if (there > 0 && !options.quiet) {
+    console.err << fmt::format("{} of {} points are there already\n", there, points.size());
   }
   if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
   const auto ended = [&](std::size_t index, PointOutcome outcome) { outcomes[index] = std::move(outcome); };

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/command_line.hpp"
@@ -56,13 +58,14 @@ std::vector<Point> expand(Experiment experiment, const Options& options, const S
                           const Console& console);
 
 // One point, in this process.
-workloads::PointResult simulate(const Point& point, const Simulator& simulator, const Heartbeat& heartbeat,
-                                bool profile);
+workloads::PointResult simulate(const Point& point, const Simulator& simulator, const workloads::Watch& watch);
 
 // Runs the points with progress on the console's `err`. With a store: those that it does not have, and keeps each.
+// `known`: a point whose outcome there is already.
+using KnownOutcome = std::pair<std::size_t, PointOutcome>;
 std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
                                           const Simulator& simulator, const Console& console,
-                                          PointStore* store = nullptr);
+                                          PointStore* store = nullptr, std::optional<KnownOutcome> known = {});
 
 // What a command makes of its points' outcomes instead of the tables that the experiment asks for.
 struct OwnTables {

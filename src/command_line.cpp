@@ -33,8 +33,10 @@ struct CommandOptions {
 };
 const std::vector<CommandOptions> kCommands{
     {"run",
-     {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile", "on", "slurm-partition",
-      "slurm-time", "slurm-memory", "slurm-tasks", "slurm-cpus", "slurm-sbatch"},
+     {"set",         "format",      "out",             "seed",       "jobs",           "timeout",
+      "max-points",  "dry-run",     "prepare",         "profile",    "on",             "slurm-partition",
+      "slurm-time",  "slurm-memory", "slurm-tasks",    "slurm-cpus", "slurm-sbatch",   "trace",
+      "vcd",         "trace-point", "trace-nodes",     "trace-transfers", "trace-time", "trace-limit"},
      1,
      1},
     {"worker", {"jobs", "timeout"}, 1, 1},
@@ -145,6 +147,24 @@ void add_option(po::options_description& options, const std::string& name, const
                           "values of each number, from its lowest to its highest (default 2)");
   } else if (name == "all" && command == "diff") {
     options.add_options()("all", "metrics that are equal, too");
+  } else if (name == "trace") {
+    options.add_options()("trace", text()->value_name("FILE"), "record one point for ui.perfetto.dev: docs/traces.md");
+  } else if (name == "vcd") {
+    options.add_options()("vcd", text()->value_name("FILE"), "record a few signals of one point for a wave viewer");
+  } else if (name == "trace-point") {
+    options.add_options()("trace-point", text()->value_name("POINT"),
+                          "which: its number in the list, or how its id begins (needed when there are several)");
+  } else if (name == "trace-nodes") {
+    options.add_options()("trace-nodes", text()->value_name("LIST"), "nodes and routers, such as 0,4-7 (default: all)");
+  } else if (name == "trace-transfers") {
+    options.add_options()("trace-transfers", text()->value_name("LIST"),
+                          "transfers, counted from 1 in the order in which they begin (default: all)");
+  } else if (name == "trace-time") {
+    options.add_options()("trace-time", text()->value_name("FROM..TO"),
+                          "of simulated time, such as 10us..2ms, 10us.. or ..2ms (default: all)");
+  } else if (name == "trace-limit") {
+    options.add_options()("trace-limit", text()->value_name("SIZE"),
+                          "bytes of a file; what no longer fits is left out, and a note says so (default 256 MiB)");
   } else if (name == "all") {
     options.add_options()("all", "every point, not only the first");
   } else if (name == "changed") {
@@ -221,6 +241,29 @@ void read_slurm_options(const po::variables_map& values, Options& options) {
   if (values.count("slurm-sbatch") != 0) options.slurm.sbatch = values["slurm-sbatch"].as<std::vector<std::string>>();
 }
 
+TraceOptions trace_options(const po::variables_map& values) {
+  TraceOptions options;
+  const auto given = [&](const char* name) { return values.count(name) != 0; };
+  const auto text = [&](const char* name) { return given(name) ? values[name].as<std::string>() : std::string(); };
+  for (const char* file : {"trace", "vcd"}) {
+    if (given(file) && text(file).empty()) throw UserError(fmt::format("--{}: needs a file", file));
+  }
+  options.request.perfetto = text("trace");
+  if (given("vcd")) options.request.vcd = vcd_file(text("vcd"));
+  for (const char* name : {"trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit"}) {
+    if (given(name) && !options.any()) throw UserError(fmt::format("--{}: needs --trace FILE or --vcd FILE", name));
+  }
+  if (given("trace-transfers") && !given("trace")) throw UserError("--trace-transfers: needs --trace FILE");
+  if (options.any() && given("dry-run")) throw UserError("--dry-run records nothing: leave out --trace and --vcd");
+  options.point = text("trace-point");
+  trace::TraceFilter& filter = options.request.filter;
+  if (given("trace-nodes")) filter.nodes = number_ranges("trace-nodes", text("trace-nodes"));
+  if (given("trace-transfers")) filter.transfers = number_ranges("trace-transfers", text("trace-transfers"));
+  if (given("trace-time")) set_window(filter, text("trace-time"));
+  if (given("trace-limit")) filter.limit = trace_limit(text("trace-limit"));
+  return options;
+}
+
 Options interpret(const po::variables_map& values, Options options) {
   const auto text = [&](const char* name) {
     return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
@@ -234,8 +277,9 @@ Options interpret(const po::variables_map& values, Options options) {
   options.prepare = values.count("prepare") != 0;
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
+  options.trace = trace_options(values);
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
-  for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format"}) {
+  for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format", "trace", "vcd"}) {
     if (options.prepare && values.count(other) != 0)
       throw UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
   }
@@ -273,10 +317,13 @@ bool is_of_runs(const std::string& command) { return command == "status" || comm
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set",        "--format",  "--out",    "--seed",     "--jobs",   "-j",
-                                        "--timeout",    "--configs", "--metric", "--strategy", "--levels", "--figure",
-                                         "--max-points", "--x",       "--by",     "--where",    "--sql",    "--on",
-                                         "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch"};
+  const std::vector<std::string> valued{
+      "--set",         "--format",      "--out",        "--seed",        "--jobs",           "-j",
+      "--timeout",     "--configs",     "--metric",     "--strategy",    "--levels",         "--figure",
+      "--max-points",  "--x",           "--by",         "--where",       "--sql",            "--on",
+      "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch",
+      "--trace",       "--vcd",         "--trace-point", "--trace-nodes", "--trace-time",    "--trace-limit",
+      "--trace-transfers"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();

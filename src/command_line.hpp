@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/experiment/slurm_settings.hpp"
+#include "src/trace_options.hpp"
 
 namespace faultline::app {
 
@@ -39,6 +40,7 @@ struct Options {
   bool all = false;                     // config: every point; diff: metrics that are equal, too
   bool dry_run = false;                 // run: what would be simulated
   bool profile = false;                 // run: where host time goes
+  TraceOptions trace;                   // run: what is recorded
   std::string metric;                   // sensitivity, plot; empty: what is usual
   std::vector<std::string> strategies;  // sensitivity: empty for all
   unsigned levels = 2;                  // sensitivity: values of a number beside its default

@@ -24,6 +24,7 @@
 #include "src/runs/run_folder.hpp"
 #include "src/runs/speed.hpp"
 #include "src/slurm_run.hpp"
+#include "src/traced_point.hpp"
 
 namespace faultline::app {
 namespace {
@@ -177,9 +178,16 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
 int run_in_folder(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
                   const Simulator& simulator, const Console& console, const std::vector<std::string>& arguments,
                   const OwnTables& own) {
+  std::optional<std::size_t> traced;
+  if (options.trace.any()) {
+    traced = traced_point(points, options.trace);
+    check_trace_files(options.trace);
+  }
   const std::string list = manifest(experiment, points);
-  RunFolder folder = RunFolder::open(options.out, experiment.name,
-                                     [&](const RunFolder& last) { return is_unfinished(last, list, points); });
+  // A trace may be made of a run that is at its end: its results are these.
+  RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const RunFolder& last) {
+    return is_unfinished(last, list, points) || (traced && last.read("manifest.json") == list);
+  });
   const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points);
   if (!finished) start_over(folder, list, experiment, simulator, options, console);
   folder.tidy();
@@ -189,8 +197,17 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
   if (options.on_slurm && !simulate_on_slurm(points, experiment, options, console, store)) return kInterrupted;
+  std::optional<KnownOutcome> recorded;
+  if (traced) {
+    recorded.emplace(*traced, record(points[*traced], options, simulator, store, console));
+    if (recorded->second.status == PointStatus::not_run) {
+      console.err << "interrupted: the trace ends early\n";
+      return kInterrupted;
+    }
+  }
   const std::vector<PointOutcome> outcomes =
-      options.on_slurm ? read_all(store, points) : simulate_points(points, options, simulator, console, &store);
+      options.on_slurm ? read_all(store, points)
+                       : simulate_points(points, options, simulator, console, &store, recorded);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };

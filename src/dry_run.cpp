@@ -44,7 +44,7 @@ struct Probe {
 Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
   Probe found;
   const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
-    return simulate(points[index], simulator, heartbeat, /*profile=*/false);
+    return simulate(points[index], simulator, {heartbeat, /*profile=*/false, /*trace=*/{}});
   };
   const auto ended = [&](std::size_t, const PointOutcome& outcome) {
     found.cut = found.cut || outcome.status == PointStatus::timed_out;

@@ -58,10 +58,19 @@ them for the run and for each point.
   faultline run mine.toml --on slurm --slurm-time 2:00:00 --slurm-memory 4G --slurm-tasks 50
                                                       by a job array of 50 workers (docs/clusters.md)
   faultline run mine.toml -j 1 --profile              where does host time go?
+  faultline run mine.toml --trace t.perfetto --trace-point 3
+                                                      every step of the third point, for ui.perfetto.dev
+  faultline run mine.toml --trace t.perfetto --trace-time 1ms..2ms --trace-nodes 0-3 --trace-transfers 10-20
+                                                      less of it: what fits the window, the nodes and the transfers
+  faultline run mine.toml --vcd waves.vcd             queues, interrupts and links as signals, for gtkwave
 
 --profile prints two tables on standard error and changes no result. By part: parts of the model as room::Class, the
 software of simulated threads, the event loop, SystemC's kernel; they add up to the whole. By process: the host's
 process of each point, with its CPU time and memory. Processors that other points share (-j) blur the times.
+
+--trace and --vcd record one point while it is simulated, again if its result is there, and change no result. Of an
+experiment with several points --trace-point says which; without it the list is printed. A file that reaches
+--trace-limit holds what happened before, and a note. docs/traces.md shows what is in them and how to open them.
 )";
 
 constexpr std::string_view kWorker = R"(faultline worker RUN [options]

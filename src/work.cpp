@@ -25,7 +25,7 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
   };
   const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
     store.leave();
-    return simulate(points[index], simulator, heartbeat, /*profile=*/false);
+    return simulate(points[index], simulator, {heartbeat, /*profile=*/false, /*trace=*/{}});
   };
   const auto keep = [&](std::size_t index, PointOutcome outcome) {
     store.keep(points[index], outcome);

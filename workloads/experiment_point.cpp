@@ -15,6 +15,7 @@
 #include "workloads/flows.hpp"
 #include "workloads/patterns.hpp"
 #include "workloads/point_metrics.hpp"
+#include "workloads/recording.hpp"
 #include "workloads/time_series.hpp"
 #include "workloads/transfers.hpp"
 
@@ -147,6 +148,8 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     platform::Cluster cluster("cluster", configuration.machine, seed);
     if (profile) cluster.loop.set_profile(&*profile);
     watch_run(cluster, watch.heartbeat);
+    std::optional<Recording> recording;
+    if (watch.trace) recording.emplace(*watch.trace, configuration.machine, cluster);
     cluster.boot();
     const std::unique_ptr<Benchmark> benchmark = make_benchmark(configuration, cluster, seed);
     benchmark->on_finished = [&] { cluster.loop.stop(); };
@@ -168,12 +171,15 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     };
     transfers.start();
     cluster.loop.run(configuration.workload.time_limit);
+    const std::string traced = recording ? recording->finish() : "";
+    result.traced = traced;
     cluster.loop.rethrow_failure();
     if (!transfers.finished()) check_books(cluster, /*changing=*/true);
     check_finished(configuration, cluster, transfers);
     {
       const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
       result = collect(configuration, cluster, transfers, measured, background, series);
+      result.traced = traced;
       if (!kills.empty()) {
         const std::string more = kills.size() > 1 ? fmt::format(" (and {} more)", kills.size() - 1) : "";
         result.notes.push_back(kills.front() + more);

@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "models/sim/parameters.hpp"
 #include "models/sim/profile.hpp"
+#include "models/trace/trace_filter.hpp"
 
 namespace faultline::workloads {
 
@@ -81,10 +83,11 @@ struct Totals {
   }
 };
 
-// What looks at a run from outside. It changes nothing in the result but `profile`.
+// What looks at a run from outside. It changes nothing in the result but `profile` and `traced`.
 struct Watch {
   std::function<void(const Totals&)> heartbeat;  // called a few times a second while events run
   bool profile = false;
+  std::optional<trace::TraceRequest> trace;
 };
 
 struct PointResult {
@@ -97,6 +100,7 @@ struct PointResult {
   std::uint64_t cell_hops = 0;
   std::uint64_t simulated_ps = 0;
   std::vector<sim::Profile::Row> profile;  // empty unless asked for
+  std::string traced;                      // what was recorded, or why it was not: a line for people
   // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.
   std::vector<std::string> failed_checks;
   // Where failures are counted: what the kernel refused to a program by a limit, which ended it. No metrics then.

@@ -38,6 +38,7 @@ void Core::settle() {
   const Time elapsed = now - since_;
   since_ = now;
   if (elapsed == Time{0}) return;
+  if (cpu_.context().trace.records()) record(elapsed);
   if (running_switch_) {
     switch_remaining_ -= elapsed;
     charge(*switching_to_, Work::system, elapsed);
@@ -46,6 +47,20 @@ void Core::settle() {
     if (&running_->who == current_) slice_used_ += elapsed;
     charge(running_->who, running_->kind, elapsed);
     if (running_->polling) cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
+  }
+}
+
+// What has run for that long up to now.
+void Core::record(Time elapsed) const {
+  constexpr std::array<const char*, kWorks> kKinds{"user", "system", "softirq", "irq"};
+  const Time now = cpu_.context().now();
+  const auto tell = [&](const Execution& who, const char* kind) {
+    cpu_.context().slice(sim::Part::core, number_, now - elapsed, now, who.name(), kind);
+  };
+  if (running_switch_) {
+    tell(*switching_to_, "context switch");
+  } else if (running_ != nullptr) {
+    tell(running_->who, running_->polling ? "polling" : kKinds[static_cast<std::size_t>(running_->kind)]);
   }
 }
 

@@ -43,7 +43,7 @@ struct Cpu::Counters {
 
 class Core {
  public:
-  Core(Cpu& cpu, sim::Port port) : cpu_(cpu), port_(port) {}
+  Core(Cpu& cpu, unsigned number, sim::Port port) : cpu_(cpu), number_(number), port_(port) {}
 
   void submit(Request& request);
   // The thread gives the core up; it has no request.
@@ -69,10 +69,12 @@ class Core {
   void on_deadline(std::uint64_t generation);
   void complete(Request& request);
   void charge(Execution& who, Work kind, sim::Time elapsed);
+  void record(sim::Time elapsed) const;
   std::vector<Request*>& queue(Work kind) { return queues_[static_cast<std::size_t>(kind)]; }
   const std::vector<Request*>& queue(Work kind) const { return queues_[static_cast<std::size_t>(kind)]; }
 
   Cpu& cpu_;
+  unsigned number_;
   sim::Port port_;
   std::array<std::vector<Request*>, kWorks> queues_;  // waiting and running, in order of arrival: few
 

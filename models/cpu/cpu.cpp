@@ -38,7 +38,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
   // The two ranges cannot say this; the configuration's check refuses it before a platform is built.
   if (config.interrupt_core >= config.cores) throw std::invalid_argument("cpu.interrupt_core must be below cpu.cores");
   for (unsigned i = 0; i < config.cores; ++i) {
-    cores_.push_back(std::make_unique<Core>(*this, context.loop.new_core_port()));
+    cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port()));
   }
   const auto interrupt_context = [this](const char* label) {
     executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));

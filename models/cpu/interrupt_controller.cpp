@@ -27,6 +27,9 @@ void InterruptController::set_level(unsigned line, bool high) {
   Line& wire = lines_[line];
   if (wire.high == high) return;
   wire.high = high;
+  context_.level(sim::Part::interrupt, high ? 1 : 0, line);
+  if (!high) context_.slice(sim::Part::interrupt, line, wire.since, context_.now(), "high", "interrupt");
+  wire.since = context_.now();
   if (high) context_.report(sim::Step::interrupt_raised, {});
   if (high) take_interrupts();
 }

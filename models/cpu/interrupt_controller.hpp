@@ -33,6 +33,7 @@ class InterruptController : public sc_core::sc_module, private InterruptSink {
  private:
   struct Line {
     bool high = false;
+    sim::Time since{0};  // the last change
     Handler handler;
   };
 

@@ -27,10 +27,11 @@ sim::Time R5Core::scaled(sim::Time at_reference_clock) const {
   return scale_to_clock(at_reference_clock, kReferenceClock, config_.clock);
 }
 
-sim::Task<void> R5Core::run(sim::Time at_reference_clock) {
+sim::Task<void> R5Core::run(sim::Time at_reference_clock, const char* what) {
   const sim::Time duration = scaled(at_reference_clock);
   busy_ += static_cast<std::uint64_t>(duration.count());
   const sim::Time done = core_.serve(context_.now(), duration);
+  context_.slice(sim::Part::r5, 0, done - duration, done, what, "firmware");
   co_await context_.loop.until(done);
 }
 

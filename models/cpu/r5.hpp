@@ -25,7 +25,8 @@ class R5Core : public sc_core::sc_module {
   R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::Context& context);
 
   // Occupies the core for a cost stated at the reference clock, after everything that asked earlier.
-  sim::Task<void> run(sim::Time at_reference_clock);
+  // `what` names the work in timelines: a literal.
+  sim::Task<void> run(sim::Time at_reference_clock, const char* what = "firmware");
   sim::Time scaled(sim::Time at_reference_clock) const;
 
  private:

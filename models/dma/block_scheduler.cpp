@@ -2,6 +2,7 @@
 #include "models/dma/block_scheduler.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "models/dma/registers.hpp"
 
@@ -60,7 +61,7 @@ sim::Task<void> BlockScheduler::firmware() {
 
 // Transfers may end while the R5 is at work on them, so they are looked up again after each wait.
 sim::Task<void> BlockScheduler::start(std::uint64_t id, Role role) {
-  co_await r5_.run(config_.transfer_startup);
+  co_await r5_.run(config_.transfer_startup, "transfer set-up");
   Transfer* transfer = role == Role::serve ? table_.served(id) : table_.posted(id);
   if (transfer == nullptr || transfer->ended) co_return;
   transfer->started = true;
@@ -84,7 +85,7 @@ sim::Task<void> BlockScheduler::schedule_block(std::uint64_t id) {
     chosen.again.pop_front();
   }
   chosen.blocks[number].state = Block::State::scheduling;
-  co_await r5_.run(config_.block_scheduling);
+  co_await r5_.run(config_.block_scheduling, "block scheduling");
   Transfer* transfer = table_.sender(id);
   if (transfer == nullptr || transfer->ended) co_return;
   if (transfer->blocks[number].state == Block::State::scheduling) hand_over(*transfer, number);
@@ -133,6 +134,7 @@ std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const D
     return 0;
   }
   ++counters_.transfers;
+  begin_to_know(*transfer);
   work_.notify_all();
   return transfer->id;
 }
@@ -175,12 +177,12 @@ void BlockScheduler::finish(Transfer& transfer, std::uint64_t status) {
     to_report_.push_back(read);
     finished_.push_back(read);
     if (finished_.size() > kFinishedReads) finished_.pop_front();
-    table_.erase(transfer);
+    forget(transfer);
     work_.notify_all();
     return;
   }
   const Descriptor& d = transfer.descriptor;
-  if (d.notify == 0) return table_.erase(transfer);
+  if (d.notify == 0) return forget(transfer);
   hw_.writer.write(d.notify, transfer.pdid, sim::Content::literal(d.cookie << 8 | status, 8), *this, transfer.id);
 }
 
@@ -191,7 +193,24 @@ void BlockScheduler::control_written(std::uint64_t id, bool ok) {
   } else {
     ++counters_.notifications_lost;
   }
-  table_.erase(*table_.posted(id));
+  forget(*table_.posted(id));
+}
+
+void BlockScheduler::begin_to_know(Transfer& transfer) {
+  transfer.known_since = context_.now();
+  if (transfer.role != Role::serve) {
+    context_.level(sim::Part::channel, table_.held_by(transfer.channel), transfer.channel);
+  }
+}
+
+void BlockScheduler::forget(Transfer& transfer) {
+  constexpr std::array<const char*, 3> kNames{"write", "read", "read for another node"};
+  const sim::Track track{context_.node, transfer.role == Role::serve ? sim::Part::served_reads : sim::Part::channel,
+                         transfer.role == Role::serve ? 0 : transfer.channel};
+  context_.slice(track.part, track.number, transfer.known_since, context_.now(),
+                 kNames[static_cast<std::size_t>(transfer.role)], "DMA", {transfer.id, 0, 0});
+  table_.erase(transfer);
+  if (track.part == sim::Part::channel) context_.level(track.part, table_.held_by(track.number), track.number);
 }
 
 bool BlockScheduler::deadline_matters(std::uint64_t what, const sim::BlockKey& key) {

@@ -79,6 +79,8 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   void hand_over(Transfer& transfer, std::uint32_t block);
   void requeue(Transfer& transfer, std::uint32_t block);
   void finish(Transfer& transfer, std::uint64_t status);
+  void begin_to_know(Transfer& transfer);
+  void forget(Transfer& transfer);
   void request_read(Transfer& transfer);
   void send_to_firmware(sim::NodeId node, unsigned count, std::uint64_t operation, std::uint64_t a, std::uint64_t b);
   void block_timed_out(const sim::BlockKey& key);

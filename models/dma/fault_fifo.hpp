@@ -31,7 +31,9 @@ class FaultFifo {
     coming_.at(context_.now() + config_.clock.cycles(config_.fault_logging), record);
   }
   void pop() {
-    if (!records_.empty()) records_.pop_front();
+    if (records_.empty()) return;
+    records_.pop_front();
+    context_.level(sim::Part::fault_fifo, records_.size());
   }
   std::uint64_t size() const { return records_.size(); }
   // The oldest record; one of zeros when there is none.
@@ -45,6 +47,7 @@ class FaultFifo {
     }
     records_.push_back(record);
     ++counters_.fault_records;
+    context_.level(sim::Part::fault_fifo, records_.size());
     context_.report(sim::Step::fault_logged, record.key);
   }
 

@@ -9,7 +9,9 @@ namespace faultline::dma {
 
 sim::Task<void> BlockScheduler::handle(Message message) {
   const std::uint64_t operation = message.words[0];
-  co_await r5_.run(operation == reg::kRetransmit ? config_.retransmit_processing : config_.message_processing);
+  const bool again = operation == reg::kRetransmit;
+  co_await r5_.run(again ? config_.retransmit_processing : config_.message_processing,
+                   again ? "retransmission request" : "message");
   switch (operation) {
     case reg::kRetransmit: handle_retransmit(message); break;
     case reg::kReadRequest: handle_read_request(message); break;
@@ -54,7 +56,12 @@ void BlockScheduler::handle_read_request(const Message& message) {
   d.peer_pdid = static_cast<std::uint32_t>(message.words[5] >> 32) & 0xffff;
   d.command = reg::kCommandRead;
   const auto pdid = static_cast<std::uint32_t>(message.words[5] >> 48);
-  if (!well_formed(d) || pdid >= reg::kPdids || table_.serve(id, pdid, d) == nullptr) ++counters_.refused_reads;
+  Transfer* transfer = well_formed(d) && pdid < reg::kPdids ? table_.serve(id, pdid, d) : nullptr;
+  if (transfer == nullptr) {
+    ++counters_.refused_reads;
+  } else {
+    begin_to_know(*transfer);
+  }
 }
 
 void BlockScheduler::handle_read_done(const Message& message) {
@@ -79,7 +86,7 @@ const BlockScheduler::FinishedRead* BlockScheduler::finished(std::uint64_t id) c
 }
 
 sim::Task<void> BlockScheduler::report_finished(FinishedRead read) {
-  co_await r5_.run(config_.message_processing);
+  co_await r5_.run(config_.message_processing, "end of a read");
   send_to_firmware(read.initiator, 3, reg::kReadDone, read.id, read.status);
 }
 

@@ -38,6 +38,7 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   sim::extension<ArrivalTag>(payload).tag = tag;
   arrived_.push_back({&payload, header.source, header.key, header.pdid, header.block_offset, header.block_bytes,
                       train.cell_bytes, train.cells(), train.cells()});
+  context_.level(sim::Part::receive_queue, arrived_.size());
   if (header.block_offset == 0) {
     context_.trace.report(train.times.front(), context_.node, sim::Step::cell_arrived, header.key);
   }
@@ -137,7 +138,9 @@ void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {
 void ReceiveUnit::written(std::uint64_t tag, std::uint32_t cells) {
   const Arrived a = arrived(tag);
   finish_cells(tag, cells);
-  if (reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) acknowledge(a.source, a.key);
+  if (!reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) return;
+  context_.trace.record_step(context_.now(), context_.node, sim::Step::block_written, a.key);
+  acknowledge(a.source, a.key);
 }
 
 void ReceiveUnit::refused(std::uint64_t tag, std::uint32_t cells) {
@@ -159,6 +162,7 @@ void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
   while (!arrived_.empty() && arrived_.front().unfinished == 0) {
     arrived_.pop_front();
     ++first_tag_;
+    context_.level(sim::Part::receive_queue, arrived_.size());
   }
 }
 

@@ -42,6 +42,7 @@ void SendUnit::enqueue(const BlockCommand& command) {
     return waiting.key.transfer == command.key.transfer && waiting.key.block == command.key.block;
   });
   commands_.push_back(command);
+  context_.level(sim::Part::send_queue, commands_.size());
   wakeup_.now();
 }
 
@@ -76,7 +77,10 @@ void SendUnit::retire() {
       runs.front().details.payload->release();
       runs.pop_front();
     }
+    const Block& block = blocks_.front();
+    context_.slice(sim::Part::send_unit, 0, block.start, at, "block", "DMA", block.command.key);
     blocks_.pop_front();
+    context_.level(sim::Part::send_blocks, blocks_.size());
     ++first_block_;
   }
 }
@@ -111,9 +115,11 @@ bool SendUnit::start_next() {
   while (!commands_.empty()) {
     const BlockCommand c = commands_.front();
     commands_.pop_front();
+    context_.level(sim::Part::send_queue, commands_.size());
     client_->command_taken();
     if (!client_->still_wanted(c.key)) continue;
     blocks_.push_back({c, context_.now()});
+    context_.level(sim::Part::send_blocks, blocks_.size());
     for (std::uint32_t offset = 0; offset < c.bytes;) {
       const CellRun run = next_run(c.source, c.destination, offset, c.bytes, context_.cells_per_train);
       const auto ready = sim::TimeSequence::regular(context_.now(), Time{0}, run.cells);

@@ -45,6 +45,7 @@ struct Transfer : sim::Recycled {
   std::uint64_t id = 0;
   Role role = Role::write;
   unsigned channel = 0;
+  sim::Time known_since{0};
   std::uint32_t pdid = 0;  // of the process on this node
   Descriptor descriptor;   // source and destination of the data
   bool started = false;
@@ -72,6 +73,8 @@ class TransferTable {
   Transfer* serve(std::uint64_t id, std::uint32_t pdid, const Descriptor& descriptor);
   void erase(Transfer& transfer);
   std::size_t posted() const { return posted_.size(); }
+  // How many a channel holds.
+  std::size_t held_by(unsigned channel) const { return channels_[channel].size(); }
 
   Transfer* posted(std::uint64_t id) const { return find(posted_, id); }
   Transfer* served(std::uint64_t id) const { return find(served_, id); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <stdexcept>
 
@@ -162,6 +163,22 @@ void Router::let_go(Passage& passage) {
   passage.payload->release();
 }
 
+void Router::tell_timelines(const Passage& passage) const {
+  if (!context_.trace.records() || passage.output == kLocalPort) return;
+  constexpr std::array<const char*, 4> kKinds{"data", "acknowledgement", "message", "firmware message"};
+  const PacketHeader& header = extension<PacketHeader>(*passage.payload);
+  const bool any = !passage.told.empty();
+  const Time begin = any ? passage.told.front() - passage.service : Time{0};
+  const Time end = any ? passage.told.back() : Time{0};
+  context_.trace.link({{context_.node, Part::link, passage.output},
+                       begin,
+                       end,
+                       kKinds[static_cast<std::size_t>(header.kind)],
+                       "link",
+                       header.key},
+                      &passage);
+}
+
 // Cells that do not come after all, or at other instants: what was announced of their slots is void.
 void Router::rearrive(unsigned port, tlm::tlm_generic_payload& payload) {
   if (paths_ && paths_->holds(port, payload)) return;  // its cells have not been looked at
@@ -285,6 +302,7 @@ void Router::announce(Passage& passage) {
                    [&](auto& load) { load.freed(passage.payload, passage.told.suffix(begin), context_.now()); });
     }
   }
+  tell_timelines(passage);
   tell_slots(passage);
 }
 
@@ -309,6 +327,7 @@ void Router::revise(Passage& passage) {
     recall_slots(passage, same);
   }
   plan_.announced(passage);
+  tell_timelines(passage);
   tell_slots(passage);
 }
 

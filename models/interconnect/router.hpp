@@ -149,6 +149,8 @@ class Router : public sc_core::sc_module {
   void rearrive(unsigned port, tlm::tlm_generic_payload& payload);
   // The train has left altogether. Throws std::logic_error if the NI sent any of its cells without a free slot.
   void let_go(Passage& passage);
+  // To timelines: when the link is busy with the train, as far as it is announced.
+  void tell_timelines(const Passage& passage) const;
 
   void wake();
   // Announces the train's next cells: those that are planned, as far as one payload can carry them.

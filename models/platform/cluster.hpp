@@ -18,6 +18,7 @@ class Cluster : public sc_core::sc_module {
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }
   sim::Trace& steps() { return trace_; }
+  const interconnect::Topology& topology() const { return *topology_; }
 
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();

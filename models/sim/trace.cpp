@@ -12,6 +12,7 @@ std::string_view to_string(Step step) {
     case Step::read_issued: return "read_issued";
     case Step::cell_sent: return "cell_sent";
     case Step::cell_arrived: return "cell_arrived";
+    case Step::block_written: return "block_written";
     case Step::fault_detected: return "fault_detected";
     case Step::fault_logged: return "fault_logged";
     case Step::handler_entered: return "handler_entered";

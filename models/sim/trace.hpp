@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The life of transfers and faults as a stream of steps. Models report; whoever wants to know (the
-// fault breakdown, a trace file) listens. With no listener a report costs one comparison.
+// The life of transfers and faults as a stream of steps, and what each part does meanwhile. Models report; whoever
+// wants to know (the fault breakdown, a trace file) listens. With no listener a report costs one comparison.
 #pragma once
 
 #include <compare>
@@ -31,6 +31,7 @@ enum class Step : std::uint8_t {
   read_issued,         // send unit: first AXI read of the block
   cell_sent,           // send unit: first cell handed to the network
   cell_arrived,        // receive unit: first cell of the block
+  block_written,       // receive unit: the block's last write is answered (told to timelines alone)
   fault_detected,      // receive or send unit: first error response of the block
   fault_logged,        // record in the fault FIFO
   handler_entered,     // CPU: first instruction of the context-fault handler
@@ -80,15 +81,83 @@ class StepListener {
   virtual void on_step(const StepRecord& record) = 0;
 };
 
+// What a timeline has tracks for: parts that do one thing after the other, and levels.
+enum class Part : std::uint8_t {
+  core,          // its number
+  r5,            // firmware
+  channel,       // of the DMA engine, its number: transfers from post to notification, and how many it holds
+  served_reads,  // transfers that another node has posted and this one sends
+  send_unit,     // blocks that hold a context
+  smmu_tbu,      // number of the TBU: misses of its micro-TLB
+  smmu_walker,   // the TCU's, number of the walk slot
+  link,          // number of the router's port by which cells leave
+  interrupt,     // number of the line: high, and its level
+
+  // Levels: how many at a time.
+  send_queue,     // block commands that wait for the send unit
+  send_blocks,    // blocks that hold a context of the send unit
+  receive_queue,  // trains that the receive unit has, or knows to come
+  fault_fifo,     // records that wait for the driver
+  smmu_walks,     // page-table walks under way
+  smmu_stalls,    // accesses that wait for RESUME
+};
+
+struct Track {
+  NodeId node = 0;  // or a router's id
+  Part part{};
+  std::uint32_t number = 0;
+  auto operator<=>(const Track&) const = default;
+};
+
+// Told when its end is known: mostly then, by the firmware ahead. Slices of one core, walk slot or line do not overlap
+// and come in order of time; those of other tracks may.
+struct Slice {
+  Track track;
+  Time begin;
+  Time end;
+  std::string_view name;      // valid during the call
+  std::string_view category;  // likewise
+  BlockKey key;               // what it was for; transfer 0: nobody's
+};
+
+// Wants to know everything.
+class Timeline : public StepListener {
+ public:
+  virtual void on_slice(const Slice& slice) = 0;
+  virtual void on_level(Time at, const Track& track, std::uint64_t level) = 0;
+  // Cells of a train are going to leave by a link from `begin` to `end`, as far as is known. What was said of this
+  // train before is void, but for what has passed by then. None are when both are the same.
+  virtual void on_link(const Slice& plan, const void* train) = 0;
+};
+
 class Trace {
  public:
   void listen(StepListener& listener) { listeners_.push_back(&listener); }
+  void record(Timeline& timeline) { timelines_.push_back(&timeline); }
+  // What happens from here on is nobody's.
+  void stop_recording() { timelines_.clear(); }
+  // Whether anybody wants more than steps; asked before a slice is made up.
+  bool records() const { return !timelines_.empty(); }
   void report(Time at, NodeId node, Step step, const BlockKey& key) const {
     for (StepListener* listener : listeners_) listener->on_step({at, node, step, key});
+    record_step(at, node, step, key);
+  }
+  void record_step(Time at, NodeId node, Step step, const BlockKey& key) const {
+    for (Timeline* timeline : timelines_) timeline->on_step({at, node, step, key});
+  }
+  void slice(const Slice& slice) const {
+    for (Timeline* timeline : timelines_) timeline->on_slice(slice);
+  }
+  void level(Time at, const Track& track, std::uint64_t level) const {
+    for (Timeline* timeline : timelines_) timeline->on_level(at, track, level);
+  }
+  void link(const Slice& plan, const void* train) const {
+    for (Timeline* timeline : timelines_) timeline->on_link(plan, train);
   }
 
  private:
   std::vector<StepListener*> listeners_;
+  std::vector<Timeline*> timelines_;
 };
 
 }  // namespace faultline::sim

@@ -91,6 +91,10 @@ struct State {
   void record_global_fault(std::uint32_t kind, const FaultReport& report);
   // Drives the interrupt line to what the fault registers say now.
   void update_interrupt();
+  // To timelines: how many accesses wait for RESUME.
+  void tell_stalls() const {
+    context.level(sim::Part::smmu_stalls, counters.stalls.value() - counters.resumes.value());
+  }
   cpu::InterruptSink* interrupt = nullptr;
 
  private:

@@ -221,6 +221,7 @@ Miss* Tbu::join_or_begin(Transit& transit, unsigned bank_index, Joinable joinabl
     found->stream = transit.stream;
     found->fault = FaultKind::none;
     found->asked = false;
+    found->begun = state_.context.now();
   }
   keep_within(transit, sim::kPageBytes);
   join(*found, transit);
@@ -290,6 +291,7 @@ void Tbu::resume(unsigned bank, bool terminate) {
   for (Miss& miss : misses_) {
     if (miss.phase != Miss::Phase::stalled || miss.bank != bank) continue;
     ++state_.counters.resumes;
+    state_.tell_stalls();
     miss.phase = Miss::Phase::resuming;
     miss.own_fault = true;
     miss.terminate = terminate;
@@ -361,7 +363,15 @@ sim::Vector<Transit*> Tbu::release(Miss& miss) {
     }
   }
   miss.phase = Miss::Phase::idle;
+  tell(miss);
   return bursts;
+}
+
+// To timelines.
+void Tbu::tell(const Miss& miss) const {
+  const char* name = miss.write ? "write misses" : "read misses";
+  if (miss.fault != FaultKind::none) name = miss.write ? "write misses, fault" : "read misses, fault";
+  state_.context.slice(sim::Part::smmu_tbu, index_, miss.begun, state_.context.now(), name, "SMMU");
 }
 
 // All but the one that asked the TCU. Cells that arrive from now on would hit if they came one by one, and are counted

@@ -74,6 +74,7 @@ struct Miss {
   bool terminate = false;    // what RESUME said
   bool own_fault = false;    // resuming after a fault of its own, not a held one
   bool asked = false;        // the TCU, at least once
+  sim::Time begun{0};
   unsigned bank = 0;
   Tag tag;
   std::uint64_t va = 0;  // of the first burst
@@ -146,6 +147,7 @@ class Tbu {
   void finish(Miss& miss, FaultKind fault);
   sim::Vector<Transit*> release(Miss& miss);
   void count_bursts(const Miss& miss);
+  void tell(const Miss& miss) const;
   void pass(Transit& transit, const Leaf& leaf, sim::Time not_before);
   void bypass(Transit& transit);
   void forward(Transit& transit, std::uint64_t address, std::uint64_t epoch, sim::Time not_before);

@@ -81,6 +81,7 @@ void Tcu::begin(std::size_t slot, Miss& miss) {
   walk.va = miss.va;
   walk.begun = state_.context.now();
   walk.misses.push_back(&miss);
+  tell_walks();
   begin_again(slot);
   // Those that came for the same page while all slots were taken need no walk of their own.
   std::erase_if(waiting_, [&walk](Miss* other) {
@@ -182,6 +183,9 @@ void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
   state_.counters.walk_time += static_cast<std::uint64_t>((state_.context.now() - walk.begun).count());
   const sim::Vector<Miss*> misses = std::exchange(walk.misses, {});
   walk.busy = false;
+  tell_walks();
+  state_.context.slice(sim::Part::smmu_walker, static_cast<std::uint32_t>(slot), walk.begun, state_.context.now(),
+                       fault == FaultKind::none ? "walk" : "walk, fault", "SMMU");
   bool good = false;
   for (Miss* miss : misses) {
     if (fault != FaultKind::none) {
@@ -201,6 +205,12 @@ void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
   begin(slot, next);
 }
 
+void Tcu::tell_walks() const {
+  if (!state_.context.trace.records()) return;
+  const auto busy = std::count_if(walks_.begin(), walks_.end(), [](const Walk& w) { return w.busy; });
+  state_.context.level(sim::Part::smmu_walks, static_cast<std::uint64_t>(busy));
+}
+
 void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   ContextBank& bank = state_.banks[miss.bank];
   ++state_.counters.of(fault);
@@ -212,6 +222,7 @@ void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   // An external abort has nothing that software could repair, so it never stalls.
   if (bank.stalls_faults() && fault != FaultKind::external) {
     ++state_.counters.stalls;
+    state_.tell_stalls();
     bank.stalled();
     miss.fault = fault;
     miss.phase = Miss::Phase::stalled;

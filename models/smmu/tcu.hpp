@@ -61,6 +61,7 @@ class Tcu {
   void descriptor_read(std::uint64_t slot);
   void end(std::size_t slot, FaultKind fault, const Leaf& leaf);
   void record_fault(Miss& miss, FaultKind fault, unsigned level);
+  void tell_walks() const;
 
   State& state_;
   const memory::FrameStore& truth_;

@@ -62,6 +62,7 @@ Json to_json(const workloads::PointResult& result) {
     json["profile"].push_back(
         {{"part", row.part}, {"events", row.events}, {"calls", row.calls}, {"host_ns", row.host_ns}});
   }
+  json["traced"] = result.traced;
   json["failed_checks"] = result.failed_checks;
   json["refused"] = result.refused;
   json["error"] = result.error;
@@ -90,6 +91,7 @@ workloads::PointResult point_result_from_json(const Json& json) {
   for (const auto& row : json.at("profile")) {
     result.profile.push_back({row.at("part"), row.at("events"), row.at("calls"), row.at("host_ns")});
   }
+  result.traced = json.at("traced");
   json.at("failed_checks").get_to(result.failed_checks);
   result.refused = json.at("refused");
   result.error = json.at("error");

@@ -82,6 +82,7 @@ void PointStore::keep(const Point& point, const PointOutcome& outcome) {
   Json json = to_json(outcome);
   json["id"] = point.id;
   json["result"]["profile"] = Json::array();  // of this run's host time
+  json["result"]["traced"] = "";              // to this run's user
   try {
     // Not synced: what a power failure takes is simulated again.
     folder_.write(file_of(point.id), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",

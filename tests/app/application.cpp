@@ -270,7 +270,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
        "--max-points, --on, --out, "
        "--prepare, --profile, --quiet, --seed, --set, --slurm-cpus, --slurm-memory, --slurm-partition, "
-       "--slurm-sbatch, --slurm-tasks, --slurm-time, --timeout, "
+       "--slurm-sbatch, --slurm-tasks, --slurm-time, --timeout, --trace, --trace-limit, "
+       "--trace-nodes, --trace-point, --trace-time, --trace-transfers, --vcd, "
        "--verbose, --version; did you mean '--format'?\n"},
       {{"list", "--jobs", "2"},
        "--jobs: no such option of 'faultline list'; allowed: --configs, --format, --help, --quiet, --verbose, "

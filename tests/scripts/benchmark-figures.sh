@@ -28,9 +28,11 @@ cat >"$programs/bench_transfers" <<'EOS'
 faults=0 host=2
 [[ "$*" == *window=4* ]] && host=$STREAM_HOST
 [[ "$*" == *cold=destination* ]] && faults=1000 host=3
+[[ "$*" == *--trace* ]] && host=$TRACED_HOST
 [[ $SLEEPS ]] && echo $$ >asleep && exec sleep 60
 echo "{\"host_s\": $host, \"wall_s\": 3, \"pages\": 1000, \"bytes\": 4096000, \"faults\": $faults, \"simulated_s\": 6, \"filled_mib\": 100, \"filling_s\": 1, \"major_faults\": 5,
-  \"nodes\": 10, \"transfers\": 250, \"hops\": 6000000, \"events\": 120000000, \"peak_mib\": 100}"
+  \"nodes\": 10, \"transfers\": 250, \"hops\": 6000000, \"events\": 120000000, \"peak_mib\": 100,
+  \"told\": 400000, \"traced\": \"left out\", \"traced_whole\": $TRACED_WHOLE}"
 EOS
 cat >"$programs/bench_cluster" <<'EOS'
 #!/bin/bash
@@ -40,14 +42,14 @@ EOS
 cat >"$programs/bench_micro" <<'EOS'
 #!/bin/bash
 echo '{"benchmarks": ['
-for name in kernel_wakeup/1 event_loop/1 event_loop/100 router_hop/1 router_hop/16 serve_train later_of_two; do
+for name in kernel_wakeup/1 event_loop/1 event_loop/100 router_hop/1 router_hop/16 serve_train later_of_two trace_unheard; do
   echo "{\"run_name\": \"$name\", \"aggregate_name\": \"mean\", \"items_per_second\": 1},"
   echo "{\"run_name\": \"$name\", \"aggregate_name\": \"median\", \"items_per_second\": 1e7},"
 done
 echo '{"run_name": "kernel_wakeup/100", "aggregate_name": "median", "items_per_second": 5e6}]}'
 EOS
 chmod +x "$programs"/*
-export TRAINS_HOST=0.02 CELLS_HOST=1 CELLS_PS=1000 STREAM_HOST=2 SLEEPS=''
+export TRAINS_HOST=0.02 CELLS_HOST=1 CELLS_PS=1000 STREAM_HOST=2 TRACED_HOST=3 TRACED_WHOLE=true SLEEPS=''
 value() { python3 -c "import json, sys; print(json.load(open('figures.json'))$1)"; }
 is() {
   [[ $(value "$1") == "$2" ]] || {
@@ -65,6 +67,9 @@ is "['ns3_ratio_64']" 200.0
 is "['ns3_ratio_cells']" 4.0
 is "['train_speedup_irregular']" 50.0
 is "['fault_host_us']" 1000.0 # 3 ms with, 2 ms without
+is "['trace_on_stream']" 1.5
+is "['trace_on_faults']" 1.0
+is "['trace_off_share']" 0.02 # 400 hooks of 100 ns in 2 ms a page
 is "['build_s_4096']" None
 is "['meta']['reasons']['build_mib_4096']" "run build_4096 ended with 1: no memory left"
 is "['meta']['in_wakeups_of_100_pending']['stream_page']" 10000.0
@@ -74,6 +79,11 @@ CELLS_PS=1001 run 3 python3 benchmarks/run.py --quick --json figures.json --only
 expect "final_ps is 1001 cell by cell and 1000 in ns-3" "final_ps of trains differs from that of cells by -1 of 1001"
 is "['ns3_ratio_1']" None
 is "['train_speedup_contended']" 50.0
+
+# So is that of a trace that ends early.
+TRACED_WHOLE=false run 3 python3 benchmarks/run.py --quick --json figures.json --only trace_on_stream
+expect "stream_traced: left out"
+is "['trace_on_stream']" None
 
 # Without a package the rest is still measured.
 mv "$programs/bench_ns3" "$scratch"

@@ -128,6 +128,10 @@ class FakeMachine : public app::Machine {
     result.cell_hops = 500;
     result.simulated_ps = 1'000'000;
     if (watch.profile) result.profile = {{"sim::Part", 900, 100, 3'000'000}, {"event loop", 0, 1, 1'000'000}};
+    if (watch.trace) {
+      std::ofstream(watch.trace->perfetto) << "trace of " << c.size << " B\n";
+      result.traced = watch.trace->perfetto + ": 1 slice";
+    }
     // Every other seed meets a fault, which takes 8 of its us.
     if (c.label == "noisy" && seed % 2 == 0)
       result.breakdown.insert(result.breakdown.begin() + 1, {"fault", "os", 8, 1, ""});

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/trace_options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "models/sim/units.hpp"
+#include "src/experiment/diagnostics.hpp"
+
+namespace faultline::app {
+
+std::optional<std::uint64_t> whole(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
+
+namespace {
+
+constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;
+constexpr std::uint64_t kMostLimit = std::uint64_t{1} << 40;
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<trace::NumberRange> range_of(std::string_view text) {
+  const auto dash = text.find('-');
+  const auto first = whole(trimmed(text.substr(0, dash)));
+  const auto last = dash == std::string_view::npos ? first : whole(trimmed(text.substr(dash + 1)));
+  if (!first || !last || *first > *last) return {};
+  return trace::NumberRange{*first, *last};
+}
+
+}  // namespace
+
+std::vector<trace::NumberRange> number_ranges(const std::string& option, const std::string& text) {
+  std::vector<trace::NumberRange> ranges;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const auto range = range_of(std::string_view(text).substr(at, comma - at));
+    if (!range) {
+      throw UserError(
+          fmt::format("--{}: '{}'; allowed: whole numbers and ranges of them, such as 0,4-7", option, text));
+    }
+    ranges.push_back(*range);
+    at = comma + 1;
+  }
+  return ranges;
+}
+
+void set_window(trace::TraceFilter& filter, const std::string& text) {
+  const auto dots = text.find("..");
+  const auto refuse = [&](const std::string& why) {
+    throw UserError(
+        fmt::format("--trace-time: '{}': {}; allowed: FROM..TO, such as \"10us..2ms\", 10us.. or ..2ms", text, why));
+  };
+  if (dots == std::string::npos) refuse("no range");
+  const std::string_view from = trimmed(std::string_view(text).substr(0, dots));
+  const std::string_view to = trimmed(std::string_view(text).substr(dots + 2));
+  if (from.empty() && to.empty()) refuse("no bound");
+  try {
+    if (!from.empty()) filter.from = sim::parse_time(from);
+    if (!to.empty()) filter.to = sim::parse_time(to);
+  } catch (const sim::BadQuantity& error) {
+    refuse(error.what());
+  }
+  if (filter.from > filter.to) refuse("it ends before it begins");
+}
+
+std::uint64_t trace_limit(const std::string& text) {
+  const std::string allowed =
+      fmt::format("allowed: {} to {}", sim::format_bytes(kLeastLimit), sim::format_bytes(kMostLimit));
+  try {
+    const std::uint64_t bytes = sim::parse_bytes(text);
+    if (bytes >= kLeastLimit && bytes <= kMostLimit) return bytes;
+  } catch (const sim::BadQuantity& error) {
+    throw UserError(fmt::format("--trace-limit: '{}': {}; {}", text, error.what(), allowed));
+  }
+  throw UserError(fmt::format("--trace-limit: '{}'; {}", text, allowed));
+}
+
+std::string vcd_file(const std::string& text) { return text.ends_with(".vcd") ? text : text + ".vcd"; }
+
+}  // namespace faultline::app

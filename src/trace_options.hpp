@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `faultline run` is asked to record: of which point, into which files, how much of it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/trace/trace_filter.hpp"
+
+namespace faultline::app {
+
+struct TraceOptions {
+  trace::TraceRequest request;
+  std::string point;  // --trace-point
+
+  bool any() const { return !request.perfetto.empty() || !request.vcd.empty(); }
+};
+
+// Nothing where the text is no whole number.
+std::optional<std::uint64_t> whole(std::string_view text);
+// "0,4-7": whole numbers and ranges of them. Throws UserError that names the option.
+std::vector<trace::NumberRange> number_ranges(const std::string& option, const std::string& text);
+// "10 us..2 ms", from, to, or both. Throws UserError.
+void set_window(trace::TraceFilter& filter, const std::string& text);
+std::uint64_t trace_limit(const std::string& text);
+// "link" becomes "link.vcd": what SystemC makes of it.
+std::string vcd_file(const std::string& text);
+
+}  // namespace faultline::app

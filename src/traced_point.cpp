@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/traced_point.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "src/experiment/diagnostics.hpp"
+#include "src/runs/progress.hpp"
+
+namespace faultline::app {
+namespace {
+
+constexpr std::size_t kShown = 40;     // points
+constexpr std::size_t kLeastOfId = 8;  // characters; fewer may be a number
+
+std::string list_of(const std::vector<Point>& points) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i) {
+    text += fmt::format("\n  {:>3}  {}  {}", i + 1, points[i].id.substr(0, kLeastOfId), points[i].label());
+  }
+  if (points.size() > kShown) text += fmt::format("\n  ... and {} more (--dry-run --verbose)", points.size() - kShown);
+  return text;
+}
+
+void check_file(const std::string& option, const std::string& path) {
+  if (path.empty()) return;
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) throw UserError(fmt::format("{}: {}: cannot be written: {}", option, path, std::strerror(errno)));
+  close(descriptor);
+}
+
+}  // namespace
+
+std::size_t traced_point(const std::vector<Point>& points, const TraceOptions& options) {
+  if (options.point.empty()) {
+    if (points.size() == 1) return 0;
+    throw UserError(
+        fmt::format("a trace is of one point and the experiment has {}: name it with --trace-point (its "
+                    "number or how its id begins), or leave one with --set:{}",
+                    points.size(), list_of(points)));
+  }
+  if (const auto number = whole(options.point); number && *number >= 1 && *number <= points.size()) return *number - 1;
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < points.size() && options.point.size() >= kLeastOfId; ++i) {
+    if (points[i].id.starts_with(options.point)) found.push_back(i);
+  }
+  if (found.size() == 1) return found.front();
+  throw UserError(fmt::format(
+      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
+      "or more:{}",
+      options.point, found.empty() ? "no point" : "several points", points.size(), kLeastOfId, list_of(points)));
+}
+
+void check_trace_files(const TraceOptions& options) {
+  check_file("--trace", options.request.perfetto);
+  check_file("--vcd", options.request.vcd);
+}
+
+PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,
+                    const Console& console) {
+  const bool is_there = store.find(point).has_value();
+  const auto one = [&](std::size_t, const Heartbeat& heartbeat) {
+    store.leave();
+    return simulate(point, simulator, {heartbeat, /*profile=*/false, options.trace.request});
+  };
+  PointOutcome recorded;
+  const auto ended = [&](std::size_t, PointOutcome outcome) {
+    recorded = std::move(outcome);
+    recorded.there = is_there;
+    if (!is_there) store.keep(point, recorded);
+    return true;
+  };
+  {
+    Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, 1, Progress::Clock::now());
+    run_points(each_of({0}), one, {1, options.timeout}, ended, [&](const Standing& standing) {
+      if (!options.quiet) progress.update(standing, Progress::Clock::now());
+    });
+  }
+  const std::string& what = recorded.error.empty() ? recorded.result.traced : recorded.error;
+  if (!what.empty()) console.err << "trace of " << point.label() << ": " << what << "\n";
+  return recorded;
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The point of a run that is recorded.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "src/application.hpp"
+
+namespace faultline::app {
+
+// The point that is recorded: the only one, or the one that is named by its number in the list or by its id, or how
+// that begins. Throws UserError with the list when there are several and none is chosen.
+std::size_t traced_point(const std::vector<Point>& points, const TraceOptions& options);
+
+// Throws UserError when a file cannot be made: before hours of simulation, not after.
+void check_trace_files(const TraceOptions& options);
+
+// Simulates the point for its trace, whether its result is there or not, and keeps a result that is not. Says on the
+// console what was recorded. Interrupted: not run.
+PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,
+                    const Console& console);
+
+}  // namespace faultline::app

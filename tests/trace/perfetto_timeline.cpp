@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a timeline makes of what it is told, read back from its file.
+#include "models/trace/perfetto_timeline.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "models/sim/context.hpp"
+#include "tests/support/perfetto_reader.hpp"
+
+using namespace std::chrono_literals;
+using namespace faultline;
+using sim::Part;
+using sim::Step;
+using test::PerfettoTrace;
+using trace::TraceFilter;
+
+namespace {
+
+// Two nodes that report what a test says, at the times that it says.
+struct Bench {
+  explicit Bench(TraceFilter filter = {})
+      : file(path),
+        timeline(file, std::move(filter), loop, 2, [](auto, auto port) { return "node " + std::to_string(port); }) {}
+  ~Bench() { std::remove(path.c_str()); }
+
+  void step(sim::Time at, sim::NodeId node, Step step, sim::BlockKey key) { timeline.on_step({at, node, step, key}); }
+  void core(sim::Time begin, sim::Time end, const char* name, const char* kind = "user") {
+    timeline.on_slice({{0, Part::core, 1}, begin, end, name, kind, {}});
+  }
+  // A write of one block from node 0 to node 1.
+  void transfer(std::uint64_t id, sim::Time at) {
+    const sim::BlockKey all{id, 0, 0};
+    step(at, 0, Step::post_begin, all);
+    step(at + 1us, 0, Step::posted, all);
+    step(at + 2us, 0, Step::transfer_started, all);
+    step(at + 3us, 0, Step::block_scheduled, all);
+    step(at + 4us, 0, Step::read_issued, all);
+    step(at + 5us, 0, Step::cell_sent, all);
+    step(at + 6us, 1, Step::cell_arrived, all);
+    step(at + 7us, 1, Step::block_written, all);
+    step(at + 8us, 0, Step::block_acknowledged, all);
+    step(at + 9us, 0, Step::notified, all);
+    step(at + 10us, 0, Step::completed, all);
+  }
+  PerfettoTrace read() {
+    timeline.finish();
+    file.flush();
+    return PerfettoTrace(path);
+  }
+
+  const std::string path = "timeline.perfetto";
+  sim::EventLoop loop{sc_core::sc_gen_unique_name("loop")};
+  trace::PerfettoFile file;
+  trace::PerfettoTimeline timeline;
+};
+
+std::vector<std::string> names(const std::vector<test::PerfettoSlice>& slices) {
+  std::vector<std::string> all;
+  for (const auto& slice : slices) all.push_back(slice.name);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("A transfer is a chain of slices from its post to its completion") {
+  Bench bench;
+  bench.transfer(7, 0us);
+  const PerfettoTrace trace = bench.read();
+  REQUIRE(trace.slices.size() == 10);
+  const auto flows = trace.flows();
+  REQUIRE(flows.size() == 2);
+  CHECK(names(flows.at(7)) == std::vector<std::string>{"user post", "R5 start", "R5 block scheduling",
+                                                       "acknowledgement", "notification", "poll"});
+  CHECK(flows.at(7).back().ending == std::vector<std::uint64_t>{7});
+  const auto& block = flows.rbegin()->second;
+  CHECK(names(block) == std::vector<std::string>{"R5 block scheduling", "send unit start", "source read, first cell",
+                                                 "network", "writes to memory", "acknowledgement"});
+  CHECK(block.back().ending.size() == 1);
+  for (const auto& slice : trace.slices) {
+    CHECK(slice.end - slice.at == 1000);
+    CHECK(slice.arguments.at("transfer") == 1);  // the first, whatever its id
+  }
+  CHECK(trace.path_of(block[3].track) == "node 1 / steps of transfers / network");
+  CHECK(trace.path_of(block[5].track) == "node 0 / steps of transfers / DMA engine");
+}
+
+TEST_CASE("What comes after a completion is no part of the transfer, and begins none") {
+  Bench bench;
+  bench.transfer(7, 0us);
+  bench.step(20us, 0, Step::timed_out, {7, 0, 0});
+  bench.step(21us, 0, Step::block_requeued, {7, 0, 1});
+  bench.transfer(8, 30us);
+  const PerfettoTrace trace = bench.read();
+  CHECK(trace.slices.size() == 20);
+  CHECK(trace.slices.back().arguments.at("transfer") == 2);
+}
+
+TEST_CASE("A thread that goes on is one slice, another one or other work are others") {
+  Bench bench;
+  bench.core(1us, 2us, "program");
+  bench.core(2us, 4us, "program");
+  bench.core(4us, 5us, "program", "system");
+  bench.core(6us, 7us, "program", "system");
+  const PerfettoTrace trace = bench.read();
+  REQUIRE(trace.slices.size() == 3);
+  CHECK(trace.slices[0].at == 1000);
+  CHECK(trace.slices[0].end == 4000);
+  CHECK(trace.slices[0].category == "user");
+  CHECK(trace.slices[1].category == "system");
+  CHECK(trace.path_of(trace.slices[0].track) == "node 0 / core 1");
+}
+
+TEST_CASE("Slices that overlap lie on tracks of one name side by side") {
+  Bench bench;
+  const sim::Track channel{0, Part::channel, 3};
+  bench.timeline.on_slice({channel, 1us, 4us, "write", "DMA", {}});
+  bench.timeline.on_slice({channel, 2us, 5us, "write", "DMA", {}});
+  bench.timeline.on_slice({channel, 4us, 6us, "write", "DMA", {}});
+  const PerfettoTrace trace = bench.read();
+  REQUIRE(trace.slices.size() == 3);
+  CHECK(trace.slices[0].track == trace.slices[2].track);
+  CHECK(trace.slices[0].track != trace.slices[1].track);
+  for (const auto& slice : trace.slices) CHECK(trace.path_of(slice.track) == "node 0 / DMA channel 3");
+}
+
+TEST_CASE("Levels are counters that hold what has changed") {
+  Bench bench;
+  std::uint64_t free_bytes = 4096;
+  bench.timeline.add_gauge(0, "memory: free", trace::Unit::bytes, [&] { return free_bytes; });
+  bench.timeline.on_level(1us, {0, Part::fault_fifo, 0}, 1);
+  bench.timeline.on_level(2us, {0, Part::fault_fifo, 0}, 1);
+  bench.timeline.on_level(3us, {0, Part::fault_fifo, 0}, 0);
+  bench.timeline.on_level(3us, {0, Part::interrupt, 0}, 1);  // lines are slices
+  bench.core(0us, 1us, "program");
+  bench.timeline.on_slice({{0, Part::r5, 0}, 0us, 1us, "message", "firmware", {}});
+  const PerfettoTrace trace = bench.read();
+  std::vector<std::int64_t> values;
+  for (const auto& event : trace.events) {
+    if (event.type != 4) continue;
+    const auto& track = trace.tracks.at(event.track);
+    if (track.unit == 3) {
+      CHECK(track.name == "memory: free");
+      CHECK(event.value == 4096);
+    } else {
+      values.push_back(event.value);
+    }
+  }
+  CHECK(values == std::vector<std::int64_t>{1, 0});
+  CHECK(trace.has_track("node 0 / memory: free"));
+}
+
+TEST_CASE("Filters leave out what they say and nothing else") {
+  TraceFilter filter;
+  SECTION("transfers, by the order in which they begin") {
+    filter.transfers = {{2, 3}};
+    Bench bench(filter);
+    for (const std::uint64_t id : {30, 20, 10, 40}) bench.transfer(id, id * 1us);
+    const auto flows = bench.read().flows();
+    CHECK(flows.size() == 4);
+    CHECK(flows.count(20) == 1);
+    CHECK(flows.count(10) == 1);
+  }
+  SECTION("nodes") {
+    filter.nodes = {{1, 1}};
+    Bench bench(filter);
+    bench.transfer(7, 0us);
+    bench.core(0us, 1us, "program");
+    const PerfettoTrace trace = bench.read();
+    CHECK(names(trace.slices) == std::vector<std::string>{"network", "writes to memory"});
+    CHECK_FALSE(trace.has_track("node 0"));
+  }
+  SECTION("a window, with what reaches into it") {
+    filter.from = 3500ns;
+    filter.to = 5us;
+    Bench bench(filter);
+    bench.transfer(7, 0us);
+    CHECK(names(bench.read().slices) ==
+          std::vector<std::string>{"send unit start", "source read, first cell", "network"});
+  }
+}
+
+TEST_CASE("A trace keeps its limit, says so, and holds whole slices up to there") {
+  TraceFilter filter;
+  filter.limit = 64 << 10;
+  Bench bench(filter);
+  for (std::uint64_t id = 1; id <= 2000; ++id) bench.transfer(id, id * 20us);
+  const PerfettoTrace trace = bench.read();
+  CHECK(trace.bytes.size() <= filter.limit);
+  CHECK(trace.bytes.size() > filter.limit * 3 / 4);
+  const auto summary = bench.timeline.summary();
+  CHECK(summary.bytes == trace.bytes.size());
+  CHECK(summary.slices == trace.slices.size());
+  CHECK(summary.cut >= 0us);
+  const auto& last = trace.events.back();
+  CHECK(last.type == 3);
+  CHECK(last.name.find("limit of 65536 B") != std::string::npos);
+  // Whole transfers: what has begun has a reserve.
+  for (const auto& [flow, on] : trace.flows()) CHECK_FALSE(on.back().ending.empty());
+  CHECK(trace.slices.size() == 10 * summary.transfers);
+}
+
+TEST_CASE("A file that cannot be made is refused, a full disk ends it with the reason") {
+  CHECK_THROWS_WITH(trace::PerfettoFile("no/such/folder/t"), Catch::Contains("No such file"));
+  trace::PerfettoFile full("/dev/full");
+  const trace::Uuid track = full.track(0, "track", 1);
+  full.instant(track, 1us, "here");
+  full.flush();
+  CHECK(full.failure() == "No space left on device");
+}

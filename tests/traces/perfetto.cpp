@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole points that are recorded: every flow is complete, slices nest, the way of a fault is told in its order, and
+// the recording changes nothing.
+#include <catch2/catch.hpp>
+
+#include <cstdio>
+#include <set>
+
+#include "tests/support/perfetto_reader.hpp"
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using test::PerfettoSlice;
+using test::PerfettoTrace;
+using test::Settings;
+
+namespace {
+
+struct Recorded {
+  test::Point point;
+  std::string line;  // for people
+  PerfettoTrace trace;
+};
+
+Recorded record(const Settings& settings, const trace::TraceFilter& filter = {},
+                const std::string& file = "recorded.perfetto") {
+  const std::string text = test::text_from_child([&] {
+    workloads::Watch watch;
+    watch.trace = trace::TraceRequest{file, "", filter};
+    const auto result = workloads::run_point(test::configuration(settings), 1, watch);
+    return result.traced + "\n" + test::written(result);
+  });
+  const auto first = text.find('\n');
+  Recorded recorded{test::read_point(text.substr(first + 1)), text.substr(0, first), PerfettoTrace(file)};
+  std::remove(file.c_str());
+  REQUIRE(recorded.point.error == "");
+  return recorded;
+}
+
+const Settings kFault = test::preset("fault/touch-a-page") + Settings{{"workload.cold", "destination"}};
+
+std::vector<std::string> names(const std::vector<PerfettoSlice>& slices) {
+  std::vector<std::string> all;
+  for (const auto& slice : slices) all.push_back(slice.name);
+  return all;
+}
+
+bool is_of_block(std::uint64_t flow) { return flow >> 63 == 1; }
+
+// From a post to a completion, or from a block's scheduling to its acknowledgement, which ends it and nothing before.
+void check_complete(const PerfettoTrace& trace, std::size_t transfers, std::size_t blocks) {
+  std::size_t of_transfers = 0;
+  for (const auto& [flow, on] : trace.flows()) {
+    CAPTURE(flow, names(on));
+    of_transfers += is_of_block(flow) ? 0 : 1;
+    CHECK(on.front().name == (is_of_block(flow) ? "R5 block scheduling" : "user post"));
+    CHECK(on.back().category == (is_of_block(flow) ? "DMA engine" : "library"));
+    if (!is_of_block(flow)) CHECK(on.back().name == "poll");
+    for (const auto& slice : on) {
+      const bool ends = std::count(slice.ending.begin(), slice.ending.end(), flow) > 0;
+      CHECK(ends == (&slice == &on.back()));
+      CHECK(slice.end >= slice.at);
+    }
+  }
+  CHECK(of_transfers == transfers);
+  CHECK(trace.flows().size() == transfers + transfers * blocks);
+}
+
+}  // namespace
+
+TEST_CASE("Every transfer of a trace is complete, on tracks for each part") {
+  const auto [point, line, trace] = record(test::preset("resident") + Settings{{"workload.size", "64 KiB"},
+                                                                               {"workload.iterations", 3},
+                                                                               {"workload.warmup", 1},
+                                                                               {"workload.window", 2}});
+  check_complete(trace, 4, 4);
+  for (const char* part : {"core 1", "R5", "DMA channel 0", "DMA send unit", "SMMU TBU 0", "SMMU TCU, walk slot 0",
+                           "link to node 1", "steps of transfers / library", "memory: free", "memory: pinned",
+                           "DMA: blocks in the send unit", "SMMU: walks under way"}) {
+    CAPTURE(part);
+    CHECK(trace.has_track(std::string("node 0 / ") + part));
+  }
+  CHECK(trace.has_track("node 1 / link to node 0"));
+  CHECK(trace.has_track("node 1 / DMA: trains at the receive unit"));
+  CHECK(line.find("slices of 4 transfers") != std::string::npos);
+}
+
+TEST_CASE("A fault is a chain in the order in which it happens") {
+  const auto [point, line, trace] = record(kFault + Settings{{"workload.size", "4 KiB"}});
+  check_complete(trace, 1, 1);
+  const auto flows = trace.flows();
+  const std::vector<PerfettoSlice>& block = flows.rbegin()->second;
+  const std::vector<std::string> chain{"R5 block scheduling",
+                                       "send unit start",
+                                       "source read, first cell",
+                                       "network",
+                                       "walk and fault",
+                                       "fault record",
+                                       "interrupt to handler",
+                                       "handler",
+                                       "tasklet dispatch",
+                                       "tasklet",
+                                       "netlink and wake-up",
+                                       "library parse",
+                                       "resolve",
+                                       "retry request",
+                                       "request transport",
+                                       "R5 retry processing (resend)",
+                                       "R5 block scheduling (resend)",
+                                       "send unit start (resend)",
+                                       "source read, first cell (resend)",
+                                       "network (resend)",
+                                       "writes to memory (resend)",
+                                       "acknowledgement (resend)"};
+  CHECK(names(block) == chain);
+  // One after the other, without a gap: all of the block's time is somewhere.
+  for (std::size_t i = 1; i < block.size(); ++i) {
+    CAPTURE(block[i].name);
+    CHECK(block[i].at == block[i - 1].end);
+  }
+  // The destination's kernel and library, and what they run on.
+  CHECK(trace.path_of(block[7].track) == "node 1 / steps of transfers / kernel");
+  CHECK(trace.path_of(block[12].track) == "node 1 / steps of transfers / fault thread");
+  CHECK(trace.path_of(block[15].track) == "node 0 / steps of transfers / firmware on the R5");
+  CHECK(trace.has_track("node 1 / DMA: fault records that wait"));
+  const auto interrupt = std::find_if(trace.slices.begin(), trace.slices.end(),
+                                      [](const auto& slice) { return slice.category == "interrupt"; });
+  REQUIRE(interrupt != trace.slices.end());
+  CHECK(interrupt->at < block[7].at);
+  CHECK(interrupt->end >= block[7].at);
+}
+
+TEST_CASE("Flows are complete whatever the strategy and whoever sends") {
+  for (const auto& [name, preset] : test::presets()) {
+    for (const char* kind : {"write", "read"}) {
+      CAPTURE(name, kind);
+      const Settings settings = preset + Settings{{"workload.kind", kind}, {"workload.size", "40 KiB"},
+                                                  {"workload.cold", "both"}, {"workload.iterations", 2}};
+      if (!workloads::conflicts(test::configuration(settings)).empty()) continue;
+      check_complete(record(settings).trace, 2, 3);
+    }
+  }
+}
+
+TEST_CASE("What parts do one after the other does not overlap, and everything lies within the run") {
+  const auto [point, line, trace] = record(kFault + Settings{{"workload.size", "64 KiB"}, {"workload.iterations", 3}});
+  std::map<std::string, std::set<std::uint64_t>> tracks;
+  for (const auto& slice : trace.slices) {
+    tracks[trace.path_of(slice.track)].insert(slice.track);
+    CHECK(slice.end >= slice.at);
+    CHECK(slice.end <= static_cast<std::uint64_t>(point.simulated_ps) / 1000);
+  }
+  for (const auto& [path, ids] : tracks) {
+    const bool alone = path.find(" / core ") != std::string::npos || path.ends_with(" / R5") ||
+                       path.find("walk slot") != std::string::npos || path.find("interrupt line") != std::string::npos;
+    CAPTURE(path);
+    if (alone) CHECK(ids.size() == 1);
+  }
+  // Of each counter, values come in order.
+  std::map<std::uint64_t, std::uint64_t> last;
+  for (const auto& event : trace.events) {
+    if (event.type != 4) continue;
+    CHECK(event.at >= last[event.track]);
+    CHECK(event.value >= 0);
+    last[event.track] = event.at;
+  }
+  CHECK(last.size() > 8);
+}
+
+TEST_CASE("A trace is the same each time, and a run the same with and without one") {
+  const Settings settings =
+      kFault + Settings{{"workload.size", "64 KiB"}, {"workload.iterations", 4}, {"workload.window", 2}};
+  const Recorded a = record(settings, {}, "a.perfetto");
+  const Recorded b = record(settings, {}, "b.perfetto");
+  CHECK(a.trace.bytes == b.trace.bytes);
+  CHECK(a.trace.bytes.size() > 10'000);
+  CHECK(a.point.text == test::run(settings).text);
+}
+
+TEST_CASE("Filters leave out what they say") {
+  const Settings settings = kFault + Settings{{"workload.size", "16 KiB"}, {"workload.iterations", 5}};
+  const PerfettoTrace whole = record(settings).trace;
+  trace::TraceFilter filter;
+  SECTION("transfers") {
+    filter.transfers = {{2, 2}, {4, 4}};
+    const PerfettoTrace trace = record(settings, filter).trace;
+    check_complete(trace, 2, 1);
+    std::set<std::uint64_t> numbers;
+    for (const auto& slice : trace.slices) {
+      if (slice.arguments.count("transfer") != 0) numbers.insert(slice.arguments.at("transfer"));
+    }
+    CHECK(numbers == std::set<std::uint64_t>{2, 4});
+  }
+  SECTION("nodes") {
+    filter.nodes = {{1, 1}};
+    const PerfettoTrace trace = record(settings, filter).trace;
+    std::size_t there = 0;
+    for (const auto& slice : whole.slices) there += whole.path_of(slice.track).starts_with("node 1 /") ? 1 : 0;
+    CHECK(trace.slices.size() == there);
+    CHECK_FALSE(trace.has_track("node 0"));
+  }
+  SECTION("a window of time") {
+    const std::uint64_t half = whole.slices.back().end / 2;
+    filter.from = std::chrono::nanoseconds(half);
+    filter.to = filter.from + std::chrono::microseconds(20);
+    const PerfettoTrace trace = record(settings, filter).trace;
+    CHECK_FALSE(trace.slices.empty());
+    CHECK(trace.slices.size() < whole.slices.size());
+    for (const auto& slice : trace.slices) {
+      CHECK(slice.end >= half);
+      CHECK(slice.at <= half + 20'000);
+    }
+  }
+}
+
+TEST_CASE("A trace keeps its limit and says so, and the run goes on") {
+  const Settings settings = kFault + Settings{{"workload.size", "16 KiB"}, {"workload.iterations", 200}};
+  trace::TraceFilter filter;
+  filter.limit = 100'000;
+  const auto [point, line, trace] = record(settings, filter);
+  CHECK(trace.bytes.size() <= filter.limit);
+  CHECK(trace.bytes.size() > filter.limit / 2);
+  CHECK(point.count("transfers") == 200);
+  CHECK(line.find("it reached its limit of 100 kB after") != std::string::npos);
+  CHECK(trace.events.back().name.find("from here on") != std::string::npos);
+}
