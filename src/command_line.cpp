@@ -33,8 +33,8 @@ struct CommandOptions {
 };
 const std::vector<CommandOptions> kCommands{
     {"run",
-     {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile", "on", "slurm-partition",
-      "slurm-time", "slurm-memory", "slurm-tasks", "slurm-cpus", "slurm-sbatch"},
+     {"set", "format", "out", "seed", "jobs", "timeout", "max-points", "dry-run", "prepare", "profile", "on",
+      "slurm-partition", "slurm-time", "slurm-memory", "slurm-tasks", "slurm-cpus", "slurm-sbatch"},
      1,
      1},
     {"worker", {"jobs", "timeout"}, 1, 1},
@@ -270,10 +270,30 @@ bool is_of_runs(const std::string& command) { return command == "status" || comm
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
-  const std::vector<std::string> valued{"--set",        "--format",  "--out",    "--seed",     "--jobs",   "-j",
-                                        "--timeout",    "--configs", "--metric", "--strategy", "--levels", "--figure",
-                                         "--max-points", "--x",       "--by",     "--where",    "--sql",    "--on",
-                                         "--slurm-partition", "--slurm-time", "--slurm-memory", "--slurm-tasks", "--slurm-cpus", "--slurm-sbatch"};
+  const std::vector<std::string> valued{"--set",
+                                        "--format",
+                                        "--out",
+                                        "--seed",
+                                        "--jobs",
+                                        "-j",
+                                        "--timeout",
+                                        "--configs",
+                                        "--metric",
+                                        "--strategy",
+                                        "--levels",
+                                        "--figure",
+                                        "--max-points",
+                                        "--x",
+                                        "--by",
+                                        "--where",
+                                        "--sql",
+                                        "--on",
+                                        "--slurm-partition",
+                                        "--slurm-time",
+                                        "--slurm-memory",
+                                        "--slurm-tasks",
+                                        "--slurm-cpus",
+                                        "--slurm-sbatch"};
   auto at = arguments.begin();
   while (at != arguments.end() && at->starts_with('-')) {
     const bool takes_next = std::find(valued.begin(), valued.end(), *at) != valued.end();
