@@ -134,8 +134,10 @@ TEST_CASE("Flows are complete whatever the strategy and whoever sends") {
   for (const auto& [name, preset] : test::presets()) {
     for (const char* kind : {"write", "read"}) {
       CAPTURE(name, kind);
-      const Settings settings = preset + Settings{{"workload.kind", kind}, {"workload.size", "40 KiB"},
-                                                  {"workload.cold", "both"}, {"workload.iterations", 2}};
+      const Settings settings = preset + Settings{{"workload.kind", kind},
+                                                  {"workload.size", "40 KiB"},
+                                                  {"workload.cold", "both"},
+                                                  {"workload.iterations", 2}};
       if (!workloads::conflicts(test::configuration(settings)).empty()) continue;
       check_complete(record(settings).trace, 2, 3);
     }

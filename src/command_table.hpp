@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What commands and options there are.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace faultline::app {
+
+struct CommandRow {
+  const char* name;
+  // Which options it takes; the rest would be silently useless, and so is refused.
+  std::vector<const char*> options;
+  std::size_t least_arguments;
+  std::size_t most_arguments;
+  const char* needs;  // what to say where arguments are missing
+};
+
+struct OptionRow {
+  const char* name;
+  const char* command;  // that has this meaning of it; nullptr: all others
+  char letter;          // 0: none
+  const char* value;    // what stands for it in the help; nullptr: it takes none
+  bool is_repeated;     // may stand several times
+  const char* text;
+};
+
+// In the order of the help.
+const std::vector<CommandRow>& command_rows();
+// Throws UserError with the nearest name where there is no such command.
+const CommandRow& command_row(const std::string& command);
+
+const OptionRow& option_row(const std::string& name, const std::string& command);
+// Those that every command takes.
+const std::vector<const char*>& common_options();
+// "--set" or "-j".
+bool takes_value(const std::string& typed);
+
+}  // namespace faultline::app
