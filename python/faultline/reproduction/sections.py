@@ -169,7 +169,7 @@ SECTIONS = [
     Section("E10", "Block timeout",
             "One cold block, with the retransmission request after a fault (RAPF) and without, where only the timeout "
             "sends it again. "
-            "A timeout that is shorter than the fault sends in vain.",
+            "Without it the latency is the timeout; one of 25 µs comes before the request would.",
             [("Latency", _latency("timeout", x="dma.block_timeout")),
              ("Bytes sent again", _latency("timeout", "retransmitted_bytes", x="dma.block_timeout"))],
             ["timeout"], [], "The machine's own timeout: no source states it."),
