@@ -15,8 +15,6 @@ const std::string_view kGeneralHelp =
   faultline worker RUN           help with a run's points, on this machine or another one
   faultline query RUN METRIC     what a run has measured, by axis
   faultline diff A B             what tells two runs, or two points, apart
-)";
-
   faultline report RUN           one HTML page with the charts and tables of a run
   faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
   faultline config EXPERIMENT    what an experiment would simulate, and who set which value
@@ -172,6 +170,8 @@ of noise.
   faultline diff runs/mine-1:3 runs/mine-1:9          two points of a run, numbered as 'faultline query RUN --sql
                                                       "SELECT number, label FROM points"' says
   faultline diff runs/mine-1 runs/mine-2 --format csv for a spreadsheet: the metrics alone
+)";
+
 constexpr std::string_view kReport = R"(faultline report RUN [options]
 
 Writes one HTML page about the run in the folder RUN: the question, each table that the experiment asks for with a
