@@ -87,7 +87,7 @@ struct Totals {
 struct Watch {
   std::function<void(const Totals&)> heartbeat;  // called a few times a second while events run
   bool profile = false;
-  std::optional<trace::TraceRequest> trace;
+  std::optional<trace::TraceRequest> trace = std::nullopt;
 };
 
 struct PointResult {
