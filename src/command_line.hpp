@@ -43,7 +43,7 @@ struct Options {
   TraceOptions trace;                   // run: what is recorded
   std::string metric;                   // sensitivity, plot; empty: what is usual
   std::vector<std::string> strategies;  // sensitivity: empty for all
-  unsigned levels = 2;                  // sensitivity: values of a number beside its default
+  unsigned levels = 2;                  // sensitivity: values of a number, from its lowest to its highest
   bool changed = false;                 // config: only what is not the default
   std::string figure;                   // plot, as are the following
   std::string x_axis;

@@ -164,6 +164,34 @@ Experiment experiment_of(Options& options, const ConfigLibrary& library, const S
   return recorded_experiment(RunFolder::look_at(named), options.overrides, library, simulator);
 }
 
+// Nothing when the run was interrupted before it could know what there is.
+std::optional<std::vector<PointOutcome>> outcomes_of(const Experiment& experiment, const std::vector<Point>& points,
+                                                     std::optional<std::size_t> traced, const Options& options,
+                                                     const Simulator& simulator, const Console& console,
+                                                     PointStore& store) {
+  if (options.on_slurm) {
+    if (!simulate_on_slurm(points, experiment, options, console, store)) return {};
+    return read_all(store, points);
+  }
+  std::optional<KnownOutcome> recorded;
+  if (traced) {
+    recorded.emplace(*traced, record(points[*traced], options, simulator, store, console));
+    if (recorded->second.status == PointStatus::not_run) {
+      console.err << "interrupted: the trace ends early\n";
+      return {};
+    }
+  }
+  return simulate_points(points, options, simulator, console, &store, recorded);
+}
+
+// results.* and, last, meta.json: a folder that has it is of a run that came to an end.
+void write_results(RunFolder& folder, const Results& results, const std::string& meta, const Simulator& simulator) {
+  folder.write("results.json", results_json(results.points, results.outcomes));
+  folder.write("results.csv", results_csv(results.points, results.outcomes, simulator));
+  write_database(folder, results, simulator);
+  folder.write("meta.json", meta);
+}
+
 }  // namespace
 
 int run_command(Options options, const ConfigLibrary& library, const Simulator& simulator, const Console& console,
@@ -196,18 +224,9 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
-  if (options.on_slurm && !simulate_on_slurm(points, experiment, options, console, store)) return kInterrupted;
-  std::optional<KnownOutcome> recorded;
-  if (traced) {
-    recorded.emplace(*traced, record(points[*traced], options, simulator, store, console));
-    if (recorded->second.status == PointStatus::not_run) {
-      console.err << "interrupted: the trace ends early\n";
-      return kInterrupted;
-    }
-  }
-  const std::vector<PointOutcome> outcomes =
-      options.on_slurm ? read_all(store, points)
-                       : simulate_points(points, options, simulator, console, &store, recorded);
+  const auto known = outcomes_of(experiment, points, traced, options, simulator, console, store);
+  if (!known) return kInterrupted;
+  const std::vector<PointOutcome>& outcomes = *known;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const PointOutcome& o) { return o.status != PointStatus::not_run; };
@@ -226,12 +245,8 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   try {
     const bool all_there = std::all_of(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
     if (!finished || !all_there) {
-      folder.write("results.json", results_json(points, outcomes));
-      folder.write("results.csv", results_csv(points, outcomes, simulator));
-      write_database(folder, results, simulator);
-      folder.write(
-          "meta.json",
-          meta_json({arguments, experiment, options.jobs, started, seconds, complete, interrupted}, points, outcomes));
+      const RunFacts facts{arguments, experiment, options.jobs, started, seconds, complete, interrupted};
+      write_results(folder, results, meta_json(facts, points, outcomes), simulator);
     } else if (!has_database(folder)) {
       write_database(folder, results, simulator);
     }

@@ -57,6 +57,7 @@ int sensitivity_command(const Options& options, const ConfigLibrary& library, co
   if (options.dry_run) return dry_run(experiment, all, options, simulator, console);
 
   experiment.name += "-sensitivity";
+  experiment.command = "sensitivity";
   // Ranks of a part would mislead.
   const auto is_whole = [](const std::vector<PointOutcome>& outcomes) {
     return std::none_of(outcomes.begin(), outcomes.end(),

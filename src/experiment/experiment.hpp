@@ -41,7 +41,8 @@ struct Experiment {
   std::string name;  // the file's, without folder and ".toml"
   std::string file;
   std::string question;
-  std::string platform;  // empty: the defaults
+  std::string platform;         // empty: the defaults
+  std::string command = "run";  // whose points these are: another one's are more than the axes give
   std::uint64_t seed = 1;
   unsigned repetitions = 1;  // of each combination, with the seeds from `seed` on
   std::size_t most_points = kMostPoints;

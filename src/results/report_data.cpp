@@ -173,8 +173,6 @@ void ReportData::add(Point point, PointOutcome outcome) {
 
 void ReportData::add_means() {
   if (waiting_.empty()) return;
-  const auto measured = std::count_if(waiting_outcomes_.begin(), waiting_outcomes_.end(),
-                                      [](const PointOutcome& o) { return !o.result.metrics.empty(); });
   const std::size_t each = experiment_.repetitions;
   waiting_.resize((waiting_.size() + each - 1) / each * each, waiting_.front());  // an interrupted run may lack some
   waiting_outcomes_.resize(waiting_.size());
@@ -184,7 +182,7 @@ void ReportData::add_means() {
     if (each == 1) continue;  // the points are their own means
     means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_);
     add_fate(merged.outcomes[i], fates_of_means_);
-    seeds_of_means_.push_back(static_cast<double>(measured));
+    seeds_of_means_.push_back(static_cast<double>(merged.seeds[i]));
   }
   waiting_.clear();
   waiting_outcomes_.clear();

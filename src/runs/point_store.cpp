@@ -35,6 +35,7 @@ std::string manifest(const Experiment& experiment, const std::vector<Point>& poi
   json["version"] = build::kVersion;
   json["commit"] = build::commit();
   json["build"] = program_id();
+  json["command"] = experiment.command;
   json["experiment"] = experiment.name;
   json["platform"] = experiment.platform;
   json["platform_parameters"] = keys_of_platform(experiment);

@@ -47,6 +47,12 @@ void part_from_platform(Experiment& experiment, const Json& manifest) {
 Experiment recorded_experiment(const RunFolder& folder, const std::vector<std::string>& overrides,
                                const ConfigLibrary& library, const Simulator& simulator) {
   const Json manifest = manifest_of(folder);
+  if (const std::string command = manifest.value("command", "run"); command != "run") {
+    throw UserError(
+        fmt::format("{0}: its points are those of 'faultline {1}', of which effective.toml does not tell; the "
+                    "'faultline {1}' that made it goes on with it",
+                    folder.path().string(), command));
+  }
   if (!folder.has(kEffective)) {
     throw UserError(folder.path().string() +
                     ": has no effective.toml; 'faultline run' of its experiment with --out writes it again");

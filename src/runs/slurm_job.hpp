@@ -24,7 +24,7 @@ struct SlurmQueue {
   bool is_over() const { return known && running + waiting == 0; }
 };
 
-// As squeue prints it with squeue_format().
+// As `squeue --format=%K|%T|%r` prints it.
 SlurmQueue queue_from(const std::string& job, const std::string& printed);
 
 class SlurmJob {

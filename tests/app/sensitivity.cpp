@@ -218,6 +218,21 @@ TEST_CASE("an analysis goes on where it was, and another metric of it simulates 
   CHECK(Json::parse(read_text("o/sensitivity.json")).at("metric") == "goodput");
 }
 
+TEST_CASE("nobody else takes an analysis' folder for a run of the experiment") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "question = \"What matters?\"\n");
+  REQUIRE(sensitivity({"mine.toml", "--out", "o"}).code == 0);
+  const std::string before = read_text("o/sensitivity.json");
+  for (const char* command : {"run", "worker"}) {
+    const Ran ran = faultline_program({command, "o"});
+    CHECK(ran.code == 2);
+    CHECK(ran.err ==
+          "o: its points are those of 'faultline sensitivity', of which effective.toml does not tell; the 'faultline "
+          "sensitivity' that made it goes on with it\n");
+  }
+  CHECK(read_text("o/sensitivity.json") == before);
+}
+
 TEST_CASE("what cannot be analysed is refused with what is allowed") {
   const Sandbox sandbox;
   sandbox.write(

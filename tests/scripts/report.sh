@@ -55,10 +55,11 @@ mkdir empty
 run 2 "$program" report empty
 expect "empty: holds no run"
 cp -r costs damaged
+rm -f damaged/report.html
 head -c 5000 costs/results.json >damaged/results.json
 run 2 "$program" report damaged
 expect "damaged/results.json: is damaged" "faultline run" "--out damaged"
-[[ ! -e other.html ]]
+[[ ! -e damaged/report.html ]]
 run 2 "$program" report costs --out empty
 expect "is a folder; name a file"
 

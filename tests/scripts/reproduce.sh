@@ -21,7 +21,7 @@ done
 figures=(page/figures/*.png)
 [[ $(grep -o 'src="data:image/png;base64,' page/index.html | wc -l) == "${#figures[@]}" ]]
 # From one file: nothing is fetched.
-! grep -oE '(src|href)="https?:[^"]*"' page/index.html
+if grep -oE '(src|href)="https?:[^"]*"' page/index.html; then exit 1; fi
 
 # Again: every point of every run is there, and the page has the same bytes.
 cp page/index.html before.html

@@ -57,6 +57,7 @@ in_the_middle() {
     [[ -z $record ]] || break
     sleep 0.1
   done
+  [[ -n $record ]] || return 1
   basename "$record" .json | sed 's/.*-//'
 }
 

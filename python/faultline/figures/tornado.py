@@ -51,7 +51,7 @@ def _ends_at(row, point):
 
 
 def _draw(axes, place, middle, end, color, label):
-    """A bar from the middle to what the metric is at an end of the range, and the parameter's value there."""
+    """A bar from the middle to what the metric is at an end of the range."""
     if _metric_of(end) is None:
         return
     reach = end["metric"] - middle
