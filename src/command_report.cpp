@@ -7,6 +7,7 @@
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/output_file.hpp"
 #include "src/results/html_report.hpp"
 #include "src/results/report_data.hpp"
 
@@ -45,8 +46,7 @@ int report_command(const Options& options, const ConfigLibrary& library, const S
   const RunFacts facts = read_facts(folder);
   const EffectiveExperiment effective = read_effective(folder, library, simulator);
   const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
-  std::error_code ignored;
-  if (fs::is_directory(file, ignored)) throw UserError(file.string() + ": --out: is a folder; name a file");
+  check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
   RunFolder place = RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
   ReportData data(effective, facts, simulator);

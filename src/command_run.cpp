@@ -116,10 +116,21 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
   if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
 }
 
+// The command whose points a manifest lists.
+std::string command_of(const std::string& manifest) {
+  const Json json = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? json.value("command", "run") : "run";
+}
+
 // Files of before are gone before the folder has other points.
 void start_over(RunFolder& folder, const std::string& manifest, const Experiment& experiment,
                 const Simulator& simulator, const Options& options, const Console& console) {
   const auto before = folder.read("manifest.json");
+  const std::string command = before ? command_of(*before) : experiment.command;
+  if (command != experiment.command) {
+    throw UserError(fmt::format("{}: --out: is of 'faultline {}', whose tables would be lost; name another folder",
+                                folder.path().string(), command));
+  }
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }

@@ -22,6 +22,20 @@ void check_metric(const std::string& metric, const Simulator& simulator) {
                               did_you_mean(sim::nearest_name(metric, names))));
 }
 
+// Conditions on strategies that are not there any more: none of the points is one of theirs.
+void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::string>& chosen) {
+  const auto is_of_another = [&](const Condition& condition, Condition::Relation relation) {
+    return condition.key == "strategy" && condition.relation == relation &&
+           std::find(chosen.begin(), chosen.end(), condition.text) == chosen.end();
+  };
+  std::erase_if(skips, [&](const Skip& skip) {
+    return std::any_of(skip.begin(), skip.end(),
+                       [&](const Condition& c) { return is_of_another(c, Condition::Relation::equal); });
+  });
+  for (Skip& skip : skips)
+    std::erase_if(skip, [&](const Condition& c) { return is_of_another(c, Condition::Relation::unequal); });
+}
+
 void choose_strategies(Experiment& experiment, const std::vector<std::string>& chosen) {
   if (chosen.empty()) return;
   std::vector<std::string> names;
@@ -36,6 +50,7 @@ void choose_strategies(Experiment& experiment, const std::vector<std::string>& c
     kept.push_back(experiment.strategies[static_cast<std::size_t>(it - names.begin())]);
   }
   experiment.strategies = std::move(kept);
+  forget_other_strategies(experiment.skips, chosen);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/output_file.hpp"
 #include "src/runs/progress.hpp"
 
 namespace faultline::app {
@@ -28,8 +29,10 @@ std::string list_of(const std::vector<Point>& points) {
   return text;
 }
 
-void check_file(const std::string& option, const std::string& path) {
+void check_file(const std::string& option, const std::string& path, const std::string& what,
+                const std::function<bool(std::string_view)>& is_alike) {
   if (path.empty()) return;
+  check_output(option, path, what, is_alike);
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor < 0) throw UserError(fmt::format("{}: {}: cannot be written: {}", option, path, std::strerror(errno)));
   close(descriptor);
@@ -58,8 +61,12 @@ std::size_t traced_point(const std::vector<Point>& points, const TraceOptions& o
 }
 
 void check_trace_files(const TraceOptions& options) {
-  check_file("--trace", options.request.perfetto);
-  check_file("--vcd", options.request.vcd);
+  // Perfetto: a first packet of some length, which begins with the number of its sequence.
+  check_file("--trace", options.request.perfetto, "trace", [](std::string_view first) {
+    return first.starts_with('\n') && first.substr(0, 5).find("P\x01") != std::string_view::npos;
+  });
+  check_file("--vcd", options.request.vcd, "wave file",
+             [](std::string_view first) { return first.starts_with("$date"); });
 }
 
 PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,

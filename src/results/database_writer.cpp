@@ -277,6 +277,8 @@ class Writer {
 }  // namespace
 
 void write_database(RunFolder& folder, const Results& results, const Simulator& simulator) {
+  // What a program that changed the database before has left: SQLite would apply it to the new one.
+  for (const char* left : {"-wal", "-shm", "-journal"}) folder.remove(std::string(kDatabaseFile) + left);
   folder.make(kDatabaseFile, [&](const std::filesystem::path& part) {
     try {
       SqlDatabase database(part, SqlDatabase::Open::to_fill);

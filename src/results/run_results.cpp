@@ -91,6 +91,10 @@ RunFacts read_facts(const RunFolder& folder) {
       throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
                                   manifest.at("format").dump(), RunFolder::kFormat));
     }
+    if (const std::string command = manifest.value("command", "run"); command != "run") {
+      throw UserError(fmt::format(
+          "{0}: is of 'faultline {1}', not of a run; 'faultline plot {0} --figure tornado' draws it", path, command));
+    }
     facts.experiment = manifest.at("experiment");
     facts.version = manifest.at("version");
     facts.commit = manifest.at("commit");

@@ -203,3 +203,15 @@ TEST_CASE(
   CHECK(fs::is_regular_file("o/results.sqlite"));
   CHECK(fs::exists("o/meta.json"));
 }
+
+TEST_CASE("what a program that changed a database has left does not reach the next one") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  for (const char* left : {"o/results.sqlite-wal", "o/results.sqlite-shm", "o/results.sqlite-journal"})
+    sandbox.write(left, "left");
+  fs::remove("o/results.sqlite");
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  CHECK(fs::exists("o/results.sqlite"));
+  for (const char* left : {"o/results.sqlite-wal", "o/results.sqlite-shm", "o/results.sqlite-journal"})
+    CHECK_FALSE(fs::exists(left));
+}

@@ -47,6 +47,12 @@ TEST_CASE("what keeps a page from being written is said, and nothing is left beh
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
   CHECK_THAT(faultline_program({"report", "o", "--out", "o"}).err,
              Catch::Contains("o: --out: is a folder; name a file"));
+  const std::string results = read_text("o/results.json");
+  CHECK(faultline_program({"report", "o", "--out", "o/results.json"}).err ==
+        "o/results.json: --out: is there and is no page; name another file\n");
+  CHECK(read_text("o/results.json") == results);
+  CHECK(faultline_program({"report", "o", "--out", "/dev/null"}).err ==
+        "/dev/null: --out: is no regular file; name another\n");
   CHECK_THAT(faultline_program({"report", "o", "--out", "none/p.html"}).err, Catch::Contains("none: no such folder"));
   fs::remove("o/effective.toml");
   const Ran ran = faultline_program({"report", "o"});

@@ -218,6 +218,22 @@ TEST_CASE("an analysis goes on where it was, and another metric of it simulates 
   CHECK(Json::parse(read_text("o/sensitivity.json")).at("metric") == "goodput");
 }
 
+TEST_CASE("the experiment that an analysis writes down knows only the strategies that were chosen") {
+  const Sandbox sandbox;
+  sandbox.write(
+      "mine.toml",
+      "strategies = [\"few\", \"many\"]\naxes.model.size = [\"1 B\", \"3 B\"]\n"
+      "skip = [{ strategy = \"few\", model.size = \"1 B\" }, { strategy = \"!= few\", model.size = \"3 B\" }]\n"
+      "[strategy.few]\nmodel.servers = 1\n[strategy.many]\nmodel.servers = 3\n");
+  const Ran ran = sensitivity({"mine.toml", "--strategy", "many", "--out", "o"});
+  INFO(ran.err);
+  REQUIRE(ran.code == 0);
+  const std::string written = read_text("o/effective.toml");
+  INFO(written);
+  CHECK(written.find("few") == std::string::npos);
+  CHECK(written.find("skip = [\n  { \"model.size\" = ") != std::string::npos);
+}
+
 TEST_CASE("nobody else takes an analysis' folder for a run of the experiment") {
   const Sandbox sandbox;
   sandbox.write("mine.toml", "question = \"What matters?\"\n");
@@ -230,6 +246,10 @@ TEST_CASE("nobody else takes an analysis' folder for a run of the experiment") {
           "o: its points are those of 'faultline sensitivity', of which effective.toml does not tell; the 'faultline "
           "sensitivity' that made it goes on with it\n");
   }
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err ==
+        "o: --out: is of 'faultline sensitivity', whose tables would be lost; name another folder\n");
+  CHECK(faultline_program({"report", "o"}).err ==
+        "o: is of 'faultline sensitivity', not of a run; 'faultline plot o --figure tornado' draws it\n");
   CHECK(read_text("o/sensitivity.json") == before);
 }
 

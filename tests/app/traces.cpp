@@ -115,3 +115,19 @@ TEST_CASE("filters are read as they are written") {
   CHECK(vcd_file("waves") == "waves.vcd");
   CHECK(vcd_file("waves.vcd") == "waves.vcd");
 }
+
+TEST_CASE("a trace is written over nothing but a trace") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "\nquestion = \"mine\"\n");
+  for (const char* option : {"--trace", "--vcd"}) {
+    sandbox.write("notes.vcd", "notes");
+    const std::string file = option == std::string("--trace") ? "mine.toml" : "notes.vcd";
+    const Ran ran = faultline_program({"run", "mine.toml", "--out", "o", option, file});
+    CHECK(ran.code == 2);
+    CHECK(ran.err.find(file + ": " + option + ": is there and is no ") == 0);
+    CHECK_FALSE(fs::exists("o"));
+  }
+  CHECK(read_text("mine.toml") == "\nquestion = \"mine\"\n");
+  sandbox.write("old", std::string("\n!P\x01h", 5));
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--trace", "old"}).code == 0);
+}
