@@ -175,6 +175,14 @@ Experiment experiment_of(Options& options, const ConfigLibrary& library, const S
   return recorded_experiment(RunFolder::look_at(named), options.overrides, library, simulator);
 }
 
+// A folder that goes on by its name has the points that it was made with, unless other values are asked for.
+void check_recorded(const Experiment& experiment, const std::vector<Point>& points, const Options& options) {
+  const std::filesystem::path named = options.arguments.front();
+  if (experiment.file != (named / "effective.toml").string() || !options.overrides.empty() || options.seed) return;
+  const RunFolder folder = RunFolder::look_at(named);
+  if (is_of_this_program(folder)) check_manifest(folder, points);
+}
+
 // Nothing when the run was interrupted before it could know what there is.
 std::optional<std::vector<PointOutcome>> outcomes_of(const Experiment& experiment, const std::vector<Point>& points,
                                                      std::optional<std::size_t> traced, const Options& options,
@@ -210,6 +218,7 @@ int run_command(Options options, const ConfigLibrary& library, const Simulator& 
   Experiment experiment = experiment_of(options, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<Point> points = expand(experiment, options, simulator, console);
+  check_recorded(experiment, points, options);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
   return run_in_folder(experiment, points, options, simulator, console, arguments);
 }
@@ -227,7 +236,9 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const RunFolder& last) {
     return is_unfinished(last, list, points) || (traced && last.read("manifest.json") == list);
   });
-  const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points);
+  const auto is_there = [&](const char* file) { return folder.has(file); };
+  const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points) &&
+                        is_there("effective.toml") && is_there("results.json") && is_there("results.csv");
   if (!finished) start_over(folder, list, experiment, simulator, options, console);
   folder.tidy();
   PointStore store(folder);

@@ -64,6 +64,8 @@ Experiment recorded_experiment(const RunFolder& folder, const std::vector<std::s
   return experiment;
 }
 
+bool is_of_this_program(const RunFolder& folder) { return manifest_of(folder).value("build", "") == program_id(); }
+
 void check_manifest(const RunFolder& folder, const std::vector<Point>& points) {
   const Json manifest = manifest_of(folder);
   const Json& listed = manifest.at("points");
@@ -73,7 +75,7 @@ void check_manifest(const RunFolder& folder, const std::vector<Point>& points) {
                     });
   if (same) return;
   const std::string where = folder.path().string();
-  if (manifest.value("build", "") == program_id()) {
+  if (is_of_this_program(folder)) {
     throw UserError(where +
                     ": its effective.toml does not give the points of its manifest.json: one of them was "
                     "changed; 'faultline run' of the experiment with --out writes both again");

@@ -16,5 +16,7 @@ Experiment recorded_experiment(const RunFolder& folder, const std::vector<std::s
 // Throws UserError unless these are the points that the folder's manifest lists: another build of the program gives
 // points other ids, and its results would not go together with those that are there.
 void check_manifest(const RunFolder& folder, const std::vector<Point>& points);
+// Whether this very program has made the folder.
+bool is_of_this_program(const RunFolder& folder);
 
 }  // namespace faultline::app

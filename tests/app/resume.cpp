@@ -106,6 +106,32 @@ TEST_CASE("a result that is damaged, not this point's, or that the host is to bl
   CHECK(read_text("o/results.json") == results);
 }
 
+TEST_CASE("a file of a complete run that is missing is written again from its points") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  for (const char* file : {"o/effective.toml", "o/results.json", "o/results.csv", "o/results.sqlite", "o/meta.json"}) {
+    INFO(file);
+    const std::string before = read_text(file);
+    fs::remove(file);
+    const Ran ran = faultline_program({"run", "sizes", "--out", "o"});
+    CHECK(ran.code == 0);
+    CHECK(ran.err.find("6 of 6 points are there already") != std::string::npos);
+    if (std::string(file) != "o/meta.json") CHECK(read_text(file) == before);
+    CHECK(fs::exists(file));
+  }
+}
+
+TEST_CASE("a run that goes on by its folder's name is that which the folder was made for") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  const std::string results = read_text("o/results.json");
+  sandbox.write("o/effective.toml", "");
+  const Ran ran = faultline_program({"run", "o"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("o: its effective.toml does not give the points of its manifest.json") == 0);
+  CHECK(read_text("o/results.json") == results);
+}
+
 TEST_CASE("two runs are not at work in one folder") {
   const Sandbox sandbox;
   const auto ours = [](const RunFolder&) { return true; };
