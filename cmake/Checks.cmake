@@ -57,11 +57,9 @@ if(TARGET faultline)
   faultline_script_test(benchmark nightly)
   faultline_script_test(slurm nightly)
   faultline_script_test(report-large nightly)
-  foreach(name resume workers)
-    add_test(NAME "scripts: ${name}, a hundred kills" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")
-    set_tests_properties("scripts: ${name}, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
-      ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
-  endforeach()
+  add_test(NAME "scripts: workers, a hundred kills" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/workers.sh")
+  set_tests_properties("scripts: workers, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
+    ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 900)
   set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: optimisation" "scripts: benchmark"

@@ -21,7 +21,7 @@ run 0 "$program" run sweep.toml --quiet --out undisturbed
 RANDOM=17
 killed=0
 rounds=0
-while ((killed < ${FAULTLINE_KILLS:-30})); do
+while ((killed < 100)); do
   rounds=$((rounds + 1))
   out="killed-$rounds"
   for _ in 1 2 3 4 5 6 7 8 9 10; do
