@@ -35,7 +35,7 @@ build_jobs() {
   echo $((cores < gigabytes ? cores : gigabytes))
 }
 
-# The four presets of CMakePresets.json.
+# The presets of CMakePresets.json that are built; tidy is for scripts/lint.
 require_preset() {
   case "$1" in
     release | dev | asan | coverage) ;;

@@ -16,7 +16,7 @@
 namespace faultline::app {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 constexpr const char* kEffective = "effective.toml";
 
 Json manifest_of(const RunFolder& folder) {

@@ -23,7 +23,7 @@ namespace faultline::app {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 constexpr const char* kManifest = "manifest.json";
 constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";

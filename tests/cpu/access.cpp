@@ -11,8 +11,6 @@ using sim::TimeSequence;
 
 namespace {
 
-constexpr Time kSwitch = 3500ns;
-
 Task<void> read_and_write(CpuBench& b, Execution& thread, std::uint64_t address, std::uint64_t& read, Time& done) {
   read = co_await b.cpu.mmio_read(thread, Work::system, address);
   co_await b.cpu.mmio_write(thread, Work::system, address, read + 1);

@@ -20,6 +20,8 @@ using cpu::Work;
 using sim::Task;
 using sim::Time;
 
+inline constexpr Time kSwitch = 3500ns;
+
 // Keeps what is written; addresses from kNobody on are an error.
 class Registers : public sc_core::sc_module {
  public:

@@ -14,7 +14,6 @@ namespace {
 
 constexpr Time kEntry = 3us;
 constexpr Time kTasklet = 2us;
-constexpr Time kSwitch = 3500ns;
 
 cpu::CpuConfig half_clock() {
   cpu::CpuConfig config;

@@ -8,7 +8,6 @@ using namespace faultline::test;
 
 namespace {
 
-constexpr Time kSwitch = 3500ns;
 constexpr Time kLoad = 145ns;
 
 struct Flag {

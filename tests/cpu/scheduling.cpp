@@ -13,8 +13,6 @@ using namespace faultline::test;
 
 namespace {
 
-constexpr Time kSwitch = 3500ns;
-
 cpu::CpuConfig one_core() {
   cpu::CpuConfig config;
   config.cores = 1;

@@ -7,13 +7,6 @@
 using namespace faultline;
 using namespace faultline::test;
 
-namespace {
-
-constexpr std::uint64_t kSource = 0x100000;
-constexpr std::uint64_t kDestination = 0x400000;
-
-}  // namespace
-
 TEST_CASE("reads that a fault cuts off leave their credits to the next block, at the instants they had") {
   dma::DmaConfig config;
   config.block_bytes = 4096;

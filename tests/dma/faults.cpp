@@ -9,13 +9,7 @@ using sim::Step;
 
 namespace {
 
-constexpr std::uint64_t kSource = 0x100000;
-constexpr std::uint64_t kDestination = 0x400000;
 constexpr std::uint64_t kPageAt = kDestination / sim::kPageBytes;
-
-bool arrived_whole(DmaBench& bench, std::uint64_t length) {
-  return bench.memory[1]->read(kDestination, length) == bench.memory[0]->read(kSource, length);
-}
 
 // The way of a retransmission request from the moment it is handed to the packetizer.
 Time request_travel(const DmaBench& bench) {

@@ -11,13 +11,6 @@ using sim::Step;
 
 namespace {
 
-constexpr std::uint64_t kSource = 0x100000;
-constexpr std::uint64_t kDestination = 0x400000;
-
-bool arrived_whole(DmaBench& bench, std::uint64_t length) {
-  return bench.memory[1]->read(kDestination, length) == bench.memory[0]->read(kSource, length);
-}
-
 // One faulted block whose retransmission request does not reach the firmware.
 void check_recovered_by_timeout(DmaBench& bench) {
   bench.set_up();

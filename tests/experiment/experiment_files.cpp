@@ -5,34 +5,13 @@
 
 #include "src/experiment/effective.hpp"
 #include "src/experiment/expansion.hpp"
-#include "tests/support/fake_simulator.hpp"
+#include "tests/experiment/reading.hpp"
 
 using namespace faultline;
 using namespace faultline::app;
 using namespace faultline::test;
 
 namespace {
-
-const FakeSimulator kSimulator;
-
-Experiment read(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  const Sandbox sandbox;
-  return read_experiment(sandbox.write("mine.toml", text), overrides, ConfigLibrary(test_configs()), kSimulator);
-}
-
-std::vector<Point> points_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  return expand(read(text, overrides), kSimulator);
-}
-
-// The message that the text earns.
-std::string mistake(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  try {
-    points_of(text, overrides);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
 
 std::string value(const Point& point, const std::string& name) {
   return configure(point, kSimulator)->parameters().find(name)->get();

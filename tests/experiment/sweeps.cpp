@@ -10,7 +10,7 @@
 #include "models/sim/units.hpp"
 #include "src/experiment/effective.hpp"
 #include "src/experiment/expansion.hpp"
-#include "tests/support/fake_simulator.hpp"
+#include "tests/experiment/reading.hpp"
 
 using namespace faultline;
 using namespace faultline::app;
@@ -18,17 +18,7 @@ using namespace faultline::test;
 
 namespace {
 
-const FakeSimulator kSimulator;
 using Texts = std::vector<std::string>;
-
-Experiment read(const std::string& text, const Texts& overrides = {}) {
-  const Sandbox sandbox;
-  return read_experiment(sandbox.write("mine.toml", text), overrides, ConfigLibrary(test_configs()), kSimulator);
-}
-
-std::vector<Point> points_of(const std::string& text, const Texts& overrides = {}) {
-  return expand(read(text, overrides), kSimulator);
-}
 
 // What the points have on an axis, in their order.
 Texts values(const std::string& text, std::size_t axis = 0, const Texts& overrides = {}) {
@@ -41,15 +31,6 @@ Texts labels(const std::string& text, const Texts& overrides = {}) {
   Texts found;
   for (const Point& point : points_of(text, overrides)) found.push_back(point.label());
   return found;
-}
-
-std::string mistake(const std::string& text) {
-  try {
-    points_of(text);
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "accepted";
 }
 
 double us(const std::string& text) { return static_cast<double>(sim::parse_time(text).count()) / 1e6; }

@@ -235,6 +235,10 @@ struct DmaPost {
   std::optional<std::uint32_t> peer_pdid = std::nullopt;  // else that of the peer's process
 };
 
+// Where transfers of tests come from and go to.
+inline constexpr std::uint64_t kSource = 0x100000;
+inline constexpr std::uint64_t kDestination = 0x400000;
+
 class DmaBench : public sim::StepListener {
  public:
   static constexpr std::uint64_t kNotify = 0x9000'0000;
@@ -375,5 +379,9 @@ class DmaBench : public sim::StepListener {
 
   sim::Port driver_port_;
 };
+
+inline bool arrived_whole(DmaBench& bench, std::uint64_t length) {
+  return bench.memory[1]->read(kDestination, length) == bench.memory[0]->read(kSource, length);
+}
 
 }  // namespace faultline::test

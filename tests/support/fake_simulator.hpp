@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "src/experiment/simulator.hpp"
+#include "tests/support/sandbox.hpp"
 #include "tests/support/source_tree.hpp"
 
 namespace faultline::test {
@@ -161,40 +162,5 @@ class FakeSimulator : public app::Simulator {
     return {{"post", "the user posts", "cpu.cores"}, {"wire", "cells move", "network.link_latency"}};
   }
 };
-
-// A folder of its own, gone with the test, and the current folder while it lives.
-class Sandbox {
- public:
-  Sandbox() : before_(std::filesystem::current_path()) {
-    std::string name = (std::filesystem::temp_directory_path() / "faultline-test-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
-    std::filesystem::current_path(folder_);
-  }
-  ~Sandbox() {
-    std::filesystem::current_path(before_);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
-  }
-  Sandbox(const Sandbox&) = delete;
-  Sandbox& operator=(const Sandbox&) = delete;
-
-  const std::filesystem::path& folder() const { return folder_; }
-  std::string write(const std::filesystem::path& name, const std::string& text) const {
-    std::filesystem::create_directories((folder_ / name).parent_path());
-    std::ofstream(folder_ / name, std::ios::binary) << text;
-    return name.string();
-  }
-
- private:
-  std::filesystem::path before_;
-  std::filesystem::path folder_;
-};
-
-inline std::string read_text(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 }  // namespace faultline::test

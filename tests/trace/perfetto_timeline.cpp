@@ -4,11 +4,11 @@
 
 #include <catch2/catch.hpp>
 
-#include <cstdio>
 #include <memory>
 
 #include "models/sim/context.hpp"
 #include "tests/support/perfetto_reader.hpp"
+#include "tests/support/sandbox.hpp"
 
 using namespace std::chrono_literals;
 using namespace faultline;
@@ -24,7 +24,6 @@ struct Bench {
   explicit Bench(TraceFilter filter = {})
       : file(path),
         timeline(file, std::move(filter), loop, 2, [](auto, auto port) { return "node " + std::to_string(port); }) {}
-  ~Bench() { std::remove(path.c_str()); }
 
   void step(sim::Time at, sim::NodeId node, Step step, sim::BlockKey key) { timeline.on_step({at, node, step, key}); }
   void core(sim::Time begin, sim::Time end, const char* name, const char* kind = "user") {
@@ -51,6 +50,7 @@ struct Bench {
     return PerfettoTrace(path);
   }
 
+  const test::Sandbox sandbox;
   const std::string path = "timeline.perfetto";
   sim::EventLoop loop{sc_core::sc_gen_unique_name("loop")};
   trace::PerfettoFile file;

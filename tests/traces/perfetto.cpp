@@ -3,11 +3,11 @@
 // the recording changes nothing.
 #include <catch2/catch.hpp>
 
-#include <cstdio>
 #include <set>
 
 #include "tests/support/perfetto_reader.hpp"
 #include "tests/support/point.hpp"
+#include "tests/support/sandbox.hpp"
 
 using namespace faultline;
 using test::PerfettoSlice;
@@ -22,8 +22,9 @@ struct Recorded {
   PerfettoTrace trace;
 };
 
-Recorded record(const Settings& settings, const trace::TraceFilter& filter = {},
-                const std::string& file = "recorded.perfetto") {
+Recorded record(const Settings& settings, const trace::TraceFilter& filter = {}) {
+  const test::Sandbox sandbox;
+  const std::string file = "recorded.perfetto";
   const std::string text = test::text_from_child([&] {
     workloads::Watch watch;
     watch.trace = trace::TraceRequest{file, "", filter};
@@ -32,7 +33,6 @@ Recorded record(const Settings& settings, const trace::TraceFilter& filter = {},
   });
   const auto first = text.find('\n');
   Recorded recorded{test::read_point(text.substr(first + 1)), text.substr(0, first), PerfettoTrace(file)};
-  std::remove(file.c_str());
   REQUIRE(recorded.point.error == "");
   return recorded;
 }
@@ -172,8 +172,8 @@ TEST_CASE("What parts do one after the other does not overlap, and everything li
 TEST_CASE("A trace is the same each time, and a run the same with and without one") {
   const Settings settings =
       kFault + Settings{{"workload.size", "64 KiB"}, {"workload.iterations", 4}, {"workload.window", 2}};
-  const Recorded a = record(settings, {}, "a.perfetto");
-  const Recorded b = record(settings, {}, "b.perfetto");
+  const Recorded a = record(settings);
+  const Recorded b = record(settings);
   CHECK(a.trace.bytes == b.trace.bytes);
   CHECK(a.trace.bytes.size() > 10'000);
   CHECK(a.point.text == test::run(settings).text);

@@ -2,10 +2,10 @@
 // Signals of a whole point, read back from the VCD file: what they show happens when the run says it does.
 #include <catch2/catch.hpp>
 
-#include <cstdio>
 #include <map>
 
 #include "tests/support/point.hpp"
+#include "tests/support/sandbox.hpp"
 
 using namespace faultline;
 using test::Settings;
@@ -44,7 +44,9 @@ void read_changes(std::istream& lines, const std::map<std::string, std::string>&
   }
 }
 
-Waves record(const Settings& settings, const trace::TraceFilter& filter = {}, const std::string& file = "waves.vcd") {
+Waves record(const Settings& settings, const trace::TraceFilter& filter = {}) {
+  const test::Sandbox sandbox;
+  const std::string file = "waves.vcd";
   Waves waves;
   const std::string result = test::text_from_child([&] {
     workloads::Watch watch;
@@ -77,7 +79,6 @@ Waves record(const Settings& settings, const trace::TraceFilter& filter = {}, co
     }
   }
   read_changes(lines, names, waves);
-  std::remove(file.c_str());
   return waves;
 }
 
@@ -109,8 +110,8 @@ TEST_CASE("Signals show a fault: its record, the interrupt, the links, the chann
 
 TEST_CASE("Signals change nothing, and are the same each time") {
   const Settings settings = kFault + Settings{{"workload.iterations", 5}, {"workload.size", "64 KiB"}};
-  const Waves a = record(settings, {}, "a.vcd");
-  const Waves b = record(settings, {}, "b.vcd");
+  const Waves a = record(settings);
+  const Waves b = record(settings);
   CHECK(a.text == b.text);
   CHECK(a.point.text == test::run(settings).text);
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Experiments written in a test, read with the fake machine's parameters.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "tests/support/fake_simulator.hpp"
+
+namespace faultline::test {
+
+inline const FakeSimulator kSimulator;
+
+inline app::Experiment read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  const Sandbox sandbox;
+  return app::read_experiment(sandbox.write("mine.toml", text), overrides, app::ConfigLibrary(test_configs()),
+                              kSimulator);
+}
+
+inline std::vector<app::Point> points_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  return app::expand(read(text, overrides), kSimulator);
+}
+
+// The message that the text earns.
+inline std::string mistake(const std::string& text, const std::vector<std::string>& overrides = {}) {
+  try {
+    points_of(text, overrides);
+  } catch (const app::UserError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+}  // namespace faultline::test
