@@ -2,10 +2,7 @@
 # shellcheck shell=bash
 # A full disk and a read-only folder: what was computed stays, the message says what to do, and the next run ends it.
 # Databases that are locked or damaged: tests/app/queries.cpp.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+source "$(dirname "$0")/program.sh"
 cat >small.toml <<'EOF'
 platform = "exanest-qfdb"
 strategies = ["resident", "fault/touch-ahead"]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # Every experiment, platform and strategy that ships is read, and runs (one transfer a point, small sizes).
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
+source "$(dirname "$0")/program.sh"
 configs="$FAULTLINE_SOURCE/configs"
 count=0
 for file in "$configs"/experiments/*.toml; do

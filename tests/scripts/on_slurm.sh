@@ -2,10 +2,7 @@
 # shellcheck shell=bash
 # --on slurm against commands that behave as Slurm's do, and misbehave as a test wants them to. Against a real Slurm:
 # slurm.sh.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+source "$(dirname "$0")/program.sh"
 mkdir bin queue
 export QUEUE="$scratch/queue" MODE=works
 cat >bin/sbatch <<'SHIM'
@@ -98,8 +95,7 @@ expect "--on slurm: there is no 'sbatch' in PATH: Slurm is not installed on this
 export PATH="$scratch/bin:$PATH"
 run 0 "$program" run sweep.toml --on slurm --out works --slurm-memory 2G --slurm-sbatch --account=us
 expect "Slurm job 100 simulates 6 points of works" "run folder: works"
-cmp alone/results.json works/results.json
-cmp alone/results.csv works/results.csv
+same_files alone works results.json results.csv
 for word in --array=0-2 --partition=long --time=2:00:00 --mem=2G --cpus-per-task=1 --account=us; do
   grep -qxF -- "$word" queue/asked || { echo "sbatch was not told $word"; exit 1; }
 done

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # A build without optimisation and one with give the same bytes.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/program.sh"
 source "$(dirname "$0")/every_kind.sh"
-cd "$scratch"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
 every_kind >every_kind.toml
 for level in 0 2; do
   run 0 cmake -S "$FAULTLINE_SOURCE" -B "build$level" -DCMAKE_BUILD_TYPE=None "-DCMAKE_CXX_FLAGS=-O$level" -DBUILD_TESTING=OFF

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # faultline plot draws each kind of figure from runs of the program, whole files or none, and says what it cannot do.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/program.sh"
 /usr/bin/python3 -c 'import matplotlib, pandas' 2>/dev/null || exit 77
-cd "$scratch"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
-faultline="$FAULTLINE_BUILD/faultline"
 few=(--quiet --set workload.iterations=1 --set workload.warmup=0)
 
 cat >mine.toml <<'EXPERIMENT'
@@ -16,12 +13,12 @@ repetitions = 2
 axes.workload.size = ["64 B", "4 KiB"]
 axes.dma.block_timeout = ["300 us", "1 ms"]
 EXPERIMENT
-run 0 "$faultline" run mine.toml "${few[@]}" --out mine
+run 0 "$program" run mine.toml "${few[@]}" --out mine
 printf 'platform = "exanest-qfdb"\nstrategies = ["fault/touch-ahead"]\nparameters.workload.cold = "destination"\n' >one.toml
-run 0 "$faultline" sensitivity one.toml "${few[@]}" --out sensitivity
+run 0 "$program" sensitivity one.toml "${few[@]}" --out sensitivity
 
 check() { # FOLDER FIGURE PIXELS OPTION...
-  run 0 "$faultline" plot "$1" --figure "$2" "${@:4}"
+  run 0 "$program" plot "$1" --figure "$2" "${@:4}"
   expect "$1/figures/$2.pdf" "$1/figures/$2.png"
   [[ $(file --brief "$1/figures/$2.png") == "PNG image data, $3 x "* ]] || {
     echo "$2.png is $(file --brief "$1/figures/$2.png")"
@@ -39,31 +36,31 @@ check mine heatmap 2148
 check sensitivity tornado 2148
 
 # The same bytes again; one file where --out says so.
-run 0 "$faultline" plot mine --figure heatmap --out again.pdf
+run 0 "$program" plot mine --figure heatmap --out again.pdf
 cmp again.pdf mine/figures/heatmap.pdf
 [[ ! -e again.png ]]
 
-run 2 "$faultline" plot mine --figure latnecy
+run 2 "$program" plot mine --figure latnecy
 expect "--figure: no figure 'latnecy'; allowed: latency, bandwidth, breakdown, heatmap, tornado; did you mean 'latency'?"
-run 2 "$faultline" plot mine
+run 2 "$program" plot mine
 expect "needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado"
-run 2 "$faultline" plot nowhere --figure latency
+run 2 "$program" plot nowhere --figure latency
 expect "nowhere: no such folder"
-run 2 "$faultline" plot . --figure latency
+run 2 "$program" plot . --figure latency
 expect "results.sqlite: no such file: no run has ended there"
-run 2 "$faultline" plot mine --figure tornado
+run 2 "$program" plot mine --figure tornado
 expect "the tornado is of a run of 'faultline sensitivity'"
-run 2 "$faultline" plot mine --figure latency --out figure.svg
+run 2 "$program" plot mine --figure latency --out figure.svg
 expect "--out figure.svg: needs a name that ends in .pdf or .png"
-run 2 "$faultline" plot mine --figure latency --out no/such/folder.pdf
+run 2 "$program" plot mine --figure latency --out no/such/folder.pdf
 expect "cannot be written: No such file or directory"
-run 2 "$faultline" plot mine --figure latency --metric latency_meen
+run 2 "$program" plot mine --figure latency --metric latency_meen
 expect "--metric latency_meen: no point has it; there are: " latency_mean
-run 2 "$faultline" plot mine --figure heatmap --format csv
+run 2 "$program" plot mine --figure heatmap --format csv
 expect "--format: no such option of 'faultline plot'"
 
 # The Python of docs/figures.md.
-run 0 "$faultline" run timeout "${few[@]}" --out runs/timeout
+run 0 "$program" run timeout "${few[@]}" --out runs/timeout
 awk '/^```python$/ {shown = 1; next} /^```/ {shown = 0} shown' "$FAULTLINE_SOURCE/docs/figures.md" >own.py
 PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 /usr/bin/python3 -B own.py
 [[ $(head -c 5 timeout.pdf) == %PDF- ]]
@@ -71,5 +68,5 @@ PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 /usr/bin/python3 -B own.py
 # Without matplotlib.
 mkdir without
 echo 'raise ImportError("No module named matplotlib", name="matplotlib")' >without/matplotlib.py
-PYTHONPATH="$scratch/without" run 2 "$faultline" plot mine --figure latency
+PYTHONPATH="$scratch/without" run 2 "$program" plot mine --figure latency
 expect "faultline plot needs Debian's python3-matplotlib and python3-pandas" "No module named matplotlib"

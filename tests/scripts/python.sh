@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The Python reader: what it says of a run is what results.json says; its examples run; bad runs have clear messages.
-source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/program.sh"
 python=/usr/bin/python3 # Debian's: another one does not see Debian's pandas
 "$python" -c 'import pandas' 2>/dev/null || {
   echo "skipped: no pandas (Debian package python3-pandas)"
   exit 77
 }
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs" PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1
 cat >sweep.toml <<'EOF'
 question = "Does touching ahead pay?"
 platform = "exanest-qfdb"

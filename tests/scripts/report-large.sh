@@ -2,11 +2,8 @@
 # shellcheck shell=bash
 # The page of a run of 10^5 points: how large it is, how long it takes to write, to open and to use. docs/report.md has the
 # figures of the release build.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
+source "$(dirname "$0")/program.sh"
 web="$FAULTLINE_SOURCE/web"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
 CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
 if [[ -z $CHROMIUM || ! -d $web/node_modules/playwright-core ]]; then
   echo "no Chromium here (Debian package chromium)"

@@ -3,10 +3,7 @@
 # The page of `faultline report`, used in headless Chromium as a reader would: charts drawn, no word on the console, no
 # request, filters, choices, exports, colours, paper. Skipped where there is no Chromium or the program has no reports.
 # FAULTLINE_KEEP=FOLDER keeps screenshots and downloads there.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
+source "$(dirname "$0")/program.sh"
 cat >costs.toml <<'EOF'
 question = "What does <b>fresh</b> memory cost & when?"
 platform = "exanest-qfdb"

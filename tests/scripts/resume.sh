@@ -2,20 +2,8 @@
 # shellcheck shell=bash
 # A run that is killed a hundred times, at random moments, by kill -9, and one whose points are: what is left goes on, and
 # ends with the bytes of a run that nobody disturbed.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
-cat >sweep.toml <<'EOF'
-platform = "exanest-qfdb"
-strategies = ["fault/touch-a-page", "fault/touch-ahead"]
-repetitions = 3
-[parameters]
-workload.cold = "destination"
-workload.iterations = 5
-[axes]
-workload.size = { from = "64 B", to = "64 KiB", scale = "log2" }
-EOF
+source "$(dirname "$0")/program.sh"
+write_sweep
 run 0 "$program" run sweep.toml --quiet --out undisturbed
 
 RANDOM=17
@@ -37,10 +25,8 @@ while ((killed < 100)); do
   # A point that was killed is a row with its reason, and done when the run is started again.
   "$program" run sweep.toml --quiet --out "$out" >/dev/null 2>&1 || true
   run 0 "$program" run sweep.toml --quiet --out "$out"
-  for file in results.json results.csv results.sqlite manifest.json effective.toml; do
-    cmp "undisturbed/$file" "$out/$file" || exit 1
-  done
-  [[ -z $(find "$out" -name '*.part') ]] || { echo "$out has files that are half there"; exit 1; }
+  same_runs undisturbed "$out"
+  same_files undisturbed "$out" results.sqlite
 done
 echo "killed $killed times in $rounds runs"
 
@@ -56,8 +42,7 @@ for _ in 1 2 3 4 5; do
   wait "$main" 2>/dev/null || true
 done
 run 0 "$program" run sweep.toml
-cmp undisturbed/results.json runs/sweep-1/results.json
-cmp undisturbed/results.sqlite runs/sweep-1/results.sqlite
+same_files undisturbed runs/sweep-1 results.json results.sqlite
 rm -r runs
 
 # Ctrl-C leaves a folder that the same command continues.

@@ -1,35 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # --on slurm and MPI launchers against the real ones: a cluster of this one machine (scripts/slurm-local).
-source "$(dirname "$0")/common.sh"
-for program in slurmctld slurmd munged sbatch; do
-  PATH="$PATH:/usr/sbin" command -v "$program" >/dev/null || { echo "skipped: no $program (scripts/setup --slurm)"; exit 77; }
+source "$(dirname "$0")/program.sh"
+for tool in slurmctld slurmd munged sbatch; do
+  PATH="$PATH:/usr/sbin" command -v "$tool" >/dev/null || { echo "skipped: no $tool (scripts/setup --slurm)"; exit 77; }
 done
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
 local_slurm="$FAULTLINE_SOURCE/scripts/slurm-local"
 FAULTLINE_SLURM="$(mktemp -du /tmp/faultline-slurm.XXXXXX)" # its path has no blanks
 export FAULTLINE_SLURM
 export SLURM_CONF="$FAULTLINE_SLURM/slurm.conf"
 trap '"$local_slurm" stop; rm -rf "$scratch"' EXIT
-cd "$scratch"
-cat >sweep.toml <<'TOML'
-platform = "exanest-qfdb"
-strategies = ["fault/touch-a-page", "fault/touch-ahead"]
-repetitions = 3
-[parameters]
-workload.cold = "destination"
-workload.iterations = 5
-[axes]
-workload.size = { from = "64 B", to = "64 KiB", scale = "log2" }
-TOML
+write_sweep
 run 0 "$program" run sweep.toml --quiet --out alone
-
-same_as_alone() {
-  for file in results.json results.csv manifest.json effective.toml; do
-    cmp "alone/$file" "$1/$file" || exit 1
-  done
-}
 
 "$local_slurm" start
 [[ -z $(ss -Hltn 2>/dev/null | awk -v port="$(sed -n 's/^SlurmctldPort=//p' "$SLURM_CONF")" \
@@ -37,7 +19,7 @@ same_as_alone() {
 
 echo "a sweep"
 run 0 "$program" run sweep.toml --on slurm --slurm-tasks 5 --slurm-time 10 --slurm-memory 300M --out swept
-same_as_alone swept
+same_runs alone swept
 [[ $(find swept/logs -name 'worker-*_*-*.log' | wc -l) -ge 2 ]] || { echo "fewer than two tasks were at work"; exit 1; }
 
 echo "sbatch refuses"
@@ -116,7 +98,7 @@ if [[ $EUID == 0 ]]; then
   run 2 "$program" run sweep.toml --on slurm --slurm-tasks 2 --out unshared-parent/run
   expect "has left a trace in" "on a file system that the compute nodes share, at the same path? Name one that is with --out"
   run 0 "$program" run unshared-parent/run --quiet
-  same_as_alone unshared-parent/run
+  same_runs alone unshared-parent/run
   "$local_slurm" stop
 fi
 
@@ -130,7 +112,7 @@ if command -v mpirun >/dev/null; then
   [[ $(grep -l "at work, 1 points at a time" ranks/logs/worker-*.log | wc -l) == 3 ]] || { echo "no three workers"; exit 1; }
   run 0 "$program" run ranks
   expect "66 of 66 points are there already"
-  same_as_alone ranks
+  same_runs alone ranks
 else
   echo "mpirun is not there: skipped"
 fi

@@ -2,28 +2,9 @@
 # shellcheck shell=bash
 # Workers, several at a time in one folder, killed by kill -9 at random moments and started again: each point is
 # simulated, and the tables have the bytes of a run that nobody disturbed.
-source "$(dirname "$0")/common.sh"
-cd "$scratch"
-program="$FAULTLINE_BUILD/faultline"
-export FAULTLINE_CONFIGS="$FAULTLINE_SOURCE/configs"
-cat >sweep.toml <<'TOML'
-platform = "exanest-qfdb"
-strategies = ["fault/touch-a-page", "fault/touch-ahead"]
-repetitions = 3
-[parameters]
-workload.cold = "destination"
-workload.iterations = 5
-[axes]
-workload.size = { from = "64 B", to = "64 KiB", scale = "log2" }
-TOML
+source "$(dirname "$0")/program.sh"
+write_sweep
 run 0 "$program" run sweep.toml --quiet --out undisturbed
-
-same_as_undisturbed() {
-  for file in results.json results.csv manifest.json effective.toml; do
-    cmp "undisturbed/$file" "$1/$file" || exit 1
-  done
-  [[ -z $(find "$1" -name '*.part') ]] || { echo "$1 has files that are half there"; exit 1; }
-}
 
 # Four workers and a run share 66 points, and each of these is simulated once: what they say adds up.
 run 0 "$program" run sweep.toml --out shared --prepare
@@ -32,7 +13,7 @@ for worker in 1 2 3 4; do
 done
 run 0 "$program" run shared
 wait
-same_as_undisturbed shared
+same_runs undisturbed shared
 simulated="$(awk '/points simulated/ { sum += $3 } END { print sum }' worker-*.txt)"
 echo "workers simulated $simulated of 66 points"
 ours="$(grep -c . <(find shared/points -name '*.json'))"
@@ -65,6 +46,6 @@ for ((round = 1; killed < kills; ++round)); do
   # A point that was killed is a row with its reason, and done when the run is started again.
   "$program" run "$out" --quiet >/dev/null 2>&1 || true
   run 0 "$program" run "$out"
-  same_as_undisturbed "$out"
+  same_runs undisturbed "$out"
 done
 echo "killed $killed times"
