@@ -43,21 +43,22 @@ int report_command(const Options& options, const ConfigLibrary& library, const S
         "packages nodejs and npm, and build it again");
   }
   const RunFolder folder = RunFolder::look_at(options.arguments.front());
-  const RunFacts facts = read_facts(folder);
+  const Manifest manifest = read_manifest(folder);
+  check_results(folder, manifest);
   const EffectiveExperiment effective = read_effective(folder, library, simulator);
   const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
   check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
   RunFolder place = RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
-  ReportData data(effective, facts, simulator);
+  ReportData data(effective, manifest, simulator);
   Reading reading(console.err, options.quiet);
   read_results(folder, effective.experiment, [&](Point point, PointOutcome outcome, double share) {
     data.add(std::move(point), std::move(outcome));
     reading.update(share);
   });
   const std::string& question = effective.experiment.question;
-  place.write(file.filename().string(), html_page(kPage, question.empty() ? facts.experiment : question, data.json()),
-              RunFolder::Sync::no);
+  place.write(file.filename().string(),
+              html_page(kPage, question.empty() ? manifest.experiment : question, data.json()), RunFolder::Sync::no);
   console.out << file.string() << "\n";
   return kFine;
 }

@@ -18,6 +18,7 @@
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
 #include "src/results/schema.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/recorded_run.hpp"
@@ -116,21 +117,14 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
   if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
 }
 
-// The command whose points a manifest lists.
-std::string command_of(const std::string& manifest) {
-  const Json json = Json::parse(manifest, nullptr, /*allow_exceptions=*/false);
-  return json.is_object() ? json.value("command", "run") : "run";
-}
-
 // Files of before are gone before the folder has other points.
 void start_over(RunFolder& folder, const std::string& manifest, const Experiment& experiment,
                 const Simulator& simulator, const Options& options, const Console& console) {
-  const auto before = folder.read("manifest.json");
-  const std::string command = before ? command_of(*before) : experiment.command;
-  if (command != experiment.command) {
+  if (const auto of_before = find_manifest(folder); of_before && of_before->command != experiment.command) {
     throw UserError(fmt::format("{}: --out: is of 'faultline {}', whose tables would be lost; name another folder",
-                                folder.path().string(), command));
+                                folder.path().string(), of_before->command));
   }
+  const auto before = folder.read(RunFolder::kManifest);
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
@@ -139,7 +133,7 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
     folder.remove(file);
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
-  folder.write("manifest.json", manifest);  // first: it says that the folder is a run's
+  folder.write(RunFolder::kManifest, manifest);  // first: it says that the folder is a run's
   folder.write("effective.toml", effective_experiment(experiment, simulator));
 }
 
@@ -172,7 +166,8 @@ Experiment experiment_of(Options& options, const ConfigLibrary& library, const S
     return read_experiment(library.resolve_experiment(named), options.overrides, library, simulator);
   }
   if (options.out.empty()) options.out = named;
-  return recorded_experiment(RunFolder::look_at(named), options.overrides, library, simulator);
+  const RunFolder folder = RunFolder::look_at(named);
+  return recorded_experiment(folder, read_manifest(folder), options.overrides, library, simulator);
 }
 
 // A folder that goes on by its name has the points that it was made with, unless other values are asked for.
@@ -180,7 +175,8 @@ void check_recorded(const Experiment& experiment, const std::vector<Point>& poin
   const std::filesystem::path named = options.arguments.front();
   if (experiment.file != (named / "effective.toml").string() || !options.overrides.empty() || options.seed) return;
   const RunFolder folder = RunFolder::look_at(named);
-  if (is_of_this_program(folder)) check_manifest(folder, points);
+  const Manifest manifest = read_manifest(folder);
+  if (is_of_this_program(manifest)) check_manifest(folder, manifest, points);
 }
 
 // Nothing when the run was interrupted before it could know what there is.
@@ -231,13 +227,13 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
     traced = traced_point(points, options.trace);
     check_trace_files(options.trace);
   }
-  const std::string list = manifest(experiment, points);
+  const std::string list = to_text(manifest_of(experiment, points));
   // A trace may be made of a run that is at its end: its results are these.
   RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const RunFolder& last) {
-    return is_unfinished(last, list, points) || (traced && last.read("manifest.json") == list);
+    return is_unfinished(last, list, points) || (traced && last.read(RunFolder::kManifest) == list);
   });
   const auto is_there = [&](const char* file) { return folder.has(file); };
-  const bool finished = folder.read("manifest.json") == list && !is_unfinished(folder, list, points) &&
+  const bool finished = folder.read(RunFolder::kManifest) == list && !is_unfinished(folder, list, points) &&
                         is_there("effective.toml") && is_there("results.json") && is_there("results.csv");
   if (!finished) start_over(folder, list, experiment, simulator, options, console);
   folder.tidy();

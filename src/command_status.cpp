@@ -9,6 +9,7 @@
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/runs/progress.hpp"
 #include "src/runs/worker_record.hpp"
 
@@ -27,18 +28,22 @@ struct Count {
   fs::file_time_type last = fs::file_time_type::min();
 };
 
-void add(Count& count, const RunFolder& folder, const Json& point) {
+void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
   ++count.all;
-  const std::string file = file_of(point.at("id").get<std::string>());
+  const std::string file = file_of(point.id);
   const auto text = folder.read(file);
-  const Json result = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (!result.is_object() || !result.contains("status")) return;  // none yet, or damaged: it is simulated again
-  ++count.ended;
-  const std::string status = result.at("status");
-  ++count.by_status[status];
-  if (status != "complete") {
-    count.failed.push_back(point.at("point").get<std::string>() + ": " + result.value("error", ""));
+  if (!text) return;
+  std::string status, error;
+  try {
+    const Json result = Json::parse(*text);
+    status = result.at("status");
+    error = result.value("error", "");
+  } catch (const Json::exception&) {
+    return;  // damaged: it is simulated again
   }
+  ++count.ended;
+  ++count.by_status[status];
+  if (status != "complete") count.failed.push_back(point.label + ": " + error);
   std::error_code ignored;
   const auto written = fs::last_write_time(folder.path() / file, ignored);
   count.first = std::min(count.first, written);
@@ -46,17 +51,10 @@ void add(Count& count, const RunFolder& folder, const Json& point) {
 }
 
 Count count_points(const RunFolder& folder) {
-  const auto text = folder.read("manifest.json");
-  if (!text) throw UserError(folder.path().string() + ": holds no run: it has no manifest.json");
-  try {
-    Count count;
-    const Json manifest = Json::parse(*text);
-    for (const Json& point : manifest.at("points")) add(count, folder, point);
-    return count;
-  } catch (const Json::exception&) {
-    throw UserError(folder.path().string() +
-                    ": its manifest.json is damaged; 'faultline run' with --out writes it again");
-  }
+  Count count;
+  const Manifest manifest = read_manifest(folder);
+  for (const Manifest::Entry& point : manifest.points) add(count, folder, point);
+  return count;
 }
 
 // By the times at which results were written.

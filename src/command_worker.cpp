@@ -33,8 +33,9 @@ std::string summary(const WorkerState& state, std::size_t left) {
 int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                    const Console& console) {
   RunFolder folder = RunFolder::join(options.arguments.front());
-  const std::vector<Point> points = expand(recorded_experiment(folder, {}, library, simulator), simulator);
-  check_manifest(folder, points);
+  const Manifest manifest = read_manifest(folder);
+  const std::vector<Point> points = expand(recorded_experiment(folder, manifest, {}, library, simulator), simulator);
+  check_manifest(folder, manifest, points);
   const unsigned jobs = options.jobs_chosen ? options.jobs : jobs_of_worker(options.jobs);
   const bool is_quiet = options.quiet || mpi_rank() > 0;  // the ranks share a terminal
 

@@ -110,10 +110,10 @@ Json PointColumns::json() const {
   return json;
 }
 
-ReportData::ReportData(const EffectiveExperiment& effective, const RunFacts& facts, const Simulator& simulator)
+ReportData::ReportData(const EffectiveExperiment& effective, const Manifest& manifest, const Simulator& simulator)
     : experiment_(effective.experiment),
       effective_(effective),
-      facts_(facts),
+      manifest_(manifest),
       simulator_(simulator),
       axes_(1 + effective.experiment.axes.size()) {
   // In the order of the file, which points that were left out would disturb.
@@ -330,14 +330,14 @@ std::string ReportData::json() {
   add_means();
   Json json;
   json["format"] = kFormat;
-  json["experiment"] = facts_.experiment;
+  json["experiment"] = manifest_.experiment;
   json["question"] = experiment_.question;
-  json["platform"] = facts_.platform;
+  json["platform"] = manifest_.platform;
   json["seed"] = experiment_.seed;
   json["repetitions"] = experiment_.repetitions;
-  json["version"] = facts_.version;
-  json["commit"] = facts_.commit;
-  json["planned"] = facts_.planned;
+  json["version"] = manifest_.version;
+  json["commit"] = manifest_.commit;
+  json["planned"] = manifest_.points.size();
   json["axes"] = axes_json();
   json["configuration"] = configuration_json();
   json["strategies"] = strategies_json();

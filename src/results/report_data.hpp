@@ -46,7 +46,7 @@ class PointColumns {
 
 class ReportData {
  public:
-  ReportData(const EffectiveExperiment& effective, const RunFacts& facts, const Simulator& simulator);
+  ReportData(const EffectiveExperiment& effective, const Manifest& manifest, const Simulator& simulator);
   // In the order of the results: those that differ by their seed alone follow each other.
   void add(Point point, PointOutcome outcome);
   // After the last point.
@@ -78,7 +78,7 @@ class ReportData {
 
   const Experiment& experiment_;
   const EffectiveExperiment& effective_;
-  RunFacts facts_;
+  const Manifest& manifest_;
   const Simulator& simulator_;
   std::vector<TextNumbers> axes_;  // the strategy, then the experiment's
   std::vector<workloads::Metric> metrics_;

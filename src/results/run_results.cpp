@@ -80,37 +80,18 @@ PointOutcome outcome_of(const Json& json) {
 
 }  // namespace
 
-RunFacts read_facts(const RunFolder& folder) {
+void check_results(const RunFolder& folder, const Manifest& manifest) {
   const std::string path = folder.path().string();
-  const auto text = folder.read("manifest.json");
-  if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
-  RunFacts facts;
-  try {
-    const Json manifest = Json::parse(*text);
-    if (manifest.at("format") != RunFolder::kFormat) {
-      throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
-                                  manifest.at("format").dump(), RunFolder::kFormat));
-    }
-    if (const std::string command = manifest.value("command", "run"); command != "run") {
-      throw UserError(fmt::format(
-          "{0}: is of 'faultline {1}', not of a run; 'faultline plot {0} --figure tornado' draws it", path, command));
-    }
-    facts.experiment = manifest.at("experiment");
-    facts.version = manifest.at("version");
-    facts.commit = manifest.at("commit");
-    facts.planned = manifest.at("points").size();
-  } catch (const Json::exception&) {
-    throw UserError(path + ": its manifest.json is damaged; 'faultline run' with --out writes it again");
+  if (manifest.command != "run") {
+    throw UserError(
+        fmt::format("{0}: is of 'faultline {1}', not of a run; 'faultline plot {0} --figure tornado' draws it", path,
+                    manifest.command));
   }
   if (!folder.has("results.json")) {
     throw UserError(fmt::format(
         "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", path,
         folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
   }
-  const auto meta_text = folder.read("meta.json");
-  const Json meta = meta_text ? Json::parse(*meta_text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (meta.is_object() && meta.contains("platform")) facts.platform = meta.at("platform");
-  return facts;
 }
 
 EffectiveExperiment read_effective(const RunFolder& folder, const ConfigLibrary& library, const Simulator& simulator) {

@@ -2,27 +2,18 @@
 // What a run left in its folder, read back.
 #pragma once
 
-#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
 
 #include "src/experiment/expansion.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/runs/point_runner.hpp"
-#include "src/runs/run_folder.hpp"
 
 namespace faultline::app {
 
-struct RunFacts {
-  std::string experiment;
-  std::string platform;  // empty: the defaults, or the run has not said it
-  std::string version;   // of the program that simulated it
-  std::string commit;
-  std::size_t planned = 0;  // points
-};
-
-// Throws UserError, with what to do, where the folder holds no run, one of another format, or one without results.
-RunFacts read_facts(const RunFolder& folder);
+// Throws UserError, with what to do, where the folder is not of a run, or has no results.
+void check_results(const RunFolder& folder, const Manifest& manifest);
 
 // The experiment of effective.toml, and who set which of its parameters ("platform exanest-qfdb, line 7").
 struct EffectiveExperiment {

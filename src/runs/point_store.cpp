@@ -3,10 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "faultline_build.hpp"
-#include "src/experiment/program_id.hpp"
 #include "src/runs/point_result_json.hpp"
 
 namespace faultline::app {
@@ -14,35 +11,6 @@ namespace faultline::app {
 using Json = nlohmann::ordered_json;
 
 std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
-
-namespace {
-
-// What a platform says and nothing that is for every point changes.
-std::set<std::string> keys_of_platform(const Experiment& experiment) {
-  std::set<std::string> keys;
-  for (const Setting& setting : experiment.platform_settings) keys.insert(setting.key);
-  for (const Settings* above : {&experiment.parameters, &experiment.overrides}) {
-    for (const Setting& setting : *above) keys.erase(setting.key);
-  }
-  return keys;
-}
-
-}  // namespace
-
-std::string manifest(const Experiment& experiment, const std::vector<Point>& points) {
-  Json json;
-  json["format"] = RunFolder::kFormat;
-  json["version"] = build::kVersion;
-  json["commit"] = build::commit();
-  json["build"] = program_id();
-  json["command"] = experiment.command;
-  json["experiment"] = experiment.name;
-  json["platform"] = experiment.platform;
-  json["platform_parameters"] = keys_of_platform(experiment);
-  json["points"] = Json::array();
-  for (const Point& point : points) json["points"].push_back({{"id", point.id}, {"point", point.label()}});
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 bool is_final(const PointOutcome& outcome) {
   return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
@@ -71,7 +39,7 @@ std::optional<PointOutcome> PointStore::find(const Point& point) {
 }
 
 bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points) {
-  if (folder.read("manifest.json") != manifest) return false;
+  if (folder.read(RunFolder::kManifest) != manifest) return false;
   // Written last, when a run ends by itself or is interrupted.
   const auto text = folder.read("meta.json");
   const Json meta = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();

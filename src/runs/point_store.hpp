@@ -13,8 +13,6 @@
 
 namespace faultline::app {
 
-// The run folder's list of its points, as JSON.
-std::string manifest(const Experiment& experiment, const std::vector<Point>& points);
 // Where the folder has the result of a point with this id.
 std::string file_of(const std::string& id);
 
@@ -23,7 +21,7 @@ std::string file_of(const std::string& id);
 bool is_final(const PointOutcome& outcome);
 
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
-// By its lists alone: no result is read.
+// By its lists alone: no result is read. `manifest`: the file's text.
 bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
 
 class PointStore {

@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kManifest = "manifest.json";
 constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";
 constexpr const char* kLocks = ".locks";
@@ -60,7 +59,7 @@ enum class Holds { no_run, run, other_run };
 
 // A run, and of this format?
 Holds what_it_holds(const fs::path& path) {
-  const auto text = text_of(path / kManifest);
+  const auto text = text_of(path / RunFolder::kManifest);
   const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
   if (json.is_object() && json.contains("format")) {
     return json.at("format") == RunFolder::kFormat ? Holds::run : Holds::other_run;

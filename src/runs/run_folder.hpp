@@ -16,6 +16,7 @@ namespace faultline::app {
 class RunFolder {
  public:
   static constexpr int kFormat = 1;  // of what is in it
+  static constexpr const char* kManifest = "manifest.json";
 
   // `chosen`, or when that is empty runs/NAME-N. A folder that holds a run is continued: the chosen one whatever its
   // points are, the last runs/NAME-N if `is_unfinished` says so. Otherwise it is made, with the next N. One process at

@@ -153,6 +153,10 @@ TEST_CASE("a folder of another version is not touched; a list of points that is 
   CHECK(other.err ==
         "o: --out: holds a run of another version of the program (its format is not 1); name a new folder\n");
   CHECK(read_text("o/manifest.json") == "{\"format\": 2}");
+  for (const char* command : {"status", "report"}) {
+    CHECK(faultline_program({command, "o"}).err ==
+          "o: holds a run of another version of the program (its format is 2, not 1)\n");
+  }
 
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
   const std::string list = read_text("mine/manifest.json");

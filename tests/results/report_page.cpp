@@ -72,10 +72,8 @@ struct Run {
     const Experiment experiment = read_experiment("trial.toml", {}, library, simulator);
     const std::vector<Point> points = expand(experiment, simulator);
     std::vector<PointOutcome> outcomes;
-    Json manifest{{"format", RunFolder::kFormat}, {"version", "7.1"}, {"commit", "abc"}, {"experiment", "trial"}};
     for (const Point& point : points) {
       PointOutcome& outcome = outcomes.emplace_back();
-      manifest["points"].push_back(point.id);
       try {
         outcome.result = configure(point, simulator)->run(point.seed, {});
         outcome.status = PointStatus::complete;
@@ -84,17 +82,21 @@ struct Run {
         outcome.error = error.what();
       }
     }
+    Manifest manifest = manifest_of(experiment, points);
+    manifest.version = "7.1";
+    manifest.commit = "abc";
     std::filesystem::create_directories("run");
-    sandbox.write("run/manifest.json", manifest.dump());
+    sandbox.write("run/manifest.json", to_text(manifest));
     sandbox.write("run/effective.toml", effective_experiment(experiment, simulator));
     sandbox.write("run/results.json", results_json(points, outcomes));
   }
 
   Json data() const {
     const RunFolder folder = RunFolder::look_at("run");
-    const RunFacts facts = read_facts(folder);
+    const Manifest manifest = read_manifest(folder);
+    check_results(folder, manifest);
     const EffectiveExperiment effective = read_effective(folder, library, simulator);
-    ReportData data(effective, facts, simulator);
+    ReportData data(effective, manifest, simulator);
     read_results(folder, effective.experiment, [&](Point point, PointOutcome outcome, double share) {
       CHECK((share > 0 && share <= 1));
       data.add(std::move(point), std::move(outcome));

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/runs/manifest.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "faultline_build.hpp"
+#include "src/experiment/diagnostics.hpp"
+#include "src/experiment/program_id.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::set<std::string> keys_of_platform(const Experiment& experiment) {
+  std::set<std::string> keys;
+  for (const Setting& setting : experiment.platform_settings) keys.insert(setting.key);
+  for (const Settings* above : {&experiment.parameters, &experiment.overrides}) {
+    for (const Setting& setting : *above) keys.erase(setting.key);
+  }
+  return keys;
+}
+
+// Null where the file is missing or no JSON.
+Json parsed(const std::optional<std::string>& text) {
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  return json.is_discarded() ? Json() : json;
+}
+
+// Nothing when it is damaged.
+std::optional<Manifest> from_json(const Json& json) {
+  try {
+    Manifest manifest;
+    manifest.version = json.value("version", "?");
+    manifest.commit = json.value("commit", "?");
+    manifest.build = json.value("build", "?");
+    manifest.command = json.value("command", manifest.command);
+    manifest.experiment = json.at("experiment");
+    manifest.platform = json.value("platform", "");
+    manifest.platform_parameters = json.value("platform_parameters", std::set<std::string>());
+    for (const Json& point : json.at("points")) manifest.points.push_back({point.at("id"), point.at("point")});
+    return manifest;
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+Manifest manifest_of(const Experiment& experiment, const std::vector<Point>& points) {
+  Manifest manifest;
+  manifest.version = build::kVersion;
+  manifest.commit = build::commit();
+  manifest.build = program_id();
+  manifest.command = experiment.command;
+  manifest.experiment = experiment.name;
+  manifest.platform = experiment.platform;
+  manifest.platform_parameters = keys_of_platform(experiment);
+  manifest.points.reserve(points.size());
+  for (const Point& point : points) manifest.points.push_back({point.id, point.label()});
+  return manifest;
+}
+
+std::string to_text(const Manifest& manifest) {
+  Json json;
+  json["format"] = RunFolder::kFormat;
+  json["version"] = manifest.version;
+  json["commit"] = manifest.commit;
+  json["build"] = manifest.build;
+  json["command"] = manifest.command;
+  json["experiment"] = manifest.experiment;
+  json["platform"] = manifest.platform;
+  json["platform_parameters"] = manifest.platform_parameters;
+  json["points"] = Json::array();
+  for (const auto& [id, label] : manifest.points) json["points"].push_back({{"id", id}, {"point", label}});
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Manifest read_manifest(const RunFolder& folder) {
+  const std::string path = folder.path().string();
+  const auto text = folder.read(RunFolder::kManifest);
+  if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
+  const Json json = parsed(text);
+  if (json.is_object() && json.contains("format") && json.at("format") != RunFolder::kFormat) {
+    throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
+                                json.at("format").dump(), RunFolder::kFormat));
+  }
+  if (auto manifest = from_json(json)) return *std::move(manifest);
+  throw UserError(path + ": its manifest.json is damaged; 'faultline run' with --out writes it again");
+}
+
+std::optional<Manifest> find_manifest(const RunFolder& folder) {
+  return from_json(parsed(folder.read(RunFolder::kManifest)));
+}
+
+}  // namespace faultline::app

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// manifest.json of a run folder: whose run it is, and the list of its points.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/run_folder.hpp"
+
+namespace faultline::app {
+
+struct Manifest {
+  struct Entry {
+    std::string id;
+    std::string label;
+  };
+  std::string version;  // of the program that has made it, as are `commit` and `build`
+  std::string commit;
+  std::string build;            // its program_id()
+  std::string command = "run";  // whose points these are
+  std::string experiment;
+  std::string platform;                       // empty: the defaults
+  std::set<std::string> platform_parameters;  // that the platform sets, and nothing else that is for every point
+  std::vector<Entry> points;
+};
+
+// Of a run that this program makes.
+Manifest manifest_of(const Experiment& experiment, const std::vector<Point>& points);
+// As the file has it.
+std::string to_text(const Manifest& manifest);
+
+// Throws UserError, with what to do, where the folder holds no run, one of another format, or its list is damaged.
+Manifest read_manifest(const RunFolder& folder);
+// Nothing where there is none, or it is damaged.
+std::optional<Manifest> find_manifest(const RunFolder& folder);
+
+}  // namespace faultline::app
