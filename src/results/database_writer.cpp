@@ -9,6 +9,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/database.hpp"
+#include "src/results/outcome_text.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
@@ -95,10 +96,9 @@ class Writer {
     SqlStatement no_error(database_, "UPDATE points SET error = NULL WHERE error = ''");
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const PointOutcome& outcome = outcomes_[i];
-      const std::string& refused = outcome.result.refused;
       row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
-              refused.empty() ? to_string(outcome.status) : "refused", refused.empty() ? outcome.error : refused,
-              outcome.result.events, outcome.result.cell_hops, outcome.result.simulated_ps);
+              status_text(outcome), reason_text(outcome), outcome.result.events, outcome.result.cell_hops,
+              outcome.result.simulated_ps);
     }
     no_error.run();
   }

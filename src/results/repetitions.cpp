@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "src/results/outcome_text.hpp"
 #include "src/results/statistics.hpp"
 
 namespace faultline::app {
@@ -68,7 +69,7 @@ std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
 // `measured`: those that have metrics.
 PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
   if (measured.empty()) {
-    const auto said_why = [](const PointOutcome* o) { return !o->error.empty() || !o->result.refused.empty(); };
+    const auto said_why = [](const PointOutcome* o) { return !reason_text(*o).empty(); };
     const auto told = std::find_if(outcomes.begin(), outcomes.end(), said_why);
     return told == outcomes.end() ? *outcomes.front() : **told;
   }

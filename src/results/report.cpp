@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/results/outcome_text.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/text_table.hpp"
 
@@ -61,8 +62,8 @@ std::string cell_text(const workloads::Metric& metric) {
 
 std::string absent_text(const PointOutcome& outcome) {
   if (outcome.status == PointStatus::not_run) return "not run";
-  if (!outcome.error.empty()) return "error";
-  return outcome.result.refused.empty() ? "-" : "refused";
+  if (!outcome.result.refused.empty()) return status_text(outcome);
+  return reason_text(outcome).empty() ? "-" : "error";
 }
 
 std::string report_head(const Results& results) {

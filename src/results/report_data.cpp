@@ -7,6 +7,7 @@
 
 #include "src/experiment/quantity.hpp"
 #include "src/results/column.hpp"
+#include "src/results/outcome_text.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
 
@@ -26,20 +27,6 @@ Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Di
   Json json = Json::array();
   for (const auto& column : columns) json.push_back(encode_column(column, digits));
   return json;
-}
-
-std::string status_of(const PointOutcome& outcome) {
-  if (!outcome.result.refused.empty()) return "refused";
-  if (outcome.status == PointStatus::complete && !outcome.result.failed_checks.empty()) return "check failed";
-  return to_string(outcome.status);
-}
-
-std::string reason_of(const PointOutcome& outcome) {
-  if (!outcome.error.empty()) return outcome.error;
-  if (!outcome.result.refused.empty()) return outcome.result.refused;
-  std::string text;
-  for (const std::string& check : outcome.result.failed_checks) text += (text.empty() ? "" : "; ") + check;
-  return text;
 }
 
 bool same_combination(const Point& a, const Point& b) {
@@ -141,8 +128,10 @@ std::vector<double> ReportData::coordinates(const Point& point) {
 }
 
 void ReportData::add_fate(const PointOutcome& outcome, Fates& fates) {
-  fates.status.push_back(statuses_.number_of(status_of(outcome)));
-  fates.reason.push_back(reasons_.number_of(reason_of(outcome)));
+  const std::string why = reason_text(outcome), checks = failed_checks_text(outcome);
+  const bool only_checks = outcome.status == PointStatus::complete && why.empty() && !checks.empty();
+  fates.status.push_back(statuses_.number_of(only_checks ? "check failed" : status_text(outcome)));
+  fates.reason.push_back(reasons_.number_of(why.empty() ? checks : why));
 }
 
 void ReportData::note_remarks(const Point& point, const PointOutcome& outcome) {

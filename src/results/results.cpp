@@ -9,6 +9,7 @@
 
 #include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
+#include "src/results/outcome_text.hpp"
 #include "src/results/report.hpp"
 
 namespace faultline::app {
@@ -142,9 +143,7 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
       const auto* metric = find_metric(outcomes[i], column.name);
       csv += "," + (metric == nullptr ? std::string() : number(metric->value));
     }
-    const std::string& refused = outcomes[i].result.refused;
-    csv += "," + (refused.empty() ? to_string(outcomes[i].status) : "refused");
-    csv += "," + csv_field(refused.empty() ? outcomes[i].error : refused) + "\n";
+    csv += "," + status_text(outcomes[i]) + "," + csv_field(reason_text(outcomes[i])) + "\n";
   }
   return csv;
 }

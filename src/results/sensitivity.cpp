@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/outcome_text.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/report.hpp"
 
@@ -15,10 +16,11 @@ namespace faultline::app {
 namespace {
 
 std::string trouble_of(const PointOutcome& outcome) {
-  if (!outcome.error.empty()) return outcome.error;
-  if (!outcome.result.refused.empty()) return "refused: " + outcome.result.refused;
-  if (outcome.status != PointStatus::complete) return to_string(outcome.status);
-  return outcome.result.failed_checks.empty() ? "" : "CHECK FAILED: " + outcome.result.failed_checks.front();
+  const std::string why = reason_text(outcome), checks = failed_checks_text(outcome);
+  if (!outcome.result.refused.empty()) return "refused: " + why;
+  if (!why.empty()) return why;
+  if (outcome.status != PointStatus::complete) return status_text(outcome);
+  return checks.empty() ? "" : "CHECK FAILED: " + checks;
 }
 
 Response response_of(const std::string& text, bool below, const std::string& metric, const PointOutcome& outcome) {
