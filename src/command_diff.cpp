@@ -112,14 +112,13 @@ Json to_json(const Difference& difference) {
 }
 
 std::string to_csv(const Difference& difference) {
-  const auto plain = [](double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); };
-  const auto cells = [&](const Summary& s) {
-    return fmt::format("{},{},{}", plain(s.mean), s.count > 1 ? plain(s.half_width) : "", s.count);
+  const auto cells = [](const Summary& s) {
+    return fmt::format("{},{},{}", csv_number(s.mean), s.count > 1 ? csv_number(s.half_width) : "", s.count);
   };
   std::string csv = "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise\n";
   for (const Difference::Row& row : difference.rows) {
     csv += fmt::format("{},{},{},{},{},{},{}\n", csv_field(row.point), row.metric.name, row.metric.unit, cells(row.a),
-                       cells(row.b), plain(row.change), row.beyond_noise ? noise_text(row) : "");
+                       cells(row.b), csv_number(row.change), row.beyond_noise ? noise_text(row) : "");
   }
   return csv;
 }

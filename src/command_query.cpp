@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string plain(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
-
 // What one can ask for.
 void print_overview(StoredRun& run, const Console& console) {
   console.out << "axes\n";
@@ -112,10 +110,11 @@ std::string answer_csv(const Answer& answer) {
   csv += "metric,unit,points,mean,half_width,min,max\n";
   for (const Answer::Row& row : answer.rows) {
     for (const StoredColumn& by : answer.by) {
-      csv += (by.is_number ? plain(by.numbers[row.first]) : csv_field(by.texts[row.first])) + ",";
+      csv += (by.is_number ? csv_number(by.numbers[row.first]) : csv_field(by.texts[row.first])) + ",";
     }
-    csv += fmt::format("{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
-                       plain(row.summary.mean), plain(row.half_width), plain(row.min), plain(row.max));
+    csv +=
+        fmt::format("{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
+                    csv_number(row.summary.mean), csv_number(row.half_width), csv_number(row.min), csv_number(row.max));
   }
   return csv;
 }

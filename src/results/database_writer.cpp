@@ -10,6 +10,7 @@
 #include "src/experiment/quantity.hpp"
 #include "src/results/database.hpp"
 #include "src/results/outcome_text.hpp"
+#include "src/results/percentiles.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
@@ -229,8 +230,8 @@ class Writer {
       for (const workloads::Distribution& d : outcomes_[i].result.distributions) {
         const auto [id, is_new] = ids.of(d.name);
         if (is_new) doc.run(id, d.name, d.unit, d.description, sim::Histogram::kRelativeError);
-        const auto at = [&each = d](double share) { return sim::quantile(each.buckets, each.count, each.max, share); };
-        row.run(i + 1, id, d.count, d.min, at(0.5), at(0.9), at(0.99), at(0.999), d.max);
+        const auto [p50, p90, p99, p999] = percentiles_of(d);
+        row.run(i + 1, id, d.count, d.min, p50, p90, p99, p999, d.max);
         for (const auto& b : d.buckets) bucket.run(i + 1, id, b.lower, b.upper, b.count);
       }
     }

@@ -10,6 +10,7 @@
 #include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/outcome_text.hpp"
+#include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
 
 namespace faultline::app {
@@ -17,14 +18,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Quantiles are the greatest value of their bucket: too great by a 64th at most.
 Json distribution_json(const workloads::Distribution& d) {
-  const auto at = [&](double share) { return sim::quantile(d.buckets, d.count, d.max, share); };
-  return {{"unit", d.unit},   {"description", d.description},
-          {"count", d.count}, {"min", d.min},
-          {"p50", at(0.5)},   {"p90", at(0.9)},
-          {"p99", at(0.99)},  {"p99.9", at(0.999)},
-          {"max", d.max},     {"relative_error", sim::Histogram::kRelativeError}};
+  Json json{{"unit", d.unit}, {"description", d.description}, {"count", d.count}, {"min", d.min}};
+  const auto values = percentiles_of(d);
+  for (std::size_t i = 0; i < values.size(); ++i) json[kPercentiles[i]] = values[i];
+  json["max"] = d.max;
+  json["relative_error"] = sim::Histogram::kRelativeError;
+  return json;
 }
 
 Json point_json(const Point& point, const PointOutcome& outcome) {
@@ -63,15 +63,9 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   return json;
 }
 
-std::string number(double value) {
-  if (!std::isfinite(value)) return "";
-  // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
-  return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-}
-
 std::string plain_value(sim::ParameterKind kind, const std::string& text) {
   const std::string unit = plain_unit(kind);
-  return unit.empty() || unit == "1" ? csv_field(text) : number(plain_number(kind, text));
+  return unit.empty() || unit == "1" ? csv_field(text) : csv_number(plain_number(kind, text));
 }
 
 struct MetricColumn {
@@ -117,6 +111,12 @@ std::string csv_field(const std::string& text) {
   return quoted + '"';
 }
 
+std::string csv_number(double value) {
+  if (!std::isfinite(value)) return "";
+  // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
+  return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
 std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
                         const Simulator& simulator) {
   const auto machine = simulator.machine();
@@ -141,7 +141,7 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
     csv += fmt::format(",{}", points[i].seed);
     for (const MetricColumn& column : metrics) {
       const auto* metric = find_metric(outcomes[i], column.name);
-      csv += "," + (metric == nullptr ? std::string() : number(metric->value));
+      csv += "," + (metric == nullptr ? std::string() : csv_number(metric->value));
     }
     csv += "," + status_text(outcomes[i]) + "," + csv_field(reason_text(outcomes[i])) + "\n";
   }

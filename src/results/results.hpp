@@ -19,5 +19,7 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
 
 // A field of a CSV file, quoted where it must be.
 std::string csv_field(const std::string& text);
+// Empty where there is no value.
+std::string csv_number(double value);
 
 }  // namespace faultline::app

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/percentiles.hpp"
 
 namespace faultline::app {
 namespace {
@@ -36,7 +37,7 @@ Point point_of(const Json& json, const Experiment& experiment) {
 void add_distributions(const Json& json, std::vector<workloads::Metric>& metrics) {
   if (!json.contains("distributions")) return;
   for (const auto& [name, d] : json.at("distributions").items()) {
-    for (const char* share : {"p50", "p90", "p99", "p99.9"}) {
+    for (const char* share : kPercentiles) {
       metrics.push_back({name + " " + share, number(d.at(share)), d.at("unit"), d.at("description")});
     }
   }

@@ -216,7 +216,6 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
       "rank,parameter,standing,range,point,default,value,{},half_width,at_default,"
       "change [%],trouble\n",
       metric);
-  const auto plain = [](double value) { return std::isfinite(value) ? fmt::format("{}", value) : std::string(); };
   for (std::size_t i = 0; i < sensitivity.parameters.size(); ++i) {
     const RankedParameter& parameter = sensitivity.parameters[i];
     for (const Effect& effect : parameter.effects) {
@@ -225,8 +224,8 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
         const double value = other.metric.value_or(NAN);
         csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", i + 1, parameter.name, parameter.standing,
                            parameter.range, csv_field(sensitivity.points[effect.base]), csv_field(effect.initial.text),
-                           csv_field(other.text), plain(value), plain(other.half_width), plain(initial),
-                           plain(100 * (value - initial) / std::abs(initial)), csv_field(other.trouble));
+                           csv_field(other.text), csv_number(value), csv_number(other.half_width), csv_number(initial),
+                           csv_number(100 * (value - initial) / std::abs(initial)), csv_field(other.trouble));
       }
     }
   }

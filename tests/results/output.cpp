@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/percentiles.hpp"
 #include "src/results/results.hpp"
 #include "src/results/text_table.hpp"
 #include "src/runs/run_folder.hpp"
@@ -70,4 +71,24 @@ TEST_CASE("numbers, lines and csv fields") {
   CHECK(csv_field("a,b") == "\"a,b\"");
   CHECK(csv_field("say \"x\"") == "\"say \"\"x\"\"\"");
   CHECK(csv_field("plain") == "plain");
+}
+
+TEST_CASE("numbers in CSV are whole where they are whole, and absent where there is none") {
+  CHECK(csv_number(4194304) == "4194304");
+  CHECK(csv_number(1e14) == "100000000000000");
+  CHECK(csv_number(-0.5) == "-0.5");
+  CHECK(csv_number(0.1) == "0.1");
+  CHECK(csv_number(1e300) == "1e+300");
+  CHECK(csv_number(std::numeric_limits<double>::quiet_NaN()).empty());
+  CHECK(csv_number(std::numeric_limits<double>::infinity()).empty());
+}
+
+TEST_CASE("percentiles are the greatest values of their buckets") {
+  faultline::workloads::Distribution latency;
+  latency.count = 1000;
+  latency.max = 90;
+  latency.buckets = {{1, 10, 500}, {11, 20, 400}, {21, 30, 90}, {31, 40, 9}, {81, 99, 1}};
+  CHECK(percentiles_of(latency) == std::array<double, 4>{10, 20, 30, 40});
+  latency.buckets = {{1, 99, 1000}};
+  CHECK(percentiles_of(latency)[0] == 90);
 }
