@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // faultline plot: hands over to the Python package that draws.
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +11,7 @@
 #include "faultline_build.hpp"
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/other_program.hpp"
 
 namespace faultline::app {
 namespace fs = std::filesystem;
@@ -65,34 +63,20 @@ std::vector<std::string> environment_with(const fs::path& folder) {
   return environment;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> all;
-  for (std::string& text : texts) all.push_back(text.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 }  // namespace
 
 int plot_command(const Options& options, const Console& console) {
   if (options.figure.empty())
     throw UserError("'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
   const fs::path folder = python_folder();
-  std::vector<std::string> words = words_for(options, folder);
-  std::vector<std::string> environment = environment_with(folder);
   console.out.flush();
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, kPython, nullptr, nullptr, pointers(words).data(), pointers(environment).data());
-  if (error != 0)
-    throw UserError(fmt::format("{}: {}: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas",
-                                kPython, std::strerror(error)));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFSIGNALED(status)) return WTERMSIG(status) == SIGINT ? kInterrupted : kBug;
+  const auto code = run_attached(words_for(options, folder), environment_with(folder));
+  if (!code)
+    throw UserError(fmt::format(
+        "{}: no such file: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas", kPython));
+  if (*code == kInterrupted) return kInterrupted;
   // 1 is Python's word for an exception that nobody expected.
-  return WEXITSTATUS(status) == 1 ? kBug : WEXITSTATUS(status);
+  return *code == 1 || *code > 128 ? kBug : *code;
 }
 
 }  // namespace faultline::app

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "src/experiment/diagnostics.hpp"
+
 extern char** environ;  // NOLINT: POSIX's name
 
 namespace faultline::app {
@@ -37,12 +39,30 @@ class Captured {
   int file_;
 };
 
+// As posix_spawn takes them.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& text : texts) all.push_back(const_cast<char*>(text.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::optional<int> run(const std::vector<std::string>& words, char* const* environment,
+                       const posix_spawn_file_actions_t* actions, const posix_spawnattr_t* attributes) {
+  pid_t process = -1;
+  const std::vector<char*> arguments = pointers(words);
+  const int error = posix_spawnp(&process, arguments[0], actions, attributes, arguments.data(), environment);
+  if (error == ENOENT) return {};
+  if (error != 0) throw UserError(words.at(0) + ": cannot be started: " + std::strerror(error));
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 }  // namespace
 
 std::optional<Printed> run_program(const std::vector<std::string>& words) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));  // posix_spawn's type
-  arguments.push_back(nullptr);
   const Captured out, err;
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -53,16 +73,15 @@ std::optional<Printed> run_program(const std::vector<std::string>& words) {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   posix_spawnattr_setpgroup(&attributes, 0);
-  pid_t process = -1;
-  const int error = posix_spawnp(&process, arguments[0], &actions, &attributes, arguments.data(), environ);
+  const auto code = run(words, environ, &actions, &attributes);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (error == ENOENT) return {};
-  if (error != 0) throw std::runtime_error(words.at(0) + " cannot be started: " + std::strerror(error));
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  return Printed{WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.text(), err.text()};
+  if (!code) return {};
+  return Printed{*code, out.text(), err.text()};
+}
+
+std::optional<int> run_attached(const std::vector<std::string>& words, const std::vector<std::string>& environment) {
+  return run(words, pointers(environment).data(), nullptr, nullptr);
 }
 
 }  // namespace faultline::app
