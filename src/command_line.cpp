@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <boost/program_options.hpp>
-#include <charconv>
 #include <sstream>
 
 #include "models/sim/parameters.hpp"
 #include "src/command_table.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
 #include "src/help_texts.hpp"
 
 namespace faultline::app {
@@ -44,9 +44,7 @@ po::options_description options_of(const CommandRow& command) {
 }
 
 std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t low, std::uint64_t high) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error == std::errc{} && end == text.data() + text.size() && number >= low && number <= high) return number;
+  if (const auto number = whole(text); number && *number >= low && *number <= high) return *number;
   throw UserError(fmt::format("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high));
 }
 

@@ -4,21 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
+#include <string_view>
 
 #include "models/sim/units.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
 
 namespace faultline::app {
-
-std::optional<std::uint64_t> whole(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
-  return number;
-}
-
 namespace {
 
 constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;

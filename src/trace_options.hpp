@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "models/trace/trace_filter.hpp"
@@ -19,8 +17,6 @@ struct TraceOptions {
   bool any() const { return !request.perfetto.empty() || !request.vcd.empty(); }
 };
 
-// Nothing where the text is no whole number.
-std::optional<std::uint64_t> whole(std::string_view text);
 // "0,4-7": whole numbers and ranges of them. Throws UserError that names the option.
 std::vector<trace::NumberRange> number_ranges(const std::string& option, const std::string& text);
 // "10 us..2 ms", from, to, or both. Throws UserError.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
 #include "src/output_file.hpp"
 #include "src/runs/progress.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/experiment/quantity.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -11,6 +12,13 @@
 namespace faultline::app {
 
 using sim::ParameterKind;
+
+std::optional<std::uint64_t> whole(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return {};
+  return number;
+}
 
 bool is_number(ParameterKind kind) {
   return kind != ParameterKind::flag && kind != ParameterKind::choice && kind != ParameterKind::text;

@@ -2,11 +2,17 @@
 // The numbers behind the values of parameters, so that one can compute with them.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "models/sim/parameters.hpp"
 
 namespace faultline::app {
+
+// Digits alone, below 2^64; nothing for any other text.
+std::optional<std::uint64_t> whole(std::string_view text);
 
 // Counts, fractions, and quantities with a unit; not flags, choices and texts.
 bool is_number(sim::ParameterKind kind);

@@ -2,7 +2,11 @@
 #include "src/runs/launcher.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstdlib>
+#include <optional>
+
+#include "src/experiment/quantity.hpp"
 
 namespace faultline::app {
 namespace {
@@ -10,6 +14,12 @@ namespace {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+std::optional<int> number(const char* name) {
+  const auto given = whole(variable(name));
+  if (!given || *given > INT_MAX) return {};
+  return static_cast<int>(*given);
 }
 
 }  // namespace
@@ -22,15 +32,14 @@ std::string slurm_task() {
 int mpi_rank() {
   // Open MPI, whatever speaks PMIx, MPICH and its kin.
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    if (const std::string rank = variable(name); !rank.empty()) return std::atoi(rank.c_str());
+    if (const auto rank = number(name)) return *rank;
   }
   return -1;
 }
 
 unsigned jobs_of_worker(unsigned cores) {
   if (mpi_rank() >= 0) return 1;
-  const std::string given = variable("SLURM_CPUS_PER_TASK");
-  if (!given.empty()) return static_cast<unsigned>(std::max(1, std::atoi(given.c_str())));
+  if (const auto cpus = number("SLURM_CPUS_PER_TASK")) return static_cast<unsigned>(std::max(1, *cpus));
   return slurm_task().empty() ? cores : 1;
 }
 

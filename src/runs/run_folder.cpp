@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <charconv>
+#include <climits>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/quantity.hpp"
 #include "src/runs/process_name.hpp"
 
 namespace faultline::app {
@@ -105,12 +106,9 @@ unsigned last_number(const fs::path& runs, const std::string& name) {
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(runs, error)) {
     const std::string file = entry.path().filename().string();
-    unsigned number = 0;
     if (!file.starts_with(name + "-")) continue;
-    const char* begin = file.data() + name.size() + 1;
-    const char* end = file.data() + file.size();
-    const auto [stopped, why] = std::from_chars(begin, end, number);
-    if (why == std::errc{} && stopped == end) last = std::max(last, number);
+    const auto number = whole(std::string_view(file).substr(name.size() + 1));
+    if (number && *number < UINT_MAX) last = std::max(last, static_cast<unsigned>(*number));
   }
   return last;
 }

@@ -263,6 +263,11 @@ TEST_CASE("a rank has one point at a time, a Slurm task as many as its processor
   setenv("SLURM_ARRAY_TASK_ID", "3", 1);
   CHECK(jobs_of_worker(8) == 4);
   CHECK(slurm_task() == "12_3");
+  setenv("SLURM_CPUS_PER_TASK", "several", 1);
+  CHECK(jobs_of_worker(8) == 1);
+  setenv("PMI_RANK", "-5", 1);
+  CHECK(mpi_rank() == -1);
+  unsetenv("PMI_RANK");
   const char* rank = GENERATE("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK");
   setenv(rank, "5", 1);
   CHECK(mpi_rank() == 5);
