@@ -5,7 +5,6 @@ include(CTest)
 include(Catch)
 
 # Sources with names of their own that others in their room have, too: compiled by themselves (FAULTLINE_UNITY).
-set(ALONE src/help_texts.cpp)
 foreach(test IN ITEMS interconnect/axi_port_parting interconnect/failures interconnect/mmio_bus interconnect/path_choice
         interconnect/router interconnect/router_properties os/page_events os/smmu_driver os/swap os/vm_change
         os/vm_property os/vm_races rdma/wait results/query sim/issue_queue smmu/long_trains smmu/maintenance

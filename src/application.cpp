@@ -7,6 +7,7 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "faultline_build.hpp"
@@ -47,7 +48,8 @@ int dispatch(const std::vector<std::string>& arguments, const Simulator& simulat
   if (options.command == "report") return report_command(options, library, simulator, console);
   if (options.command == "list") return list_command(options, library, simulator, console);
   if (options.command == "config") return config_command(options, library, simulator, console);
-  return validate_command(options, library, simulator, console);
+  if (options.command == "validate") return validate_command(options, library, simulator, console);
+  throw std::logic_error("nothing does the command " + options.command);
 }
 
 // All of `missing`, whoever else is at them: without a folder, or because what is asked for is this run's host time.

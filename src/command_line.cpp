@@ -229,12 +229,22 @@ std::vector<std::string> command_names() {
   return names;
 }
 
-std::string general_help() { return std::string(kGeneralHelp); }
+std::string general_help() {
+  constexpr std::size_t kSummaryColumn = 33;
+  std::string text(kHelpHead);
+  for (const CommandRow& row : command_rows()) {
+    std::string use = fmt::format("  faultline {} {}", row.name, row.arguments);
+    if (use.size() >= kSummaryColumn) use += "\n" + std::string(kSummaryColumn, ' ');
+    text += fmt::format("{:<{}}{}\n", use, kSummaryColumn, row.summary);
+  }
+  return text.append(kHelpTail);
+}
 
 std::string command_help(const std::string& command) {
   std::ostringstream options;
-  options << options_of(command_row(command));
-  return std::string(help_text(command)) + "\n" + options.str();
+  const CommandRow& row = command_row(command);
+  options << options_of(row);
+  return (row.help.empty() ? general_help() : std::string(row.help)) + "\n" + options.str();
 }
 
 }  // namespace faultline::app

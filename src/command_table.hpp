@@ -4,17 +4,21 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace faultline::app {
 
 struct CommandRow {
   const char* name;
+  const char* arguments;  // "EXPERIMENT": as the list of commands shows them
+  const char* summary;    // what that says of it
   // Which options it takes; the rest would be silently useless, and so is refused.
   std::vector<const char*> options;
   std::size_t least_arguments;
   std::size_t most_arguments;
-  const char* needs;  // what to say where arguments are missing
+  const char* needs;      // what to say where arguments are missing
+  std::string_view help;  // use and examples; empty: the list of commands
 };
 
 struct OptionRow {

@@ -3,24 +3,12 @@
 
 namespace faultline::app {
 
-const std::string_view kGeneralHelp =
+const std::string_view kHelpHead =
     R"(Faultline simulates RDMA on virtual addresses: what does it cost when a page is not there?
 
-  faultline run EXPERIMENT       simulate every point of an experiment and print its tables
-  faultline sensitivity EXPERIMENT
-                                 which of the parameters without a published source matter, and how much
-  faultline plot RUN --figure NAME
-                                 a figure for a paper, as PDF and PNG
-  faultline status RUN           how far a run is, from another terminal
-  faultline worker RUN           help with a run's points, on this machine or another one
-  faultline query RUN METRIC     what a run has measured, by axis
-  faultline diff A B             what tells two runs, or two points, apart
-  faultline report RUN           one HTML page with the charts and tables of a run
-  faultline list                 what there is: platforms, strategies, workloads, experiments, parameters, ...
-  faultline config EXPERIMENT    what an experiment would simulate, and who set which value
-  faultline validate             published figures beside simulated ones
-  faultline help COMMAND         more about one of them, with examples
+)";
 
+const std::string_view kHelpTail = R"(
 Start with:
 
   faultline list experiments
@@ -31,8 +19,7 @@ Exit codes: 0 fine, 1 a check failed, 2 the command line or a file is wrong, 3 a
 130 interrupted.
 )";
 
-namespace {
-constexpr std::string_view kRun = R"(faultline run EXPERIMENT [options]
+const std::string_view kRunHelp = R"(faultline run EXPERIMENT [options]
 
 Simulates every point of EXPERIMENT (a file, or a name from 'faultline list experiments'), each in a process
 of its own, prints the tables that the experiment asks for and leaves a run folder with all results.
@@ -70,7 +57,7 @@ experiment with several points --trace-point says which; without it the list is 
 --trace-limit holds what happened before, and a note. docs/traces.md shows what is in them and how to open them.
 )";
 
-constexpr std::string_view kWorker = R"(faultline worker RUN [options]
+const std::string_view kWorkerHelp = R"(faultline worker RUN [options]
 
 Simulates points of the run in the folder RUN, until nothing is left that has no result and that nobody else is at. Any
 number of workers, on any number of machines that share the folder, may work beside each other and beside 'faultline
@@ -86,7 +73,7 @@ are free again. It must be the program that has made the run (the same build).
 How machines share a folder, and what Slurm does: docs/clusters.md.
 )";
 
-constexpr std::string_view kSensitivity = R"(faultline sensitivity EXPERIMENT [options]
+const std::string_view kSensitivityHelp = R"(faultline sensitivity EXPERIMENT [options]
 
 Which assumptions does a result rest on? Every parameter whose value no source states (standing assumed, fitted or
 derived in 'faultline list parameters') goes through its plausible range, one at a time, at every point of EXPERIMENT;
@@ -108,7 +95,7 @@ the same way when it was interrupted.
                                                       the table as a figure
 )";
 
-constexpr std::string_view kPlot = R"(faultline plot RUN --figure NAME [options]
+const std::string_view kPlotHelp = R"(faultline plot RUN --figure NAME [options]
 
 Draws a figure for a paper from the run folder RUN: vector PDF with embedded fonts, and PNG of 300 dpi, as wide as a
 column (or both, where there are several panels), with units, in colours that everybody can tell apart. They go to
@@ -132,7 +119,7 @@ python3-matplotlib and python3-pandas.
   faultline plot runs/fault-breakdown-sensitivity-1 --figure tornado
 )";
 
-constexpr std::string_view kStatus = R"(faultline status RUN [options]
+const std::string_view kStatusHelp = R"(faultline status RUN [options]
 
 Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; who is at work
 there, a 'faultline run' or workers, at which points, and then the rate and the time left. A worker that is gone was
@@ -142,7 +129,7 @@ killed: its points are free, and a 'faultline run' or another worker does them.
   faultline status runs/mine-1 --format json          for programs
 )";
 
-constexpr std::string_view kQuery = R"(faultline query RUN [METRIC...] [options]
+const std::string_view kQueryHelp = R"(faultline query RUN [METRIC...] [options]
 
 Asks the database in the run folder RUN. For each METRIC: how many points have it, their mean with half of its 95 %
 confidence interval over the seeds (Student's t), the least and the greatest. A row stands for one combination of
@@ -157,7 +144,7 @@ points apart. Without METRIC: the axes and metrics that there are. Units are in 
                                                       anything else; docs/results.md describes tables and views
 )";
 
-constexpr std::string_view kDiff = R"(faultline diff A B [METRIC...] [options]
+const std::string_view kDiffHelp = R"(faultline diff A B [METRIC...] [options]
 
 Compares two runs, or two points: RUN:NUMBER or RUN:ID, with what differs from them by the seed alone. First the
 configuration: parameters with their values in A and in B. Then the points that only one has; points of runs are
@@ -172,7 +159,7 @@ of noise.
   faultline diff runs/mine-1 runs/mine-2 --format csv for a spreadsheet: the metrics alone
 )";
 
-constexpr std::string_view kReport = R"(faultline report RUN [options]
+const std::string_view kReportHelp = R"(faultline report RUN [options]
 
 Writes one HTML page about the run in the folder RUN: the question, each table that the experiment asks for with a
 chart, an explorer (any metric over any axis, by any other), time series where points have them, all points, which
@@ -186,7 +173,7 @@ The same run gives the same bytes.
   faultline report runs/mine-1 --out mine.html        somewhere else
 )";
 
-constexpr std::string_view kList = R"(faultline list [KIND [PATTERN]] [options]
+const std::string_view kListHelp = R"(faultline list [KIND [PATTERN]] [options]
 
 KIND is platforms, strategies, workloads, experiments, parameters, metrics or steps (of the fault breakdown);
 without it, all but the last three.
@@ -199,7 +186,7 @@ PATTERN keeps names that contain it; '*' stands for anything.
   faultline list parameters --format csv              for a spreadsheet
 )";
 
-constexpr std::string_view kConfig = R"(faultline config EXPERIMENT [options]
+const std::string_view kConfigHelp = R"(faultline config EXPERIMENT [options]
 
 Prints the configuration that 'faultline run' would simulate, and simulates nothing: every parameter of the first
 point, with a comment on each that is not the default: what the default is and which file, line or option set it.
@@ -211,7 +198,7 @@ Mistakes in the files are reported as 'run' would report them.
                                                       did the option take effect?
 )";
 
-constexpr std::string_view kValidate = R"(faultline validate [FIGURES.toml] [options]
+const std::string_view kValidateHelp = R"(faultline validate [FIGURES.toml] [options]
 
 Simulates the points to which published figures belong and prints both side by side, with the error, whether it is
 within the tolerance, and whether the figure was used to fit a parameter (then agreement proves nothing) or is
@@ -222,22 +209,5 @@ fails.
   faultline validate --format json
   faultline validate --set network.link_latency="200 ns"      how much does a figure depend on that?
 )";
-
-}  // namespace
-
-std::string_view help_text(std::string_view command) {
-  if (command == "run") return kRun;
-  if (command == "worker") return kWorker;
-  if (command == "sensitivity") return kSensitivity;
-  if (command == "plot") return kPlot;
-  if (command == "status") return kStatus;
-  if (command == "query") return kQuery;
-  if (command == "diff") return kDiff;
-  if (command == "report") return kReport;
-  if (command == "list") return kList;
-  if (command == "config") return kConfig;
-  if (command == "validate") return kValidate;
-  return kGeneralHelp;
-}
 
 }  // namespace faultline::app

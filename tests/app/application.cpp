@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "src/command_table.hpp"
 #include "tests/app/program.hpp"
 
 using namespace faultline;
@@ -418,15 +419,31 @@ TEST_CASE("config simulates nothing and says who set what") {
 }
 
 TEST_CASE("every command has help with examples, and the version names the build") {
-  for (const char* command : {"run", "worker", "status", "query", "diff", "list", "config", "validate"}) {
+  const std::string general = faultline_program({"help"}).out;
+  for (const std::string& command : command_names()) {
+    CHECK(general.find("\n  faultline " + command) != std::string::npos);
     const Ran ran = faultline_program({"help", command});
     CHECK(ran.code == 0);
-    CHECK(ran.out.find("\n  faultline " + std::string(command)) != std::string::npos);
+    CHECK(ran.out.find("\n  faultline " + command) != std::string::npos);
     CHECK(ran.out.find("Options:") != std::string::npos);
-    CHECK(faultline_program({command, "--help"}).out == ran.out);
+    if (command != "help") CHECK(faultline_program({command, "--help"}).out == ran.out);
   }
+  CHECK(general.find("\n  faultline run EXPERIMENT       simulate every point") != std::string::npos);
+  CHECK(general.find("\n  faultline sensitivity EXPERIMENT\n                                 which of") !=
+        std::string::npos);
   CHECK(faultline_program({"--help"}).out == faultline_program({"help"}).out);
   CHECK(faultline_program({"--version"}).out.starts_with("faultline 0."));
+}
+
+TEST_CASE("every command of the table is done by somebody, who refuses what is not there") {
+  const Sandbox sandbox;
+  for (const CommandRow& row : command_rows()) {
+    std::vector<std::string> arguments{row.name};
+    arguments.resize(1 + std::max<std::size_t>(1, row.least_arguments), "none");
+    const Ran ran = faultline_program(arguments);
+    INFO(row.name << ": " << ran.err);
+    CHECK(ran.code == 2);
+  }
 }
 
 TEST_CASE("Ctrl-C leaves a readable run folder and exit code 130") {
