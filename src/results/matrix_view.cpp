@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "src/results/report.hpp"
+#include "src/results/text_numbers.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {
@@ -25,10 +26,6 @@ std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
     if (axis.key != spec.columns_axis) return axis.key;
   }
   return "strategy";
-}
-
-void add_new(std::vector<std::string>& list, const std::string& text) {
-  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
 }
 
 namespace {
@@ -73,15 +70,15 @@ class Matrix {
     std::string unit = metric == nullptr || metric->unit == "1" ? "" : " [" + metric->unit + "]";
     if (!spec_.baseline.empty()) unit = " relative to " + spec_.baseline;
     std::string text;
-    for (const std::string& sheet : sheets_) {
+    for (const std::string& sheet : sheets_.texts()) {
       text +=
           fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", spec_.metric, unit, sheet.empty() ? "" : ", " + sheet);
       std::vector<Column> heads{{rows_axis_, "", Align::right}};
-      for (const std::string& column : columns_) heads.push_back({column, "", Align::right});
+      for (const std::string& column : columns_.texts()) heads.push_back({column, "", Align::right});
       TextTable table(heads);
-      for (const std::string& row : rows_) {
+      for (const std::string& row : rows_.texts()) {
         std::vector<std::string> cells{row};
-        for (const std::string& column : columns_) cells.push_back(cell({sheet, row, column}));
+        for (const std::string& column : columns_.texts()) cells.push_back(cell({sheet, row, column}));
         table.add(std::move(cells));
       }
       text += table.text();
@@ -94,18 +91,18 @@ class Matrix {
 
   // False: two points would stand in one place.
   bool place_all(bool leave_out) {
-    sheets_.clear();
-    rows_.clear();
-    columns_.clear();
+    sheets_ = {};
+    rows_ = {};
+    columns_ = {};
     outcomes_.clear();
     bool apart = true;
     for (std::size_t i = 0; i < results_.points.size(); ++i) {
       const Point& point = results_.points[i];
       const Place at{other_coordinates(point, results_.experiment.axes, rows_axis_, spec_.columns_axis, leave_out),
                      coordinate(point, rows_axis_), coordinate(point, spec_.columns_axis)};
-      add_new(sheets_, std::get<0>(at));
-      add_new(rows_, std::get<1>(at));
-      add_new(columns_, std::get<2>(at));
+      sheets_.number_of(std::get<0>(at));
+      rows_.number_of(std::get<1>(at));
+      columns_.number_of(std::get<2>(at));
       apart = outcomes_.emplace(at, &results_.outcomes[i]).second && apart;
     }
     return apart;
@@ -127,7 +124,7 @@ class Matrix {
   const Results& results_;
   const ReportSpec& spec_;
   std::string rows_axis_;
-  std::vector<std::string> sheets_, rows_, columns_;
+  TextNumbers sheets_, rows_, columns_;
   std::map<Place, const PointOutcome*> outcomes_;
 };
 

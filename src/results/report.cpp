@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "src/results/outcome_text.hpp"
+#include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/text_table.hpp"
 
@@ -35,6 +36,12 @@ std::vector<NamedText> common_parameters(const Results& results) {
     if (everywhere && !from_platform && !overridden) common.push_back(candidate);
   }
   return common;
+}
+
+// What is wrong stands out.
+std::string title_of(const Remarks::Remark& remark) {
+  if (remark.kind == Remarks::kNote || remark.kind == Remarks::kRefused) return remark.kind;
+  return remark.kind == Remarks::kCheckFailed ? "CHECK FAILED" : "ERROR";
 }
 
 }  // namespace
@@ -81,31 +88,11 @@ std::string report_head(const Results& results) {
 }
 
 std::string remarks(const Results& results) {
-  // The points that share a remark are counted, not listed: a sweep would repeat it on every row.
-  struct Remark {
-    std::string text;
-    std::string where;
-    std::size_t points;
-  };
-  std::vector<Remark> all;
-  const auto add = [&](const std::string& text, const Point& point) {
-    const auto it = std::find_if(all.begin(), all.end(), [&](const Remark& r) { return r.text == text; });
-    if (it == all.end()) {
-      all.push_back({text, point.label(), 1});
-    } else {
-      ++it->points;
-    }
-  };
-  for (std::size_t i = 0; i < results.points.size(); ++i) {
-    const PointOutcome& outcome = results.outcomes[i];
-    for (const std::string& note : outcome.result.notes) add("note: " + note, results.points[i]);
-    for (const std::string& check : outcome.result.failed_checks) add("CHECK FAILED: " + check, results.points[i]);
-    if (!outcome.result.refused.empty()) add("refused: " + outcome.result.refused, results.points[i]);
-    if (!outcome.error.empty()) add("ERROR: " + outcome.error, results.points[i]);
-  }
+  Remarks found;
+  for (std::size_t i = 0; i < results.points.size(); ++i) found.add(results.points[i], results.outcomes[i]);
   std::string text;
-  for (const Remark& remark : all) {
-    text += fmt::format("{} [{}{}]\n", remark.text, remark.where,
+  for (const Remarks::Remark& remark : found.all()) {
+    text += fmt::format("{}: {} [{}{}]\n", title_of(remark), remark.text, remark.where,
                         remark.points > 1 ? fmt::format(", and {} more", remark.points - 1) : "");
   }
   return text;

@@ -36,8 +36,6 @@ std::string remarks(const Results& results);
 // The value of the axis (or the strategy) that a row or a column of a matrix stands for.
 std::string coordinate(const Point& point, const std::string& axis);
 std::string rows_axis_of(const Results& results, const ReportSpec& spec);
-// Keeps the order of first appearance.
-void add_new(std::vector<std::string>& list, const std::string& text);
 
 // nullptr when the point has no such metric.
 const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);

@@ -59,12 +59,6 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
-double TextNumbers::number_of(const std::string& text) {
-  const auto [entry, is_new] = numbers_.emplace(text, texts_.size());
-  if (is_new) texts_.push_back(text);
-  return static_cast<double>(entry->second);
-}
-
 void PointColumns::add(const std::vector<double>& coordinates, const PointOutcome& outcome,
                        std::vector<workloads::Metric>& known_metrics) {
   coordinates_.resize(coordinates.size());
@@ -134,20 +128,8 @@ void ReportData::add_fate(const PointOutcome& outcome, Fates& fates) {
   fates.reason.push_back(reasons_.number_of(why.empty() ? checks : why));
 }
 
-void ReportData::note_remarks(const Point& point, const PointOutcome& outcome) {
-  const auto note = [&](const std::string& kind, const std::string& text) {
-    const auto [entry, is_new] = remark_numbers_.emplace(kind + '\n' + text, remarks_.size());
-    if (is_new) remarks_.push_back({kind, text, point.label(), 0});
-    ++remarks_[entry->second].points;
-  };
-  for (const std::string& text : outcome.result.notes) note("note", text);
-  for (const std::string& text : outcome.result.failed_checks) note("check failed", text);
-  if (!outcome.result.refused.empty()) note("refused", outcome.result.refused);
-  if (!outcome.error.empty()) note(to_string(outcome.status), outcome.error);
-}
-
 void ReportData::add(Point point, PointOutcome outcome) {
-  note_remarks(point, outcome);
+  remarks_.add(point, outcome);
   for (std::size_t i = 0; i < verdicts_.size(); ++i) {
     if (experiment_.reports[i].view == View::verdict) verdicts_[i].add(point, outcome);
   }
@@ -350,7 +332,7 @@ std::string ReportData::json() {
   json["steps"] = steps_json();
   json["series"] = series_json();
   json["remarks"] = Json::array();
-  for (const Remark& remark : remarks_) {
+  for (const Remarks::Remark& remark : remarks_.all()) {
     json["remarks"].push_back(
         {{"kind", remark.kind}, {"text", remark.text}, {"where", remark.where}, {"points", remark.points}});
   }

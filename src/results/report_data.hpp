@@ -4,27 +4,17 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/run_results.hpp"
+#include "src/results/text_numbers.hpp"
 #include "src/results/verdict.hpp"
 
 namespace faultline::app {
-
-// Texts by number, in the order of first appearance.
-class TextNumbers {
- public:
-  double number_of(const std::string& text);
-  const std::vector<std::string>& texts() const { return texts_; }
-
- private:
-  std::vector<std::string> texts_;
-  std::map<std::string, std::size_t> numbers_;
-};
 
 // Points as columns: where each stands on the axes (the first is the strategy), and its metrics.
 class PointColumns {
@@ -57,15 +47,8 @@ class ReportData {
   struct Fates {
     std::vector<double> status, reason;
   };
-  struct Remark {
-    std::string kind;  // "note", "check failed", "refused" or the point's status
-    std::string text;
-    std::string where;  // the first point
-    std::size_t points = 0;
-  };
   std::vector<double> coordinates(const Point& point);
   void add_fate(const PointOutcome& outcome, Fates& fates);
-  void note_remarks(const Point& point, const PointOutcome& outcome);
   void add_means();  // of the points that wait
   void add_steps(const PointOutcome& outcome);
   void add_series(const PointOutcome& outcome);
@@ -97,8 +80,7 @@ class ReportData {
   nlohmann::ordered_json series_ = nlohmann::ordered_json::array();
   std::size_t samples_ = 0;
   std::size_t series_left_out_ = 0;
-  std::vector<Remark> remarks_;
-  std::map<std::string, std::size_t> remark_numbers_;
+  Remarks remarks_;
   std::vector<Verdict> verdicts_;
 };
 

@@ -20,8 +20,8 @@ double value_of(const PointOutcome& outcome, const std::string& metric) {
 void Verdict::add(const Point& point, const PointOutcome& outcome) {
   const std::string row = coordinate(point, rows_axis_);
   const std::string column = coordinate(point, columns_axis_);
-  add_new(rows_, row);
-  add_new(columns_, column);
+  rows_.number_of(row);
+  columns_.number_of(column);
   Cell& cell = cells_[{row, column}];
   ++cell.runs;
   cell.error = cell.error || !outcome.error.empty();

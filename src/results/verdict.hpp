@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/results/text_numbers.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::app {
@@ -21,8 +22,8 @@ class Verdict {
   const std::string& rows_axis() const { return rows_axis_; }
   const std::string& columns_axis() const { return columns_axis_; }
   // In the order of first appearance.
-  const std::vector<std::string>& rows() const { return rows_; }
-  const std::vector<std::string>& columns() const { return columns_; }
+  const std::vector<std::string>& rows() const { return rows_.texts(); }
+  const std::vector<std::string>& columns() const { return columns_.texts(); }
 
   // "faults 3/8, stale": faults where they came in at least half of the runs and the mechanism went through, race where
   // in fewer or only where it was undone, none; else error, refused, n/a (it cannot happen), - (no such point).
@@ -47,8 +48,8 @@ class Verdict {
 
   std::string rows_axis_;
   std::string columns_axis_;
-  std::vector<std::string> rows_;
-  std::vector<std::string> columns_;
+  TextNumbers rows_;
+  TextNumbers columns_;
   std::map<std::pair<std::string, std::string>, Cell> cells_;
 };
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What points have to say beside their numbers: notes, checks that failed, refusals, errors.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::app {
+
+// The points that share a remark are counted, not listed: a sweep would repeat it on every row.
+class Remarks {
+ public:
+  struct Remark {
+    std::string kind;  // kNote, kCheckFailed, kRefused, or of an error the point's status
+    std::string text;
+    std::string where;  // the first point
+    std::size_t points = 0;
+  };
+  static constexpr const char* kNote = "note";
+  static constexpr const char* kCheckFailed = "check failed";
+  static constexpr const char* kRefused = "refused";
+
+  void add(const Point& point, const PointOutcome& outcome);
+  // In the order of their first points.
+  const std::vector<Remark>& all() const { return all_; }
+
+ private:
+  void note(const std::string& kind, const std::string& text, const Point& point);
+
+  std::vector<Remark> all_;
+  std::unordered_map<std::string, std::size_t> places_;  // by kind and text
+};
+
+}  // namespace faultline::app
