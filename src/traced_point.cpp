@@ -18,8 +18,7 @@
 namespace faultline::app {
 namespace {
 
-constexpr std::size_t kShown = 40;     // points
-constexpr std::size_t kLeastOfId = 8;  // characters; fewer may be a number
+constexpr std::size_t kShown = 40;  // points
 
 std::string list_of(const std::vector<Point>& points) {
   std::string text;

@@ -3,6 +3,7 @@
 // have in common is there once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,6 +40,8 @@ struct Point {
 // Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of
 // version 5.
 std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);
+// Characters of it, at least, by which people name a point; fewer may be a number.
+inline constexpr std::size_t kLeastOfId = 8;
 
 // A machine with the point's values. They have been checked: a refusal now is a bug.
 std::unique_ptr<Machine> configure(const Point& point, const Simulator& simulator);

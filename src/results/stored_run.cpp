@@ -13,6 +13,7 @@
 #include "models/sim/parameters.hpp"
 #include "models/sim/units.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/point.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/database.hpp"
 
@@ -189,13 +190,14 @@ void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_
 std::size_t StoredRun::point(const std::string& number_or_id) {
   SqlStatement rows(database_,
                     "SELECT number FROM points WHERE number = cast(?1 AS INTEGER) AND ?1 NOT GLOB '*[^0-9]*'"
-                    " UNION SELECT number FROM points WHERE length(?1) >= 4 AND substr(id, 1, length(?1)) = ?1");
-  rows.bind(number_or_id);
+                    " UNION SELECT number FROM points WHERE length(?1) >= ?2 AND substr(id, 1, length(?1)) = ?1");
+  rows.bind(number_or_id, kLeastOfId);
   std::vector<std::size_t> found;
   while (rows.step()) found.push_back(static_cast<std::size_t>(rows.whole(0)));
   if (found.size() == 1) return found.front() - 1;
-  throw UserError(fmt::format("{}: {} '{}'; allowed: a number from 1 to {}, or four letters or more of an id", path_,
-                              found.empty() ? "no point" : "several points begin with", number_or_id, size()));
+  throw UserError(
+      fmt::format("{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
+                  found.empty() ? "no point" : "several points begin with", number_or_id, size(), kLeastOfId));
 }
 
 std::string StoredRun::label(std::size_t combination) {

@@ -171,7 +171,9 @@ TEST_CASE("two points are compared whatever tells them apart, and of one seed no
   CHECK(std::isnan(found.rows[1].change));
   CHECK(found.configuration.size() == 5);  // strategy, three of its parameters, size
   CHECK(refusal([&] { Side("o:7", {}); }) ==
-        "o: no point '7'; allowed: a number from 1 to 6, or four letters or more of an id");
+        "o: no point '7'; allowed: a number from 1 to 6, or how an id begins, with 8 characters or more");
+  CHECK(Side("o:" + made.points[5].id.substr(0, 8), {}).points == std::vector<std::size_t>{5});
+  CHECK(refusal([&] { Side("o:" + made.points[5].id.substr(0, 7), {}); }).find("o: no point '") == 0);
   CHECK(refusal([&] { Side("o:2", {"seed=1"}); }) == "o:2: is one point; --where is for runs");
   CHECK(refusal([&] {
           Side run("o", {});
