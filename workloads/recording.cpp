@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/sim/units.hpp"
+#include "workloads/node_memory.hpp"
 
 namespace faultline::workloads {
 
@@ -29,9 +30,8 @@ PerfettoTimeline::LinkName link_names(const interconnect::Topology& topology) {
 void add_gauges(PerfettoTimeline& timeline, platform::Cluster& cluster) {
   for (unsigned id = 0; id < cluster.size(); ++id) {
     const platform::Node& node = cluster.node(id);
-    timeline.add_gauge(id, "memory: free", trace::Unit::bytes,
-                       [&node] { return node.vm.frames().free_pages() * sim::kPageBytes; });
-    timeline.add_gauge(id, "memory: pinned", trace::Unit::bytes, [&node] { return node.vm.pinned_bytes(); });
+    timeline.add_gauge(id, "memory: free", trace::Unit::bytes, [&node] { return free_bytes(node); });
+    timeline.add_gauge(id, "memory: pinned", trace::Unit::bytes, [&node] { return pinned_bytes(node); });
   }
 }
 

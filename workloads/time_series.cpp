@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/time_series.hpp"
 
+#include "workloads/node_memory.hpp"
+
 namespace faultline::workloads {
 namespace {
 
@@ -45,8 +47,8 @@ TimeSeries::Sample TimeSeries::look() {
   for (unsigned id = 0; id < cluster_.size(); ++id) {
     const platform::Node& node = cluster_.node(id);
     const dma::Engine::Depths depths = node.engine.depths();
-    now[4] += node.vm.frames().free_pages() * sim::kPageBytes;
-    now[5] += node.vm.pinned_bytes();
+    now[4] += free_bytes(node);
+    now[5] += pinned_bytes(node);
     now[6] += depths.transfers;
     now[7] += depths.fault_records;
   }
