@@ -44,8 +44,8 @@ int report_command(const Options& options, const ConfigLibrary& library, const S
   }
   const RunFolder folder = RunFolder::look_at(options.arguments.front());
   const Manifest manifest = read_manifest(folder);
-  check_results(folder, manifest);
-  const EffectiveExperiment effective = read_effective(folder, library, simulator);
+  const EffectiveExperiment effective = read_effective(folder, manifest, library, simulator);
+  check_results(folder);
   const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
   check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
   RunFolder place = RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));

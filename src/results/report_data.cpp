@@ -225,7 +225,8 @@ Json ReportData::axes_json() const {
 Json ReportData::configuration_json() const {
   const auto machine = simulator_.machine();
   Diagnostics none;
-  apply(experiment_.parameters, machine->parameters(), none);
+  for (const Settings* settings : {&experiment_.platform_settings, &experiment_.parameters})
+    apply(*settings, machine->parameters(), none);
   Json list = Json::array();
   for (const sim::Parameter& parameter : machine->parameters().all()) {
     if (parameter.get() == parameter.initial) continue;

@@ -11,6 +11,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
+#include "src/runs/recorded_run.hpp"
 
 namespace faultline::app {
 namespace {
@@ -81,28 +82,17 @@ PointOutcome outcome_of(const Json& json) {
 
 }  // namespace
 
-void check_results(const RunFolder& folder, const Manifest& manifest) {
-  const std::string path = folder.path().string();
-  if (manifest.command != "run") {
-    throw UserError(
-        fmt::format("{0}: is of 'faultline {1}', not of a run; 'faultline plot {0} --figure tornado' draws it", path,
-                    manifest.command));
-  }
-  if (!folder.has("results.json")) {
-    throw UserError(fmt::format(
-        "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", path,
-        folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
-  }
+void check_results(const RunFolder& folder) {
+  if (folder.has("results.json")) return;
+  throw UserError(fmt::format(
+      "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", folder.path().string(),
+      folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
 }
 
-EffectiveExperiment read_effective(const RunFolder& folder, const ConfigLibrary& library, const Simulator& simulator) {
-  const auto text = folder.read("effective.toml");
-  if (!text) {
-    throw UserError(folder.path().string() +
-                    ": has no effective.toml, which says what was simulated; 'faultline run' with --out writes it");
-  }
-  EffectiveExperiment effective{read_experiment(folder.path() / "effective.toml", {}, library, simulator), {}};
-  std::istringstream lines(*text);
+EffectiveExperiment read_effective(const RunFolder& folder, const Manifest& manifest, const ConfigLibrary& library,
+                                   const Simulator& simulator) {
+  EffectiveExperiment effective{recorded_experiment(folder, manifest, {}, library, simulator), {}};
+  std::istringstream lines(folder.read("effective.toml").value_or(""));
   for (std::string line; std::getline(lines, line);) {
     static constexpr std::string_view kBefore = "; set by ";
     const std::size_t comment = line.find("  # default ");

@@ -12,15 +12,17 @@
 
 namespace faultline::app {
 
-// Throws UserError, with what to do, where the folder is not of a run, or has no results.
-void check_results(const RunFolder& folder, const Manifest& manifest);
+// Throws UserError, with what to do, where the folder has no results.
+void check_results(const RunFolder& folder);
 
-// The experiment of effective.toml, and who set which of its parameters ("platform exanest-qfdb, line 7").
+// The recorded experiment, and who set which of its parameters ("platform exanest-qfdb, line 7").
 struct EffectiveExperiment {
   Experiment experiment;
   std::map<std::string, std::string> set_by;
 };
-EffectiveExperiment read_effective(const RunFolder& folder, const ConfigLibrary& library, const Simulator& simulator);
+// Throws UserError as recorded_experiment() does.
+EffectiveExperiment read_effective(const RunFolder& folder, const Manifest& manifest, const ConfigLibrary& library,
+                                   const Simulator& simulator);
 
 // Calls `each` with every point of results.json in its order, without settings and id, and the share of the file that
 // has been read. A point is forgotten when `each` returns: a large sweep's file does not fit in memory.

@@ -35,13 +35,14 @@ Experiment recorded_experiment(const RunFolder& folder, const Manifest& manifest
                                const Simulator& simulator) {
   if (manifest.command != "run") {
     throw UserError(
-        fmt::format("{0}: its points are those of 'faultline {1}', of which effective.toml does not tell; the "
-                    "'faultline {1}' that made it goes on with it",
+        fmt::format("{0}: is of 'faultline {1}', whose points are more than its effective.toml tells: the same "
+                    "'faultline {1}' goes on with it, 'faultline plot {0} --figure tornado' draws it",
                     folder.path().string(), manifest.command));
   }
   if (!folder.has(kEffective)) {
     throw UserError(folder.path().string() +
-                    ": has no effective.toml; 'faultline run' of its experiment with --out writes it again");
+                    ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
+                    "--out writes it again");
   }
   Experiment experiment =
       read_experiment(read_toml(folder.path() / kEffective), manifest.experiment, overrides, library, simulator);

@@ -65,7 +65,7 @@ std::vector<double> values_of(const Json& column, std::size_t count) {
 struct Run {
   Sandbox sandbox;
   FakeSimulator simulator;
-  ConfigLibrary library{"."};
+  ConfigLibrary library{test_configs()};
 
   explicit Run(const std::string& toml) {
     sandbox.write("trial.toml", toml);
@@ -94,8 +94,8 @@ struct Run {
   Json data() const {
     const RunFolder folder = RunFolder::look_at("run");
     const Manifest manifest = read_manifest(folder);
-    check_results(folder, manifest);
-    const EffectiveExperiment effective = read_effective(folder, library, simulator);
+    const EffectiveExperiment effective = read_effective(folder, manifest, library, simulator);
+    check_results(folder);
     ReportData data(effective, manifest, simulator);
     read_results(folder, effective.experiment, [&](Point point, PointOutcome outcome, double share) {
       CHECK((share > 0 && share <= 1));
@@ -212,6 +212,18 @@ workload.size = ["64 B", "64 KiB"]
   CHECK(data.at("remarks")[0].at("points") == 2);
   CHECK(data.at("remarks")[0].at("kind") == "bug");
   CHECK(data.at("remarks")[1].at("text") == "larger than a block");
+}
+
+TEST_CASE("the data of a page: what the platform sets is not the default either") {
+  const Run run("platform = \"exanest-qfdb\"\n");
+  const Json data = run.data();
+  CHECK(data.at("platform") == "exanest-qfdb");
+  REQUIRE(data.at("configuration").size() == 2);
+  const Json& rate = data.at("configuration")[0];
+  CHECK(rate.at("name") == "network.internal_rate");
+  CHECK(rate.at("value") == "16 Gb/s");
+  CHECK(rate.at("default") == "10 Gb/s");
+  CHECK(rate.at("set_by") == "platform exanest-qfdb, line 4 (published: a paper)");
 }
 
 TEST_CASE("the data of a page: what is not the default, and who set it") {
