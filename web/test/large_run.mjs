@@ -55,6 +55,6 @@ for (const strategy of strategies) {
 writeSync(out, `${text}\n]\n`);
 closeSync(out);
 const manifest = JSON.parse(readFileSync(join(small, 'manifest.json'), 'utf8'));
-manifest.points = Array.from({length: count}, (_, k) => ({id: String(k)}));
+manifest.points = Array.from({length: count}, (_, k) => ({id: String(k), point: `point ${k}`}));
 writeFileSync(join(large, 'manifest.json'), JSON.stringify(manifest));
 console.log(`${count} points in ${large}`);
