@@ -206,7 +206,7 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
     if (is_known(axes, node, key, diagnostics)) return;
     // A stream for each, so that one axis more does not change the others.
     const auto shares = draw(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
-    Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader};
+    Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader, true};
     if (!axis.values.empty()) axes.push_back(std::move(axis));
   });
   sort_by_place(axes.begin() + static_cast<std::ptrdiff_t>(leader), axes.end());

@@ -18,6 +18,7 @@ struct Axis {
   // The first axis of those that advance with it, by number; its own where it is alone. All of them have as many
   // values.
   std::size_t leader = 0;
+  bool drawn = false;  // of a sample: what it has in a combination says nothing of the others
 };
 
 // [axes]: a list of values, or a range { from, to, and for linear ones steps or step; scale = log2 or log10 }.

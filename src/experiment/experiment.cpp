@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "src/experiment/point.hpp"
 #include "src/experiment/report_spec.hpp"
 
 namespace faultline::app {
@@ -87,13 +88,39 @@ void read_points(const Node& file, Experiment& experiment, const Simulator& simu
   }
 }
 
+// Each axis that is set, by number, with the setting that has the last word.
+std::map<std::size_t, const Setting*> overridden_axes(const Experiment& experiment) {
+  std::map<std::size_t, const Setting*> set;
+  for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
+    if (const Setting* setting = deciding(experiment.overrides, experiment.axes[i].key)) set[i] = setting;
+  }
+  return set;
+}
+
+std::vector<std::string> unset_partners(const Experiment& experiment, std::size_t axis) {
+  std::vector<std::string> partners;
+  for (const Axis& other : experiment.axes) {
+    if (other.leader != experiment.axes[axis].leader || deciding(experiment.overrides, other.key) != nullptr) continue;
+    partners.push_back(other.key);
+  }
+  return partners;
+}
+
+// Who zips says which values belong together: the partners' old ones need not go with the new one.
+void refuse_parts_of_groups(const Experiment& experiment, Diagnostics& diagnostics) {
+  for (const auto& [axis, setting] : overridden_axes(experiment)) {
+    const std::vector<std::string> partners = unset_partners(experiment, axis);
+    if (partners.empty() || experiment.axes[axis].drawn) continue;
+    diagnostics.add(setting->place, setting->key,
+                    fmt::format("advances together with {0} (zip), whose values are not set: --set {1}=VALUE as well",
+                                fmt::join(partners, ", "), fmt::join(partners, "=VALUE --set ")));
+  }
+}
+
 void apply_overrides(Experiment& experiment) {
-  for (Axis& axis : experiment.axes) {
-    for (const Setting& setting : experiment.overrides) {
-      if (setting.key != axis.key) continue;
-      const bool alone = is_alone(experiment.axes, static_cast<std::size_t>(&axis - experiment.axes.data()));
-      axis.values.assign(alone ? 1 : axis.values.size(), setting);
-    }
+  for (const auto& [axis, setting] : overridden_axes(experiment)) {
+    std::vector<Setting>& values = experiment.axes[axis].values;
+    values.assign(unset_partners(experiment, axis).empty() ? 1 : values.size(), *setting);
   }
 }
 
@@ -171,6 +198,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.reports = read_reports(file, experiment.axes, experiment.strategies, simulator.metric_docs(), diagnostics);
   if (const Node* slurm = file.find("slurm")) experiment.slurm = read_slurm(*slurm, diagnostics);
   check_values(experiment, simulator, diagnostics);
+  refuse_parts_of_groups(experiment, diagnostics);
   diagnostics.raise();
   apply_overrides(experiment);
   return experiment;

@@ -57,8 +57,9 @@ struct Experiment {
 };
 
 // Reads the file and what it names, checks every key and value against the declarations, and throws a
-// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value (an axis that advances
-// with others keeps its length).
+// UserError with all mistakes at once. --set shrinks an axis of the same key to the one value. Of axes that are
+// zipped all must be set or none, and the group is then one combination; of sampled ones each may, and the others keep
+// what was drawn.
 Experiment read_experiment(const std::filesystem::path& path, const std::vector<std::string>& overrides,
                            const ConfigLibrary& library, const Simulator& simulator);
 // Likewise from an already parsed table.

@@ -92,9 +92,18 @@ workload.iterations = [10, 20]
                               "default, cpu.cores = 1, workload.kind = write, workload.iterations = 10",
                               "default, cpu.cores = 2, workload.kind = read, workload.iterations = 20",
                               "default, cpu.cores = 2, workload.kind = write, workload.iterations = 20"});
-  // One of them may be set; the others go on.
-  CHECK(values(text, 2, {"cpu.cores=8"}) == Texts{"10", "10", "20", "20"});
-  CHECK(values(text, 0, {"cpu.cores=8"}) == Texts{"8", "8", "8", "8"});
+  // All of them are set, or none.
+  CHECK(labels(text, {"workload.iterations=30", "cpu.cores=8"}) ==
+        Texts{"default, cpu.cores = 8, workload.kind = read, workload.iterations = 30",
+              "default, cpu.cores = 8, workload.kind = write, workload.iterations = 30"});
+  CHECK(mistake(text, {"cpu.cores=8"}) ==
+        "--set cpu.cores=8: cpu.cores: advances together with workload.iterations (zip), whose values are not set: "
+        "--set workload.iterations=VALUE as well");
+  const std::string three = "zip = [[\"cpu.cores\", \"workload.iterations\", \"workload.size\"]]\n";
+  const std::string axes =
+      "axes.cpu.cores = [1, 2]\naxes.workload.iterations = [1, 2]\naxes.workload.size = [\"1 B\", \"2 B\"]\n";
+  CHECK(mistake(three + axes, {"cpu.cores=8"})
+            .ends_with("--set workload.iterations=VALUE --set workload.size=VALUE as well"));
   // A value may come twice on such an axis.
   CHECK(values("zip = [[\"cpu.cores\", \"workload.iterations\"]]\naxes.cpu.cores = [1, 1]\n"
                "axes.workload.iterations = [1, 2]") == Texts{"1", "1"});
@@ -119,6 +128,15 @@ TEST_CASE("a Latin hypercube has one value in each part of each axis, whatever t
   CHECK(values("[sample]\ncount = 30\n[sample.axes]\n" + latency) == drawn);
   CHECK(values(text) == drawn);
   CHECK(values("sample.seed = 2\n" + std::string("sample.count = 30\n[sample.axes]\n") + latency) != drawn);
+}
+
+TEST_CASE("of axes that are sampled one may be set, and the others keep what was drawn") {
+  const std::string text =
+      "sample.count = 5\n[sample.axes]\nworkload.iterations = { from = 1, to = 90 }\ncpu.cores = [1, 2]\n";
+  CHECK(values(text, 0, {"cpu.cores=8"}) == values(text, 0));
+  CHECK(values(text, 1, {"cpu.cores=8"}) == Texts{"8", "8", "8", "8", "8"});
+  CHECK(labels(text, {"cpu.cores=8", "workload.iterations=3"}) ==
+        Texts{"default, workload.iterations = 3, cpu.cores = 8"});
 }
 
 TEST_CASE("of one axis that is drawn alone no value comes twice") {
