@@ -65,8 +65,8 @@ void simulate_alone(const std::vector<Point>& points, const std::vector<std::siz
     ended(index, std::move(outcome));
     return store == nullptr || store->failure().empty();
   };
-  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, missing.size(),
-                    Progress::Clock::now());
+  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(), Progress::Clock::now(),
+                    "points", points.size() - missing.size());
   run_points(each_of(missing), one, {options.jobs, options.timeout}, keep, [&](const Standing& standing) {
     if (!options.quiet) progress.update(standing, Progress::Clock::now());
   });

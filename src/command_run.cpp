@@ -125,6 +125,10 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
                                 folder.path().string(), of_before->command));
   }
   const auto before = folder.read(RunFolder::kManifest);
+  if (options.prepare && before && *before != manifest && folder.has("results.json")) {
+    throw UserError(folder.path().string() +
+                    ": --prepare: has other points, whose tables would be lost; name another folder with --out");
+  }
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
@@ -162,12 +166,15 @@ std::vector<PointOutcome> read_all(const PointStore& store, const std::vector<Po
 Experiment experiment_of(Options& options, const ConfigLibrary& library, const Simulator& simulator) {
   const std::string& named = options.arguments.front();
   const std::vector<std::string> shipped = library.names(ConfigKind::experiment);
-  if (!RunFolder::is_run(named) || std::find(shipped.begin(), shipped.end(), named) != shipped.end()) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(named, ignored) ||
+      std::find(shipped.begin(), shipped.end(), named) != shipped.end()) {
     return read_experiment(library.resolve_experiment(named), options.overrides, library, simulator);
   }
-  if (options.out.empty()) options.out = named;
   const RunFolder folder = RunFolder::look_at(named);
-  return recorded_experiment(folder, read_manifest(folder), options.overrides, library, simulator);
+  const Manifest manifest = read_manifest(folder);
+  if (options.out.empty()) options.out = named;
+  return recorded_experiment(folder, manifest, options.overrides, library, simulator);
 }
 
 // A folder that goes on by its name has the points that it was made with, unless other values are asked for.

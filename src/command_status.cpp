@@ -67,11 +67,16 @@ std::string rate_of(const Count& count) {
                      left > 0 ? fmt::format(", about {} left", clock_text(left / rate)) : "");
 }
 
+const char* standing_of(const WorkerState& worker) {
+  if (worker.alive) return "alive";
+  return worker.stopped ? "was stopped" : "gone";
+}
+
 std::string worker_line(const WorkerState& worker) {
   std::string at;
   for (const auto& [id, label] : worker.at) at += (at.empty() ? "" : "; ") + label;
   std::string line = "worker " + worker.name + (worker.task.empty() ? "" : " (Slurm task " + worker.task + ")");
-  line += fmt::format(": {}, heard of {} ago; {} points simulated", worker.alive ? "alive" : "gone",
+  line += fmt::format(": {}, heard of {} ago; {} points simulated", standing_of(worker),
                       clock_text(worker.silent_seconds), worker.simulated);
   if (worker.failed > 0) line += fmt::format(", {} of them failed", worker.failed);
   if (!at.empty()) line += (worker.alive ? "; at " : "; it was at ") + at;
@@ -79,10 +84,9 @@ std::string worker_line(const WorkerState& worker) {
 }
 
 Json worker_json(const WorkerState& worker) {
-  Json json{{"worker", worker.name},         {"slurm_task", worker.task},
-            {"alive", worker.alive},         {"jobs", worker.jobs},
-            {"simulated", worker.simulated}, {"failed", worker.failed},
-            {"at", Json::array()},           {"silent_seconds", worker.silent_seconds}};
+  Json json{{"worker", worker.name},     {"slurm_task", worker.task}, {"alive", worker.alive},
+            {"stopped", worker.stopped}, {"jobs", worker.jobs},       {"simulated", worker.simulated},
+            {"failed", worker.failed},   {"at", Json::array()},       {"silent_seconds", worker.silent_seconds}};
   for (const auto& [id, label] : worker.at) json["at"].push_back(label);
   return json;
 }

@@ -123,7 +123,8 @@ const std::string_view kStatusHelp = R"(faultline status RUN [options]
 
 Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; who is at work
 there, a 'faultline run' or workers, at which points, and then the rate and the time left. A worker that is gone was
-killed: its points are free, and a 'faultline run' or another worker does them.
+killed, one that was stopped has ended by a signal (Ctrl-C) or because it could not write: its points are free, and a
+'faultline run' or another worker does them.
 
   faultline status runs/mine-1
   faultline status runs/mine-1 --format json          for programs

@@ -139,7 +139,8 @@ std::vector<fs::path> Follower::logs(const std::string& prefix) const {
 bool Follower::follow() {
   const InterruptGuard interrupt;
   const auto start = Clock::now();
-  Progress progress(console_.err, console_.err_is_terminal ? console_.err_width : 0, todo_, start);
+  Progress progress(console_.err, console_.err_is_terminal ? console_.err_width : 0, points_.size(), start, "points",
+                    points_.size() - todo_);
   std::optional<Clock::time_point> first_end;
   for (;;) {
     const SlurmQueue queue = job_.look();

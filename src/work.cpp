@@ -35,8 +35,8 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
     ended(index, std::move(outcome));
     return store.failure().empty();
   };
-  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, work.missing.size(),
-                    Progress::Clock::now());
+  Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(), Progress::Clock::now(),
+                    "points", points.size() - work.missing.size());
   run_points(next, one, {work.jobs, work.timeout}, keep, [&](Standing standing) {
     record.keep();
     if (log) log->heartbeat(standing, record.state(), WorkerLog::Clock::now());

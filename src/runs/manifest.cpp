@@ -83,7 +83,9 @@ Manifest read_manifest(const RunFolder& folder) {
   const auto text = folder.read(RunFolder::kManifest);
   if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
   const Json json = parsed(text);
-  if (json.is_object() && json.contains("format") && json.at("format") != RunFolder::kFormat) {
+  if (json.is_object() && !json.contains("format"))
+    throw UserError(path + ": holds no run: its manifest.json is not one of a run");
+  if (json.is_object() && json.at("format") != RunFolder::kFormat) {
     throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
                                 json.at("format").dump(), RunFolder::kFormat));
   }

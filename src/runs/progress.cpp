@@ -61,8 +61,8 @@ void Progress::draw(std::size_t done, const std::string& text) {
 void Progress::update(const Standing& standing, Clock::time_point now) {
   if (now - start_ < kQuietFor) return;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
-  const std::size_t done = standing.done;
-  const std::string rest = what_beside(standing) + time_text(done, total_, elapsed) +
+  const std::size_t done = there_ + standing.done;
+  const std::string rest = what_beside(standing) + time_text(standing.done, total_ - there_, elapsed) +
                            (standing.so_far.events > 0 ? "; " + speed_text(standing.so_far, elapsed) : "");
   if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}", done, total_, what_, rest));
   const auto since = now - std::max(last_line_, start_);

@@ -16,15 +16,22 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // columns: of the terminal; 0 if `out` is none. `what`: is counted.
+  // columns: of the terminal; 0 if `out` is none. `what`: is counted. `there`: of the total, before the start.
   Progress(std::ostream& out, std::size_t columns, std::size_t total, Clock::time_point start,
-           std::string what = "points")
-      : out_(out), columns_(columns), total_(total), start_(start), what_(std::move(what)) {}
+           std::string what = "points", std::size_t there = 0)
+      : out_(out),
+        columns_(columns),
+        total_(total),
+        there_(there),
+        start_(start),
+        what_(std::move(what)),
+        last_done_(there) {}
   // Wipes the bar, so that what follows stands on a clean line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
+  // standing.done: since the start.
   void update(const Standing& standing, Clock::time_point now);
 
  private:
@@ -33,10 +40,11 @@ class Progress {
   std::ostream& out_;
   std::size_t columns_;
   std::size_t total_;
+  std::size_t there_;
   Clock::time_point start_;
   std::string what_;
   Clock::time_point last_line_{};
-  std::size_t last_done_ = 0;
+  std::size_t last_done_;
   bool drawn_ = false;
 };
 

@@ -49,8 +49,9 @@ void check_writable(const fs::path& folder) {
 
 std::optional<std::string> text_of(const fs::path& path) {
   std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return {};  // a pipe would be waited for
   std::ifstream stream(path, std::ios::binary);
-  if (!fs::is_regular_file(path, ignored) || !stream) return {};
+  if (!stream) return {};
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();
@@ -140,7 +141,7 @@ RunFolder RunFolder::open_chosen(const fs::path& path) {
   folder.kept_ = holds == Holds::run;
   if (!folder.take()) {
     folder.kept_ = true;
-    refuse(path, "--out", "another run is at work in it");
+    throw UserError(path.string() + ": another run is at work in it");
   }
   return folder;
 }
@@ -178,11 +179,6 @@ RunFolder RunFolder::look_at(const fs::path& path) {
   RunFolder folder(path, false);
   folder.kept_ = true;
   return folder;
-}
-
-bool RunFolder::is_run(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path / kManifest, ignored) && what_it_holds(path) == Holds::run;
 }
 
 RunFolder RunFolder::join(const fs::path& path) {

@@ -28,8 +28,6 @@ class RunFolder {
   // To work in beside others: a run that somebody has made. Throws UserError when it is none, when it is one of another
   // version, and where its file system has no locks.
   static RunFolder join(const std::filesystem::path& path);
-  // Whether it holds a run of this version, with a list of its points.
-  static bool is_run(const std::filesystem::path& path);
   // Whether a process has the lock of that name. kRun: the process whose run it is; kAtWork: its workers, together.
   static constexpr const char* kRun = "run";
   static constexpr const char* kAtWork = "at work";

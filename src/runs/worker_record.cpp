@@ -23,8 +23,15 @@ std::string file_of_worker(const std::string& name) { return std::string(RunFold
 std::string lock_of(const std::string& name) { return "worker " + name; }
 
 WorkerState worker_from_json(const Json& json) {
-  return {json.at("worker"), json.at("slurm_task"), json.at("jobs"), json.at("simulated"),
-          json.at("failed"), json.at("at"),         false,           0};
+  return {json.at("worker"),
+          json.at("slurm_task"),
+          json.at("jobs"),
+          json.at("simulated"),
+          json.at("failed"),
+          json.at("at"),
+          json.value("stopped", false),
+          false,
+          0};
 }
 
 }  // namespace
@@ -43,6 +50,7 @@ WorkerRecord::~WorkerRecord() {
     std::error_code ignored;
     fs::remove(folder_.path() / RunFolder::kWorkers, ignored);  // by the last one
   } else {
+    state_.stopped = true;
     write();
   }
   folder_.locks().let_go(lock_of(state_.name));
@@ -67,7 +75,8 @@ void WorkerRecord::keep() {
 
 void WorkerRecord::write() {
   const Json json{{"worker", state_.name},         {"slurm_task", state_.task}, {"jobs", state_.jobs},
-                  {"simulated", state_.simulated}, {"failed", state_.failed},   {"at", state_.at}};
+                  {"simulated", state_.simulated}, {"failed", state_.failed},   {"at", state_.at},
+                  {"stopped", state_.stopped}};
   try {
     folder_.write(file_of_worker(state_.name), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
                   RunFolder::Sync::no);

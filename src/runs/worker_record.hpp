@@ -19,8 +19,9 @@ struct WorkerState {
   std::size_t simulated = 0;
   std::size_t failed = 0;                 // of those
   std::map<std::string, std::string> at;  // the points that it is at, by id: their labels
-  bool alive = false;                     // as far as can be seen from here
-  double silent_seconds = 0;              // since it last wrote its record, by this machine's clock
+  bool stopped = false;       // it has ended by itself, by a signal for instance, with points that it was at
+  bool alive = false;         // as far as can be seen from here
+  double silent_seconds = 0;  // since it last wrote its record, by this machine's clock
 };
 
 class WorkerRecord {

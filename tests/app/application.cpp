@@ -266,7 +266,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "a", "b"}, "'b': 'faultline run' takes at most 1 argument; see 'faultline help run'\n"},
       {{"run", "size"}, "no experiment 'size'; allowed: a file, or one that ships: sizes; did you mean 'sizes'?\n"},
       {{"run", "no/such.toml"}, "no/such.toml: no such file\n"},
-      {{"run", "full"}, "full: is no regular file\n"},
+      {{"run", "full"}, "full: holds no run: it has no manifest.json\n"},
       {{"run", "sizes", "--formt", "json"},
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
        "--max-points, --on, --out, "

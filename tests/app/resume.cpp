@@ -2,6 +2,8 @@
 // Runs that go on where they ended, and what keeps them from it. By kill -9: tests/scripts/resume.sh.
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
+
 #include <nlohmann/json.hpp>
 
 #include "tests/app/program.hpp"
@@ -132,6 +134,18 @@ TEST_CASE("a run that goes on by its folder's name is that which the folder was 
   CHECK(read_text("o/results.json") == results);
 }
 
+TEST_CASE("a folder is not prepared for other points while it has tables") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  const std::string results = read_text("o/results.json");
+  const Ran refused = faultline_program({"run", "sizes", "--out", "o", "--seed", "2", "--prepare"});
+  CHECK(refused.code == 2);
+  CHECK(refused.err == "o: --prepare: has other points, whose tables would be lost; name another folder with --out\n");
+  CHECK(read_text("o/results.json") == results);
+  CHECK(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  CHECK(read_text("o/results.json") == results);
+}
+
 TEST_CASE("two runs are not at work in one folder") {
   const Sandbox sandbox;
   const auto ours = [](const RunFolder&) { return true; };
@@ -141,7 +155,7 @@ TEST_CASE("two runs are not at work in one folder") {
   fs::copy("runs/sizes-2/manifest.json", "runs/sizes-1/manifest.json");
   const Ran refused = faultline_program({"run", "sizes", "--out", "runs/sizes-1"});
   CHECK(refused.code == 2);
-  CHECK(refused.err == "runs/sizes-1: --out: another run is at work in it\n");
+  CHECK(refused.err == "runs/sizes-1: another run is at work in it\n");
 }
 
 TEST_CASE("a folder of another version is not touched; a list of points that is damaged is written again") {
@@ -237,6 +251,17 @@ TEST_CASE("status says how far a run is, what failed and why, and whether somebo
     CHECK(faultline_program({"status", "o"}).out.find("a run is at work in it\n") != std::string::npos);
   }
   CHECK(faultline_program({"status", "."}).err == ".: holds no run: it has no manifest.json\n");
+  sandbox.write("other/manifest.json", "{\"format\": 2}");
+  const std::string other = "other: holds a run of another version of the program (its format is 2, not 1)\n";
+  CHECK(faultline_program({"status", "other"}).err == other);
+  CHECK(faultline_program({"run", "other"}).err == other);
+  sandbox.write("other/manifest.json", "{\"name\": \"of something else\"}");
+  CHECK(faultline_program({"run", "other"}).err == "other: holds no run: its manifest.json is not one of a run\n");
+  // A pipe in a result's place is none, and is not waited for.
+  const fs::path first = points_in("o")[0];
+  fs::remove(first);
+  REQUIRE(mkfifo(first.c_str(), 0600) == 0);
+  CHECK(faultline_program({"status", "o"}).out.find(" 2 to do;") != std::string::npos);
   CHECK(faultline_program({"status", "none"}).err == "none: no such folder\n");
   CHECK(faultline_program({"status"}).err.find("'faultline status' needs a run folder") != std::string::npos);
 }

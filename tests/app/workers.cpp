@@ -157,6 +157,9 @@ TEST_CASE("a worker has a record while it is at work, and what it was at when it
   CHECK_FALSE(workers_in(folder)[0].alive);
   CHECK(workers_in(folder)[0].at.count("two") == 1);
   CHECK(deaths_in(folder).at("two") == 1);
+  const std::string told = faultline_program({"status", "o"}).out;
+  INFO(told);
+  CHECK(told.find(": was stopped, heard of 0:00 ago; 0 points simulated; it was at size = 2\n") != std::string::npos);
 }
 
 TEST_CASE("a worker of another program, or in a folder whose files do not go together, is refused") {

@@ -243,6 +243,12 @@ TEST_CASE("progress is silent for two seconds, then a bar on a terminal and line
         "1 of 4 points done, one in 10 s, about 0:30 left\n"
         "3 of 4 points done, 1 failed, 2 running, one in 6.67 s, about 0:07 left\n");
   CHECK(clock_text(3725) == "1:02:05");
+  // What an earlier run has done counts, and says nothing of the rate.
+  std::ostringstream again;
+  Progress rest(again, 0, 7, start, "points", 3);
+  rest.update({.done = 0}, start + std::chrono::seconds(3));
+  rest.update({.done = 1}, start + std::chrono::seconds(10));
+  CHECK(again.str() == "4 of 7 points done, one in 10 s, about 0:30 left\n");
 }
 
 TEST_CASE("progress tells what is simulated and how fast, within the terminal's width") {
