@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -101,14 +102,16 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
 std::vector<Point> expand(Experiment experiment, const Options& options, const Simulator& simulator,
                           const Console& console) {
   experiment.most_points = options.most_points.value_or(experiment.most_points);
-  std::optional<Progress> progress;
-  const auto start = Progress::Clock::now();
-  return expand(experiment, simulator, [&](std::size_t planned, std::size_t all) {
-    if (options.quiet) return;
-    if (!progress)
-      progress.emplace(console.err, console.err_is_terminal ? console.err_width : 0, all, start, "combinations");
-    progress->update({.done = planned}, Progress::Clock::now());
-  });
+  return expand(experiment, simulator, planning(options, console, "combinations"));
+}
+
+Planned planning(const Options& options, const Console& console, const std::string& what) {
+  if (options.quiet) return {};
+  const auto progress = std::make_shared<std::optional<Progress>>();
+  return [&console, progress, what, start = Progress::Clock::now()](std::size_t planned, std::size_t all) {
+    if (!*progress) progress->emplace(console.err, console.err_is_terminal ? console.err_width : 0, all, start, what);
+    (*progress)->update({.done = planned}, Progress::Clock::now());
+  };
 }
 
 workloads::PointResult simulate(const Point& point, const Simulator& simulator, const workloads::Watch& watch) {

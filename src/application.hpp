@@ -57,6 +57,10 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
 std::vector<Point> expand(Experiment experiment, const Options& options, const Simulator& simulator,
                           const Console& console);
 
+// Tells on the console's `err` how many of something are planned, where that takes two seconds.
+using Planned = std::function<void(std::size_t planned, std::size_t all)>;
+Planned planning(const Options& options, const Console& console, const std::string& what);
+
 // One point, in this process.
 workloads::PointResult simulate(const Point& point, const Simulator& simulator, const workloads::Watch& watch);
 

@@ -153,6 +153,7 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
   options.out = text("out");
   options.metric = text("metric");
+  options.baseline = text("baseline");
   options.figure = text("figure");
   options.x_axis = text("x");
   if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();

@@ -43,6 +43,7 @@ struct Options {
   TraceOptions trace;                   // run: what is recorded
   std::string metric;                   // sensitivity, plot; empty: what is usual
   std::vector<std::string> strategies;  // sensitivity: empty for all
+  std::string baseline;                 // sensitivity: a strategy; empty for none
   unsigned levels = 2;                  // sensitivity: values of a number, from its lowest to its highest
   bool changed = false;                 // config: only what is not the default
   std::string figure;                   // plot, as are the following

@@ -132,9 +132,10 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
   }
-  for (const char* file :
-       {"meta.json", "results.json", "results.csv", kDatabaseFile, "sensitivity.json", "sensitivity.csv"})
-    folder.remove(file);
+  for (const char* file : {"meta.json", "results.json", "results.csv", kDatabaseFile}) folder.remove(file);
+  for (const std::string& file : folder.names_in("")) {
+    if (file.starts_with("sensitivity")) folder.remove(file);
+  }
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
   folder.write(RunFolder::kManifest, manifest);  // first: it says that the folder is a run's

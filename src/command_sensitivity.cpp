@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "src/application.hpp"
 #include "src/dry_run.hpp"
@@ -12,6 +14,10 @@
 
 namespace faultline::app {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kFirstFile = "sensitivity";
 
 // A slip would cost the whole analysis before it is noticed.
 void check_metric(const std::string& metric, const Simulator& simulator) {
@@ -36,36 +42,60 @@ void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::st
     std::erase_if(skip, [&](const Condition& c) { return is_of_another(c, Condition::Relation::unequal); });
 }
 
-void choose_strategies(Experiment& experiment, const std::vector<std::string>& chosen) {
-  if (chosen.empty()) return;
+const Strategy& strategy_of(const Experiment& experiment, const std::string& option, const std::string& name) {
   std::vector<std::string> names;
   for (const Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
-  std::vector<Strategy> kept;
-  for (const std::string& name : chosen) {
-    const auto it = std::find(names.begin(), names.end(), name);
-    if (it == names.end()) {
-      throw UserError(fmt::format("--strategy: {} has no strategy '{}'; allowed: {}{}", experiment.file, name,
-                                  fmt::join(names, ", "), did_you_mean(sim::nearest_name(name, names))));
-    }
-    kept.push_back(experiment.strategies[static_cast<std::size_t>(it - names.begin())]);
+  const auto it = std::find(names.begin(), names.end(), name);
+  if (it == names.end()) {
+    throw UserError(fmt::format("{}: {} has no strategy '{}'; allowed: {}{}", option, experiment.file, name,
+                                fmt::join(names, ", "), did_you_mean(sim::nearest_name(name, names))));
   }
+  return experiment.strategies[static_cast<std::size_t>(it - names.begin())];
+}
+
+// The baseline is one of them whether it was chosen or not.
+void choose_strategies(Experiment& experiment, std::vector<std::string> chosen, const std::string& baseline) {
+  if (!baseline.empty()) {
+    strategy_of(experiment, "--baseline", baseline);
+    const auto is_baseline = [&](const auto& name) { return name == baseline; };
+    const bool has_others =
+        chosen.empty() ? experiment.strategies.size() > 1 : !std::all_of(chosen.begin(), chosen.end(), is_baseline);
+    if (!has_others) throw UserError("--baseline: there is no other strategy whose metric could be related to it");
+    if (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), is_baseline)) chosen.push_back(baseline);
+  }
+  if (chosen.empty()) return;
+  std::vector<Strategy> kept;
+  for (const std::string& name : chosen) kept.push_back(strategy_of(experiment, "--strategy", name));
   experiment.strategies = std::move(kept);
   forget_other_strategies(experiment.skips, chosen);
+}
+
+// "sensitivity" for the first measure that a folder ranks; what it ranked stays when another one is asked for.
+std::string file_name(const RunFolder& folder, const Measure& measure) {
+  const auto text = folder.read(std::string(kFirstFile) + ".json");
+  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
+  if (!json.is_object()) return kFirstFile;
+  if (Measure{json.value("metric", ""), json.value("baseline", "")}.name() == measure.name()) return kFirstFile;
+  std::string name =
+      std::string(kFirstFile) + "-" + measure.metric + (measure.baseline.empty() ? "" : "-to-" + measure.baseline);
+  std::replace(name.begin(), name.end(), '/', '-');
+  return name;
 }
 
 }  // namespace
 
 int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
                         const Console& console, const std::vector<std::string>& arguments) {
-  const std::string metric = options.metric.empty() ? "latency_mean" : options.metric;
-  check_metric(metric, simulator);
+  const Measure measure{options.metric.empty() ? "latency_mean" : options.metric, options.baseline};
+  check_metric(measure.metric, simulator);
   const auto path = library.resolve_experiment(options.arguments.front());
   Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
-  choose_strategies(experiment, options.strategies);
+  choose_strategies(experiment, options.strategies, options.baseline);
   experiment.most_points = options.most_points.value_or(experiment.most_points);
   const std::vector<Point> points = expand(experiment, options, simulator, console);
-  const Variations variations = vary(points, experiment, simulator, options.levels);
+  const Variations variations =
+      vary(points, experiment, simulator, options.levels, planning(options, console, "points of the plan"));
   std::vector<Point> all = points;
   for (const Variation& variation : variations.all)
     all.insert(all.end(), variation.points.begin(), variation.points.end());
@@ -78,20 +108,26 @@ int sensitivity_command(const Options& options, const ConfigLibrary& library, co
     return std::none_of(outcomes.begin(), outcomes.end(),
                         [](const PointOutcome& o) { return o.status == PointStatus::not_run; });
   };
+  std::optional<Sensitivity> known;
+  const auto ranked = [&](const std::vector<PointOutcome>& outcomes) -> const Sensitivity& {
+    if (!known) known = rank(measure, experiment, points, variations, outcomes);
+    return *known;
+  };
   OwnTables own;
   own.write = [&](RunFolder& folder, const std::vector<PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    const Sensitivity ranked = rank(metric, experiment, points, variations, outcomes);
-    folder.write("sensitivity.json", sensitivity_json(ranked));
-    folder.write("sensitivity.csv", sensitivity_csv(ranked));
+    const std::string name = file_name(folder, measure);
+    folder.write(name + ".json", sensitivity_json(ranked(outcomes)));
+    folder.write(name + ".csv", sensitivity_csv(ranked(outcomes)));
+    if (!options.quiet && name != kFirstFile)
+      console.err << fmt::format("ranked: {}/{}.csv\n", folder.path().string(), name);
   };
   own.print = [&](const std::vector<PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    const Sensitivity ranked = rank(metric, experiment, points, variations, outcomes);
     switch (options.format) {
-      case Format::table: console.out << experiment.question << "\n" << tornado_text(ranked); break;
-      case Format::json: console.out << sensitivity_json(ranked); break;
-      case Format::csv: console.out << sensitivity_csv(ranked); break;
+      case Format::table: console.out << experiment.question << "\n" << tornado_text(ranked(outcomes)); break;
+      case Format::json: console.out << sensitivity_json(ranked(outcomes)); break;
+      case Format::csv: console.out << sensitivity_csv(ranked(outcomes)); break;
     }
   };
   return run_in_folder(experiment, all, options, simulator, console, arguments, own);

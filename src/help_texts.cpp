@@ -80,14 +80,17 @@ derived in 'faultline list parameters') goes through its plausible range, one at
 what a metric makes of it is a row of a tornado table, the greatest effect first. Numbers whose plausible range
 nobody has stated go from half to double of what they are, as far as that is legal, and are marked; flags and choices
 take every other value. An effect is the metric's greatest value less its smallest, in percent of what it is without
-changes, at the point where that is most. Parameters that change nothing are counted.
+changes, at the point where that is most. Parameters that change nothing are counted. With --baseline it is not the
+metric that is ranked but its ratio to that of another strategy, which has the same changes: does a comparison rest on
+what nobody knows?
 The run folder runs/EXPERIMENT-sensitivity-N is that of a run, with sensitivity.json and sensitivity.csv, and goes on in
-the same way when it was interrupted.
+the same way when it was interrupted. What else is ranked in it later goes beside them: sensitivity-goodput.csv.
 
   faultline sensitivity fault-breakdown --set workload.cold=destination
                                                       what does the cost of a fault rest on?
   faultline sensitivity mine.toml --metric goodput --strategy fault/touch-ahead
                                                       another metric, one strategy of several
+  faultline sensitivity mine.toml --baseline resident does the distance to the bound rest on it?
   faultline sensitivity mine.toml --levels 5          five values of each number: effects that are not monotonic
   faultline sensitivity mine.toml --dry-run           how many points, and about how long?
   faultline sensitivity mine.toml --format csv        every parameter, point and value

@@ -67,13 +67,14 @@ class StrategyPoints {
     }
     if (common_.changed == nullptr) common_.changed = changed_beside(point.axes, machine_->parameters());
     point.changed = common_.changed;
-    point.id = content_id(machine_->parameters(), point.seed);
+    configuration_ = configuration_text(machine_->parameters());
+    point.id = content_id(configuration_, point.seed);
     return point;
   }
   // Of what at() has given last, one with another seed.
   Point repetition(Point point, unsigned number) const {
     point.seed += number;
-    point.id = content_id(machine_->parameters(), point.seed);
+    point.id = content_id(configuration_, point.seed);
     return point;
   }
 
@@ -83,6 +84,7 @@ class StrategyPoints {
   SettingLayers below_;
   std::shared_ptr<const Settings> overrides_;
   Point common_;
+  std::string configuration_;  // of what at() has given last
   std::unique_ptr<Machine> machine_;
 };
 
@@ -137,16 +139,30 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
   return points;
 }
 
-Changed with_value(Point point, const Setting& setting, const Simulator& simulator) {
-  point.settings.push_back(std::make_shared<const Settings>(Settings{setting}));
-  const auto machine = configure(point, simulator);
-  const sim::ParameterTable& parameters = machine->parameters();
-  point.axes.push_back({setting.key, parameters.find(setting.key)->get()});
-  point.changed = changed_beside(point.axes, parameters);
-  point.id = content_id(parameters, point.seed);
-  std::string conflict;
-  for (const workloads::Conflict& each : machine->conflicts()) conflict += (conflict.empty() ? "" : "; ") + each.reason;
-  return {std::move(point), std::move(conflict)};
+Changed with_value(std::span<const Point> repetitions, const Setting& setting, Machine& machine) {
+  const sim::ParameterTable& parameters = machine.parameters();
+  const sim::Parameter& parameter = *parameters.find(setting.key);
+  const std::string before = parameter.get();
+  const auto layer = std::make_shared<const Settings>(Settings{setting});
+  apply_checked(*layer, machine.parameters());
+  Changed changed;
+  for (const workloads::Conflict& each : machine.conflicts())
+    changed.conflict += (changed.conflict.empty() ? "" : "; ") + each.reason;
+  if (changed.conflict.empty()) {
+    changed.points.assign(repetitions.begin(), repetitions.end());
+    const std::string configuration = configuration_text(parameters);
+    std::vector<NamedText> axes = repetitions.front().axes;
+    axes.push_back({setting.key, parameter.get()});
+    const auto beside = changed_beside(axes, parameters);
+    for (Point& point : changed.points) {
+      point.settings.push_back(layer);
+      point.axes = axes;
+      point.changed = beside;
+      point.id = content_id(configuration, point.seed);
+    }
+  }
+  parameter.set(before);
+  return changed;
 }
 
 }  // namespace faultline::app

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "src/experiment/experiment.hpp"
@@ -20,11 +21,12 @@ namespace faultline::app {
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator,
                           const std::function<void(std::size_t, std::size_t)>& planned = {});
 
-// The point with one more setting, which has the last word and is named like a value of an axis.
+// Points with one more setting, which has the last word and is named like a value of an axis.
 struct Changed {
-  Point point;
-  std::string conflict;  // why it cannot be simulated; empty: it can
+  std::vector<Point> points;
+  std::string conflict;  // why they cannot be simulated, and there are none
 };
-Changed with_value(Point point, const Setting& setting, const Simulator& simulator);
+// Of points that differ by their seed alone, on a machine that has their values, and has them again afterwards.
+Changed with_value(std::span<const Point> repetitions, const Setting& setting, Machine& machine);
 
 }  // namespace faultline::app

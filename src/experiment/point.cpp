@@ -44,8 +44,8 @@ const std::string* Point::find(const std::string& parameter) const {
   return text != nullptr || changed == nullptr ? text : in(*changed);
 }
 
-std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed) {
-  std::string text = fmt::format("{}\nseed = {}\n", program_id(), seed);
+std::string configuration_text(const sim::ParameterTable& parameters) {
+  std::string text;
   // The whole configuration, not what differs from the defaults: those change with the program, too.
   for (const sim::Parameter& parameter : parameters.all()) {
     text += parameter.name;
@@ -53,6 +53,11 @@ std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed
     text += parameter.get();
     text += '\n';
   }
+  return text;
+}
+
+std::string content_id(const std::string& configuration, std::uint64_t seed) {
+  const std::string text = fmt::format("{}\nseed = {}\n{}", program_id(), seed, configuration);
   return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::oid())(text));
 }
 

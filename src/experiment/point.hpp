@@ -37,9 +37,11 @@ struct Point {
   const std::string* find(const std::string& parameter) const;  // its text, among these; nullptr: it is the default
 };
 
-// Which results are a point's: those of this very program, with the seed and every parameter's value. A UUID of
+// Every parameter's value: what points that differ by their seed alone have in common. Takes long beside the rest.
+std::string configuration_text(const sim::ParameterTable& parameters);
+// Which results are a point's: those of this very program, with the seed and this configuration_text(). A UUID of
 // version 5.
-std::string content_id(const sim::ParameterTable& parameters, std::uint64_t seed);
+std::string content_id(const std::string& configuration, std::uint64_t seed);
 // Characters of it, at least, by which people name a point; fewer may be a number.
 inline constexpr std::size_t kLeastOfId = 8;
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "src/experiment/quantity.hpp"
 
@@ -98,13 +99,22 @@ std::vector<std::string> other_texts(const Parameter& parameter, const Candidate
   return texts;
 }
 
-// The first of a point's repetitions, varied; its repetitions then have the same values.
-void vary_point(const std::vector<Point>& points, std::size_t base, const Experiment& experiment,
-                const Simulator& simulator, unsigned levels, Variations& variations) {
-  const std::size_t first = base * experiment.repetitions;
-  const auto machine = configure(points[first], simulator);
-  for (const Parameter& parameter : machine->parameters().all()) {
-    const std::string standing = standing_of(parameter, points[first].settings);
+void refuse_many(const Variations& variations, const Experiment& experiment, std::size_t points) {
+  if (variations.all.size() * experiment.repetitions <= experiment.most_points) return;
+  throw UserError(
+      fmt::format("{}: with every value of every parameter without a published source it is more "
+                  "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
+                  "more",
+                  experiment.file, experiment.most_points, points));
+}
+
+// One point with its repetitions; `machine` has its values.
+void vary_point(const std::vector<Point>& points, std::size_t base, const Experiment& experiment, Machine& machine,
+                unsigned levels, Variations& variations) {
+  const std::span<const Point> repetitions =
+      std::span(points).subspan(base * experiment.repetitions, experiment.repetitions);
+  for (const Parameter& parameter : machine.parameters().all()) {
+    const std::string standing = standing_of(parameter, repetitions.front().settings);
     const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
                                      [&](const Axis& axis) { return axis.key == parameter.name; });
     if (is_axis || has_published_source(standing)) continue;
@@ -117,20 +127,11 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
       variation.below =
           is_number(parameter.kind) && number_of(parameter.kind, text) < number_of(parameter.kind, initial);
       const Setting setting{parameter.name, text, {"sensitivity", 0, 0}, {"sensitivity", 0, 0}, "sensitivity", "", ""};
-      for (std::size_t i = first; i < first + experiment.repetitions; ++i) {
-        auto [point, conflict] = with_value(points[i], setting, simulator);
-        variation.conflict = std::move(conflict);
-        if (!variation.conflict.empty()) break;
-        variation.points.push_back(std::move(point));
-      }
+      Changed changed = with_value(repetitions, setting, machine);
+      variation.points = std::move(changed.points);
+      variation.conflict = std::move(changed.conflict);
       variations.all.push_back(std::move(variation));
-      if (variations.all.size() * experiment.repetitions > experiment.most_points) {
-        throw UserError(
-            fmt::format("{}: with every value of every parameter without a published source it is more "
-                        "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
-                        "more",
-                        experiment.file, experiment.most_points, points.size()));
-      }
+      refuse_many(variations, experiment, points.size());
     }
   }
 }
@@ -138,10 +139,14 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
 }  // namespace
 
 Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
-                unsigned levels) {
+                unsigned levels, const std::function<void(std::size_t, std::size_t)>& planned) {
   Variations variations;
-  for (std::size_t base = 0; base < points.size() / experiment.repetitions; ++base)
-    vary_point(points, base, experiment, simulator, levels, variations);
+  const std::size_t bases = points.size() / experiment.repetitions;
+  for (std::size_t base = 0; base < bases; ++base) {
+    const auto machine = configure(points[base * experiment.repetitions], simulator);
+    vary_point(points, base, experiment, *machine, levels, variations);
+    if (planned) planned(base + 1, bases);
+  }
   return variations;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct Variations {
 // `points` are those of the experiment, as expand() gives them. Numbers take `levels` (2 or more) values from the
 // lowest plausible one to the highest, by equal factors where the lowest is above 0; where nobody has said what is
 // plausible, from half to double of what they are, as far as that is legal. Flags and choices take every other value.
-// Axes of the experiment are not varied. Throws UserError when it is too many points.
+// Axes of the experiment are not varied. `planned` hears of how many points the variations are known, and of how many.
+// Throws UserError when it is too many points.
 Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
-                unsigned levels);
+                unsigned levels, const std::function<void(std::size_t, std::size_t)>& planned = {});
 
 }  // namespace faultline::app

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "src/results/report.hpp"
+#include "src/results/statistics.hpp"
 #include "src/results/text_numbers.hpp"
 #include "src/results/text_table.hpp"
 
@@ -50,11 +51,11 @@ std::string other_coordinates(const Point& point, const std::vector<Axis>& axes,
   return text;
 }
 
-// Its interval is propagated from both, taken to be independent. The baseline's own ratio is 1 whatever it is.
+// The baseline's own ratio is 1 whatever it is.
 std::string ratio_text(const workloads::Metric& value, const workloads::Metric& base) {
   const std::string ratio = fixed(value.value / base.value, 3);
-  const double half_width = std::hypot(value.half_width, value.value / base.value * base.half_width) / base.value;
-  return &value == &base || half_width == 0 ? ratio : ratio + " \u00b1" + fixed(std::abs(half_width), 3);
+  const double half_width = ratio_half_width(value.half_width, value.value / base.value, base.value, base.half_width);
+  return &value == &base || half_width == 0 ? ratio : ratio + " \u00b1" + fixed(half_width, 3);
 }
 
 class Matrix {

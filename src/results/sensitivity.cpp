@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/outcome_text.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/report.hpp"
+#include "src/results/statistics.hpp"
 
 namespace faultline::app {
 namespace {
@@ -23,8 +27,8 @@ std::string trouble_of(const PointOutcome& outcome) {
   return checks.empty() ? "" : "CHECK FAILED: " + checks;
 }
 
-Response response_of(const std::string& text, bool below, const std::string& metric, const PointOutcome& outcome) {
-  Response response{text, below, {}, 0, trouble_of(outcome)};
+Response response_of(const std::string& metric, const PointOutcome& outcome) {
+  Response response{"", false, {}, 0, trouble_of(outcome)};
   const workloads::Metric* found = find_metric(outcome, metric);
   if (found != nullptr && std::isfinite(found->value)) {
     response.metric = found->value;
@@ -35,8 +39,31 @@ Response response_of(const std::string& text, bool below, const std::string& met
   return response;
 }
 
-void measure(Effect& effect) {
+// Noise is what two confidence intervals cover.
+bool is_monotonic(const Effect& effect) {
+  std::vector<const Response*> in_order;
+  for (const Response& other : effect.others) {
+    if (other.below && other.metric) in_order.push_back(&other);
+  }
+  in_order.push_back(&effect.initial);
+  for (const Response& other : effect.others) {
+    if (!other.below && other.metric) in_order.push_back(&other);
+  }
+  bool rises = false, falls = false;
+  for (std::size_t i = 0; i < in_order.size(); ++i) {
+    for (std::size_t j = i + 1; j < in_order.size(); ++j) {
+      const double change = *in_order[j]->metric - *in_order[i]->metric;
+      const double noise = in_order[j]->half_width + in_order[i]->half_width;
+      rises = rises || change > noise;
+      falls = falls || -change > noise;
+    }
+  }
+  return !(rises && falls);
+}
+
+void measure(Effect& effect, bool is_of_numbers) {
   if (!effect.initial.metric) return;
+  effect.monotonic = !is_of_numbers || is_monotonic(effect);
   const Response* least = &effect.initial;
   const Response* most = &effect.initial;
   for (const Response& other : effect.others) {
@@ -91,38 +118,115 @@ std::vector<PointOutcome> outcomes_of(const Variations& variations, const Experi
   return merged;
 }
 
+// What is compared at each point and each variation.
+class Responses {
+ public:
+  Responses(Measure measure, const Variations& variations, const Merged& bases, std::vector<PointOutcome> others)
+      : measure_(std::move(measure)), variations_(variations.all), bases_(bases), others_(std::move(others)) {
+    if (measure_.baseline.empty()) return;
+    for (std::size_t i = 0; i < bases_.points.size(); ++i) {
+      if (bases_.points[i].strategy == measure_.baseline) baselines_[axes_of(i)] = i;
+    }
+    for (std::size_t i = 0; i < variations_.size(); ++i)
+      numbers_[{variations_[i].base, variations_[i].parameter, variations_[i].text}] = i;
+  }
+
+  bool is_ranked(std::size_t base) const {
+    return measure_.baseline.empty() || bases_.points[base].strategy != measure_.baseline;
+  }
+  Response initial(const Variation& variation) const {
+    Response response = response_of(measure_.metric, bases_.outcomes[variation.base]);
+    if (!measure_.baseline.empty()) {
+      const auto base = baselines_.find(axes_of(variation.base));
+      relate(response, base == baselines_.end() ? nullptr : &bases_.outcomes[base->second]);
+    }
+    response.text = variation.initial;
+    return response;
+  }
+  Response varied(std::size_t number) const {
+    const Variation& variation = variations_[number];
+    Response response = response_of(measure_.metric, others_[number]);
+    if (!measure_.baseline.empty()) relate(response, baseline_of(variation));
+    response.text = variation.text;
+    response.below = variation.below;
+    return response;
+  }
+
+ private:
+  std::string axes_of(std::size_t base) const {
+    std::string text;
+    for (const NamedText& axis : bases_.points[base].axes) text += axis.text + '\n';
+    return text;
+  }
+  // The baseline with the same value of the parameter: varied as well, or what it has anyway.
+  const PointOutcome* baseline_of(const Variation& variation) const {
+    const auto base = baselines_.find(axes_of(variation.base));
+    if (base == baselines_.end()) return nullptr;
+    const auto number = numbers_.find({base->second, variation.parameter, variation.text});
+    if (number != numbers_.end()) return &others_[number->second];
+    const bool has_it = std::any_of(variations_.begin(), variations_.end(), [&](const Variation& other) {
+      return other.base == base->second && other.parameter == variation.parameter && other.initial == variation.text;
+    });
+    return has_it ? &bases_.outcomes[base->second] : nullptr;
+  }
+  void relate(Response& response, const PointOutcome* baseline) const {
+    if (!response.metric) return;
+    const auto refuse = [&](const std::string& why) {
+      response.metric.reset();
+      response.trouble = measure_.baseline + ": " + why;
+    };
+    if (baseline == nullptr) return refuse("has no such point");
+    const Response base = response_of(measure_.metric, *baseline);
+    if (!base.metric) return refuse(base.trouble);
+    if (*base.metric == 0) return refuse(measure_.metric + " is 0");
+    const double ratio = *response.metric / *base.metric;
+    response.half_width = ratio_half_width(response.half_width, ratio, *base.metric, base.half_width);
+    response.metric = ratio;
+  }
+
+  Measure measure_;
+  const std::vector<Variation>& variations_;
+  const Merged& bases_;
+  std::vector<PointOutcome> others_;
+  std::map<std::string, std::size_t> baselines_;  // by the values of their axes
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> numbers_;
+};
+
 }  // namespace
 
-Sensitivity rank(const std::string& metric, const Experiment& experiment, const std::vector<Point>& points,
+Sensitivity rank(const Measure& measured, const Experiment& experiment, const std::vector<Point>& points,
                  const Variations& variations, const std::vector<PointOutcome>& outcomes) {
-  Sensitivity result{metric, "", {}, {}, variations.left_out};
+  Sensitivity result{measured.metric, measured.baseline, "", {}, {}, variations.left_out};
   const std::vector<PointOutcome> own(outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(points.size()));
   const Results results{experiment, points, own};
   const Merged bases = merge_repetitions(results);
-  for (const Point& point : bases.points) result.points.push_back(point.label());
-  const workloads::Metric* first = first_of(results, metric);
+  const workloads::Metric* first = first_of(results, measured.metric);
   if (first == nullptr) {
     const std::string trouble = trouble_of(bases.outcomes.front());
-    throw UserError(fmt::format("{}: no point has {}{}", experiment.file, metric,
-                                trouble.empty() ? "" : fmt::format(" ({}: {})", result.points.front(), trouble)));
+    throw UserError(
+        fmt::format("{}: no point has {}{}", experiment.file, measured.metric,
+                    trouble.empty() ? "" : fmt::format(" ({}: {})", bases.points.front().label(), trouble)));
   }
-  result.unit = first->unit;
-  const std::vector<PointOutcome> others = outcomes_of(variations, experiment, points.size(), outcomes);
-  for (std::size_t i = 0; i < others.size(); ++i) {
+  result.unit = measured.baseline.empty() ? first->unit : "1";
+  const Responses responses(measured, variations, bases, outcomes_of(variations, experiment, points.size(), outcomes));
+  std::vector<std::size_t> ranked(bases.points.size());  // their numbers among those that are ranked
+  for (std::size_t i = 0; i < bases.points.size(); ++i) {
+    ranked[i] = result.points.size();
+    if (responses.is_ranked(i)) result.points.push_back(bases.points[i]);
+  }
+  for (std::size_t i = 0; i < variations.all.size(); ++i) {
     const Variation& variation = variations.all[i];
+    if (!responses.is_ranked(variation.base)) continue;
     std::vector<Effect>& effects = entry_of(result.parameters, variation).effects;
-    if (effects.empty() || effects.back().base != variation.base) {
-      effects.push_back({variation.base,
-                         response_of(variation.initial, false, metric, bases.outcomes[variation.base]),
-                         {},
-                         0,
-                         0,
-                         false});
+    if (effects.empty() || effects.back().base != ranked[variation.base]) {
+      Effect& effect = effects.emplace_back();
+      effect.base = ranked[variation.base];
+      effect.initial = responses.initial(variation);
     }
-    effects.back().others.push_back(response_of(variation.text, variation.below, metric, others[i]));
+    effects.back().others.push_back(responses.varied(i));
   }
   for (RankedParameter& parameter : result.parameters) {
-    for (Effect& effect : parameter.effects) measure(effect);
+    for (Effect& effect : parameter.effects) measure(effect, parameter.range != "choices");
   }
   sort(result.parameters);
   return result;

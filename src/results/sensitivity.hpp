@@ -29,6 +29,7 @@ struct Effect {
   double span = 0;               // the metric's greatest value less its smallest, over all of these
   double percent = 0;            // of the initial metric's magnitude; infinity where that is 0
   bool within_noise = false;     // the span is less than the two confidence intervals
+  bool monotonic = true;         // a number: from low to high the metric only rises, or only falls, noise apart
 };
 
 struct RankedParameter {
@@ -43,15 +44,23 @@ struct RankedParameter {
 
 struct Sensitivity {
   std::string metric;
-  std::string unit;
-  std::vector<std::string> points;          // labels; repetitions counted once
+  std::string baseline;                     // the metric is a ratio to this strategy's; empty: as it is
+  std::string unit;                         // "1" of a ratio
+  std::vector<Point> points;                // that are ranked, the first of their repetitions
   std::vector<RankedParameter> parameters;  // by their greatest effect, then by name
   std::vector<std::string> left_out;
 };
 
+// What is ranked: a metric, or its ratio to that of another strategy of the experiment where all else is the same.
+struct Measure {
+  std::string metric;
+  std::string baseline = {};
+  std::string name() const { return baseline.empty() ? metric : metric + "/" + baseline; }
+};
+
 // `outcomes`: of the experiment's points, then of the points of each variation. Throws UserError when no point of the
 // experiment has the metric.
-Sensitivity rank(const std::string& metric, const Experiment& experiment, const std::vector<Point>& points,
+Sensitivity rank(const Measure& measure, const Experiment& experiment, const std::vector<Point>& points,
                  const Variations& variations, const std::vector<PointOutcome>& outcomes);
 
 // The tornado: parameters that do something, then what does nothing and what could not be compared.

@@ -28,6 +28,10 @@ Summary summary_of(const std::vector<double>& values) {
   return summary;
 }
 
+double ratio_half_width(double half_width_of_a, double ratio, double b, double half_width_of_b) {
+  return std::abs(std::hypot(half_width_of_a, ratio * half_width_of_b) / b);
+}
+
 double welch_probability(const Summary& a, const Summary& b) {
   const auto error = [](const Summary& s) { return s.deviation * s.deviation / static_cast<double>(s.count); };
   const double both = error(a) + error(b);

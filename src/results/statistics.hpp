@@ -19,6 +19,9 @@ struct Summary {
 // Of the values that are finite.
 Summary summary_of(const std::vector<double>& values);
 
+// Of a ratio a / b, from those of both means as if they were independent.
+double ratio_half_width(double half_width_of_a, double ratio, double b, double half_width_of_b);
+
 // Welch's t test, two-sided: how probable a difference of the means at least as large as this one is when there is
 // none. Each has at least two values. 0 or 1 when no value differs from its mean.
 double welch_probability(const Summary& a, const Summary& b);

@@ -85,15 +85,22 @@ double largest_percent(const Sensitivity& sensitivity) {
   return largest > 0 ? largest : 1;
 }
 
+// "latency_mean [us]", "latency_mean/resident"
+std::string title_of(const Sensitivity& sensitivity) {
+  const std::string name = Measure{sensitivity.metric, sensitivity.baseline}.name();
+  return sensitivity.baseline.empty() ? name + " [" + sensitivity.unit + "]" : name;
+}
+
 TextTable table_of(const Sensitivity& sensitivity) {
+  const std::string unit = sensitivity.baseline.empty() ? "[" + sensitivity.unit + "]" : "[ratio]";
   std::vector<Column> columns{{"parameter", "", Align::left},
                               {"standing", "", Align::left},
                               {"low", ""},
                               {"default", ""},
                               {"high", ""},
-                              {"at low", "[" + sensitivity.unit + "]"},
-                              {"at default", "[" + sensitivity.unit + "]"},
-                              {"at high", "[" + sensitivity.unit + "]"},
+                              {"at low", unit},
+                              {"at default", unit},
+                              {"at high", unit},
                               {"effect", "[%]"},
                               {"\u2591 low, \u2588 high value", "", Align::left}};
   const bool several = sensitivity.points.size() > 1;
@@ -111,17 +118,18 @@ TextTable table_of(const Sensitivity& sensitivity) {
     };
     const auto text = [](const Response* response) { return response == nullptr ? "" : response->text; };
     const std::string percent = std::isfinite(effect.percent) ? fixed(effect.percent, 2) : "from 0";
-    std::vector<std::string> cells{parameter.name + (parameter.range == kHalfToDouble ? " *" : ""),
-                                   parameter.standing,
-                                   text(ends.low),
-                                   effect.initial.text,
-                                   text(ends.high),
-                                   metric(ends.low),
-                                   metric(&effect.initial),
-                                   metric(ends.high),
-                                   (effect.within_noise ? "~ " : "") + percent,
-                                   bar(effect, ends, largest)};
-    if (several) cells.push_back(sensitivity.points[effect.base]);
+    std::vector<std::string> cells{
+        parameter.name + (parameter.range == kHalfToDouble ? " *" : ""),
+        parameter.standing,
+        text(ends.low),
+        effect.initial.text,
+        text(ends.high),
+        metric(ends.low),
+        metric(&effect.initial),
+        metric(ends.high),
+        (effect.within_noise ? "~ " : "") + std::string(effect.monotonic ? "" : "^ ") + percent,
+        bar(effect, ends, largest)};
+    if (several) cells.push_back(sensitivity.points[effect.base].label());
     table.add(std::move(cells));
   }
   return table;
@@ -135,7 +143,7 @@ std::string troubles_of(const Sensitivity& sensitivity) {
       for (const Response& other : effect.others) {
         if (other.trouble.empty() || ++count > kTroublesShown) continue;
         text += fmt::format("{}: {} = {} [{}]: {}\n", other.metric ? "with trouble" : "not compared", parameter.name,
-                            other.text, sensitivity.points[effect.base], other.trouble);
+                            other.text, sensitivity.points[effect.base].label(), other.trouble);
       }
     }
   }
@@ -157,6 +165,8 @@ std::string notes_of(const Sensitivity& sensitivity) {
     text += "(*: nobody has said what is plausible; from half of the default to double, as far as that is legal)\n";
   if (count([&](const auto& p) { return any_effect(p, [](const Effect& e) { return e.within_noise; }); }) > 0)
     text += "(~: less than the 95 % confidence intervals over the seeds)\n";
+  if (count([](const auto& p) { return !p.at().monotonic; }) > 0)
+    text += "(^: not monotonic: the metric does not only rise or only fall from low by the default to high)\n";
   const auto nothing = count([](const auto& p) { return !does_something(p); });
   if (nothing > 0)
     text += fmt::format("{} parameter{} change{} nothing\n", nothing, nothing == 1 ? "" : "s", nothing == 1 ? "s" : "");
@@ -178,14 +188,17 @@ Json response_json(const Response& response) {
 
 std::string tornado_text(const Sensitivity& sensitivity) {
   const std::string title = fmt::format(
-      "{} [{}], where each parameter without a published source goes through its range, one at a time{}\n",
-      sensitivity.metric, sensitivity.unit, sensitivity.points.size() == 1 ? ": " + sensitivity.points.front() : "");
+      "{}, where each parameter without a published source goes through its range, one at a time{}\n",
+      title_of(sensitivity), sensitivity.points.size() == 1 ? ": " + sensitivity.points.front().label() : "");
   const bool any = std::any_of(sensitivity.parameters.begin(), sensitivity.parameters.end(), does_something);
   return title + (any ? table_of(sensitivity).text() : "") + notes_of(sensitivity);
 }
 
 std::string sensitivity_json(const Sensitivity& sensitivity) {
-  Json json{{"metric", sensitivity.metric}, {"unit", sensitivity.unit}, {"points", sensitivity.points}};
+  Json json{{"metric", sensitivity.metric}};
+  if (!sensitivity.baseline.empty()) json["baseline"] = sensitivity.baseline;
+  json["unit"] = sensitivity.unit;
+  for (const Point& point : sensitivity.points) json["points"].push_back(point.label());
   json["parameters"] = Json::array();
   for (const RankedParameter& parameter : sensitivity.parameters) {
     const Ends ends = ends_of(parameter);
@@ -196,13 +209,15 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
                                                        {"effect_percent", number(parameter.at().percent)},
                                                        {"effect", parameter.at().span},
                                                        {"within_noise", parameter.at().within_noise},
-                                                       {"greatest_at", sensitivity.points[parameter.at().base]},
+                                                       {"monotonic", parameter.at().monotonic},
+                                                       {"greatest_at", sensitivity.points[parameter.at().base].label()},
                                                        {"low", end(ends.low)},
                                                        {"default", response_json(parameter.at().initial)},
                                                        {"high", end(ends.high)}});
     for (const Effect& effect : parameter.effects) {
       Json& point = entry["points"].emplace_back(
-          Json{{"point", sensitivity.points[effect.base]}, {"default", response_json(effect.initial)}});
+          Json{{"point", sensitivity.points[effect.base].label()}, {"default", response_json(effect.initial)}});
+      point["monotonic"] = effect.monotonic;
       for (const Response& other : effect.others) point["others"].push_back(response_json(other));
     }
   }
@@ -211,21 +226,25 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
 }
 
 std::string sensitivity_csv(const Sensitivity& sensitivity) {
-  const std::string metric = csv_field(sensitivity.metric + " [" + sensitivity.unit + "]");
-  std::string csv = fmt::format(
-      "rank,parameter,standing,range,point,default,value,{},half_width,at_default,"
-      "change [%],trouble\n",
-      metric);
+  std::string csv = "rank,parameter,standing,range,strategy";
+  for (const NamedText& axis : sensitivity.points.front().axes) csv += "," + csv_field(axis.name);
+  csv += fmt::format(",default,value,{},half_width,at_default,change [%],monotonic,trouble\n",
+                     csv_field(title_of(sensitivity)));
   for (std::size_t i = 0; i < sensitivity.parameters.size(); ++i) {
     const RankedParameter& parameter = sensitivity.parameters[i];
+    const std::string row =
+        fmt::format("{},{},{},{}", i + 1, parameter.name, parameter.standing, csv_field(parameter.range));
     for (const Effect& effect : parameter.effects) {
+      const Point& at = sensitivity.points[effect.base];
+      std::string point = csv_field(at.strategy);
+      for (const NamedText& axis : at.axes) point += "," + csv_field(axis.text);
       const double initial = effect.initial.metric.value_or(NAN);
       for (const Response& other : effect.others) {
         const double value = other.metric.value_or(NAN);
-        csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{}\n", i + 1, parameter.name, parameter.standing,
-                           parameter.range, csv_field(sensitivity.points[effect.base]), csv_field(effect.initial.text),
+        csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", row, point, csv_field(effect.initial.text),
                            csv_field(other.text), csv_number(value), csv_number(other.half_width), csv_number(initial),
-                           csv_number(100 * (value - initial) / std::abs(initial)), csv_field(other.trouble));
+                           csv_number(100 * (value - initial) / std::abs(initial)), effect.monotonic ? "yes" : "no",
+                           csv_field(other.trouble));
       }
     }
   }

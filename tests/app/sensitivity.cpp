@@ -37,6 +37,7 @@ class KnownMachine : public Machine {
     const auto us = [](sim::Time time) { return static_cast<double>(time.count()) / 1e6; };
     double latency = 100 + 10 * us(large_) + us(small_) + 1000 * us(published_) - (servers_ > 1 ? 20 : 0);
     if (size_ > 4096) latency *= 10;
+    if (size_ == 5) latency += small_ == 2us ? 30 : 0;  // most at the default
     if (size_ == 2) latency += 2 * static_cast<double>(seed);
     workloads::PointResult result;
     result.metrics = {{"latency_mean", latency, "us", "mean"}, {"faults", 0, "1", "faults"}};
@@ -132,15 +133,16 @@ TEST_CASE("effects are in JSON and CSV, of every parameter without a published s
   const Ran csv = sensitivity({"mine.toml", "--format", "csv", "--quiet"});
   CHECK(csv.out == read_text("runs/mine-sensitivity-2/sensitivity.csv"));
   CHECK(csv.out ==
-        "rank,parameter,standing,range,point,default,value,latency_mean [us],half_width,at_default,change [%],trouble\n"
-        "1,model.large,assumed,plausible,default,5 us,1 us,1092,0,1132,-3.5335689045936394,\n"
-        "1,model.large,assumed,plausible,default,5 us,9 us,1172,0,1132,3.5335689045936394,\n"
-        "2,model.servers,assumed,half to double,default,2,1,1152,0,1132,1.7667844522968197,\n"
-        "2,model.servers,assumed,half to double,default,2,3,1132,0,1132,0,\n"
-        "3,model.small,assumed,plausible,default,2 us,0 ps,1130,0,1132,-0.17667844522968199,\n"
-        "3,model.small,assumed,plausible,default,2 us,4 us,1134,0,1132,0.17667844522968199,\n"
-        "4,model.nothing,assumed,plausible,default,5 us,1 us,1132,0,1132,0,\n"
-        "4,model.nothing,assumed,plausible,default,5 us,9 us,1132,0,1132,0,\n");
+        "rank,parameter,standing,range,strategy,default,value,latency_mean [us],half_width,at_default,change [%],"
+        "monotonic,trouble\n"
+        "1,model.large,assumed,plausible,default,5 us,1 us,1092,0,1132,-3.5335689045936394,yes,\n"
+        "1,model.large,assumed,plausible,default,5 us,9 us,1172,0,1132,3.5335689045936394,yes,\n"
+        "2,model.servers,assumed,half to double,default,2,1,1152,0,1132,1.7667844522968197,yes,\n"
+        "2,model.servers,assumed,half to double,default,2,3,1132,0,1132,0,yes,\n"
+        "3,model.small,assumed,plausible,default,2 us,0 ps,1130,0,1132,-0.17667844522968199,yes,\n"
+        "3,model.small,assumed,plausible,default,2 us,4 us,1134,0,1132,0.17667844522968199,yes,\n"
+        "4,model.nothing,assumed,plausible,default,5 us,1 us,1132,0,1132,0,yes,\n"
+        "4,model.nothing,assumed,plausible,default,5 us,9 us,1132,0,1132,0,yes,\n");
 }
 
 TEST_CASE("the list of parameters says what is plausible") {
@@ -213,9 +215,73 @@ TEST_CASE("an analysis goes on where it was, and another metric of it simulates 
   CHECK(again.err == "8 of 9 points are there already\nrun folder: o\n");
   CHECK(again.out == whole.out);
   CHECK(fs::exists("o/sensitivity.json"));
+  const std::string csv = read_text("o/sensitivity.csv");
   const Ran other = sensitivity({"mine.toml", "--out", "o", "--metric", "goodput"});
-  CHECK(other.err == "9 of 9 points are there already\nrun folder: o\n");
-  CHECK(Json::parse(read_text("o/sensitivity.json")).at("metric") == "goodput");
+  CHECK(other.err == "9 of 9 points are there already\nranked: o/sensitivity-goodput.csv\nrun folder: o\n");
+  CHECK(Json::parse(read_text("o/sensitivity-goodput.json")).at("metric") == "goodput");
+  // What was ranked first stays.
+  CHECK(read_text("o/sensitivity.csv") == csv);
+  CHECK(sensitivity({"mine.toml", "--out", "o"}).err == "9 of 9 points are there already\nrun folder: o\n");
+  CHECK(read_text("o/sensitivity.csv") == csv);
+  // With other points neither counts any more.
+  REQUIRE(sensitivity({"mine.toml", "--out", "o", "--seed", "2"}).code == 0);
+  CHECK_FALSE(fs::exists("o/sensitivity-goodput.csv"));
+}
+
+TEST_CASE("of several points each has its strategy and axes in the CSV") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "strategies = [\"few\", \"many\"]\naxes.model.size = [\"4 KiB\", \"8 KiB\"]\n"
+                "[strategy.few]\nmodel.servers = 1\n[strategy.many]\nmodel.servers = 3\n");
+  const std::string csv = sensitivity({"mine.toml", "--format", "csv", "--quiet"}).out;
+  INFO(csv);
+  CHECK(csv.starts_with("rank,parameter,standing,range,strategy,model.size,default,value,"));
+  CHECK(csv.find("model.large,assumed,plausible,many,8 KiB,5 us,1 us,10920,0,11320,") != std::string::npos);
+}
+
+TEST_CASE("with a baseline the ratio to its metric is ranked, where both have the value") {
+  const Sandbox sandbox;
+  // 1000 + 100 + 50 + 2 us, and 20 us less of who has more than one server.
+  sandbox.write("mine.toml",
+                "strategies = [\"few\", \"many\"]\naxes.model.size = [\"4 KiB\", \"8 KiB\"]\n"
+                "[strategy.few]\nmodel.servers = 1\n[strategy.many]\nmodel.servers = 2\n");
+  const Json json = ranked({"--baseline", "few"});
+  CHECK(json.at("baseline") == "few");
+  CHECK(json.at("unit") == "1");
+  CHECK(json.at("points") == Json{"many, model.size = 4 KiB", "many, model.size = 8 KiB"});
+  const Json& large = entry(json, "model.large").at("points")[1];
+  CHECK(large.at("default").at("metric").get<double>() == Approx(11320.0 / 11520));
+  CHECK(large.at("others")[0].at("metric").get<double>() == Approx(10920.0 / 11120));
+  CHECK(large.at("others")[1].at("metric").get<double>() == Approx(11720.0 / 11920));
+  // One server is what the baseline has anyway; to three, double of its own is not enough.
+  const Json& servers = entry(json, "model.servers").at("points")[0];
+  CHECK(servers.at("default").at("metric").get<double>() == Approx(1132.0 / 1152));
+  CHECK(servers.at("others")[0].at("value") == "1");
+  CHECK(servers.at("others")[0].at("metric").get<double>() == Approx(1));
+  CHECK(servers.at("others")[1].at("metric").is_null());
+  CHECK(servers.at("others")[1].at("trouble") == "few: has no such point");
+  CHECK(fs::exists("runs/mine-sensitivity-1/sensitivity.json"));
+  CHECK(sensitivity({"mine.toml", "--baseline", "few", "--quiet"}).out.find("latency_mean/few, where each") !=
+        std::string::npos);
+  // Chosen or not, the baseline is simulated.
+  CHECK(ranked({"--baseline", "few", "--strategy", "many"}).at("points").size() == 2);
+  CHECK(sensitivity({"mine.toml", "--baseline", "few", "--strategy", "few"}).err ==
+        "--baseline: there is no other strategy whose metric could be related to it\n");
+  CHECK(sensitivity({"mine.toml", "--baseline", "fwe"}).err ==
+        "--baseline: mine.toml has no strategy 'fwe'; allowed: few, many; did you mean 'few'?\n");
+}
+
+TEST_CASE("what neither only rises nor only falls over a range is marked") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "parameters.model.size = \"5 B\"\n");
+  const Ran ran = sensitivity({"mine.toml"});
+  INFO(ran.out);
+  CHECK(ran.out.find(" ^ ") != std::string::npos);
+  CHECK(ran.out.find("(^: not monotonic: ") != std::string::npos);
+  const Json json = ranked({});
+  CHECK(entry(json, "model.small").at("monotonic") == false);
+  CHECK(entry(json, "model.large").at("monotonic") == true);
+  CHECK(sensitivity({"mine.toml", "--format", "csv", "--quiet"}).out.find(",no,\n") != std::string::npos);
 }
 
 TEST_CASE("the experiment that an analysis writes down knows only the strategies that were chosen") {

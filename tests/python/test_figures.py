@@ -7,6 +7,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from matplotlib.legend import Legend
+
 from faultline import figures, points
 from faultline.figures import Options
 from faultline.figures.curves import curves
@@ -139,6 +141,15 @@ class Figures(unittest.TestCase):
         self.assertEqual({(round(place, 6), width) for place, width in bars}, {(1, 30), (1, -10), (0, -5)})
         with self.assertRaisesRegex(PlotError, "ranks latency_mean"):
             self.make("tornado", metric="goodput")
+        # What else the folder has ranked, with a mark at what the ends do not tell.
+        analysis["baseline"] = "resident"
+        analysis["parameters"][0]["points"][0]["monotonic"] = False
+        (self.run_folder / "sensitivity-latency_mean-to-resident.json").write_text(json.dumps(analysis), encoding="utf-8")
+        figure, (axes,) = self.make("tornado", metric="latency_mean/resident")
+        self.assertEqual(axes.get_xlabel(), "mean latency relative to resident")
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs ^", "b = 5 µs"])
+        texts = [text.get_text() for each in figure.findobj(Legend) for text in each.get_texts()]
+        self.assertIn("^ not monotonic over the range", texts)
 
     def test_files_have_their_size_embedded_fonts_and_the_same_bytes_again(self):
         self.sweep()

@@ -4,26 +4,41 @@
 import json
 from pathlib import Path
 
+from matplotlib.lines import Line2D
+
 from faultline.figures.style import HIGH, LOW, PAGE, legend, panels
-from faultline.names import with_unit
+from faultline.names import name_of, with_unit
 from faultline.points import PlotError
 from faultline.quantities import unit_text, value_text
 
 _MOST_ROWS = 20
 
 
-def read_sensitivity(run, metric=None):
-    file = Path(run) / "sensitivity.json"
+def _read(file):
     try:
-        analysis = json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlotError(f"{file}: {error.strerror}; the tornado is of a run of 'faultline sensitivity'") from error
     except ValueError as error:
         raise PlotError(f"{file}: is damaged: {error}") from error
-    if metric is not None and metric != analysis["metric"]:
-        raise PlotError(f"--metric {metric}: {run} ranks {analysis['metric']}; 'faultline sensitivity EXPERIMENT --out {run} "
-                        f"--metric {metric}' ranks this one")
-    return analysis
+
+
+def measure_of(analysis):
+    """What is ranked: "latency_mean", or of a ratio to a strategy "latency_mean/resident"."""
+    return analysis["metric"] + (f"/{analysis['baseline']}" if analysis.get("baseline") else "")
+
+
+def read_sensitivity(run, metric=None):
+    """What the folder ranked first, or of what it has ranked the one that is named."""
+    first = Path(run) / "sensitivity.json"
+    if metric is None:
+        return _read(first)
+    all_ranked = [_read(file) for file in [first, *sorted(Path(run).glob("sensitivity-*.json"))]]
+    for analysis in all_ranked:
+        if measure_of(analysis) == metric:
+            return analysis
+    raise PlotError(f"--metric {metric}: {run} ranks {', '.join(measure_of(each) for each in all_ranked)}; 'faultline sensitivity "
+                    f"EXPERIMENT --out {run} --metric {metric}' ranks this one")
 
 
 def _metric_of(end):
@@ -47,7 +62,7 @@ def _ends_at(row, point):
         high = entry["others"][-1] if row["high"] is not None else None
     metrics = [middle] + [each["metric"] for each in others]
     return {"name": row["name"], "range": row["range"], "default": entry["default"], "low": low, "high": high,
-            "effect": max(metrics) - min(metrics)}
+            "monotonic": entry.get("monotonic", True), "effect": max(metrics) - min(metrics)}
 
 
 def _draw(axes, place, middle, end, color, label):
@@ -62,7 +77,7 @@ def tornado(analysis):
     """Bars of several points have no common middle: all are of the point at which the greatest effect is."""
     ranked = [row for row in analysis["parameters"] if row["effect"] > 0]
     if not ranked:
-        raise PlotError(f"no parameter changes {analysis['metric']}")
+        raise PlotError(f"no parameter changes {measure_of(analysis)}")
     point = ranked[0]["greatest_at"]
     rows = [row for row in (_ends_at(row, point) for row in ranked) if row is not None and row["effect"] > 0]
     shown = sorted(rows, key=lambda row: -row["effect"])[:_MOST_ROWS]
@@ -91,10 +106,12 @@ def tornado(analysis):
     axes.axvline(middle, color="black", linewidth=0.7)
     axes.set_yticks(range(len(shown) - 1, -1, -1),
                     [f"{row['name']} = {value_text(row['default']['value'])}{' *' if row['range'] == 'half to double' else ''}"
-                     for row in shown])
+                     f"{'' if row['monotonic'] else ' ^'}" for row in shown])
     axes.set_xlim(min(reaches + [middle]) - 0.1 * span, max(reaches + [middle]) + 0.1 * span)
     axes.set_ylim(-0.7, len(shown) - 0.3)
-    axes.set_xlabel(with_unit(analysis["metric"], unit_text(analysis["unit"])))
+    relative = analysis.get("baseline")
+    axes.set_xlabel(f"{name_of(analysis['metric'])} relative to {relative}" if relative
+                    else with_unit(analysis["metric"], unit_text(analysis["unit"])))
     axes.set_title(point)
     axes.grid(False, axis="y")
     percent = axes.secondary_xaxis("top", functions=(lambda value: 100 * (value - middle) / abs(middle or 1),
@@ -102,5 +119,9 @@ def tornado(analysis):
     percent.set_xlabel("change [%]")
     handles, names = axes.get_legend_handles_labels()
     order = sorted(range(len(names)), key=lambda index: names[index] != "low end of the range")
+    if not all(row["monotonic"] for row in shown):
+        order.append(len(names))
+        handles.append(Line2D([], [], linestyle="none"))
+        names.append("^ not monotonic over the range")
     legend(strip, [handles[index] for index in order], [names[index] for index in order], PAGE)
     return figure
