@@ -14,6 +14,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
 #include "src/results/database.hpp"
+#include "src/results/idle_axes.hpp"
 #include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
@@ -89,7 +90,10 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
 
 void print(const Results& results, Format format, const Simulator& simulator, const Console& console) {
   switch (format) {
-    case Format::table: console.out << report_head(results) << "\n" << report_tables(results, console.width); break;
+    case Format::table:
+      console.out << report_head(results) << "\n" << report_tables(results, console.width);
+      for (const std::string& axis : idle_axes(results)) console.out << "(" << axis << " changed no metric)\n";
+      break;
     case Format::json: console.out << results_json(results.points, results.outcomes); break;
     case Format::csv: console.out << results_csv(results.points, results.outcomes, simulator); break;
   }

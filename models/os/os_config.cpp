@@ -257,7 +257,9 @@ void declare_files(OsConfig& c, ParameterTable& table) {
 void declare_policy(OsConfig& c, ParameterTable& table) {
   table.add_choice("thp", c.thp,
                    {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
-                   {"transparent huge pages on first touch", "Xilinx zynqmp defconfig", Standing::published});
+                   {"transparent huge pages on first touch, of each 2 MiB at a multiple of 2 MiB that lies whole in a "
+                    "buffer: none in a smaller one",
+                    "Xilinx zynqmp defconfig", Standing::published});
   table.add_choice("thp_defrag", c.thp_defrag,
                    {{"always", ThpDefrag::always},
                     {"defer", ThpDefrag::defer},
