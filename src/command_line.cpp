@@ -109,7 +109,8 @@ TraceOptions trace_options(const po::variables_map& values) {
     if (given(file) && text(file).empty()) throw UserError(fmt::format("--{}: needs a file", file));
   }
   options.request.perfetto = text("trace");
-  if (given("vcd")) options.request.vcd = vcd_file(text("vcd"));
+  options.vcd = text("vcd");
+  if (given("vcd")) options.request.vcd = vcd_file(options.vcd);
   for (const char* name : {"trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit"}) {
     if (given(name) && !options.any()) throw UserError(fmt::format("--{}: needs --trace FILE or --vcd FILE", name));
   }
@@ -118,7 +119,7 @@ TraceOptions trace_options(const po::variables_map& values) {
   options.point = text("trace-point");
   trace::TraceFilter& filter = options.request.filter;
   if (given("trace-nodes")) filter.nodes = number_ranges("trace-nodes", text("trace-nodes"));
-  if (given("trace-transfers")) filter.transfers = number_ranges("trace-transfers", text("trace-transfers"));
+  if (given("trace-transfers")) filter.transfers = transfer_ranges(text("trace-transfers"));
   if (given("trace-time")) set_window(filter, text("trace-time"));
   if (given("trace-limit")) filter.limit = trace_limit(text("trace-limit"));
   return options;

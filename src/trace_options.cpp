@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -79,6 +80,22 @@ std::uint64_t trace_limit(const std::string& text) {
   throw UserError(fmt::format("--trace-limit: '{}'; {}", text, allowed));
 }
 
-std::string vcd_file(const std::string& text) { return text.ends_with(".vcd") ? text : text + ".vcd"; }
+std::string vcd_file(const std::string& text) {
+  if (text.ends_with(".vcd")) return text;
+  // Somebody who names a device or a pipe does not mean a file beside it.
+  std::error_code ignored;
+  if (std::filesystem::exists(text, ignored) && !std::filesystem::is_regular_file(text, ignored))
+    throw UserError(fmt::format("--vcd: {}: is no regular file; name another, ending in .vcd", text));
+  return text + ".vcd";
+}
+
+std::vector<trace::NumberRange> transfer_ranges(const std::string& text) {
+  std::vector<trace::NumberRange> ranges = number_ranges("trace-transfers", text);
+  for (const trace::NumberRange& range : ranges) {
+    if (range.last == 0)
+      throw UserError(fmt::format("--trace-transfers: '{}': there is no transfer 0; they are counted from 1", text));
+  }
+  return ranges;
+}
 
 }  // namespace faultline::app

@@ -13,6 +13,7 @@ namespace faultline::app {
 struct TraceOptions {
   trace::TraceRequest request;
   std::string point;  // --trace-point
+  std::string vcd;    // --vcd as it was given; request.vcd ends in .vcd
 
   bool any() const { return !request.perfetto.empty() || !request.vcd.empty(); }
 };
@@ -22,7 +23,9 @@ std::vector<trace::NumberRange> number_ranges(const std::string& option, const s
 // "10 us..2 ms", from, to, or both. Throws UserError.
 void set_window(trace::TraceFilter& filter, const std::string& text);
 std::uint64_t trace_limit(const std::string& text);
-// "link" becomes "link.vcd": what SystemC makes of it.
+// Likewise of transfers, which are counted from 1.
+std::vector<trace::NumberRange> transfer_ranges(const std::string& text);
+// "link" becomes "link.vcd": what SystemC makes of it. Throws UserError where the text names no regular file.
 std::string vcd_file(const std::string& text);
 
 }  // namespace faultline::app

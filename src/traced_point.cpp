@@ -72,6 +72,8 @@ void check_trace_files(const TraceOptions& options) {
 PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,
                     const Console& console) {
   const bool is_there = store.find(point).has_value();
+  if (options.trace.vcd != options.trace.request.vcd)
+    console.err << fmt::format("--vcd {}: written to {}\n", options.trace.vcd, options.trace.request.vcd);
   const auto one = [&](std::size_t, const Heartbeat& heartbeat) {
     store.leave();
     return simulate(point, simulator, {heartbeat, /*profile=*/false, options.trace.request});

@@ -102,6 +102,25 @@ std::string Recording::finish() {
   cluster_.steps().stop_recording();
   std::string text = timeline_ ? finish_timeline() : "";
   if (signals_) text += (text.empty() ? "" : "; ") + finish_signals();
+  return text + what_is_not_there();
+}
+
+// A filter that names nothing of this run is a slip that an empty trace would hide.
+std::string Recording::what_is_not_there() const {
+  const trace::TraceFilter& filter = request_.filter;
+  const auto& topology = cluster_.topology();
+  std::string text;
+  for (const trace::NumberRange& range : filter.nodes) {
+    if (range.last < topology.routers()) continue;
+    text += fmt::format("; --trace-nodes: there is no {}, nodes are 0 to {}{}", range.last, topology.nodes() - 1,
+                        topology.routers() > topology.nodes() ? fmt::format(" and routers of their own {} to {}",
+                                                                            topology.nodes(), topology.routers() - 1)
+                                                              : "");
+  }
+  if (filter.from > cluster_.loop.now())
+    text += fmt::format("; --trace-time: the run has ended before, at {}", sim::format_time(cluster_.loop.now()));
+  if (timeline_ && !filter.transfers.empty() && timeline_->summary().transfers == 0)
+    text += "; --trace-transfers: there are none of these numbers";
   return text;
 }
 

@@ -31,6 +31,7 @@ class Recording {
   void begin_signals(const platform::Machine& machine);
   std::string finish_timeline();
   std::string finish_signals();
+  std::string what_is_not_there() const;
 
   const trace::TraceRequest request_;
   platform::Cluster& cluster_;

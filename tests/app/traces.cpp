@@ -2,6 +2,8 @@
 // Which point of a run is recorded, and what of it.
 #include <catch2/catch.hpp>
 
+#include <sys/stat.h>
+
 #include "src/trace_options.hpp"
 #include "tests/app/program.hpp"
 
@@ -86,6 +88,8 @@ TEST_CASE("options of traces are refused with what is allowed") {
     CHECK_THAT(message({"--trace", "t", "--trace-nodes", bad}),
                Contains("allowed: whole numbers and ranges of them, such as 0,4-7"));
   }
+  CHECK_THAT(message({"--trace", "t", "--trace-transfers", "2,0"}),
+             Contains("--trace-transfers: '2,0': there is no transfer 0; they are counted from 1"));
   for (const char* bad : {"", "1us", "..", "1..2us", "2us..1us"}) {
     CAPTURE(bad);
     CHECK_THAT(message({"--trace", "t", "--trace-time", bad}), Contains("allowed: FROM..TO"));
@@ -114,6 +118,25 @@ TEST_CASE("filters are read as they are written") {
   CHECK(trace_limit("1 MiB") == 1 << 20);
   CHECK(vcd_file("waves") == "waves.vcd");
   CHECK(vcd_file("waves.vcd") == "waves.vcd");
+}
+
+TEST_CASE("a trace goes into a regular file, and a name without .vcd gets one") {
+  const Sandbox sandbox;
+  REQUIRE(mkfifo("pipe", 0600) == 0);
+  sandbox.write("one.toml", "parameters.workload.size = \"128 B\"\n");
+  for (const std::string file : {"pipe", "/dev/null", "."}) {
+    for (const char* option : {"--trace", "--vcd"}) {
+      INFO(option << " " << file);
+      const Ran ran = faultline_program({"run", "one.toml", "--out", "o", option, file});
+      CHECK(ran.code == 2);
+      CHECK(ran.err.find(file == "." && option == std::string("--trace") ? "is a folder" : "is no regular file") !=
+            std::string::npos);
+      CHECK_FALSE(fs::exists("o"));
+    }
+  }
+  CHECK_FALSE(fs::exists("pipe.vcd"));
+  CHECK(faultline_program({"run", "one.toml", "--out", "o", "--vcd", "waves"})
+            .err.find("--vcd waves: written to waves.vcd\n") != std::string::npos);
 }
 
 TEST_CASE("a trace is written over nothing but a trace") {

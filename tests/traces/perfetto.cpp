@@ -215,6 +215,32 @@ TEST_CASE("Filters leave out what they say") {
   }
 }
 
+TEST_CASE("A filter that names nothing of the run is told") {
+  const Settings settings = kFault + Settings{{"workload.iterations", 2}};
+  using Catch::Contains;
+  trace::TraceFilter filter;
+  SECTION("nodes") {
+    filter.nodes = {{1, 1}, {3, 99}};
+    const std::string line = record(settings, filter).line;
+    CHECK_THAT(line, Contains("; --trace-nodes: there is no 99, nodes are 0 to "));
+    CHECK(line.find("there is no 1,") == std::string::npos);
+  }
+  SECTION("a window behind the end") {
+    filter.from = std::chrono::seconds(1);
+    CHECK_THAT(record(settings, filter).line,
+               Contains("0 slices") && Contains("; --trace-time: the run has ended before, at "));
+  }
+  SECTION("transfers") {
+    filter.transfers = {{100, 200}};
+    CHECK_THAT(record(settings, filter).line, Contains("; --trace-transfers: there are none of these numbers"));
+  }
+  SECTION("nothing where all is there") {
+    filter.nodes = {{0, 1}};
+    filter.transfers = {{1, 200}};
+    CHECK(record(settings, filter).line.find("; --trace") == std::string::npos);
+  }
+}
+
 TEST_CASE("A trace keeps its limit and says so, and the run goes on") {
   const Settings settings = kFault + Settings{{"workload.size", "16 KiB"}, {"workload.iterations", 200}};
   trace::TraceFilter filter;
