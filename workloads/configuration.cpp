@@ -59,8 +59,20 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       "cold", cold,
       {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
       {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
-  table.add_fraction("cold_share", cold_share, {0.0, 1.0},
-                     {"share of the pages of a cold end that are absent", "", {}});
+  table.add_fraction(
+      "cold_share", cold_share, {0.0, 1.0},
+      {"share of the pages of a cold end that are absent, drawn anew for each transfer and end: that many "
+       "exactly, or where it is no whole number one more or one less so that the mean is right; a "
+       "huge page counts as one",
+       "",
+       {}});
+  table.add_choice(
+      "cold_placement", cold_placement,
+      {{"random", ColdPlacement::random}, {"even", ColdPlacement::even}, {"run", ColdPlacement::run}},
+      {"which pages are the share that is absent: any, each set of as many being as likely; at equal distances, the "
+       "last page among them; or one next to the other from a page that is drawn",
+       "",
+       {}});
   table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
   table.add_bytes("destination_offset", destination_offset, {0, 4095},
                   {"offset of the destination buffer in its first page", "", {}});
@@ -230,6 +242,9 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   if (w.cold == Cold::none && w.cold_share < 1.0) {
     add({"workload.cold_share", "workload.cold"}, "a share of the pages of no end: say which end is cold");
   }
+  if (w.cold == Cold::none && w.cold_placement != ColdPlacement::random) {
+    add({"workload.cold_placement", "workload.cold"}, "a place for pages of no end: say which end is cold");
+  }
   check_memory(w, configuration.strategy, configuration.machine, add);
 }
 
@@ -275,6 +290,8 @@ void check_pattern(const Configuration& configuration, const Add& add) {
   }
   if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "a pattern has no neighbours");
   if (w.cold_share < 1.0) add({"workload.cold_share", "workload.kind"}, "all pages of a pattern's cold end are absent");
+  if (w.cold_placement != ColdPlacement::random)
+    add({"workload.cold_placement", "workload.kind"}, "all pages of a pattern's cold end are absent");
 }
 
 // A node's part in the flows.

@@ -30,6 +30,13 @@ constexpr bool is_pattern(Kind kind) {
 // Which end's pages are absent when a transfer begins.
 enum class Cold { none, source, destination, both };
 
+// Which of a cold end's pages are the absent ones, where it is a share of them.
+enum class ColdPlacement {
+  random,  // each set of that many pages is as likely
+  even,    // at equal distances, the buffer's last page among them
+  run,     // one next to the other, from a page that is drawn
+};
+
 struct TransferConfig {
   Kind kind = Kind::write;
   std::uint64_t size = 4096;
@@ -41,6 +48,7 @@ struct TransferConfig {
   rdma::ProgramMemory memory;
   Cold cold = Cold::none;
   double cold_share = 1.0;
+  ColdPlacement cold_placement = ColdPlacement::random;
   std::uint64_t source_offset = 0;
   std::uint64_t destination_offset = 0;
   unsigned clean_window = 0;

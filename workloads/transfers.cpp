@@ -219,15 +219,31 @@ void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
 
 // Exactly cold_share of the pages where that is a whole number, else now one more, now one less, so that the
 // mean is right. Compared as integers, so that the choice is the same on every machine.
-std::vector<bool> Transfers::choose_cold(std::uint64_t pages) {
+std::uint64_t Transfers::count_cold(std::uint64_t pages) {
   constexpr std::uint64_t kOne = 1'000'000'000;
   const auto share = static_cast<std::uint64_t>(std::llround(config_.cold_share * static_cast<double>(kOne)));
   std::uint64_t wanted = share * pages / kOne;
   if (cold_pages_.below(kOne) < share * pages % kOne) ++wanted;
+  return wanted;
+}
+
+std::vector<bool> Transfers::choose_cold(std::uint64_t pages) {
+  const std::uint64_t wanted = count_cold(pages);
   std::vector<bool> chosen(pages);
-  for (std::uint64_t i = 0; i < pages; ++i) {
-    chosen[i] = cold_pages_.below(pages - i) < wanted;
-    if (chosen[i]) --wanted;
+  switch (config_.cold_placement) {
+    case ColdPlacement::random:
+      for (std::uint64_t i = 0, left = wanted; i < pages; ++i) {
+        chosen[i] = cold_pages_.below(pages - i) < left;
+        if (chosen[i]) --left;
+      }
+      break;
+    case ColdPlacement::even:
+      for (std::uint64_t i = 0; i < pages; ++i) chosen[i] = (i + 1) * wanted / pages > i * wanted / pages;
+      break;
+    case ColdPlacement::run:
+      const auto first = static_cast<std::ptrdiff_t>(cold_pages_.below(pages - wanted + 1));
+      std::fill_n(chosen.begin() + first, wanted, true);
+      break;
   }
   return chosen;
 }

@@ -54,6 +54,7 @@ class Transfers : public Benchmark {
   sim::Task<void> run_clean(unsigned index);
   void make_cold(const Lane& lane, bool target);
   void cool(rdma::Endpoint& endpoint, std::uint64_t address, bool cold);
+  std::uint64_t count_cold(std::uint64_t pages);
   std::vector<bool> choose_cold(std::uint64_t pages);
   sim::Task<void> late_faults_end();
   void start_injections();

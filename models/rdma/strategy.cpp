@@ -5,15 +5,20 @@ namespace faultline::rdma {
 
 void Strategy::declare(sim::ParameterTable& table) {
   const auto group = table.group("strategy");
-  table.add_choice("prepare", prepare,
-                   {{"nothing", Prepare::nothing},
-                    {"ideal", Prepare::ideal},
-                    {"touch", Prepare::touch},
-                    {"populate", Prepare::populate},
-                    {"mlock", Prepare::mlock},
-                    {"pin-per-transfer", Prepare::pin_per_transfer},
-                    {"pin-once", Prepare::pin_once}},
-                   {"what the owner of a buffer does so that its pages are there (ideal: present at no cost)", "", {}});
+  table.add_choice(
+      "prepare", prepare,
+      {{"nothing", Prepare::nothing},
+       {"ideal", Prepare::ideal},
+       {"touch", Prepare::touch},
+       {"populate", Prepare::populate},
+       {"mlock", Prepare::mlock},
+       {"pin-per-transfer", Prepare::pin_per_transfer},
+       {"pin-once", Prepare::pin_once}},
+      {"what the owner of a buffer does so that its pages are there (ideal: present at no cost; touch and "
+       "pin-per-transfer: the initiator asks the target's program by a small message, which that waits for "
+       "by polling)",
+       "",
+       {}});
   table.add_choice("translate", translate,
                    {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
                    {"table the SMMU walks: the process's own, a private one filled once with the frames of prepared "
@@ -29,9 +34,11 @@ void Strategy::declare(sim::ParameterTable& table) {
   table.add_choice(
       "resolve", resolve, {{"touch-a-page", Resolve::touch_a_page}, {"touch-ahead", Resolve::touch_ahead}},
       {"how the library's fault thread makes pages present: one access, or get_user_pages over several", "", {}});
-  table.add_count("touch_ahead_pages", touch_ahead_pages, {1u, 512u},
-                  {"pages that one get_user_pages call of touch-ahead covers, from the faulting one on",
-                   "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
+  table.add_count(
+      "touch_ahead_pages", touch_ahead_pages, {1u, 512u},
+      {"pages that one get_user_pages call of touch-ahead covers, from the faulting one on; does not follow "
+       "dma.block_bytes",
+       "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
 }
 
 std::vector<sim::Conflict> conflicts(const Strategy& s) {

@@ -2,6 +2,8 @@
 // The benchmark itself: what it makes cold, what it checks, what it tells of a run, what it refuses.
 #include <catch2/catch.hpp>
 
+#include <set>
+
 #include "models/platform/cluster.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/benchmark.hpp"
@@ -53,6 +55,30 @@ TEST_CASE("a share of cold pages is that share, whatever the seed") {
   const std::int64_t faults = run_well(one).count("faults");
   CHECK(faults > 30);
   CHECK(faults < 70);
+}
+
+TEST_CASE("where the cold pages lie is as many faults as touch-ahead needs for them") {
+  // 4 of 16 pages, which lie in four blocks; a fault makes four pages present.
+  const auto faults = [](const char* placement, std::uint64_t seed) {
+    return run_well(preset("fault/touch-ahead") + cold("destination", "64 KiB") +
+                        Settings{{"workload.cold_share", 0.25},
+                                 {"workload.cold_placement", placement},
+                                 {"workload.iterations", 1},
+                                 {"workload.warmup", 0}},
+                    seed)
+        .count("faults");
+  };
+  SECTION("even: the last page of each block") { CHECK(faults("even", 1) == 4); }
+  SECTION("run: one block, or the end of one and the begin of the next") {
+    for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) CHECK(faults("run", seed) <= 2);
+  }
+  SECTION("random: any, so not the same each time") {
+    std::set<std::int64_t> seen;
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) seen.insert(faults("random", seed));
+    CHECK(seen.size() > 1);
+    CHECK(*seen.begin() >= 1);
+    CHECK(*seen.rbegin() <= 4);
+  }
 }
 
 TEST_CASE("a huge page is cold as a whole") {
@@ -223,6 +249,9 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
       {{{"workload.cold_share", 0.5}},
        "a share of the pages of no end: say which end is cold",
        {"workload.cold_share", "workload.cold"}},
+      {{{"workload.cold_placement", "run"}},
+       "a place for pages of no end: say which end is cold",
+       {"workload.cold_placement", "workload.cold"}},
       {preset("pin-once") + Settings{{"workload.source_offset", "100 B"}, {"os.rlimit_memlock", "4 KiB"}},
        "buffers of 8 KiB would be pinned, and RLIMIT_MEMLOCK is 4 KiB",
        {"workload.size", "workload.window", "os.rlimit_memlock"}},
