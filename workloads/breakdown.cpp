@@ -17,6 +17,11 @@ bool of_the_whole_transfer(Step step) {
          step == Step::completed;
 }
 
+const StepDoc kPrepare{"prepare",
+                       "before the post: the program asks the other end to prepare, prepares its own, is told",
+                       "library.message_*, os.*"};
+const StepDoc kRelease{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
+
 }  // namespace
 
 void Breakdown::on_step(const StepRecord& record) {
@@ -29,12 +34,11 @@ void Breakdown::on_step(const StepRecord& record) {
   }
 }
 
-void Breakdown::finish(std::uint64_t transfer, bool measured) {
+void Breakdown::finish(std::uint64_t transfer, sim::Time begin, sim::Time end) {
   const auto found = open_.find(transfer);
   if (found == open_.end()) return;
   const sim::Vector<StepRecord> records = std::move(found->second);
   open_.erase(found);
-  if (!measured) return;
   const StepRecord* last = nullptr;
   for (const StepRecord& record : records) {
     if (record.step == Step::block_acknowledged && (last == nullptr || record.at >= last->at)) last = &record;
@@ -44,7 +48,18 @@ void Breakdown::finish(std::uint64_t transfer, bool measured) {
     const bool of_last = last != nullptr && record.key.block == last->key.block;
     if (of_last || of_the_whole_transfer(record.step)) chain.push_back(record);
   }
+  const auto [first, final] =
+      std::minmax_element(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
+  program_ = first->node == data_source_ ? End::source : End::destination;
+  add_around(prepare_, first->at - begin);
+  add_around(release_, end - final->at);
   add(std::move(chain));
+}
+
+void Breakdown::add_around(Row& row, sim::Time time) {
+  if (time == sim::Time{0}) return;
+  row.total += time;
+  ++row.samples;
 }
 
 void Breakdown::finish_message(bool measured) {
@@ -77,15 +92,26 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
-  rows.reserve(timed.size());
+  rows.reserve(timed.size() + 2);
+  append(prepare_, kPrepare, rows);
   for (auto& [began, row] : timed) rows.push_back(std::move(row));
+  append(release_, kRelease, rows);
   return rows;
+}
+
+void Breakdown::append(const Row& row, const StepDoc& doc, std::vector<BreakdownRow>& rows) const {
+  if (row.samples == 0) return;
+  rows.push_back({doc.name, program_ == End::source ? "source" : "destination",
+                  static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_), row.samples,
+                  doc.description});
 }
 
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
-  docs.reserve(trace::phases().size());
+  docs.reserve(trace::phases().size() + 2);
+  docs.push_back(kPrepare);
   for (const trace::Phase& phase : trace::phases()) docs.push_back({phase.name, phase.description, phase.parameters});
+  docs.push_back(kRelease);
   return docs;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where the time of transfers goes: listens to the steps of their blocks and adds up, for each step,
 // the time since the step before it. Blocks of one transfer live side by side; the chain that is told is
-// that of the block which was acknowledged last, so that the rows always add up to the time of the transfer
-// from its post on.
+// that of the block which was acknowledged last. With what a strategy prepares before the post, and releases after the
+// return, the rows always add up to the latency of the transfer.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,10 @@ class Breakdown : public sim::StepListener {
   explicit Breakdown(sim::NodeId data_source) : data_source_(data_source) {}
 
   void on_step(const sim::StepRecord& record) override;
-  // Adds the transfer to the sums, or forgets it if it is not to be measured.
-  void finish(std::uint64_t transfer, bool measured);
+  // Adds the transfer to the sums: from the program's first step for it to its last.
+  void finish(std::uint64_t transfer, sim::Time begin, sim::Time end);
+  // It is not to be measured.
+  void forget(std::uint64_t transfer) { open_.erase(transfer); }
   // The same for the message that was received last: messages are sent one at a time.
   void finish_message(bool measured);
 
@@ -48,11 +50,16 @@ class Breakdown : public sim::StepListener {
   };
 
   void add(sim::Vector<sim::StepRecord> chain);
+  // A row of what the program does around the chain, which takes no time with most strategies.
+  static void add_around(Row& row, sim::Time time);
+  void append(const Row& row, const StepDoc& doc, std::vector<BreakdownRow>& rows) const;
 
   sim::NodeId data_source_;
   sim::Map<std::uint64_t, sim::Vector<sim::StepRecord>> open_;
   sim::Vector<sim::StepRecord> message_;
   std::map<RowKey, Row> rows_;
+  Row prepare_, release_;
+  End program_ = End::source;  // whose post it is
   std::uint64_t transfers_ = 0;
 };
 

@@ -323,7 +323,11 @@ Task<void> Transfers::finish() {
   const bool completed = status == rdma::Status::done;
   if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
   if (running.measured && !completed) ++failed_;
-  breakdown_.finish(running.posted.transfer, running.measured && completed);
+  if (running.measured && completed) {
+    breakdown_.finish(running.posted.transfer, running.begin, end);
+  } else {
+    breakdown_.forget(running.posted.transfer);
+  }
   if (strategy_.prepares_per_transfer()) {
     // The target releases while the program goes on; the buffer is free again when it says so.
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
@@ -369,7 +373,7 @@ Task<void> Transfers::run_clean(unsigned index) {
         co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->library().wait(thread, posted);
-    breakdown_.finish(posted.transfer, false);
+    breakdown_.forget(posted.transfer);
     if (status != rdma::Status::done) {
       ++clean_failed_;
       continue;
