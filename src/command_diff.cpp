@@ -20,7 +20,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostListed = 10;
 
+bool has_both(const Difference::Row& row) { return row.a.count > 0 && row.b.count > 0; }
+
 std::string noise_text(const Difference::Row& row) {
+  if (!has_both(row)) return "-";
   if (!row.beyond_noise) return "?";
   return *row.beyond_noise ? "yes" : "no";
 }
@@ -59,7 +62,7 @@ void print_metrics(const Difference& difference, const Console& console) {
                    {"change", "[%]", Align::right},
                    {"beyond noise", "", Align::left}});
   std::string point;
-  bool unknown = false, tested = false;
+  bool unknown = false, tested = false, lacking = false;
   for (const Difference::Row& row : difference.rows) {
     const bool is_new = row.point != point;
     if (is_new) table.gap();
@@ -67,10 +70,15 @@ void print_metrics(const Difference& difference, const Console& console) {
                mean_text(row.a, row.metric.unit), mean_text(row.b, row.metric.unit), change_text(row),
                noise_text(row)});
     point = row.point;
-    unknown = unknown || !row.beyond_noise;
+    lacking = lacking || !has_both(row);
+    unknown = unknown || (has_both(row) && !row.beyond_noise);
     tested = tested || row.beyond_noise;
   }
   if (!difference.rows.empty()) console.out << "\n" << table.text();
+  if (difference.compared == 0) {
+    console.out << "\nnothing to compare: no point that both have has a metric on either side\n";
+    return;
+  }
   console.out << fmt::format("{}{} of {} metrics of {} {} are equal\n", difference.rows.empty() ? "\n" : "",
                              difference.equal, difference.compared, difference.pairs,
                              difference.pairs == 1 ? "point" : "points that both have");
@@ -81,6 +89,8 @@ void print_metrics(const Difference& difference, const Console& console) {
   }
   if (unknown)
     console.out << "(?: one seed, so nothing is known of noise; 'repetitions' in the experiment adds some)\n";
+  if (lacking)
+    console.out << "(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n";
 }
 
 Json summary_json(const Summary& summary) {

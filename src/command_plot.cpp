@@ -6,11 +6,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "faultline_build.hpp"
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/database.hpp"
+#include "src/results/stored_run.hpp"
 #include "src/runs/other_program.hpp"
 
 namespace faultline::app {
@@ -19,6 +22,7 @@ namespace {
 
 // Debian's, for which its packages are: another one in the user's PATH may lack them.
 constexpr const char* kPython = "/usr/bin/python3";
+constexpr std::size_t kLongestArgument = 100'000;  // Linux allows 128 KiB
 
 // Where Debian has modules, under the prefix that the program is installed under; or in the source tree.
 fs::path python_folder() {
@@ -30,6 +34,28 @@ fs::path python_folder() {
     if (fs::is_regular_file(folder / "faultline" / "plot.py")) return folder;
   }
   throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
+}
+
+// The conditions are those of 'faultline query'; what draws hears which combinations are left, as "1-3,7".
+std::string combinations_where(const std::string& run_folder, const std::vector<std::string>& where) {
+  try {
+    StoredRun run(run_folder);
+    std::set<std::size_t> left;
+    for (const std::size_t point : run.points_where(where)) left.insert(run.combination(point));
+    std::string ranges;
+    for (auto it = left.begin(); it != left.end();) {
+      const std::size_t first = *it;
+      std::size_t last = first;
+      while (++it != left.end() && *it == last + 1) last = *it;
+      ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", first, last);
+    }
+    if (ranges.size() > kLongestArgument) {
+      throw UserError(fmt::format("--where: leaves {} combinations, too many for a figure", left.size()));
+    }
+    return ranges;
+  } catch (const SqlError& error) {
+    refuse_database(run_folder, error);
+  }
 }
 
 // By its path, for the package asks for pandas as soon as it is imported, and the script says better what is missing;
@@ -44,7 +70,7 @@ std::vector<std::string> words_for(const Options& options, const fs::path& folde
   add("--metric", options.metric);
   add("--x", options.x_axis);
   for (const std::string& axis : options.by) add("--by", axis);
-  for (const std::string& condition : options.where) add("--where", condition);
+  if (!options.where.empty()) add("--combinations", combinations_where(options.arguments.front(), options.where));
   return words;
 }
 

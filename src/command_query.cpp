@@ -5,31 +5,46 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/database.hpp"
 #include "src/results/query.hpp"
+#include "src/results/report.hpp"
 #include "src/results/results.hpp"
+#include "src/results/schema.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+constexpr std::size_t kMostMixed = 6;
+
+// Those of the texts that `query` lists, in its order, and each once.
+std::string in_order(StoredRun& run, const std::string& query, const std::vector<std::string>& texts) {
+  const std::set<std::string> there(texts.begin(), texts.end());
+  std::vector<std::string> values;
+  SqlStatement rows(run.database(), query);
+  while (rows.step()) {
+    const std::string text = rows.text(0);
+    if (there.contains(text) && std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+  }
+  return fmt::format("{}", fmt::join(values, ", "));
+}
 
 // What one can ask for.
 void print_overview(StoredRun& run, const Console& console) {
   console.out << "axes\n";
   TextTable axes({{"axis", "", Align::left}, {"values", "", Align::left}});
-  std::vector<std::string> keys{"strategy"};
-  keys.insert(keys.end(), run.axes().begin(), run.axes().end());
-  for (const std::string& key : keys) {
-    std::vector<std::string> values;
-    for (const std::string& text : run.column(key).texts) {
-      if (std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
-    }
-    axes.add({key, fmt::format("{}", fmt::join(values, ", "))});
+  axes.add({"strategy", in_order(run, "SELECT name FROM strategies ORDER BY position", run.column("strategy").texts)});
+  SqlStatement axis(run.database(), "SELECT key, advances_with FROM axes ORDER BY position");
+  while (axis.step()) {
+    const std::string key = axis.text(0);
+    const std::string with = axis.is_null(1) || axis.text(1) == key ? "" : " (advances with " + axis.text(1) + ")";
+    const std::string query = "SELECT value FROM axis_values WHERE key = " + sql_text(key) + " ORDER BY position";
+    axes.add({key, in_order(run, query, run.column(key).texts) + with});
   }
   console.out << axes.text() << "\nmetrics\n";
   TextTable metrics({{"metric", "", Align::left}, {"unit", "", Align::left}, {"meaning", "", Align::left}});
@@ -47,7 +62,9 @@ int decimals_for(const Answer& answer, const StoredMetric& metric) {
 }
 
 void print_metric(const StoredRun& run, const Answer& answer, const StoredMetric& metric, const Console& console) {
-  const std::string unit = metric.unit == "1" ? "" : "[" + metric.unit + "]";
+  const std::string plain_unit = metric.unit == "1" ? "" : metric.unit;
+  const std::string unit_text = plain_unit + (is_sum(metric.name) ? "/point" : "");
+  const std::string unit = unit_text.empty() ? "" : "[" + unit_text + "]";
   std::vector<Column> heads;
   for (const StoredColumn& by : answer.by) {
     heads.push_back({by.key, "", by.is_number ? Align::right : Align::left});
@@ -82,8 +99,14 @@ void print_answer(const StoredRun& run, const Question& question, const Answer& 
     console.out << "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n";
   }
   if (!answer.mixed.empty()) {
-    console.out << fmt::format("(the points of a row differ by {}, too: such rows have no interval)\n",
-                               fmt::join(answer.mixed, ", "));
+    const std::size_t shown = std::min(answer.mixed.size(), kMostMixed);
+    console.out << fmt::format(
+        "(the points of a row differ by {}{}, too: such rows have no interval)\n",
+        fmt::join(answer.mixed.begin(), answer.mixed.begin() + static_cast<long>(shown), ", "),
+        shown < answer.mixed.size() ? fmt::format(" and {} other parameters", answer.mixed.size() - shown) : "");
+  }
+  if (std::any_of(question.metrics.begin(), question.metrics.end(), is_sum)) {
+    console.out << "(/point: a sum over all transfers of a point; 'faultline run' shows it for each, as /op)\n";
   }
 }
 

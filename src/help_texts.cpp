@@ -112,12 +112,13 @@ with an error bar, the 95 % confidence interval. The same run gives the same byt
   heatmap     a metric over two axes
   tornado     what 'faultline sensitivity' has found
 
-What is neither x nor lines becomes panels side by side. Needs Debian's
-python3-matplotlib and python3-pandas.
+What is neither x nor lines becomes panels side by side. --where takes fewer points, by the conditions of 'faultline
+query'. Needs Debian's python3-matplotlib and python3-pandas.
 
   faultline plot runs/pinning-vs-faults-1 --figure latency
   faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes
   faultline plot runs/cold-share-1 --figure bandwidth --x workload.cold_share --where workload.cold=both
+  faultline plot runs/timeout-1 --figure latency --where "dma.block_timeout>=1 ms"
   faultline plot runs/fault-breakdown-1 --figure breakdown --out breakdown.pdf
   faultline plot runs/fault-breakdown-sensitivity-1 --figure tornado
 )";
@@ -138,12 +139,16 @@ const std::string_view kQueryHelp = R"(faultline query RUN [METRIC...] [options]
 Asks the database in the run folder RUN. For each METRIC: how many points have it, their mean with half of its 95 %
 confidence interval over the seeds (Student's t), the least and the greatest. A row stands for one combination of
 strategy and axes, or what --by says; a row of several combinations has no interval, because more than seeds tells its
-points apart. Without METRIC: the axes and metrics that there are. Units are in the headers; csv has plain numbers.
+points apart. Of axes that advance together one stands for all. Without METRIC: the axes and metrics that there are.
+Units are in the headers; csv has plain numbers.
+--where, here and in 'diff' and 'plot': KEY=VALUE, and with !=, <, <=, >, >=; KEY is a parameter, strategy, seed or
+status; quantities with their units, shares as 0.5 or "50 %".
 
   faultline query runs/mine-1                         what can be asked for?
   faultline query runs/mine-1 latency_mean            strategy by strategy, axis by axis
   faultline query runs/mine-1 latency_mean faults --by strategy --where workload.size="64 KiB"
   faultline query runs/mine-1 goodput --where "workload.size>=4 KiB" --format csv
+  faultline query runs/mine-1 goodput --where "workload.cold_share=50 %"
   faultline query runs/mine-1 --sql "SELECT label, error FROM points WHERE status <> 'complete'"
                                                       anything else; docs/results.md describes tables and views
 )";
@@ -152,14 +157,16 @@ const std::string_view kDiffHelp = R"(faultline diff A B [METRIC...] [options]
 
 Compares two runs, or two points: RUN:NUMBER or RUN:ID, with what differs from them by the seed alone. First the
 configuration: parameters with their values in A and in B. Then the points that only one has; points of runs are
-matched by strategy and axes. Then the METRICs (all that differ) with the change from A to B in percent, and whether it
-is beyond noise: by Welch's t test over the seeds, where chance makes one mark in twenty. With one seed nothing is known
-of noise.
+matched by strategy and axes. RUN:KEY=VALUE is a part of a run, and matched by all but KEY. Then the METRICs (all that
+differ) with the change from A to B in percent, and whether it is beyond noise: by Welch's t test over the seeds, where
+chance makes one mark in twenty. With one seed nothing is known of noise.
 
   faultline diff runs/mine-1 runs/mine-2              before and after
   faultline diff runs/mine-1 runs/mine-2 latency_mean --where strategy=fault/touch-ahead
   faultline diff runs/mine-1:3 runs/mine-1:9          two points of a run, numbered as 'faultline query RUN --sql
                                                       "SELECT number, label FROM points"' says
+  faultline diff runs/mine-1:strategy=mlock runs/mine-1:strategy=pin-once
+                                                      two strategies of a run, at each size and so on
   faultline diff runs/mine-1 runs/mine-2 --format csv for a spreadsheet: the metrics alone
 )";
 

@@ -5,6 +5,7 @@ Exit codes: 0 fine, 2 the figure cannot be made, and why is on standard error.
 """
 
 import argparse
+import contextlib
 import difflib
 import os
 import sys
@@ -21,40 +22,44 @@ def _arguments(words):
     parser.add_argument("--metric")
     parser.add_argument("--x")
     parser.add_argument("--by")
-    parser.add_argument("--where", action="append", default=[])
+    parser.add_argument("--combinations")
     return parser.parse_args(words)
 
 
-def _conditions(texts, error):
-    conditions = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise error(f"--where {text}: needs NAME=VALUE, e.g. strategy=resident")
-        conditions[name.strip()] = value.strip()
-    return conditions
+def _numbers(ranges):
+    """Those of "1-3,7-7", as the program writes what --where leaves; None of None."""
+    if ranges is None:
+        return None
+    ends = [each.split("-") for each in ranges.split(",")]
+    return {number for first, last in ends for number in range(int(first), int(last) + 1)}
 
 
 def _files(arguments, error):
     """Where the figure goes: PDF and PNG beside the run's tables, or what --out names."""
     if arguments.out is None:
         folder = arguments.run / "figures"
-        folder.mkdir(exist_ok=True)
+        try:
+            folder.mkdir(exist_ok=True)
+        except OSError as problem:
+            raise error(f"{folder}: cannot be made: {problem.strerror}") from problem
         return [folder / f"{arguments.figure}{suffix}" for suffix in _SUFFIXES]
     if arguments.out.suffix not in _SUFFIXES:
         raise error(f"--out {arguments.out}: needs a name that ends in .pdf or .png")
     return [arguments.out]
 
 
-def _write(figure, files, save):
+def _write(figure, files, save, error):
     """Whole files or none: a reader never sees half a figure."""
     for file in files:
         part = file.with_name(f".{file.stem}.part{file.suffix}")
         try:
             save(figure, part)
             os.replace(part, file)
+        except OSError as problem:
+            raise error(f"{file}: cannot be written: {problem.strerror}") from problem
         finally:
-            part.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
         print(file)
 
 
@@ -74,14 +79,11 @@ def main(words):
                         + (f"; did you mean '{near[0]}'?" if near else ""))
         if not arguments.run.is_dir():
             raise error(f"{arguments.run}: no such folder")
-        options = figures.Options(arguments.metric, arguments.x, arguments.by, _conditions(arguments.where, error))
+        options = figures.Options(arguments.metric, arguments.x, arguments.by, _numbers(arguments.combinations))
         figure = figures.make(arguments.run, arguments.figure, options)
-        _write(figure, _files(arguments, error), figures.save)
+        _write(figure, _files(arguments, error), figures.save, error)
     except error as problem:
         print(problem, file=sys.stderr)
-        return 2
-    except OSError as problem:
-        print(f"{problem.filename}: cannot be written: {problem.strerror}", file=sys.stderr)
         return 2
     return 0
 

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass, field
 
+from faultline.quantities import order_of
 from faultline.run import Run, RunError
 
 
@@ -24,21 +25,45 @@ class Step:
 
 
 @dataclass
+class Plan:
+    """What a run's points have in common."""
+
+    groups: dict = field(default_factory=dict)  # axes that advance together: to the first of them
+    followers: set = field(default_factory=set)  # of these, those that the others stand for
+    values: dict = field(default_factory=dict)  # texts of each axis in the experiment's order; "strategy" is one of them
+    looks: dict = field(default_factory=dict)  # strategy to the number of its colour, marker and dashes
+
+
+@dataclass
 class Point:
     """One combination of strategy and parameters, all its seeds."""
 
     parameters: dict  # name to text; "strategy" is one of them
     metrics: dict = field(default_factory=dict)  # name to Value
     steps: list = field(default_factory=list)
-    trouble: str = ""
+    trouble: str = ""  # why a seed of it has no result
+    plan: Plan = field(default_factory=Plan)
+    number: int = 0  # of the combination, from 1
+
+
+def _plan(run):
+    axes = run.sql("SELECT key, advances_with, leads FROM axes ORDER BY position")
+    plan = Plan(groups={row.key: row.advances_with for row in axes.itertuples() if row.advances_with},
+                followers={row.key for row in axes.itertuples() if not row.leads},
+                looks=dict(run.sql("SELECT name, look FROM strategies").itertuples(index=False)),
+                values={"strategy": run.strategies})
+    for row in run.sql("SELECT key, value FROM axis_values ORDER BY key, position").itertuples():
+        plan.values.setdefault(row.key, []).append(row.value)
+    return plan
 
 
 def _combinations(run):
     """Strategy, trouble and axes of each, in the run's order; the texts are as files write them."""
-    points = {}
-    for row in run.sql("SELECT combination, strategy, error FROM points ORDER BY number").itertuples():
-        point = points.setdefault(row.combination, Point({"strategy": row.strategy}))
-        point.trouble = point.trouble or row.error or ""
+    points, plan = {}, _plan(run)
+    for row in run.sql("SELECT combination, strategy, status, error FROM points ORDER BY number").itertuples():
+        point = points.setdefault(row.combination, Point({"strategy": row.strategy}, plan=plan, number=row.combination))
+        if row.status != "complete" and not point.trouble:
+            point.trouble = f"{row.status}: {row.error}" if row.error else row.status
     axes = run.sql("SELECT p.combination, a.key, a.value FROM point_axes AS a JOIN points AS p ON p.number = a.point "
                    "ORDER BY a.point, a.position")
     for row in axes.itertuples():
@@ -64,23 +89,48 @@ def read_points(folder):
     return list(points.values())
 
 
-def axes_of(points):
-    """Names of what differs between points: "strategy", then parameters that differ within a strategy."""
+def axes_of(points, wanted=()):
+    """Names of what differs between points: "strategy", then parameters that differ within a strategy. Of axes that advance
+    together those that stand for the others, unless others are `wanted`."""
     strategies = dict.fromkeys(point.parameters["strategy"] for point in points)
     names = dict.fromkeys(name for point in points for name in point.parameters)
     texts = {}
     for point in points:
         for name in names:
             texts.setdefault((name, point.parameters["strategy"]), set()).add(point.parameters.get(name))
-    return ["strategy"] * (len(strategies) > 1) + [
+    varying = ["strategy"] * (len(strategies) > 1) + [
         name for name in names if any(len(texts[name, strategy]) > 1 for strategy in strategies)]
+    plan = points[0].plan if points else Plan()
+    kept = [name for name in varying if name not in plan.followers or name in wanted]
+    for group in {plan.groups[name] for name in wanted if name in plan.groups}:
+        for other in [name for name in kept if name not in wanted and plan.groups.get(name) == group]:
+            rest = [name for name in kept if name != other and plan.groups.get(name) == group]
+            if rest and follows(points, other, rest):
+                kept.remove(other)
+    return kept
 
 
-def where(points, conditions):
-    """Those of the points that have all the values, e.g. {"workload.size": "4 KiB"}."""
-    for name, text in conditions.items():
-        texts = list(dict.fromkeys(point.parameters.get(name, "(default)") for point in points))
-        points = [point for point in points if point.parameters.get(name, "(default)") == text]
-        if not points:
-            raise PlotError(f"--where {name}={text}: no such point; there are: {', '.join(texts)}")
-    return points
+def follows(points, name, others):
+    """Whether the value of `name` is given by those of the others, as of axes that advance together."""
+    seen = {}
+    for point in points:
+        key = tuple(point.parameters.get(other) for other in others)
+        if seen.setdefault(key, point.parameters.get(name)) != point.parameters.get(name):
+            return False
+    return True
+
+
+def values_of(points, name):
+    """The texts that points have on an axis, each once: numbers by size, names in the experiment's order."""
+    there = dict.fromkeys(point.parameters.get(name, "") for point in points)
+    planned = points[0].plan.values.get(name, []) if points else []
+    return order_of([text for text in planned if text in there] + [text for text in there if text not in planned])
+
+
+def reason(points):
+    """Why points have no results: "4 timed out: longer than 1 s", for what is most frequent; empty where they have."""
+    troubles = [point.trouble for point in points if point.trouble]
+    if not troubles:
+        return ""
+    most = max(dict.fromkeys(troubles), key=troubles.count)
+    return f"{troubles.count(most)} of {len(points)} points {most}"

@@ -12,7 +12,7 @@ except ImportError as error:
         "faultline needs pandas: Debian package python3-pandas, which is for /usr/bin/python3"
     ) from error
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 APPLICATION_ID = 0x464C544C
 LOCKED_S = 2.0
 
@@ -44,8 +44,9 @@ class Run:
                 f"'faultline run {self.path.parent}' of the program beside it makes it again"
             )
         self.info = self.sql("SELECT * FROM run").iloc[0].to_dict()
-        axes = self.sql("SELECT a.key, d.unit FROM axes AS a JOIN parameter_docs AS d USING (key) ORDER BY a.position")
+        axes = self.sql("SELECT a.key, a.leads, d.unit FROM axes AS a JOIN parameter_docs AS d USING (key) ORDER BY a.position")
         self.axes = list(axes["key"])
+        self.leading_axes = list(axes["key"][axes["leads"] == 1])
         self.strategies = list(self.sql("SELECT name FROM strategies ORDER BY position")["name"])
         self.metric_docs = self.sql("SELECT name, unit, description FROM metric_docs ORDER BY id").set_index("name")
         self.units = {**dict(zip(axes["key"], axes["unit"])), **self.metric_docs["unit"]}
@@ -84,7 +85,9 @@ class Run:
         frame = self._places("combination")
         for column, suffix in (("mean", ""), ("half_width", "_half_width"), ("seeds", "_seeds")):
             query = f"SELECT combination, {column} FROM means WHERE name = ?"
-            frame = frame.join(self._columns(query, names, suffix))
+            columns = self._columns(query, names, suffix)
+            # Where all are NULL pandas does not know that they are numbers.
+            frame = frame.join(columns.astype(float) if column == "half_width" else columns)
         return frame[self._place_columns() + [name + s for name in names for s in ("", "_half_width", "_seeds")]]
 
     def breakdown(self):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -222,6 +223,41 @@ bool is_alone(const std::vector<Axis>& axes, std::size_t axis) {
     if (i != axis && axes[i].leader == axes[axis].leader) return false;
   }
   return true;
+}
+
+namespace {
+
+// Numbers the different rows of a table that gets one more column; how many there are.
+std::size_t refine(std::vector<std::size_t>& rows, const std::vector<std::string>& column) {
+  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i] = numbers.emplace(std::pair(rows[i], column[i]), numbers.size()).first->second;
+  }
+  return numbers.size();
+}
+
+std::size_t different(const std::vector<std::string>& texts) {
+  return std::set<std::string>(texts.begin(), texts.end()).size();
+}
+
+}  // namespace
+
+std::vector<bool> leading_axes(const std::vector<Axis>& axes) {
+  std::vector<std::size_t> order(axes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return different(axes[a].texts) > different(axes[b].texts); });
+  std::vector<bool> leads(axes.size());
+  std::map<std::size_t, std::vector<std::size_t>> rows;  // by group
+  std::map<std::size_t, std::size_t> apart;
+  for (const std::size_t axis : order) {
+    const std::size_t group = axes[axis].leader;
+    auto& own = rows.try_emplace(group, axes[axis].texts.size(), 0).first->second;
+    const std::size_t now = refine(own, axes[axis].texts);
+    leads[axis] = apart[group] == 0 || now > apart[group];
+    apart[group] = now;
+  }
+  return leads;
 }
 
 std::size_t combinations_of(const std::vector<Axis>& axes) {

@@ -19,6 +19,7 @@ struct Axis {
   // values.
   std::size_t leader = 0;
   bool drawn = false;  // of a sample: what it has in a combination says nothing of the others
+  std::vector<std::string> texts = {};  // the values as points write them, of an experiment that has been read
 };
 
 // [axes]: a list of values, or a range { from, to, and for linear ones steps or step; scale = log2 or log10 }.
@@ -31,6 +32,9 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
 
 // Whether nothing advances with an axis.
 bool is_alone(const std::vector<Axis>& axes, std::size_t axis);
+// Which axes are to be shown: those that are alone, and of those that advance together as few as tell their values
+// apart, that is the one with most different values unless it has one of them twice. Needs their texts.
+std::vector<bool> leading_axes(const std::vector<Axis>& axes);
 // How many combinations of values the axes have, conditions apart; SIZE_MAX if it is more than that.
 std::size_t combinations_of(const std::vector<Axis>& axes);
 // The number of each axis's value in a combination; the last axis is the fastest.

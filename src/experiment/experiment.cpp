@@ -124,6 +124,17 @@ void apply_overrides(Experiment& experiment) {
   }
 }
 
+void write_texts(Experiment& experiment, const Simulator& simulator) {
+  const auto machine = simulator.machine();
+  Diagnostics none;
+  for (Axis& axis : experiment.axes) {
+    for (const Setting& value : axis.values) {
+      apply(value, machine->parameters(), none);
+      axis.texts.push_back(machine->parameters().find(axis.key)->get());
+    }
+  }
+}
+
 }  // namespace
 
 Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
@@ -201,6 +212,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   refuse_parts_of_groups(experiment, diagnostics);
   diagnostics.raise();
   apply_overrides(experiment);
+  write_texts(experiment, simulator);
   return experiment;
 }
 

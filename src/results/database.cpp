@@ -20,10 +20,17 @@ fs::path file_in(const fs::path& run) {
   return fs::is_directory(run, ignored) ? run / kDatabaseFile : run;
 }
 
+// Whether a file is where runs have their database, whatever is in it.
+bool is_ours(const fs::path& file) { return file.filename() == kDatabaseFile; }
+
+std::string name_a_run(const fs::path& file) {
+  return is_ours(file) ? "" : "; name a run folder, as runs/mine-1, or the results.sqlite in it";
+}
+
 void check_kind(SqlDatabase& database, const fs::path& file) {
   const fs::path folder = file.parent_path();
   if (database.number("PRAGMA application_id") != kApplicationId) {
-    throw UserError(fmt::format("{}: is no database of Faultline's results", file.string()));
+    throw UserError(fmt::format("{}: is no database of Faultline's results{}", file.string(), name_a_run(file)));
   }
   const auto version = database.number("PRAGMA user_version");
   if (version != kSchemaVersion) {
@@ -60,6 +67,10 @@ void refuse_database(const fs::path& run, const SqlError& error) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED: why = "another program has locked it; end what writes to it (sqlite3?) and try again"; break;
     case SQLITE_NOTADB:
+      if (!is_ours(file)) {
+        throw UserError(fmt::format("{}: is no database{}", file.string(), name_a_run(file)));
+      }
+      [[fallthrough]];
     case SQLITE_CORRUPT: why = "is damaged; " + again(file.parent_path()); break;
     default: why = "cannot be read"; break;
   }

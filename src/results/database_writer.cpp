@@ -14,6 +14,7 @@
 #include "src/results/repetitions.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
+#include "src/results/strategy_looks.hpp"
 
 namespace faultline::app {
 namespace {
@@ -74,9 +75,10 @@ class Writer {
     insert("run", 9).run(experiment_.question, experiment_.name, experiment_.platform, experiment_.seed,
                          experiment_.repetitions, points_.size(), std::string(build::kVersion),
                          std::string(build::commit()), std::int64_t{kSchemaVersion});
-    SqlStatement strategy = insert("strategies", 3);
+    SqlStatement strategy = insert("strategies", 4);
+    const std::vector<unsigned> looks = looks_of(experiment_.strategies);
     for (std::size_t i = 0; i < experiment_.strategies.size(); ++i) {
-      strategy.run(i + 1, experiment_.strategies[i].name, experiment_.strategies[i].description);
+      strategy.run(i + 1, experiment_.strategies[i].name, experiment_.strategies[i].description, looks[i]);
     }
   }
 
@@ -119,14 +121,17 @@ class Writer {
   }
 
   void write_axes() {
-    SqlStatement row = insert("axes", 3);
+    SqlStatement row = insert("axes", 4);
+    SqlStatement value = insert("axis_values", 3);
     const auto& axes = experiment_.axes;
+    const std::vector<bool> leads = leading_axes(axes);
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (is_alone(axes, i)) {
-        row.run(i + 1, axes[i].key, nullptr);
+        row.run(i + 1, axes[i].key, nullptr, std::int64_t{leads[i]});
       } else {
-        row.run(i + 1, axes[i].key, axes[axes[i].leader].key);
+        row.run(i + 1, axes[i].key, axes[axes[i].leader].key, std::int64_t{leads[i]});
       }
+      for (std::size_t v = 0; v < axes[i].texts.size(); ++v) value.run(axes[i].key, v + 1, axes[i].texts[v]);
     }
   }
 

@@ -66,11 +66,11 @@ struct Combination {
   std::vector<std::size_t> points;
 };
 
-std::vector<Combination> places_of(Side& side, const std::vector<std::string>& axes) {
-  std::vector<StoredColumn> columns{side.run.column("strategy")};
+std::vector<Combination> places_of(Side& side, const std::vector<std::string>& matched) {
+  std::vector<StoredColumn> columns;
   const std::vector<std::string> known = side.run.parameters();
-  for (const std::string& axis : axes) {
-    if (has(known, axis)) columns.push_back(side.run.column(axis));
+  for (const std::string& key : matched) {
+    if (key == "strategy" || has(known, key)) columns.push_back(side.run.column(key));
   }
   std::vector<Combination> places;
   std::map<std::size_t, std::size_t> of_combination;
@@ -149,37 +149,79 @@ void add_rows(const std::string& point, const Combination& a, const Combination&
 
 std::string run_of(const std::string& name) {
   std::error_code ignored;
-  const std::size_t colon = name.rfind(':');
+  const std::size_t colon = name.rfind(':', name.find_first_of("<>!="));
   const bool whole = colon == std::string::npos || std::filesystem::exists(name, ignored);
   return whole ? name : name.substr(0, colon);
 }
 
-Side::Side(const std::string& name, const std::vector<std::string>& where)
-    : run(run_of(name)), is_point(run_of(name) != name) {
+Side::Side(const std::string& name, const std::vector<std::string>& where) : run(run_of(name)) {
+  const std::string which = name.size() > run.path().size() ? name.substr(run.path().size() + 1) : "";
+  is_point = !which.empty() && which.find_first_of("<>!=") == std::string::npos;
   if (!is_point) {
-    points = run.points_where(where);
+    std::vector<std::string> conditions = where;
+    if (!which.empty()) {
+      chosen = Where::parse(which).key;
+      conditions.push_back(which);
+    }
+    points = run.points_where(conditions);
     return;
   }
   if (!where.empty()) throw UserError(fmt::format("{}: is one point; --where is for runs", name));
-  const std::size_t chosen = run.point(name.substr(run.path().size() + 1));
+  const std::size_t number = run.point(which);
   for (std::size_t i = 0; i < run.size(); ++i) {
-    if (run.combination(i) == run.combination(chosen)) points.push_back(i);
+    if (run.combination(i) == run.combination(number)) points.push_back(i);
   }
 }
 
+namespace {
+
+// Strategy and the axes of both, but for what conditions choose and what advances with that.
+std::vector<std::string> matched_by(Side& a, Side& b) {
+  std::vector<std::string> keys{"strategy"};
+  for (const Side* side : {&a, &b}) {
+    for (const std::string& axis : side->run.axes()) {
+      if (!has(keys, axis)) keys.push_back(axis);
+    }
+  }
+  for (Side* side : {&a, &b}) {
+    for (const Side* chooser : {&a, &b}) {
+      if (chooser->chosen.empty()) continue;
+      const std::vector<std::string> together = side->run.advancing_with(chooser->chosen);
+      std::erase_if(keys, [&](const std::string& key) { return has(together, key); });
+    }
+  }
+  return keys;
+}
+
+void check_one_value(Side& side, const std::string& key) {
+  if (key.empty()) return;
+  const StoredColumn column = side.run.column(key);
+  const auto other = std::find_if(side.points.begin(), side.points.end(), [&](std::size_t point) {
+    return column.texts[point] != column.texts[side.points.front()];
+  });
+  if (other == side.points.end()) return;
+  throw UserError(fmt::format("{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}",
+                              side.run.path(), key, column.texts[side.points.front()], column.texts[*other],
+                              side.run.path(), key, column.texts[*other]));
+}
+
+}  // namespace
+
 Difference difference(Side& a, Side& b, const std::vector<std::string>& names, bool all) {
   if (a.is_point != b.is_point) {
-    throw UserError("a run and a point cannot be compared; name two runs, or two points as RUN:NUMBER");
+    throw UserError(
+        "a run and a point cannot be compared; name two runs, two points as RUN:NUMBER, or two parts of runs as "
+        "RUN:KEY=VALUE");
+  }
+  for (Side* side : {&a, &b}) {
+    for (const std::string& key : {a.chosen, b.chosen}) check_one_value(*side, key);
   }
   const std::vector<StoredMetric> metrics = metrics_of(a, b, names);
   Difference difference;
   difference.configuration = configuration_of(a, b);
 
-  std::vector<std::string> axes = a.run.axes();
-  for (const std::string& axis : b.run.axes()) {
-    if (!has(axes, axis)) axes.push_back(axis);
-  }
-  const std::vector<Combination> places_a = places_of(a, axes), places_b = places_of(b, axes);
+  const std::vector<std::string> matched = matched_by(a, b);
+  const std::vector<Combination> places_a = places_of(a, matched), places_b = places_of(b, matched);
   std::map<std::string, const Combination*> in_b;
   for (const Combination& place : places_b) in_b[place.key] = &place;
   const auto label = [](Side& side, const Combination& place) {

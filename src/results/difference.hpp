@@ -11,13 +11,15 @@
 
 namespace faultline::app {
 
-// A run, or RUN:POINT with the point's number or id: it and those that differ from it by their seed alone.
+// A run; or RUN:POINT with the point's number or id, it and those that differ from it by their seed alone; or
+// RUN:CONDITION, the run's points to which it applies.
 struct Side {
   // `where`: as StoredRun::points_where(), not for a point. Throws UserError when there is no such run or point.
   Side(const std::string& name, const std::vector<std::string>& where);
 
   StoredRun run;
   bool is_point = false;
+  std::string chosen;  // the key of the condition
   std::vector<std::size_t> points;
 };
 
@@ -44,13 +46,15 @@ struct Difference {
   std::size_t equal = 0;     // of them; not in `rows` unless all are asked for
 };
 
-// "runs/mine-1" of "runs/mine-1:3".
+// "runs/mine-1" of "runs/mine-1:3" and "runs/mine-1:strategy=mlock".
 std::string run_of(const std::string& name);
 
 inline constexpr double kChance = 0.05;  // of a mark on what is noise
 
 // `metrics`: empty for all. `all`: those that are equal, too. Points are matched by strategy and the axes of both runs,
-// two points with each other. Throws UserError for a run and a point, or metrics that neither has.
+// two points with each other; what a side's condition chooses matches whatever the other side has there. Throws
+// UserError for a run and a point, for a condition that leaves a side several values of what is chosen, or metrics that
+// neither has.
 Difference difference(Side& a, Side& b, const std::vector<std::string>& metrics, bool all);
 
 }  // namespace faultline::app

@@ -29,6 +29,26 @@ std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
   return "strategy";
 }
 
+std::vector<std::string> in_planned_order(const Experiment& experiment, const std::string& axis,
+                                          std::vector<std::string> texts) {
+  TextNumbers planned;
+  for (const Strategy& strategy : experiment.strategies) {
+    if (axis == "strategy") planned.number_of(strategy.name);
+  }
+  for (const Axis& each : experiment.axes) {
+    if (each.key != axis) continue;
+    for (const std::string& text : each.texts) planned.number_of(text);
+  }
+  std::vector<std::pair<double, std::string>> placed;
+  for (std::string& text : texts) {
+    const double place = planned.number_of(text);
+    placed.emplace_back(place, std::move(text));
+  }
+  std::sort(placed.begin(), placed.end());
+  std::transform(placed.begin(), placed.end(), texts.begin(), [](auto& each) { return std::move(each.second); });
+  return texts;
+}
+
 namespace {
 
 // Everything else that tells points apart: one matrix for each. What advances with rows or columns may be left out.
@@ -70,16 +90,19 @@ class Matrix {
     const auto* metric = first_of(results_, spec_.metric);
     std::string unit = metric == nullptr || metric->unit == "1" ? "" : " [" + metric->unit + "]";
     if (!spec_.baseline.empty()) unit = " relative to " + spec_.baseline;
+    const std::vector<std::string> rows = in_planned_order(results_.experiment, rows_axis_, rows_.texts());
+    const std::vector<std::string> columns =
+        in_planned_order(results_.experiment, spec_.columns_axis, columns_.texts());
     std::string text;
     for (const std::string& sheet : sheets_.texts()) {
       text +=
           fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", spec_.metric, unit, sheet.empty() ? "" : ", " + sheet);
       std::vector<Column> heads{{rows_axis_, "", Align::right}};
-      for (const std::string& column : columns_.texts()) heads.push_back({column, "", Align::right});
+      for (const std::string& column : columns) heads.push_back({column, "", Align::right});
       TextTable table(heads);
-      for (const std::string& row : rows_.texts()) {
+      for (const std::string& row : rows) {
         std::vector<std::string> cells{row};
-        for (const std::string& column : columns_.texts()) cells.push_back(cell({sheet, row, column}));
+        for (const std::string& column : columns) cells.push_back(cell({sheet, row, column}));
         table.add(std::move(cells));
       }
       text += table.text();

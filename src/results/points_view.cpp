@@ -46,6 +46,11 @@ constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
 
 }  // namespace
 
+bool is_sum(const std::string& metric) {
+  return std::any_of(std::begin(kColumns), std::end(kColumns),
+                     [&](const KnownColumn& column) { return metric == column.metric && column.each; });
+}
+
 std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured) {
   std::vector<TableColumn> chosen;
   if (!spec.columns.empty()) {

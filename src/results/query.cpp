@@ -43,15 +43,30 @@ Answer::Row row_of(const StoredRun& run, const StoredMetric& metric, const Group
   return row;
 }
 
+bool differs_within(const std::vector<Group>& groups, const StoredColumn& column) {
+  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
+    return std::any_of(group.begin(), group.end(),
+                       [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
+  });
+}
+
+// What may tell points apart: strategy and axes, then whatever else is not the same in all points.
+std::vector<std::string> candidates(StoredRun& run, std::vector<std::string> places) {
+  for (std::string& key : run.varied_parameters()) {
+    if (std::find(run.axes().begin(), run.axes().end(), key) == run.axes().end()) places.push_back(std::move(key));
+  }
+  return places;
+}
+
 }  // namespace
 
 Answer ask(StoredRun& run, const Question& question) {
   std::vector<StoredMetric> metrics;
   for (const std::string& name : question.metrics) metrics.push_back(run.metric(name));
-  std::vector<std::string> all{"strategy"};
-  all.insert(all.end(), run.axes().begin(), run.axes().end());
+  std::vector<std::string> places{"strategy"};
+  for (std::string& axis : run.leading_axes()) places.push_back(std::move(axis));
   Answer answer;
-  const std::vector<std::string>& by = question.by.empty() ? all : question.by;
+  const std::vector<std::string>& by = question.by.empty() ? places : question.by;
   for (const std::string& key : by) answer.by.push_back(run.column(key));
   const std::vector<std::size_t> points = run.points_where(question.where);
   const std::vector<Group> groups = groups_of(points, answer.by);
@@ -59,14 +74,13 @@ Answer ask(StoredRun& run, const Question& question) {
     const std::vector<double> values = run.values(metric);
     for (const Group& group : groups) answer.rows.push_back(row_of(run, metric, group, values));
   }
-  for (const std::string& key : all) {
+  // The parameters of a strategy are told apart by its name; an analysis of sensitivity varies more than axes.
+  std::vector<StoredColumn> finer = answer.by;
+  finer.push_back(run.column("strategy"));
+  const std::vector<Group> of_strategies = groups_of(points, finer);
+  for (const std::string& key : candidates(run, places)) {
     if (std::find(by.begin(), by.end(), key) != by.end()) continue;
-    const StoredColumn column = run.column(key);
-    const bool mixed = std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
-      return std::any_of(group.begin(), group.end(),
-                         [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
-    });
-    if (mixed) answer.mixed.push_back(key);
+    if (differs_within(key == "strategy" ? groups : of_strategies, run.column(key))) answer.mixed.push_back(key);
   }
   return answer;
 }

@@ -13,7 +13,7 @@ namespace faultline::app {
 
 struct Question {
   std::vector<std::string> metrics;
-  std::vector<std::string> by;     // empty: strategy and all axes
+  std::vector<std::string> by;     // empty: strategy and axes, of those that advance together one
   std::vector<std::string> where;  // as StoredRun::points_where()
 };
 

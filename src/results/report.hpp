@@ -36,6 +36,9 @@ std::string remarks(const Results& results);
 // The value of the axis (or the strategy) that a row or a column of a matrix stands for.
 std::string coordinate(const Point& point, const std::string& axis);
 std::string rows_axis_of(const Results& results, const ReportSpec& spec);
+// In the experiment's order of the axis's values (or the strategies), which the first points may lack.
+std::vector<std::string> in_planned_order(const Experiment& experiment, const std::string& axis,
+                                          std::vector<std::string> texts);
 
 // nullptr when the point has no such metric.
 const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);
@@ -55,6 +58,8 @@ struct TableColumn {
 // Those that the report asks for; without a list the usual ones, as far as something was measured.
 using IsMeasured = std::function<bool(const std::string& metric)>;
 std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured);
+// Whether a metric is a sum over a point's transfers, which the points view shows for each of them.
+bool is_sum(const std::string& metric);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 

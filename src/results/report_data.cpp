@@ -10,6 +10,7 @@
 #include "src/results/outcome_text.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
+#include "src/results/strategy_looks.hpp"
 
 namespace faultline::app {
 
@@ -99,13 +100,8 @@ ReportData::ReportData(const EffectiveExperiment& effective, const Manifest& man
       axes_(1 + effective.experiment.axes.size()) {
   // In the order of the file, which points that were left out would disturb.
   for (const Strategy& strategy : experiment_.strategies) axes_[0].number_of(strategy.name);
-  const auto machine = simulator.machine();
   for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
-    for (const Setting& value : experiment_.axes[i].values) {
-      Diagnostics none;
-      apply(value, machine->parameters(), none);
-      axes_[i + 1].number_of(machine->parameters().find(value.key)->get());
-    }
+    for (const std::string& text : experiment_.axes[i].texts) axes_[i + 1].number_of(text);
   }
   const std::vector<Point> no_points;
   const std::vector<PointOutcome> no_outcomes;
@@ -202,14 +198,22 @@ Json ReportData::series_json() const {
 Json ReportData::axes_json() const {
   const auto machine = simulator_.machine();
   Json list = Json::array();
-  list.push_back({{"name", "strategy"}, {"unit", ""}, {"meaning", ""}, {"group", 0}, {"values", axes_[0].texts()}});
+  list.push_back({{"name", "strategy"},
+                  {"unit", ""},
+                  {"meaning", ""},
+                  {"group", 0},
+                  {"leads", true},
+                  {"looks", looks_of(experiment_.strategies)},
+                  {"values", axes_[0].texts()}});
+  const std::vector<bool> leads = leading_axes(experiment_.axes);
   for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
     const sim::Parameter& parameter = *machine->parameters().find(experiment_.axes[i].key);
-    // Axes of one group advance together.
+    // Axes of one group advance together; those that lead are shown for all.
     Json axis{{"name", parameter.name},
               {"unit", plain_unit(parameter.kind)},
               {"meaning", parameter.doc.meaning},
               {"group", experiment_.axes[i].leader + 1},
+              {"leads", static_cast<bool>(leads[i])},
               {"values", axes_[i + 1].texts()}};
     if (is_number(parameter.kind)) {
       axis["numbers"] = Json::array();
@@ -300,6 +304,7 @@ Json ReportData::steps_json() const {
 
 std::string ReportData::json() {
   add_means();
+  for (Verdict& verdict : verdicts_) verdict.sort(experiment_);
   Json json;
   json["format"] = kFormat;
   json["experiment"] = manifest_.experiment;

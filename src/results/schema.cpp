@@ -31,7 +31,8 @@ CREATE TABLE run (                   -- one row
 CREATE TABLE strategies (            -- in the experiment's order
   position INTEGER NOT NULL,
   name TEXT PRIMARY KEY,
-  description TEXT NOT NULL
+  description TEXT NOT NULL,
+  look INTEGER NOT NULL              -- number of its colour and marker in figures
 );
 
 CREATE TABLE combinations (          -- points that differ by their seed alone are one
@@ -73,7 +74,15 @@ CREATE TABLE parameter_docs (        -- every parameter of the program
 CREATE TABLE axes (
   position INTEGER NOT NULL,         -- from 1; points follow each other with the last axis fastest
   key TEXT PRIMARY KEY REFERENCES parameter_docs(key),
-  advances_with TEXT REFERENCES axes(key)  -- zipped or drawn together: the first of them
+  advances_with TEXT REFERENCES axes(key),  -- zipped or drawn together: the first of them
+  leads INTEGER NOT NULL             -- 0: those that it advances with stand for it in tables and figures
+) WITHOUT ROWID;
+
+CREATE TABLE axis_values (           -- in the experiment's order; conditions may have left out all points of some
+  key TEXT NOT NULL REFERENCES axes(key),
+  position INTEGER NOT NULL,         -- from 1
+  value TEXT NOT NULL,
+  PRIMARY KEY (key, position)
 ) WITHOUT ROWID;
 
 CREATE TABLE fixed_parameters (      -- those that are the same in all points

@@ -34,9 +34,13 @@ std::vector<std::string> texts_of(const SqlDatabase& database, const std::string
 double number_in(const StoredColumn& column, sim::ParameterKind kind, const std::string& text) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   if (column.unit == "1") {
+    const bool percent = column.is_share && text.ends_with('%');
+    std::string_view digits(text.data(), text.size() - (percent ? 1 : 0));
+    if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
     double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc{} && end == text.data() + text.size() ? number : none;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (error != std::errc{} || end != digits.data() + digits.size()) return none;
+    return percent ? number / 100 : number;
   }
   try {
     return plain_number(kind, text);
@@ -86,6 +90,24 @@ std::vector<std::string> StoredRun::parameters() {
   return texts_of(database_, "SELECT key FROM parameter_docs ORDER BY key");
 }
 
+std::vector<std::string> StoredRun::leading_axes() {
+  return texts_of(database_, "SELECT key FROM axes WHERE leads ORDER BY position");
+}
+
+std::vector<std::string> StoredRun::advancing_with(const std::string& key) {
+  std::vector<std::string> keys{key};
+  SqlStatement others(
+      database_, "SELECT b.key FROM axes AS a JOIN axes AS b ON b.advances_with = a.advances_with WHERE a.key = ?");
+  others.bind(key);
+  while (others.step()) keys.push_back(others.text(0));
+  return keys;
+}
+
+std::vector<std::string> StoredRun::varied_parameters() {
+  return texts_of(database_,
+                  "SELECT key FROM parameter_docs WHERE key NOT IN (SELECT key FROM fixed_parameters) ORDER BY key");
+}
+
 const StoredMetric& StoredRun::metric(const std::string& name) const {
   const auto found =
       std::find_if(metrics_.begin(), metrics_.end(), [&](const StoredMetric& m) { return m.name == name; });
@@ -108,7 +130,7 @@ StoredColumn StoredRun::column(const std::string& key) {
     }
     return column;
   }
-  SqlStatement doc(database_, "SELECT unit FROM parameter_docs WHERE key = ?");
+  SqlStatement doc(database_, "SELECT unit, kind FROM parameter_docs WHERE key = ?");
   if (!doc.bind(key).step()) {
     std::vector<std::string> known(kOfPoints.begin(), kOfPoints.end());
     const std::vector<std::string> all = parameters();
@@ -118,6 +140,7 @@ StoredColumn StoredRun::column(const std::string& key) {
   }
   column.unit = doc.text(0);
   column.is_number = !column.unit.empty();
+  column.is_share = doc.text(1) == sim::to_string(sim::ParameterKind::fraction);
   SqlStatement fixed(database_, "SELECT value, number FROM fixed_parameters WHERE key = ?");
   if (fixed.bind(key).step()) {
     column.texts.assign(size(), fixed.text(0));
@@ -149,27 +172,33 @@ std::vector<std::size_t> StoredRun::points_where(const std::vector<std::string>&
   return points;
 }
 
-void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_t>& points) {
-  const std::size_t at = condition.find_first_of("<>!=");
+Where Where::parse(const std::string& text) {
+  const std::size_t at = text.find_first_of("<>!=");
   const auto* sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const char* s) {
-    return at != std::string::npos && condition.compare(at, std::string_view(s).size(), s) == 0;
+    return at != std::string::npos && text.compare(at, std::string_view(s).size(), s) == 0;
   });
   if (sign == kSigns.end() || at == 0) {
     throw UserError(
         fmt::format("--where: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
                     "workload.size=\"64 KiB\"",
-                    condition));
+                    text));
   }
-  const auto trimmed = [](const std::string& text) {
-    const std::size_t begin = text.find_first_not_of(' ');
-    return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+  const auto trimmed = [](const std::string& part) {
+    const std::size_t begin = part.find_first_not_of(' ');
+    return begin == std::string::npos ? "" : part.substr(begin, part.find_last_not_of(' ') + 1 - begin);
   };
-  const StoredColumn column = this->column(trimmed(condition.substr(0, at)));
-  const std::string value = trimmed(condition.substr(at + std::string_view(*sign).size()));
+  return {trimmed(text.substr(0, at)), *sign, trimmed(text.substr(at + std::string_view(*sign).size()))};
+}
+
+void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_t>& points) {
+  const auto [key, sign, value] = Where::parse(condition);
+  const StoredColumn column = this->column(key);
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), value) : 0;
   if (std::isnan(number)) {
     throw UserError(fmt::format("--where: {}: '{}' is no {}", column.key, value,
-                                column.unit == "1" ? "number" : "number with a unit, as " + column.texts.front()));
+                                column.is_share      ? "share, as 0.5 or 50 %"
+                                : column.unit == "1" ? "number"
+                                                     : "number with a unit, as " + column.texts.front()));
   }
   std::vector<std::string> there;
   for (const std::size_t point : points) {
@@ -177,7 +206,7 @@ void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_
     if (there.size() > kMostShown) break;
   }
   std::erase_if(points, [&](std::size_t point) {
-    return column.is_number ? !holds(*sign, column.numbers[point], number) : !holds(*sign, column.texts[point], value);
+    return column.is_number ? !holds(sign, column.numbers[point], number) : !holds(sign, column.texts[point], value);
   });
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;

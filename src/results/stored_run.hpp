@@ -23,10 +23,21 @@ struct StoredColumn {
   std::string key;
   std::string unit;  // of the numbers
   bool is_number = false;
+  bool is_share = false;           // a number that may be written in percent
   std::vector<std::string> texts;  // as files write them
   std::vector<double> numbers;     // empty unless it is a number
 
   std::string title() const;  // "workload.size [B]"
+};
+
+// KEY=VALUE, or with !=, <, <=, >, >=: what --where takes everywhere.
+struct Where {
+  std::string key;
+  std::string sign;
+  std::string value;
+
+  // Throws UserError when the text is none.
+  static Where parse(const std::string& text);
 };
 
 // Points are known by their places, from 0. Reading throws SqlError.
@@ -44,6 +55,12 @@ class StoredRun {
   const std::vector<std::string>& axes() const { return axes_; }
   const std::vector<StoredMetric>& metrics() const { return metrics_; }
   std::vector<std::string> parameters();
+  // Those that tables show: of the axes that advance together as few as tell points apart.
+  std::vector<std::string> leading_axes();
+  // The axes that advance with this one, and it; or a key that is no axis alone.
+  std::vector<std::string> advancing_with(const std::string& key);
+  // Those that are not the same in all points, axes among them.
+  std::vector<std::string> varied_parameters();
 
   // Throw UserError that names the nearest.
   const StoredMetric& metric(const std::string& name) const;
@@ -51,8 +68,8 @@ class StoredRun {
 
   // At each point; NaN where it has none.
   std::vector<double> values(const StoredMetric& metric);
-  // Those to which all conditions apply: KEY=VALUE, and with !=, <, <=, >, >=. Throws UserError when a condition is
-  // none, or there is no such point.
+  // Those to which all conditions apply. Numbers are compared with their units, shares may be in percent. Throws
+  // UserError when a condition is none, or there is no such point.
   std::vector<std::size_t> points_where(const std::vector<std::string>& conditions);
   // The point with this number, or an id that begins so. Throws UserError.
   std::size_t point(const std::string& number_or_id);

@@ -37,6 +37,16 @@ void Verdict::add(const Point& point, const PointOutcome& outcome) {
   cell.delayed += value_of(outcome, "transfers_delayed");
 }
 
+void Verdict::sort(const Experiment& experiment) {
+  const auto sorted = [&](const std::string& axis, const TextNumbers& texts) {
+    TextNumbers planned;
+    for (const std::string& text : in_planned_order(experiment, axis, texts.texts())) planned.number_of(text);
+    return planned;
+  };
+  rows_ = sorted(rows_axis_, rows_);
+  columns_ = sorted(columns_axis_, columns_);
+}
+
 double Verdict::Cell::most_of(const std::string& metric) const { return most.at(metric); }
 
 const Verdict::Cell* Verdict::find(const std::string& row, const std::string& column) const {

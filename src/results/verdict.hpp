@@ -19,9 +19,11 @@ class Verdict {
       : rows_axis_(std::move(rows_axis)), columns_axis_(std::move(columns_axis)) {}
   void add(const Point& point, const PointOutcome& outcome);
 
+  // After the last point: rows and columns come in the experiment's order from then on.
+  void sort(const Experiment& experiment);
+
   const std::string& rows_axis() const { return rows_axis_; }
   const std::string& columns_axis() const { return columns_axis_; }
-  // In the order of first appearance.
   const std::vector<std::string>& rows() const { return rows_.texts(); }
   const std::vector<std::string>& columns() const { return columns_.texts(); }
 

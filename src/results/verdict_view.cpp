@@ -9,6 +9,7 @@ namespace faultline::app {
 std::string verdict_view(const Results& results, const ReportSpec& spec) {
   Verdict verdict(rows_axis_of(results, spec), spec.columns_axis);
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
+  verdict.sort(results.experiment);
   std::vector<Column> heads{{verdict.rows_axis(), "", Align::right}};
   for (const std::string& column : verdict.columns()) heads.push_back({column, "", Align::right});
   TextTable table(heads);

@@ -46,6 +46,10 @@ TEST_CASE("query prints a table with units in its head, and the same for program
         "resident                   4 KiB       3   5.43  2.48   4.43   6.43\n"
         "fault/touch-ahead          4 KiB       3  43.43  2.48  42.43  44.43\n"
         "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n");
+  const Ran sums = faultline_program({"query", "o", "faults", "--where", "strategy=resident"});
+  CHECK(sums.out.find("faults [/point]: faults\n") == 0);
+  CHECK(sums.out.find("(/point: a sum over all transfers of a point; 'faultline run' shows it for each, as /op)\n") !=
+        std::string::npos);
   const Ran mixed = faultline_program({"query", "o", "faults", "--by", "strategy", "--format", "csv"});
   CHECK(mixed.out ==
         "strategy,metric,unit,points,mean,half_width,min,max\nresident,faults,1,6,0,,0,0\n"
@@ -131,6 +135,47 @@ TEST_CASE("diff says that nothing is known of noise where there is one seed") {
         std::string::npos);
 }
 
+TEST_CASE("query shows axes that advance together once, and values in the experiment's order") {
+  const Sandbox sandbox;
+  REQUIRE(run_experiment(
+              sandbox,
+              "zip = [[\"workload.iterations\", \"workload.size\"]]\naxes.workload.iterations = [10, 5, 5]\n"
+              "axes.workload.size = [\"64 B\", \"4 KiB\", \"1 KiB\"]\naxes.workload.kind = [\"write\", \"read\"]\n"
+              "[[skip]]\nworkload.size = \"64 B\"\nworkload.kind = \"write\"\n")
+              .code == 0);
+  const Ran overview = faultline_program({"query", "o"});
+  CHECK(overview.out.find("workload.size        64 B, 4 KiB, 1 KiB (advances with workload.iterations)\n") !=
+        std::string::npos);
+  CHECK(overview.out.find("workload.kind        write, read\n") != std::string::npos);
+  const Ran table = faultline_program({"query", "o", "latency_mean"});
+  CHECK(table.out.find("workload.size") != std::string::npos);
+  CHECK(table.out.find("workload.iterations") == std::string::npos);
+}
+
+TEST_CASE("diff tells a point without a value from one of a single seed") {
+  const Sandbox sandbox;
+  REQUIRE(
+      run_experiment(sandbox, "parameters.workload.label = \"refused\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n")
+          .code == 0);
+  const Ran diff = faultline_program({"diff", "o:1", "o:2", "latency_mean"});
+  CHECK(diff.out.find("  -\n") != std::string::npos);
+  CHECK(
+      diff.out.find("(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n") !=
+      std::string::npos);
+  CHECK(diff.out.find("one seed") == std::string::npos);
+}
+
+TEST_CASE("a file that is no database is not called a damaged one") {
+  const Sandbox sandbox;
+  REQUIRE(run_experiment(sandbox, "").code == 0);
+  const std::string advice = "; name a run folder, as runs/mine-1, or the results.sqlite in it\n";
+  CHECK(faultline_program({"query", "mine.toml", "faults"}).err ==
+        "mine.toml: is no database of Faultline's results" + advice);
+  sandbox.write("long.txt", std::string(5000, 'x'));
+  CHECK(faultline_program({"query", "long.txt", "faults"}).err == "long.txt: is no database" + advice);
+  CHECK(faultline_program({"query", "o/results.sqlite", "faults"}).code == 0);
+}
+
 TEST_CASE("a database that is locked, damaged, or of another schema is refused, and made again from the points") {
   const Sandbox sandbox;
   REQUIRE(seeds(sandbox).code == 0);
@@ -161,7 +206,7 @@ TEST_CASE("a database that is locked, damaged, or of another schema is refused, 
   CHECK(faultline_program({"query", "o", "faults"}).code == 0);
 
   change("PRAGMA user_version = 99");
-  refused("has schema version 99, and this program reads 1" + again);
+  refused("has schema version 99, and this program reads 2" + again);
   made_again();
   change("PRAGMA application_id = 7");
   refused("is no database of Faultline's results");

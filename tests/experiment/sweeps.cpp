@@ -80,6 +80,27 @@ TEST_CASE("a range is one axis among others, and --set leaves one value of it") 
   CHECK(values(text, 0, {"cpu.cores=4"}) == Texts{"4", "4"});
 }
 
+TEST_CASE("of axes that advance together those lead that tell their values apart") {
+  const auto leading = [](const std::string& text) {
+    const Experiment experiment = read(text);
+    std::string names;
+    const std::vector<bool> leads = leading_axes(experiment.axes);
+    for (std::size_t i = 0; i < leads.size(); ++i) names += leads[i] ? experiment.axes[i].key + " " : "";
+    return names;
+  };
+  CHECK(leading("axes.cpu.cores = [1, 2]\naxes.workload.size = [\"64 B\"]") == "cpu.cores workload.size ");
+  const std::string zip =
+      "zip = [[\"cpu.cores\", \"workload.iterations\"]]\naxes.workload.size = [\"64 B\", \"1 KiB\"]\n";
+  CHECK(leading(zip + "axes.cpu.cores = [1, 2, 3]\naxes.workload.iterations = [9, 9, 5]") ==
+        "workload.size cpu.cores ");
+  CHECK(leading(zip + "axes.cpu.cores = [1, 1, 2]\naxes.workload.iterations = [9, 8, 5]") ==
+        "workload.size workload.iterations ");
+  CHECK(leading(zip + "axes.cpu.cores = [1, 2]\naxes.workload.iterations = [9, 8]") == "workload.size cpu.cores ");
+  // None of them alone.
+  CHECK(leading(zip + "axes.cpu.cores = [1, 1, 2]\naxes.workload.iterations = [8, 9, 9]") ==
+        "workload.size cpu.cores workload.iterations ");
+}
+
 TEST_CASE("axes that are zipped advance together, in the place of their first") {
   const std::string text = R"(
 zip = [["cpu.cores", "workload.iterations"]]

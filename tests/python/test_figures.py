@@ -4,6 +4,7 @@
 import json
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -12,8 +13,8 @@ from matplotlib.legend import Legend
 from faultline import figures, points
 from faultline.figures import Options
 from faultline.figures.curves import curves
-from faultline.figures.style import COLUMN, PAGE, plt, styled
-from faultline.points import PlotError, Point, Step, Value
+from faultline.figures.style import COLUMN, LINES, PAGE, plt, styled
+from faultline.points import Plan, PlotError, Point, Step, Value
 from faultline.quantities import numbers, order_of, quantity, short_bytes
 
 
@@ -33,6 +34,8 @@ class Figures(unittest.TestCase):
         self.run_folder = Path(folder.name)
 
     def write(self, points_of_run):
+        for number, each in enumerate(points_of_run, 1):
+            each.number = number
         reader = mock.patch("faultline.figures.read_points", lambda folder: points_of_run)
         reader.start()
         self.addCleanup(reader.stop)
@@ -169,12 +172,11 @@ class Figures(unittest.TestCase):
         self.sweep()
         for options, message in (({"metric": "latncy"}, "no point has it; there are: latency_mean, goodput"),
                                  ({"x": "os.thp"}, "does not differ between the points; what does: strategy, workload.size"),
-                                 ({"x": "strategy", "by": "strategy"}, "is the x axis already"),
-                                 ({"conditions": {"workload.size": "5 B"}}, "no such point; there are: 64 B, 4 KiB, 1 MiB")):
+                                 ({"x": "strategy", "by": "strategy"}, "is the x axis already")):
             with self.assertRaisesRegex(PlotError, message):
                 self.make("latency", **options)
         with self.assertRaisesRegex(PlotError, "needs two axes"):
-            self.make("heatmap", conditions={"strategy": "pin"})
+            self.make("heatmap", combinations={1, 2, 3})
         with self.assertRaisesRegex(PlotError, "no point has a breakdown"):
             self.make("breakdown")
         with self.assertRaisesRegex(PlotError, "faultline sensitivity"):
@@ -187,8 +189,54 @@ class Figures(unittest.TestCase):
         _, (axes,) = self.make("latency")
         self.assertEqual(list(axes.containers[0][0].get_xdata()), [64, 2**20])
         self.write([point("pin", {"workload.size": "64 B"}, {}, trouble="may not lock")])
-        with self.assertRaisesRegex(PlotError, "no point has it .may not lock."):
-            self.make("latency")
+        for figure in ("latency", "breakdown"):
+            with self.assertRaisesRegex(PlotError, "no point has results: 1 of 1 points may not lock"):
+                self.make(figure)
+
+    def test_too_many_panels_are_told_with_a_condition_that_helps(self):
+        self.write([point("pin", {"workload.size": f"{size} B", "cpu.cores": str(cores), "os.thp": thp}, {"latency_mean": 1.0})
+                    for size in (1, 2) for cores in range(1, 8) for thp in ("never", "always")])
+        with self.assertRaisesRegex(PlotError, "7 panels, for each combination of cpu.cores, are too many .of 6.; choose points, "
+                                               "as --where 'cpu.cores=1'"):
+            self.make("latency", by="os.thp")
+
+    def test_axes_that_advance_together_are_one(self):
+        plan = Plan(groups={"workload.iterations": "workload.iterations", "workload.size": "workload.iterations"},
+                    followers={"workload.iterations"})
+        sizes = [("10", "64 B"), ("10", "4 KiB"), ("5", "1 MiB")]
+        self.write([replace(point("pin", {"workload.iterations": iterations, "workload.size": size, "os.thp": thp},
+                                  {"latency_mean": 1.0}), plan=plan) for iterations, size in sizes for thp in ("never", "always")])
+        _, panels = self.make("heatmap")
+        self.assertEqual([(axes.get_xlabel(), axes.get_ylabel(), axes.get_title()) for axes in panels],
+                         [("huge pages", "transfer size", "")])
+        _, (axes,) = self.make("latency")
+        self.assertEqual(axes.get_xlabel(), "transfer size [B]")
+        # Another of them by its name; where its values repeat the rest tells its points apart.
+        figure, panels = self.make("latency", x="workload.iterations")
+        self.assertEqual([axes.get_xlabel() for axes in panels], ["workload.iterations"] * 2)
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()],
+                         ["transfer size: 64 B", "transfer size: 4 KiB", "transfer size: 1 MiB"])
+
+    def test_a_strategy_has_its_own_colour_whichever_are_there(self):
+        plan = Plan(looks={"resident": 0, "fault/touch-ahead": 2, "populate": 8})
+        everything = [replace(point(strategy, {"workload.size": size}, {"latency_mean": 1.0}), plan=plan)
+                      for strategy in ("resident", "fault/touch-ahead", "populate") for size in ("64 B", "4 KiB")]
+
+        def lines(points_of_run):
+            self.write(points_of_run)
+            (axes,) = self.make("latency")[1]
+            return {each.get_label(): (each[0].get_color(), each[0].get_linestyle()) for each in axes.containers}
+
+        self.assertEqual(lines(everything), {"resident": (LINES[0], "-"), "fault/touch-ahead": (LINES[2], "-"),
+                                             "populate": (LINES[0], "--")})
+        self.assertEqual(lines(everything[2:]), {"fault/touch-ahead": (LINES[2], "-"), "populate": (LINES[0], "--")})
+
+    def test_names_come_in_the_experiments_order_whichever_point_is_first(self):
+        plan = Plan(values={"os.thp": ["never", "madvise", "always"]})
+        self.write([replace(point("pin", {"os.thp": thp}, {"latency_mean": 1.0}), plan=plan)
+                    for thp in ("always", "never", "madvise")])
+        _, (axes,) = self.make("latency")
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["never", "madvise", "always"])
 
 
 class Quantities(unittest.TestCase):

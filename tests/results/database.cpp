@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <set>
 
 #include "src/results/database.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
+#include "src/results/strategy_looks.hpp"
 #include "tests/results/made_run.hpp"
 
 using namespace faultline;
@@ -62,6 +64,42 @@ TEST_CASE("points, parameters and metrics are in the database with their units")
   }
   CHECK(ask("SELECT \"workload.size\", \"network.link_latency\", faults FROM results WHERE point > 6") ==
         "65536.0|0.12|16.0\n65536.0|1.0|16.0\n");
+}
+
+TEST_CASE("axes are in the database with their values in order, who advances with whom, and who stands for them") {
+  const Sandbox sandbox;
+  MadeRun(
+      sandbox,
+      "strategies = [\"fault/touch-ahead\", \"resident\"]\nzip = [[\"cpu.cores\", \"workload.size\"]]\n"
+      "axes.cpu.cores = [1, 2, 2]\naxes.workload.size = [\"4 KiB\", \"64 B\", \"0.0625 MiB\"]\n"
+      "axes.workload.kind = [\"write\", \"read\"]\n[[skip]]\nworkload.size = \"4 KiB\"\nworkload.kind = \"write\"\n")
+      .write();
+  CHECK(ask("SELECT key, advances_with, leads FROM axes ORDER BY position") ==
+        "cpu.cores|cpu.cores|0\nworkload.size|cpu.cores|1\nworkload.kind|NULL|1\n");
+  CHECK(ask("SELECT value FROM axis_values WHERE key = 'workload.size' ORDER BY position") == "4 KiB\n64 B\n64 KiB\n");
+  // The first point is of another kind.
+  CHECK(ask("SELECT value FROM axis_values WHERE key = 'workload.kind' ORDER BY position") == "write\nread\n");
+  CHECK(ask("SELECT value FROM point_axes WHERE point = 1 AND key = 'workload.kind'") == "read\n");
+  CHECK(ask("SELECT name, look FROM strategies ORDER BY position") == "fault/touch-ahead|2\nresident|0\n");
+}
+
+TEST_CASE("every strategy that ships has a look of its own, others have what is left") {
+  const fs::path folder = source_tree() / "configs/strategies";
+  std::vector<Strategy> strategies{{"mine", "", {}}};
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() == ".toml")
+      strategies.push_back({fs::relative(entry.path(), folder).replace_extension().string(), "", {}});
+  }
+  strategies.push_back({"another", "", {}});
+  REQUIRE(strategies.size() > 10);
+  const std::vector<unsigned> looks = looks_of(strategies);
+  CHECK(std::set<unsigned>(looks.begin(), looks.end()).size() == looks.size());
+  for (std::size_t i = 1; i + 1 < strategies.size(); ++i) {
+    INFO(strategies[i].name);
+    // With a stranger before it, which would take the first one that is free.
+    CHECK(looks_of({{"mine", "", {}}, strategies[i]})[1] == looks[i]);
+    CHECK(looks_of({strategies[i]})[0] == looks[i]);
+  }
 }
 
 TEST_CASE("steps, distributions, series, notes and failed checks are in the database") {

@@ -97,6 +97,7 @@ TEST_CASE("conditions compare numbers with their units, and texts") {
   CHECK(refusal([&] { run.points_where({"workload.size=4"}); }) ==
         "--where: workload.size: '4' is no number with a unit, as 64 B");
   CHECK(refusal([&] { run.points_where({"cpu.cores=four"}); }) == "--where: cpu.cores: 'four' is no number");
+  CHECK(refusal([&] { run.points_where({"cpu.cores=400 %"}); }) == "--where: cpu.cores: '400 %' is no number");
   CHECK(refusal([&] { run.points_where({"workload.sise=4 KiB"}); }) ==
         "o: 'workload.sise' is no parameter; did you mean 'workload.size'?; its axes are workload.size");
   CHECK(refusal([&] { run.points_where({"workload.size=5 KiB"}); }) ==
@@ -105,6 +106,76 @@ TEST_CASE("conditions compare numbers with their units, and texts") {
         "o: --where: no point has strategy=residant; there are resident, fault/touch-ahead; did you mean 'resident'?");
   CHECK(refusal([&] { run.metric("latency_meen"); }) ==
         "o: no metric 'latency_meen'; did you mean 'latency_mean'?; 'faultline query o' names them");
+}
+
+TEST_CASE("shares are compared as numbers or in percent") {
+  const Sandbox sandbox;
+  MadeRun(sandbox, "axes.workload.cold_share = [0, 0.5, \"75 %\"]\n").write();
+  StoredRun run("o");
+  using Points = std::vector<std::size_t>;
+  CHECK(run.points_where({"workload.cold_share=50 %"}) == Points{1});
+  CHECK(run.points_where({"workload.cold_share>=50%"}) == Points{1, 2});
+  CHECK(run.points_where({"workload.cold_share<0.75"}) == Points{0, 1});
+  CHECK(refusal([&] { run.points_where({"workload.cold_share=half"}); }) ==
+        "--where: workload.cold_share: 'half' is no share, as 0.5 or 50 %");
+  CHECK(refusal([&] { run.points_where({"workload.cold_share=%"}); }) ==
+        "--where: workload.cold_share: '%' is no share, as 0.5 or 50 %");
+}
+
+TEST_CASE("axes that advance together are one, and whatever else tells points apart is said") {
+  const Sandbox sandbox;
+  const std::string zip =
+      "zip = [[\"workload.iterations\", \"workload.size\"]]\naxes.workload.iterations = [10, 10, 5]\n"
+      "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
+  MadeRun(sandbox, zip).write();
+  StoredRun run("o");
+  const Answer answer = ask(run, {{"latency_mean"}, {}, {}});
+  REQUIRE(answer.by.size() == 2);
+  CHECK(answer.by[1].key == "workload.size");
+  CHECK(answer.mixed.empty());
+  CHECK(ask(run, {{"latency_mean"}, {"strategy"}, {}}).mixed == std::vector<std::string>{"workload.size"});
+  CHECK(ask(run, {{"latency_mean"}, {"workload.iterations"}, {}}).mixed == std::vector<std::string>{"workload.size"});
+  // An analysis of sensitivity has points off the axes.
+  MadeRun varied(sandbox, kSizes);
+  for (const char* value : {"100 ns", "140 ns"}) {
+    const Setting setting{"network.link_latency", std::string(value), {}, {}, "", "", ""};
+    varied.points.push_back(with_value(varied.points[0], setting, kFakeSimulator).point);
+    varied.outcomes.push_back(varied.outcomes[0]);
+  }
+  varied.write("v");
+  StoredRun other("v");
+  const Answer mixed = ask(other, {{"latency_mean"}, {}, {}});
+  CHECK(mixed.rows[0].summary.count == 3);
+  CHECK(mixed.mixed == std::vector<std::string>{"network.link_latency"});
+  // The parameters of strategies are told apart by their names.
+  CHECK(ask(other, {{"latency_mean"}, {"workload.size"}, {}}).mixed ==
+        std::vector<std::string>{"strategy", "network.link_latency"});
+}
+
+TEST_CASE("two parts of a run are compared by what is the same on both sides") {
+  const Sandbox sandbox;
+  MadeRun(sandbox, kSeeds).write();
+  Side a("o:strategy=resident", {}), b("o:strategy=fault/touch-ahead", {});
+  const Difference found = difference(a, b, {"faults"}, false);
+  CHECK(found.pairs == 3);
+  CHECK(found.only_a.empty());
+  CHECK(found.only_b.empty());
+  REQUIRE(found.rows.size() == 3);
+  CHECK(found.rows[0].point == "resident, workload.size = 64 B");
+  CHECK(found.rows[2].a.mean == 0);
+  CHECK(found.rows[2].b.mean == 16);
+  Side small("o:workload.size=64B", {"strategy=resident"}), large("o:workload.size = 64 KiB", {"strategy=resident"});
+  CHECK(difference(small, large, {"goodput"}, false).pairs == 1);
+  // A whole run has several of what the other side chooses.
+  Side all("o", {});
+  CHECK(refusal([&] { difference(a, all, {}, false); }) ==
+        "o: what is compared has several values of strategy: resident, fault/touch-ahead; choose one, as "
+        "o:strategy=fault/touch-ahead");
+  Side several("o:workload.size>=4 KiB", {});
+  CHECK(refusal([&] {
+          difference(small, several, {}, false);
+        }).find("several values of workload.size: 4 KiB, 64 KiB") != std::string::npos);
+  CHECK(refusal([&] { Side("o:strategy=nobody", {}); }).find("no point has strategy=nobody") != std::string::npos);
 }
 
 TEST_CASE("two runs differ by their configuration, by points that one has, and by metrics beyond noise") {

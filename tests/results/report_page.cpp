@@ -167,6 +167,8 @@ workload.size = ["8 KiB", "64 B"]
   CHECK(data.at("axes")[1].at("values") == Json{"8 KiB", "64 B"});
   CHECK(data.at("axes")[1].at("numbers") == Json{8192, 64});
   CHECK(data.at("axes")[1].at("unit") == "B");
+  CHECK(data.at("axes")[0].at("looks") == Json{0, 1});
+  CHECK(data.at("axes")[1].at("leads") == true);
 
   const Json& points = data.at("points");
   CHECK(points.at("count") == 12);

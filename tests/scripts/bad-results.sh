@@ -69,5 +69,5 @@ sqlite3="$(command -v sqlite3 || true)"
 if [[ -n $sqlite3 ]]; then
   "$sqlite3" whole/results.sqlite 'PRAGMA user_version = 99'
   run 2 "$program" query whole latency_mean
-  expect "has schema version 99, and this program reads 1"
+  expect "has schema version 99, and this program reads 2"
 fi

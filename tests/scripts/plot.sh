@@ -56,6 +56,37 @@ run 2 "$program" plot mine --figure latency --out no/such/folder.pdf
 expect "cannot be written: No such file or directory"
 run 2 "$program" plot mine --figure latency --metric latency_meen
 expect "--metric latency_meen: no point has it; there are: " latency_mean
+# The conditions of query.
+run 0 "$program" plot mine --figure latency --where 'workload.size >= 64B' --where strategy!=resident --where 'dma.block_timeout=1000us' --out some.png
+run 0 "$program" plot mine --figure latency --where 'strategy=fault/touch-ahead' --where 'dma.block_timeout=1 ms' --out same.png
+cmp some.png same.png
+run 2 "$program" plot mine --figure latency --where 'workload.size=5 KiB'
+expect "mine: --where: no point has workload.size=5 KiB; there are 64 B, 4 KiB"
+run 2 "$program" plot mine --figure latency --where workload.size
+expect "--where: 'workload.size' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >="
+run 2 "$program" plot sensitivity --figure tornado --where 'strategy=fault/touch-ahead'
+expect "--where: a tornado has no axes"
+
+# Points that have no results say why.
+run 2 "$program" run one.toml --quiet --set workload.iterations=2000000 --timeout 1 --out late
+for figure in latency breakdown; do
+  run 2 "$program" plot late --figure "$figure"
+  expect "no point has results: 1 of 1 points timed out: took longer than"
+done
+
+# A full disk, where this user may make one.
+mkdir disk
+if mount -t tmpfs -o size=600k tmpfs disk 2>/dev/null; then
+  trap 'umount "$scratch/disk"; rm -rf "$scratch"' EXIT
+  cp mine/results.sqlite disk
+  head -c 600000 /dev/zero >disk/rest 2>/dev/null || true
+  run 2 "$program" plot disk --figure latency
+  expect "disk/figures/latency.pdf: cannot be written: No space left on device"
+  refuse Traceback
+  [[ ! -e disk/figures/latency.pdf ]]
+else
+  echo "a full disk was not tried: no right to mount one"
+fi
 run 2 "$program" plot mine --figure heatmap --format csv
 expect "--format: no such option of 'faultline plot'"
 

@@ -32,6 +32,28 @@ examples="$FAULTLINE_SOURCE/python/examples"
 run 0 "$python" "$examples/compare_strategies.py" 'a run'
 expect "latency_mean [us] over 3 seeds" "workload.size = 65536.0, os.thp = never: fault/touch-ahead "
 [[ $output != *Warning* && $(wc -l <<<"$output") == 5 ]]
+# The bound is not the best, unless it is alone.
+cat >bounded.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["resident", "pin-per-transfer", "fault/touch-ahead"]
+parameters.workload.cold = "destination"
+zip = [["workload.iterations", "workload.size"]]
+axes.workload.iterations = [2, 2, 1]
+axes.workload.size = ["64 B", "4 KiB", "64 KiB"]
+axes.os.thp = ["always", "never"]
+EOF
+run 0 "$program" run bounded.toml --quiet --out runs/mine-1
+run 0 "$python" "$examples/compare_strategies.py" runs/mine-1
+expect "workload.size = 4096.0, os.thp = never: pin-per-transfer 17.08, fault/touch-ahead 39.41 (+130.7%, which may be noise); bound: 9.02"
+run 0 "$python" "$examples/where_time_goes.py" runs/mine-1
+expect "prepare"
+
+# What docs/results.md shows, of two axes and one that advances with another.
+awk '/^```python$/ {shown = 1; next} /^```/ {shown = 0} shown' "$FAULTLINE_SOURCE/docs/results.md" |
+  sed 's/, run.series("goodput")//; /^lines.plot/d' >shown.py
+echo 'print(lines.shape, int(lines.isna().sum().sum()))' >>shown.py
+PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 "$python" shown.py
+expect "(3, 6) 0"
 run 0 "$python" "$examples/compare_strategies.py" single goodput
 expect "resident "
 run 1 "$python" "$examples/compare_strategies.py" single goodputt
@@ -51,5 +73,5 @@ done
 # Where `cmake --install` puts it.
 run 0 cmake --install "$FAULTLINE_BUILD" --prefix "$scratch/prefix"
 PYTHONPATH="$scratch/prefix/lib/python3/dist-packages" run 0 "$python" -c \
-  'import faultline; print(faultline.__file__, faultline.Run("single").means("latency_mean"))'
+  'import faultline; print(faultline.__file__, list(faultline.Run("single").means("latency_mean")))'
 expect "$scratch/prefix/lib/python3/dist-packages/faultline/__init__.py" "latency_mean_half_width"

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures for papers: each kind by its name, made from a run's folder."""
 
-from dataclasses import dataclass, field
+import io
+from dataclasses import dataclass
+from pathlib import Path
 
 from faultline.figures.breakdown import breakdown
 from faultline.figures.curves import bandwidth, latency
 from faultline.figures.heatmap import heatmap
 from faultline.figures.style import plt, styled
 from faultline.figures.tornado import read_sensitivity, tornado
-from faultline.points import PlotError, read_points, where
+from faultline.points import PlotError, read_points
 
 
 @dataclass
@@ -16,15 +18,21 @@ class Options:
     metric: str = None
     x: str = None
     by: str = None
-    conditions: dict = field(default_factory=dict)
+    combinations: set = None  # numbers of those to show; None: all
 
 
 def _of_points(draw):
-    return lambda run, options: draw(where(read_points(run), options.conditions), options)
+    def draw_chosen(run, options):
+        points = read_points(run)
+        if options.combinations is not None:
+            points = [point for point in points if point.number in options.combinations]
+        return draw(points, options)
+
+    return draw_chosen
 
 
 def _tornado(run, options):
-    for option, value in (("--x", options.x), ("--by", options.by), ("--where", options.conditions)):
+    for option, value in (("--x", options.x), ("--by", options.by), ("--where", options.combinations)):
         if value:
             raise PlotError(f"{option}: a tornado has no axes; 'faultline sensitivity' chooses what is varied")
     return tornado(read_sensitivity(run, options.metric))
@@ -53,8 +61,11 @@ def make(run, name, options=None):
 
 
 def save(figure, path):
-    """By the path's suffix; the same bytes whenever it is called, for nothing in the file is a date or a version."""
+    """By the path's suffix; the same bytes whenever it is called, for nothing in the file is a date or a version. OSError
+    when it cannot be written."""
     nothing = {"pdf": {"CreationDate": None, "Creator": None, "Producer": None}, "png": {"Software": None}}
     kind = str(path).rsplit(".", 1)[-1]
+    drawn = io.BytesIO()
     with styled():
-        figure.savefig(path, metadata=nothing[kind])
+        figure.savefig(drawn, format=kind, metadata=nothing[kind])
+    Path(path).write_bytes(drawn.getvalue())

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a transfer's time goes: one stacked bar a point."""
 
+from faultline.figures.curves import where_example
 from faultline.figures.style import AREAS, PAGE, REST, legend, panels
 from faultline.names import name_of
-from faultline.points import PlotError, axes_of
+from faultline.points import PlotError, axes_of, reason
 
 _MOST_BARS = 16
 _MOST_STEPS = 12
@@ -46,10 +47,12 @@ def breakdown(points, _options=None, marks=()):
     """`marks`: (index of the bar, value, tolerance, text), published totals in us."""
     timed = [point for point in points if point.steps]
     if not timed:
-        raise PlotError("no point has a breakdown into steps: the workload is not one transfer at a time")
-    if len(timed) > _MOST_BARS:
-        raise PlotError(f"{len(timed)} bars are too many (of {_MOST_BARS}); --where NAME=VALUE chooses points")
+        why = reason(points) if not any(point.metrics for point in points) else ""
+        raise PlotError(f"no point has results: {why}" if why else
+                        "no point has a breakdown into steps: the workload is not one transfer at a time")
     varying = axes_of(timed)
+    if len(timed) > _MOST_BARS:
+        raise PlotError(f"{len(timed)} bars are too many (of {_MOST_BARS}); {where_example(timed, varying)}")
     chosen, left = _chosen_steps(timed)
     figure, strip, (axes,) = panels(1, PAGE, 1.0 + 0.33 * len(timed))
     places = list(range(len(timed)))[::-1]

@@ -4,14 +4,14 @@
 from faultline.figures.style import (COLUMN, LINES, MARKERS, PAGE, PUBLISHED, ROW, columns_for, legend, number_axis,
                                      panels)
 from faultline.names import name_of, with_unit
-from faultline.points import PlotError, axes_of
-from faultline.quantities import numbers, order_of, unit_text, value_text
+from faultline.points import PlotError, axes_of, follows, reason, values_of
+from faultline.quantities import numbers, unit_text, value_text
 
 _MOST_PANELS = 6
 
 
 def _choose_axes(points, x, by, preferred):
-    varying = axes_of(points)
+    varying = axes_of(points, [name for name in (x, by) if name])
     for option, name in (("--x", x), ("--by", by)):
         if name is not None and name not in varying:
             raise PlotError(f"{option} {name}: does not differ between the points; what does: "
@@ -22,21 +22,7 @@ def _choose_axes(points, x, by, preferred):
     x = x or next((name for name in [preferred, *others, "strategy"] if name in [*others, "strategy"]), "strategy")
     rest = [name for name in varying if name != x]
     by = by or ("strategy" if "strategy" in rest else next(iter(rest), None))
-    return x, by, [name for name in rest if name != by and not _follows(points, name, (x, by))]
-
-
-def _follows(points, name, others):
-    """Whether the value of `name` is given by those of the others, as of axes that advance together."""
-    seen = {}
-    for point in points:
-        key = tuple(point.parameters.get(other) for other in others)
-        if seen.setdefault(key, point.parameters.get(name)) != point.parameters.get(name):
-            return False
-    return True
-
-
-def value_texts(points, name):
-    return order_of([point.parameters.get(name, "") for point in points])
+    return x, by, [name for name in rest if name != by and not follows(points, name, (x, by))]
 
 
 def split_panels(points, names):
@@ -47,8 +33,16 @@ def split_panels(points, names):
         groups.setdefault(title, []).append(point)
     if len(groups) > _MOST_PANELS:
         raise PlotError(f"{len(groups)} panels, for each combination of {', '.join(names)}, are too many (of "
-                        f"{_MOST_PANELS}); --where NAME=VALUE chooses points")
-    return list(groups.items())
+                        f"{_MOST_PANELS}); {where_example(points, names)}")
+    places = {name: values_of(points, name) for name in names}
+    return sorted(groups.items(), key=lambda group: [places[name].index(group[1][0].parameters.get(name, ""))
+                                                     for name in names])
+
+
+def where_example(points, names):
+    """How to have fewer points: by the axis of `names` that has most values."""
+    name = max(names, key=lambda each: len(values_of(points, each)))
+    return f"choose points, as --where '{name}={values_of(points, name)[0]}'"
 
 
 def measured(points, metric):
@@ -56,30 +50,38 @@ def measured(points, metric):
     having = [point for point in points if metric in point.metrics]
     if not having:
         known = list(dict.fromkeys(name for point in points for name in point.metrics))
-        trouble = next((point.trouble for point in points if point.trouble), "")
-        reason = f"; there are: {', '.join(known)}" if known else f" ({trouble})" if trouble else ""
-        raise PlotError(f"--metric {metric}: no point has it{reason}")
+        if not known:
+            raise PlotError(f"no point has results: {reason(points) or 'nothing was measured'}")
+        raise PlotError(f"--metric {metric}: no point has it; there are: {', '.join(known)}")
     return having, having[0].metrics[metric].unit
 
 
-def _draw_lines(axes, texts, positions, series):
-    for index, (label, values) in enumerate(series):
+def _looks(points, by, labels):
+    """The number of each line's colour, marker and dashes: a strategy's own, or the place of the value."""
+    looks = points[0].plan.looks if by == "strategy" else {}
+    return {label: looks.get(label, index) for index, label in enumerate(labels)}
+
+
+def _draw_lines(axes, texts, positions, series, looks):
+    for label, values in series:
+        look = looks[label]
         at = [positions[texts.index(text)] for text in values]
         means = [value.mean for value in values.values()]
         errors = [value.half_width for value in values.values()]
-        axes.errorbar(at, means, yerr=errors if any(errors) else None, label=label, color=LINES[index % len(LINES)],
-                      marker=MARKERS[index % len(MARKERS)], capsize=1.8, elinewidth=0.7, capthick=0.7,
-                      linestyle=("-", "--", ":")[index // len(LINES) % 3])
+        axes.errorbar(at, means, yerr=errors if any(errors) else None, label=label, color=LINES[look % len(LINES)],
+                      marker=MARKERS[look % len(MARKERS)], capsize=1.8, elinewidth=0.7, capthick=0.7,
+                      linestyle=("-", "--", ":")[look // len(LINES) % 3])
 
 
-def _draw_bars(axes, texts, positions, series):
+def _draw_bars(axes, texts, positions, series, looks):
     width = 0.8 / len(series)
     for index, (label, values) in enumerate(series):
         at = [positions[texts.index(text)] + (index + 0.5) * width - 0.4 for text in values]
         errors = [value.half_width for value in values.values()]
         axes.bar(at, [value.mean for value in values.values()], 0.92 * width, label=label,
                  yerr=errors if any(errors) else None, capsize=1.8, error_kw={"elinewidth": 0.7, "capthick": 0.7},
-                 color=LINES[1:][index % (len(LINES) - 1)], hatch=("", "////", "....")[index // (len(LINES) - 1) % 3])
+                 color=LINES[looks[label] % len(LINES)], edgecolor="white", linewidth=0,
+                 hatch=("", "////", "....")[looks[label] // len(LINES) % 3])
     axes.grid(False, axis="x")
 
 
@@ -89,7 +91,7 @@ def _series(points, x, by, metric, scale, order):
         value = point.metrics[metric]
         value = type(value)(value.mean * scale, value.half_width * scale, value.unit)
         found[point.parameters.get(by, "") if by else ""][point.parameters.get(x, "")] = value
-    wanted = order_of([point.parameters.get(x, "") for point in points])
+    wanted = values_of(points, x)
     return [(label, {text: values[text] for text in wanted if text in values})
             for label, values in found.items() if values]
 
@@ -114,10 +116,9 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
     """
     points, own_unit = measured(points, metric)
     x, by, rest = _choose_axes(points, x, by, preferred)
-    texts = value_texts(points, x)
-    order = [text for text in dict.fromkeys(point.parameters.get(by, "") for point in points)] if by else [""]
-    if by != "strategy":
-        order = order_of(order)
+    texts = values_of(points, x)
+    order = values_of(points, by) if by else [""]
+    looks = _looks(points, by, order)
     groups = split_panels(points, rest)
     is_bars = numbers(texts) is None
     width = COLUMN if len(groups) == 1 else PAGE
@@ -126,7 +127,7 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
     all_series = [_series(each, x, by, metric, scale, order) for _, each in groups]
     for axes, (title, _), series in zip(shown, groups, all_series):
         positions, x_unit = number_axis(axes, texts, 0.8 * width / columns)
-        (_draw_bars if is_bars else _draw_lines)(axes, texts, positions, series)
+        (_draw_bars if is_bars else _draw_lines)(axes, texts, positions, series, looks)
         axes.set_xlabel(with_unit(x, unit_text(x_unit)))
         axes.set_title(title)
     for axes in shown[::columns]:

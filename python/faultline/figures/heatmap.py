@@ -6,15 +6,15 @@ import math
 import numpy
 from matplotlib.colors import LogNorm, Normalize
 
-from faultline.figures.curves import measured, split_panels, value_texts
+from faultline.figures.curves import measured, split_panels
 from faultline.figures.style import COLUMN, PAGE, columns_for, panels
 from faultline.names import name_of, with_unit
-from faultline.points import PlotError, axes_of
+from faultline.points import PlotError, axes_of, follows, values_of
 from faultline.quantities import unit_text, value_text
 
 
 def _choose_axes(points, x, by):
-    varying = axes_of(points)
+    varying = axes_of(points, [name for name in (x, by) if name])
     for option, name in (("--x", x), ("--by", by)):
         if name is not None and name not in varying:
             raise PlotError(f"{option} {name}: does not differ between the points; what does: "
@@ -27,7 +27,7 @@ def _choose_axes(points, x, by):
     x = x or [name for name in varying if name != by][-1]
     # Strategies are panels, unless there is no second axis.
     by = by or [name for name in varying if name != x][-1]
-    return x, by, [name for name in varying if name not in (x, by)]
+    return x, by, [name for name in varying if name not in (x, by) and not follows(points, name, (x, by))]
 
 
 def _short(number):
@@ -52,7 +52,7 @@ def heatmap(points, options):
     metric = options.metric or "latency_mean"
     points, unit = measured(points, metric)
     x, by, rest = _choose_axes(points, options.x, options.by)
-    columns, rows = value_texts(points, x), value_texts(points, by)
+    columns, rows = values_of(points, x), values_of(points, by)
     groups = split_panels(points, rest)
     values = [point.metrics[metric].mean for point in points]
     low, high = min(values), max(values)

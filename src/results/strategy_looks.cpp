@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/strategy_looks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace faultline::app {
+namespace {
+
+// Kinship shares a colour: pin-private is dashed as pin-once is not.
+const std::map<std::string, unsigned> kShipped{
+    {"resident", 0},         {"fault/touch-a-page", 1}, {"fault/touch-ahead", 2}, {"fault/stall", 3},
+    {"pin-per-transfer", 4}, {"pin-once", 5},           {"pre-touch", 6},         {"mlock", 7},
+    {"populate", 8},         {"fault/mirrored", 10},    {"pin-private", 13},      {"mlock-private", 15}};
+
+}  // namespace
+
+std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies) {
+  std::set<unsigned> taken;
+  for (const Strategy& strategy : strategies) {
+    if (const auto shipped = kShipped.find(strategy.name); shipped != kShipped.end()) taken.insert(shipped->second);
+  }
+  std::vector<unsigned> looks;
+  unsigned free = 0;
+  for (const Strategy& strategy : strategies) {
+    if (const auto shipped = kShipped.find(strategy.name); shipped != kShipped.end()) {
+      looks.push_back(shipped->second);
+      continue;
+    }
+    while (taken.contains(free)) ++free;
+    looks.push_back(free++);
+  }
+  return looks;
+}
+
+}  // namespace faultline::app
