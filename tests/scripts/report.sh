@@ -32,6 +32,24 @@ view = "verdict"
 rows = "workload.size"
 EOF
 run 0 "$program" run costs.toml --quiet --out costs
+cat >many.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["fault/touch-ahead", "resident", "pin-per-transfer"]
+parameters.workload.cold = "destination"
+zip = [["workload.size", "workload.iterations"]]
+[axes]
+workload.size = ["64 B", "4 KiB"]
+workload.iterations = [2, 1]
+workload.cold_share = [0.5, 1]
+dma.block_timeout = ["300 us", "1 ms", "3 ms"]
+[[report]]
+view = "points"
+[[report]]
+view = "matrix"
+rows = "workload.size"
+baseline = "resident"
+EOF
+run 0 "$program" run many.toml --quiet --out many
 if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
   run 2 "$program" report costs
   expect "built without reports" "-DFAULTLINE_REPORTS=ON" "nodejs"
@@ -69,3 +87,5 @@ export CHROMIUM
 kept="${FAULTLINE_KEEP:-$scratch/kept}"
 mkdir -p "$kept"
 node "$FAULTLINE_SOURCE/web/test/page.mjs" costs/report.html costs/results.json "$kept"
+run 0 "$program" report many
+node "$FAULTLINE_SOURCE/web/test/choices.mjs" many/report.html "$kept"

@@ -50,9 +50,12 @@ export function readRun(text) {
   return run;
 }
 
+/** Number of the colour and the dashes of an axis's value: a strategy's own, or its place. */
+export const lookOf = (axis, value) => (axis.looks ? axis.looks[value] : value);
+
 /** "resident, workload.size = 64 B": what a point is, but for axes that do not tell points apart or are skipped. */
 export function labelOf(run, set, i, skip = []) {
-  const axes = run.axes.filter((axis) => axis.values.length > 1 && !skip.includes(axis.number));
+  const axes = run.axes.filter((axis) => axis.leads && axis.values.length > 1 && !skip.includes(axis.number));
   const value = (axis) => axis.values[set.axis(axis.number)[i]];
   if (axes.length === 0) return value(run.axes[0]);
   return axes.map((axis) => (axis.number === 0 ? value(axis) : `${axis.name} = ${value(axis)}`)).join(', ');

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points as lines over an axis: one for each combination of the axes that are not on the chart.
+import {lookOf} from './data.js';
 
 /** Axes that tell the points at `indices` apart. */
 export function varying(run, set, indices) {
@@ -14,11 +15,11 @@ export function varying(run, set, indices) {
 // Axes of one group advance together: one stands for all.
 export const standsFor = (axis, other) => axis === other || (axis && axis.number > 0 && axis.group === other.group);
 
-/** The axes that `shown` ones say nothing of. Those that advance with a shown one count unless points would collide. */
+/** The axes that `shown` ones say nothing of. Those that others stand for do not count unless points would collide. */
 export function freeAxes(run, set, indices, shown) {
   const axes = varying(run, set, indices);
   const strictly = axes.filter((axis) => !shown.includes(axis));
-  const loosely = strictly.filter((axis) => !shown.some((s) => standsFor(s, axis)));
+  const loosely = strictly.filter((axis) => axis.leads && !shown.some((s) => standsFor(s, axis)));
   return collides(set, indices, [...shown, ...loosely]) ? strictly : loosely;
 }
 
@@ -36,18 +37,49 @@ function collides(set, indices, axes) {
 
 const xOf = (x, column) => (x.numbers ? (i) => x.numbers[column[i]] : (i) => column[i]);
 
+/** The points that have one chosen value on each axis of `at` (number of the axis to number of the value), as far as any has. */
+export function pointsAt(set, indices, at) {
+  let left = indices;
+  for (const [axis, value] of at) {
+    const column = set.axis(axis);
+    const some = left.filter((i) => column[i] === value);
+    if (some.length > 0) left = some;
+  }
+  return left;
+}
+
+/**
+ * Values to choose on axes that are not on the chart, so that there are not more lines than `most`, as far as that goes; none
+ * where there are more than `points`, which are drawn as points. `along`: axes that a line goes along; `apart`: the others on the chart.
+ */
+export function chooseValues(run, set, indices, along, apart, most, points = Infinity) {
+  const at = new Map();
+  const free = freeAxes(run, set, indices, [...along, ...apart]);
+  const lines = (left) => {
+    const columns = [...apart, ...free].map((axis) => set.axis(axis.number));
+    return new Set(Array.from(left, (i) => columns.map((column) => column[i]).join())).size;
+  };
+  let left = indices;
+  if (lines(left) > points) return at;
+  for (const axis of [...free].sort((a, b) => b.values.length - a.values.length)) {
+    if (lines(left) <= most) break;
+    const column = set.axis(axis.number);
+    at.set(axis.number, left.reduce((least, i) => Math.min(least, column[i]), Infinity));
+    left = pointsAt(set, left, new Map([[axis.number, at.get(axis.number)]]));
+  }
+  return at;
+}
+
 /**
  * {lines: [{name, colour, variant, points: [x, y, half width, i]}...], free, unmeasured}; x is the axis's number or the
- * place of its value. `colour`: number of the series axis's value; `variant`: which combination of free axes (the colour, too, without series). Null when
- * there would be more than `most` lines.
+ * place of its value. `colour`: look of the series axis's value, without series which combination of free axes; `variant`: that, where
+ * there is a series. Null when there would be more than `most` lines.
  */
-export function makeLines(run, set, indices, {x, series, metric}, most) {
+export function makeLines(run, set, indices, {x, series, metric, values, widths}, most) {
   const free = freeAxes(run, set, indices, [x, series].filter(Boolean));
   const freeColumns = free.map((axis) => set.axis(axis.number));
   const place = xOf(x, set.axis(x.number));
   const seriesColumn = series ? set.axis(series.number) : null;
-  const values = set.metric(metric.number);
-  const widths = set.halfWidth(metric.number);
   const lines = new Map();
   const variants = new Map();
   let unmeasured = 0;
@@ -62,20 +94,20 @@ export function makeLines(run, set, indices, {x, series, metric}, most) {
       if (lines.size === most) return null;
       if (!variants.has(variantKey)) variants.set(variantKey, variants.size);
       const variant = variants.get(variantKey);
-      lines.set(key, {name: nameOf(i), colour: seriesColumn ? seriesColumn[i] : variant, variant, points: []});
+      lines.set(key, {name: nameOf(i), points: [], place: seriesColumn ? seriesColumn[i] : variant,
+        colour: seriesColumn ? lookOf(series, seriesColumn[i]) : variant, variant: seriesColumn ? variant : 0});
     }
     lines.get(key).points.push([place(i), values[i], widths[i], i]);
   }
-  const list = [...lines.values()].sort((a, b) => a.colour - b.colour || a.variant - b.variant);
+  const list = [...lines.values()].sort((a, b) => a.place - b.place || a.variant - b.variant);
   for (const line of list) line.points.sort((a, b) => a[0] - b[0]);
   return {lines: list, free, unmeasured};
 }
 
 /** The same points without lines: {groups: [{name, colour, points: Float64Array of x, y, x, y..., who: their i}...], ...}. */
-export function makeCloud(set, indices, {x, series, metric}, keep) {
+export function makeCloud(set, indices, {x, series, metric, values}, keep) {
   const place = xOf(x, set.axis(x.number));
   const seriesColumn = series ? set.axis(series.number) : null;
-  const values = set.metric(metric.number);
   const members = (series ? series.values : [metric.name]).map(() => []);
   let unmeasured = 0;
   let dropped = 0;
@@ -84,10 +116,10 @@ export function makeCloud(set, indices, {x, series, metric}, keep) {
     else if (!keep(place(i), values[i])) ++dropped;
     else members[seriesColumn ? seriesColumn[i] : 0].push(i);
   }
-  const groups = members.map((who, colour) => {
+  const groups = members.map((who, value) => {
     const points = new Float64Array(2 * who.length);
     who.forEach((i, k) => { points[2 * k] = place(i); points[2 * k + 1] = values[i]; });
-    return {name: series ? series.values[colour] : metric.name, colour, points, who};
+    return {name: series ? series.values[value] : metric.name, colour: series ? lookOf(series, value) : 0, points, who};
   }).filter((group) => group.who.length > 0);
   return {groups, unmeasured, dropped};
 }

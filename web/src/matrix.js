@@ -4,6 +4,7 @@ import {download, el, fileName} from './dom.js';
 import {remarkOf} from './columns.js';
 import {csvField, metricText} from './format.js';
 import {freeAxes} from './lines.js';
+import {measured} from './ratios.js';
 
 const MOST_SHEETS = 24;
 
@@ -41,16 +42,16 @@ export function matrixTables(run, filters, report) {
   const ordered = (axis, there) => axis.values.map((_, v) => v).filter((v) => there.has(v));
   const [rows, columns] = [ordered(rowAxis, rowsThere), ordered(columnAxis, columnsThere)];
   const remark = remarkOf(run, set);
-  const value = (i) => (metric && i !== undefined ? set.metric(metric.number)[i] : NaN);
-  const baseline = columnAxis.values.indexOf(report.baseline);
+  const shown = metric && measured(run, set, metric, report.baseline ? run.axes[0].values.indexOf(report.baseline) : undefined);
   const cellOf = (places) => (r, c) => {
     const i = places.get(`${rows[r]},${columns[c]}`);
     if (i === undefined) return {text: '–'};
     const why = remark(i);
     if (why !== null) return {text: why.split(':')[0], kind: 'bad', title: why};
-    if (!report.baseline) return {text: metricText(value(i), metric ? metric.unit : '', metric ? set.halfWidth(metric.number)[i] : 0)};
-    const base = value(places.get(`${rows[r]},${baseline}`));
-    return {text: base > 0 || base < 0 ? (value(i) / base).toFixed(3) : '–'};
+    if (!metric) return {text: '–'};
+    if (!report.baseline) return {text: metricText(shown.values[i], metric.unit, shown.widths[i])};
+    const [ratio, width] = [shown.values[i], shown.widths[i]];
+    return {text: !Number.isFinite(ratio) ? '–' : ratio.toFixed(3) + (width > 0 ? ` ±${width.toFixed(3)}` : '')};
   };
   const names = [...sheets.keys()];
   return el('div', {},
@@ -59,7 +60,7 @@ export function matrixTables(run, filters, report) {
       grid(`${run.experiment} ${report.metric} ${sheet}`, rowAxis.name, rows.map((v) => rowAxis.values[v]),
         columns.map((v) => columnAxis.values[v]), cellOf(sheets.get(sheet)))]).flat(),
     names.length > MOST_SHEETS ? el('p', {class: 'hint'}, `The first ${MOST_SHEETS} of ${names.length.toLocaleString('en')} tables; filter to see others.`) : null,
-    report.baseline ? el('p', {class: 'hint'}, `Values relative to ${report.baseline}'s; the chart has them as they are.`) : null);
+    report.baseline ? el('p', {class: 'hint'}, `Values relative to ${report.baseline}'s.`) : null);
 }
 
 const KINDS = [[/^(error)|stale|wrong data|failed/, 'bad'], [/^faults/, 'some'], [/^race/, 'few'], [/^refused/, 'refused'], [/^none/, 'none']];

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ECharts options of the kinds of charts.
+import {lookOf} from './data.js';
 import {metricText, tickText, withUnit} from './format.js';
 import {HEAT} from './theme.js';
 
 // Without quotes, which ECharts would write unescaped into an attribute of an SVG file.
 const FONT = 'system-ui, -apple-system, Roboto, Helvetica, Arial, sans-serif';
 const SYMBOLS = ['circle', 'rect', 'triangle', 'diamond', 'emptyCircle', 'emptyRect', 'emptyTriangle', 'emptyDiamond'];
-const DASHES = ['solid', 'dashed', 'dotted', [8, 3, 2, 3], [12, 4]];
+const DASHES = ['solid', 'dashed', 'dotted', [8, 3, 2, 3], [14, 4], [2, 5], [8, 3, 2, 3, 2, 3]];
 
 const withUnitText = (value, unit) => `${metricText(value, unit)}${unit === '1' ? '' : ` ${unit}`}`;
 const escape = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -93,6 +94,13 @@ const look = (c, line) => ({
   symbol: SYMBOLS[(line.colour + line.variant) % SYMBOLS.length],
 });
 
+/** Lines of one colour have different dashes. */
+function dashesOf(c, lines) {
+  const block = (line) => Math.floor(line.colour / c.series.length);
+  const blocks = 1 + Math.max(0, ...lines.map(block));
+  return (line) => DASHES[(line.variant * blocks + block(line)) % DASHES.length];
+}
+
 function errorBars(lines, c) {
   const data = lines.flatMap((line) => line.points.filter((p) => p[2] > 0)
     .map((p) => ({value: [p[0], p[1] - p[2], p[1] + p[2]], colour: c.series[line.colour % c.series.length]})));
@@ -113,9 +121,10 @@ const count = (lines) => lines.reduce((sum, line) => sum + line.points.length, 0
 /** `pointTip(i)` describes a point. */
 export function lineChart(c, lines, {x, metric, logX, logY, pointTip, width}) {
   const several = lines.length > 1;
+  const dashes = dashesOf(c, lines);
   const series = lines.map((line) => ({
     ...look(c, line), type: 'line', name: line.name, data: line.points, encode: {x: 0, y: 1}, symbolSize: 7,
-    showSymbol: true, showAllSymbol: true, lineStyle: {width: 2, type: DASHES[line.variant % DASHES.length]},
+    showSymbol: true, showAllSymbol: true, lineStyle: {width: 2, type: dashes(line)},
     emphasis: {focus: several ? 'series' : 'none', lineStyle: {width: 3}}, blur: {lineStyle: {opacity: 0.25}},
     tooltip: {formatter: (p) => pointTip(p.value[3])},
   }));
@@ -151,7 +160,7 @@ export function barChart(c, lines, {x, words, metric, logY, pointTip, width}) {
   const series = lines.map((line) => ({
     ...look(c, line), symbol: undefined, type: 'bar', name: line.name, barMaxWidth: 42, encode: {x: 0, y: 1},
     data: line.points.map((p) => ({value: [at.get(place(p)), p[1], p[2], p[3]],
-      itemStyle: several ? undefined : {color: c.series[place(p) % c.series.length]}})),
+      itemStyle: several ? undefined : {color: c.series[lookOf(x, place(p)) % c.series.length]}})),
     emphasis: {focus: several ? 'series' : 'none'}, tooltip: {formatter: (p) => pointTip(p.value[3])},
   }));
   const bars = lines.length === 1 ? errorBars(lines.map((line) => ({...line,

@@ -97,7 +97,7 @@ function reportSection(run, filters, report, number) {
     const metric = run.metricNamed(report.metric);
     const title = metric ? withUnit(metric.name, metric.unit) : report.metric;
     return section(id, `${title}${report.baseline ? `, beside ${report.baseline}` : ''}`,
-      new Explorer(run, filters, name, {metric, x: report.rows, series: report.columns}).node,
+      new Explorer(run, filters, name, {metric, x: report.rows, series: report.columns, baseline: report.baseline}).node,
       live(filters, () => matrixTables(run, filters, report)));
   }
   const columns = report.columns.map((column) => run.metricNamed(column.metric)).filter(Boolean);
@@ -110,7 +110,7 @@ export const reportSections = (run, filters) => run.reports.map((report, number)
 
 /** What no report shows yet: a map over two axes of numbers, or the goodput. */
 export function explorerSection(run, filters) {
-  const numeric = run.axes.filter((axis) => axis.numbers && axis.values.length > 1 && axis.values.length <= 60);
+  const numeric = run.axes.filter((axis) => axis.numbers && axis.leads && axis.values.length > 1 && axis.values.length <= 60);
   const shown = run.reports.map((report) => report.metric);
   const metric = run.metrics.find((m) => m.name === 'goodput' && !shown.includes(m.name));
   const start = numeric.length > 1 ? {kind: 'heat', x: numeric[0].name, series: numeric[1].name} : {metric};

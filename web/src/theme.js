@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light and dark: as the reader's system is, or as the switch says. Paper is light.
 
-// Okabe and Ito's colours, which people with any colour vision tell apart, darkened or lightened for contrast.
+// Okabe and Ito's colours, which people with any colour vision tell apart, darkened or lightened for contrast; in the order
+// of python/faultline/figures/style.py, so that a strategy has one colour here and in figures.
 const SERIES = {
-  light: ['#0072b2', '#d55e00', '#007a5a', '#a8467e', '#8a6d00', '#2b8cc4', '#000000', '#7b5ea7', '#b03030'],
-  dark: ['#56b4e9', '#ff9a4d', '#2ecc9b', '#e79ac4', '#f0e442', '#8ac7ff', '#ffffff', '#bfa6e8', '#ff8080'],
+  light: ['#000000', '#d55e00', '#0072b2', '#007a5a', '#b0508c', '#a06c00', '#2b8cc4', '#757575'],
+  dark: ['#ffffff', '#ff9a4d', '#4da3ff', '#2ecc9b', '#e79ac4', '#f0c040', '#9adcff', '#a8a8a8'],
 };
 // Cividis: the same for all colour vision, and rising in brightness.
 export const HEAT = ['#00224e', '#2a3f6d', '#575d6d', '#7d7c78', '#a59c74', '#d2c060', '#fee838'];

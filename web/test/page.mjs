@@ -13,7 +13,8 @@ const {page, complaints} = await open(browser, report, {colorScheme: 'light'});
 
 const text = (selector) => page.locator(selector).first().innerText();
 const marks = (section) => page.locator(`${section} .chart`).first().getAttribute('data-marks').then(Number);
-const choice = (section, label) => page.locator(`${section} label.choice`).filter({hasText: label}).first().locator('select');
+const choice = (section, label) => page.locator(`${section} label.choice`).filter({has: page.locator('span', {hasText: label})}).first()
+  .locator('select');
 const paths = (section) => page.locator(`${section} .chart svg path`).count();
 const svgText = (section) => page.locator(`${section} .chart svg`).first().evaluate((svg) =>
   [...svg.querySelectorAll('text')].map((node) => node.textContent));
@@ -129,6 +130,10 @@ const tests = {
     assert.ok((await svgText('#explorer')).includes('fault/touch-a-page'));
     await choice('#explorer', 'Chart').selectOption('heat');
     await choice('#explorer', 'y axis').selectOption({label: 'workload.size'});
+    await settle();
+    assert.equal(await marks('#explorer'), 5);
+    assert.ok((await choice('#explorer', 'os.rlimit_memlock').locator('option:checked').innerText()) === '1 MiB');
+    await choice('#explorer', 'os.rlimit_memlock').selectOption({label: 'all'});
     await settle();
     assert.equal(await marks('#explorer'), 6);
     assert.match(await text('#explorer .figure .hint'), /mean over os.rlimit_memlock/);
