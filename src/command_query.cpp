@@ -90,13 +90,16 @@ void print_metric(const StoredRun& run, const Answer& answer, const StoredMetric
   if (run.repetitions() < 2) console.out << "(one seed: no intervals)\n";
 }
 
-void print_answer(const StoredRun& run, const Question& question, const Answer& answer, const Console& console) {
+void print_answer(StoredRun& run, const Question& question, const Answer& answer, const Console& console) {
   for (std::size_t i = 0; i < question.metrics.size(); ++i) {
     if (i > 0) console.out << "\n";
     print_metric(run, answer, run.metric(question.metrics[i]), console);
   }
   if (run.repetitions() > 1) {
     console.out << "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n";
+  }
+  if (const std::vector<std::string> others = run.following_axes(); question.by.empty() && !others.empty()) {
+    console.out << fmt::format("(--by shows what advances with these axes: {})\n", fmt::join(others, ", "));
   }
   if (!answer.mixed.empty()) {
     const std::size_t shown = std::min(answer.mixed.size(), kMostMixed);

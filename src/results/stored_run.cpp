@@ -94,6 +94,10 @@ std::vector<std::string> StoredRun::leading_axes() {
   return texts_of(database_, "SELECT key FROM axes WHERE leads ORDER BY position");
 }
 
+std::vector<std::string> StoredRun::following_axes() {
+  return texts_of(database_, "SELECT key FROM axes WHERE NOT leads ORDER BY position");
+}
+
 std::vector<std::string> StoredRun::advancing_with(const std::string& key) {
   std::vector<std::string> keys{key};
   SqlStatement others(

@@ -57,6 +57,8 @@ class StoredRun {
   std::vector<std::string> parameters();
   // Those that tables show: of the axes that advance together as few as tell points apart.
   std::vector<std::string> leading_axes();
+  // The others.
+  std::vector<std::string> following_axes();
   // The axes that advance with this one, and it; or a key that is no axis alone.
   std::vector<std::string> advancing_with(const std::string& key);
   // Those that are not the same in all points, axes among them.

@@ -149,7 +149,8 @@ TEST_CASE("query shows axes that advance together once, and values in the experi
   CHECK(overview.out.find("workload.kind        write, read\n") != std::string::npos);
   const Ran table = faultline_program({"query", "o", "latency_mean"});
   CHECK(table.out.find("workload.size") != std::string::npos);
-  CHECK(table.out.find("workload.iterations") == std::string::npos);
+  CHECK(table.out.find("workload.iterations") == table.out.rfind("workload.iterations"));
+  CHECK(table.out.find("(--by shows what advances with these axes: workload.iterations)\n") != std::string::npos);
 }
 
 TEST_CASE("diff tells a point without a value from one of a single seed") {

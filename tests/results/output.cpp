@@ -6,10 +6,11 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
+#include "src/results/report.hpp"
 #include "src/results/results.hpp"
 #include "src/results/text_table.hpp"
 #include "src/runs/run_folder.hpp"
-#include "tests/support/fake_simulator.hpp"
+#include "tests/results/made_run.hpp"
 
 using namespace faultline::app;
 using namespace faultline::test;
@@ -62,6 +63,21 @@ TEST_CASE("table cells line up, also with letters of several bytes") {
   CHECK(table.text() == "name      t\n       [µs]\n-----------\ngröße  1.00\n\nx         -\n");
   CHECK(table.width() == 11);
   CHECK_THROWS_AS(table.add({"too few"}), std::logic_error);
+}
+
+TEST_CASE("rows and columns of a matrix come in the experiment's order although its first points are skipped") {
+  const Sandbox sandbox;
+  const MadeRun run(
+      sandbox,
+      "skip = [{ workload.size = \"64 B\", workload.kind = \"write\" }, { workload.size = \"4 KiB\" }]\n"
+      "axes.workload.kind = [\"write\", \"read\"]\naxes.workload.size = [\"64 B\", \"4 KiB\", \"1 KiB\"]\n");
+  REQUIRE(run.points.front().label().find("1 KiB") != std::string::npos);
+  const Results results{run.experiment, run.points, run.outcomes};
+  const std::string text = matrix_view(results, {View::matrix, {}, "faults", "workload.size", "workload.kind", ""});
+  CHECK(text.find("workload.size  write  read\n") != std::string::npos);
+  CHECK(text.find("         64 B      -     0\n        1 KiB      0     0\n") != std::string::npos);
+  const std::string turned = matrix_view(results, {View::matrix, {}, "faults", "workload.kind", "workload.size", ""});
+  CHECK(turned.find("workload.kind  64 B  1 KiB\n") != std::string::npos);
 }
 
 TEST_CASE("numbers, lines and csv fields") {
