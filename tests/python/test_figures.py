@@ -242,6 +242,7 @@ class Figures(unittest.TestCase):
 class Quantities(unittest.TestCase):
     def test_values_are_numbers_with_their_dimension(self):
         self.assertEqual(quantity("64 KiB"), (65536, "B"))
+        self.assertAlmostEqual(quantity("65.112 kB")[0], 65112)
         self.assertEqual(quantity("25 us"), (25, "us"))
         self.assertEqual(quantity("16 Gb/s"), (16, "Gb/s"))
         self.assertEqual(quantity("0.5"), (0.5, ""))
