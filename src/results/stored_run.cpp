@@ -195,11 +195,11 @@ Where Where::parse(const std::string& text) {
 }
 
 void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_t>& points) {
-  const auto [key, sign, value] = Where::parse(condition);
-  const StoredColumn column = this->column(key);
-  const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), value) : 0;
+  const Where where = Where::parse(condition);
+  const StoredColumn column = this->column(where.key);
+  const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
-    throw UserError(fmt::format("--where: {}: '{}' is no {}", column.key, value,
+    throw UserError(fmt::format("--where: {}: '{}' is no {}", column.key, where.value,
                                 column.is_share      ? "share, as 0.5 or 50 %"
                                 : column.unit == "1" ? "number"
                                                      : "number with a unit, as " + column.texts.front()));
@@ -210,14 +210,15 @@ void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_
     if (there.size() > kMostShown) break;
   }
   std::erase_if(points, [&](std::size_t point) {
-    return column.is_number ? !holds(sign, column.numbers[point], number) : !holds(sign, column.texts[point], value);
+    return column.is_number ? !holds(where.sign, column.numbers[point], number)
+                            : !holds(where.sign, column.texts[point], where.value);
   });
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;
   if (more) there.pop_back();
   throw UserError(fmt::format("{}: --where: no point has {}; there are {}{}{}", path_, condition,
                               fmt::join(there, ", "), more ? ", ..." : "",
-                              column.is_number ? "" : did_you_mean(sim::nearest_name(value, there))));
+                              column.is_number ? "" : did_you_mean(sim::nearest_name(where.value, there))));
 }
 
 std::size_t StoredRun::point(const std::string& number_or_id) {
