@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-from faultline.quantities import order_of
+from faultline.quantities import Quantity, order_of
 from faultline.run import Run, RunError
 
 
@@ -38,7 +38,7 @@ class Plan:
 class Point:
     """One combination of strategy and parameters, all its seeds."""
 
-    parameters: dict  # name to text; "strategy" is one of them
+    parameters: dict  # name to text, of axes a Quantity; "strategy" is one of them
     metrics: dict = field(default_factory=dict)  # name to Value
     steps: list = field(default_factory=list)
     trouble: str = ""  # why a seed of it has no result
@@ -64,10 +64,10 @@ def _combinations(run):
         point = points.setdefault(row.combination, Point({"strategy": row.strategy}, plan=plan, number=row.combination))
         if row.status != "complete" and not point.trouble:
             point.trouble = f"{row.status}: {row.error}" if row.error else row.status
-    axes = run.sql("SELECT p.combination, a.key, a.value FROM point_axes AS a JOIN points AS p ON p.number = a.point "
-                   "ORDER BY a.point, a.position")
+    axes = run.sql("SELECT p.combination, a.key, a.value, a.number, a.unit FROM point_axes AS a "
+                   "JOIN points AS p ON p.number = a.point ORDER BY a.point, a.position")
     for row in axes.itertuples():
-        points[row.combination].parameters[row.key] = row.value
+        points[row.combination].parameters[row.key] = Quantity(row.value, row.number, row.unit)
     return points
 
 
@@ -122,9 +122,10 @@ def follows(points, name, others):
 
 def values_of(points, name):
     """The texts that points have on an axis, each once: numbers by size, names in the experiment's order."""
-    there = dict.fromkeys(point.parameters.get(name, "") for point in points)
+    values = [point.parameters.get(name, "") for point in points]
+    there = dict(zip(values, values))
     planned = points[0].plan.values.get(name, []) if points else []
-    return order_of([text for text in planned if text in there] + [text for text in there if text not in planned])
+    return order_of([there[text] for text in planned if text in there] + [text for text in there if text not in planned])
 
 
 def reason(points):

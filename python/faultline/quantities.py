@@ -1,42 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of parameters as a run writes them ("64 KiB", "25 us", "0.5", "always"), as numbers with a dimension."""
+"""Values of parameters as a run has them ("64 KiB", "25 us", "0.5", "always"): texts, and where they are numbers those."""
 
-import re
+import math
 
-# To the dimension's first unit: bytes, microseconds, Gb/s, MB/s, MHz.
-_UNITS = {
-    "B": ("B", 1), "KiB": ("B", 2**10), "MiB": ("B", 2**20), "GiB": ("B", 2**30), "TiB": ("B", 2**40),
-    "kB": ("B", 1e3), "MB": ("B", 1e6), "GB": ("B", 1e9),
-    "ps": ("us", 1e-6), "ns": ("us", 1e-3), "us": ("us", 1), "ms": ("us", 1e3), "s": ("us", 1e6),
-    "b/s": ("Gb/s", 1e-9), "kb/s": ("Gb/s", 1e-6), "Mb/s": ("Gb/s", 1e-3), "Gb/s": ("Gb/s", 1), "Tb/s": ("Gb/s", 1e3),
-    "B/s": ("MB/s", 1e-6), "kB/s": ("MB/s", 1e-3), "MB/s": ("MB/s", 1), "GB/s": ("MB/s", 1e3), "TB/s": ("MB/s", 1e6),
-    "KiB/s": ("MB/s", 2**10 / 1e6), "MiB/s": ("MB/s", 2**20 / 1e6), "GiB/s": ("MB/s", 2**30 / 1e6),
-    "Hz": ("MHz", 1e-6), "kHz": ("MHz", 1e-3), "MHz": ("MHz", 1), "GHz": ("MHz", 1e3),
-}
-_NUMBER = re.compile(r"(-?[0-9.]+(?:e[-+]?[0-9]+)?)(?: ([A-Za-z/]+))?")
+# What figures show instead of the database's unit, and how many of that it is.
+_SHOWN = {"b/s": ("Gb/s", 1e9), "B/s": ("MB/s", 1e6), "Hz": ("MHz", 1e6), "1": ("", 1)}
 
 
-def quantity(text):
-    """(number, unit) of a text; unit is "" for a plain number. None for what is no number."""
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    number, unit = match.groups()
-    if unit is None:
-        return float(number), ""
-    if unit not in _UNITS:
-        return None
-    dimension, factor = _UNITS[unit]
-    return float(number) * factor, dimension
+class Quantity(str):
+    """A value as files write it, with its number in a unit; None where it is no number."""
+
+    def __new__(cls, text, number=None, unit=""):
+        self = super().__new__(cls, text)
+        self.unit, factor = _SHOWN.get(unit, (unit, 1))
+        self.number = None if number is None or math.isnan(number) else number / factor
+        return self
 
 
 def numbers(texts):
-    """(numbers, unit) where all texts are numbers of one dimension, else None. A plain 0 has any."""
-    found = [quantity(text) for text in texts]
-    if None in found:
-        return None
-    units = {unit for number, unit in found if unit or number != 0}
-    return ([number for number, _ in found], units.pop() if units else "") if len(units) <= 1 else None
+    """(numbers, unit) where all of an axis' values are numbers, else None."""
+    found = [getattr(text, "number", None) for text in texts]
+    return None if not found or None in found else (found, texts[0].unit)
 
 
 def order_of(texts):

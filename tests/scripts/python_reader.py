@@ -10,6 +10,8 @@ import statistics
 import sys
 
 import faultline
+from faultline.points import read_points, values_of
+from faultline.quantities import numbers
 
 folder = pathlib.Path(sys.argv[1])
 expected = json.loads((folder / "results.json").read_text())
@@ -46,6 +48,11 @@ for number, point in enumerate(expected, 1):
     assert values["time_us"].iloc[1] == point["series"]["faults"]["interval"]["value"]
     for key, value in point["parameters"].items():
         assert run.parameters(number).loc[key, "value"] == value
+
+# Figures have the database's numbers, in the experiment's order.
+drawn = read_points(folder)
+assert numbers(values_of(drawn, "workload.size")) == ([4096, 65536], "B")
+assert values_of(drawn, "os.thp") == ["always", "never"] and numbers(values_of(drawn, "os.thp")) is None
 
 means = run.means("latency_mean", "faults")
 assert len(means) == 8
