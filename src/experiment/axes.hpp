@@ -18,7 +18,7 @@ struct Axis {
   // The first axis of those that advance with it, by number; its own where it is alone. All of them have as many
   // values.
   std::size_t leader = 0;
-  bool drawn = false;  // of a sample: what it has in a combination says nothing of the others
+  bool drawn = false;                   // of a sample: what it has in a combination says nothing of the others
   std::vector<std::string> texts = {};  // the values as points write them, of an experiment that has been read
 };
 

@@ -137,9 +137,11 @@ TEST_CASE("axes that advance together are one, and whatever else tells points ap
   CHECK(ask(run, {{"latency_mean"}, {"workload.iterations"}, {}}).mixed == std::vector<std::string>{"workload.size"});
   // An analysis of sensitivity has points off the axes.
   MadeRun varied(sandbox, kSizes);
+  const std::vector<Point> base{varied.points[0]};
+  const auto machine = configure(base.front(), kFakeSimulator);
   for (const char* value : {"100 ns", "140 ns"}) {
     const Setting setting{"network.link_latency", std::string(value), {}, {}, "", "", ""};
-    varied.points.push_back(with_value(varied.points[0], setting, kFakeSimulator).point);
+    varied.points.push_back(with_value(base, setting, *machine).points.front());
     varied.outcomes.push_back(varied.outcomes[0]);
   }
   varied.write("v");
