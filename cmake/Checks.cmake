@@ -62,6 +62,7 @@ if(TARGET faultline)
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 900)
+  set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 900) # a hundred kills
   set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: optimisation" "scripts: benchmark"
     "scripts: report-large" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)

@@ -10,6 +10,9 @@ foreach(test IN ITEMS interconnect/axi_port_parting interconnect/failures interc
         os/vm_property os/vm_races rdma/wait results/query sim/issue_queue smmu/long_trains smmu/maintenance
         smmu/registers smmu/translation traces/vcd workloads/benchmark workloads/corner_cases
         workloads/corner_cases_limits workloads/fault_kinds)
+  if(NOT EXISTS "${CMAKE_SOURCE_DIR}/tests/${test}.cpp")
+    message(FATAL_ERROR "cmake/Rooms.cmake: there is no tests/${test}.cpp")
+  endif()
   list(APPEND ALONE tests/${test}.cpp)
 endforeach()
 set_source_files_properties(${ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

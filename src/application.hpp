@@ -58,7 +58,6 @@ std::vector<Point> expand(Experiment experiment, const Options& options, const S
                           const Console& console);
 
 // Tells on the console's `err` how many of something are planned, where that takes two seconds.
-using Planned = std::function<void(std::size_t planned, std::size_t all)>;
 Planned planning(const Options& options, const Console& console, const std::string& what);
 
 // One point, in this process.

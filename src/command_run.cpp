@@ -138,7 +138,8 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   }
   for (const char* file : {"meta.json", "results.json", "results.csv", kDatabaseFile}) folder.remove(file);
   for (const std::string& file : folder.names_in("")) {
-    if (file.starts_with("sensitivity")) folder.remove(file);
+    const bool is_table = file.ends_with(".json") || file.ends_with(".csv");
+    if (is_table && (file.starts_with("sensitivity.") || file.starts_with("sensitivity-"))) folder.remove(file);
   }
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
@@ -219,6 +220,16 @@ void write_results(RunFolder& folder, const Results& results, const std::string&
   folder.write("meta.json", meta);
 }
 
+// Of a run that came to an end: what somebody has removed or damaged since.
+void restore_results(RunFolder& folder, const Results& results, const Simulator& simulator) {
+  const auto restore = [&](const char* file, const std::string& text) {
+    if (folder.read(file) != text) folder.write(file, text);
+  };
+  restore("results.json", results_json(results.points, results.outcomes));
+  restore("results.csv", results_csv(results.points, results.outcomes, simulator));
+  if (!has_database(folder)) write_database(folder, results, simulator);
+}
+
 }  // namespace
 
 int run_command(Options options, const ConfigLibrary& library, const Simulator& simulator, const Console& console,
@@ -244,9 +255,8 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const RunFolder& last) {
     return is_unfinished(last, list, points) || (traced && last.read(RunFolder::kManifest) == list);
   });
-  const auto is_there = [&](const char* file) { return folder.has(file); };
-  const bool finished = folder.read(RunFolder::kManifest) == list && !is_unfinished(folder, list, points) &&
-                        is_there("effective.toml") && is_there("results.json") && is_there("results.csv");
+  const bool finished =
+      folder.read(RunFolder::kManifest) == list && !is_unfinished(folder, list, points) && folder.has("effective.toml");
   if (!finished) start_over(folder, list, experiment, simulator, options, console);
   folder.tidy();
   PointStore store(folder);
@@ -277,8 +287,8 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
     if (!finished || !all_there) {
       const RunFacts facts{arguments, experiment, options.jobs, started, seconds, complete, interrupted};
       write_results(folder, results, meta_json(facts, points, outcomes), simulator);
-    } else if (!has_database(folder)) {
-      write_database(folder, results, simulator);
+    } else {
+      restore_results(folder, results, simulator);
     }
     if (own.write) own.write(folder, outcomes);
   } catch (const UserError&) {

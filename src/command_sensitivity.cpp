@@ -94,6 +94,9 @@ int sensitivity_command(const Options& options, const ConfigLibrary& library, co
   choose_strategies(experiment, options.strategies, options.baseline);
   experiment.most_points = options.most_points.value_or(experiment.most_points);
   const std::vector<Point> points = expand(experiment, options, simulator, console);
+  if (std::all_of(points.begin(), points.end(), [&](const Point& p) { return p.strategy == options.baseline; }))
+    throw UserError(
+        fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", options.baseline));
   const Variations variations =
       vary(points, experiment, simulator, options.levels, planning(options, console, "points of the plan"));
   std::vector<Point> all = points;

@@ -110,8 +110,7 @@ std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {
 
 }  // namespace
 
-std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator,
-                          const std::function<void(std::size_t, std::size_t)>& planned) {
+std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator, const Planned& planned) {
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
   const std::vector<SettingLayers> values = layers_of(experiment.axes);

@@ -14,12 +14,14 @@
 
 namespace faultline::app {
 
+// Hears now and then how many of something are planned, and of how many.
+using Planned = std::function<void(std::size_t planned, std::size_t all)>;
+
 // In the order: strategies as listed, axes as listed with the last one fastest, then repetitions. `planned` hears now
 // and then how many combinations have been looked at, and of how many.
 // Throws UserError with every impossible combination, where conditions leave none, and when they are more than
 // experiment.most_points.
-std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator,
-                          const std::function<void(std::size_t, std::size_t)>& planned = {});
+std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator, const Planned& planned = {});
 
 // Points with one more setting, which has the last word and is named like a value of an axis.
 struct Changed {

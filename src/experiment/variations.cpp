@@ -139,7 +139,7 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
 }  // namespace
 
 Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
-                unsigned levels, const std::function<void(std::size_t, std::size_t)>& planned) {
+                unsigned levels, const Planned& planned) {
   Variations variations;
   const std::size_t bases = points.size() / experiment.repetitions;
   for (std::size_t base = 0; base < bases; ++base) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,6 +37,6 @@ struct Variations {
 // Axes of the experiment are not varied. `planned` hears of how many points the variations are known, and of how many.
 // Throws UserError when it is too many points.
 Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
-                unsigned levels, const std::function<void(std::size_t, std::size_t)>& planned = {});
+                unsigned levels, const Planned& planned = {});
 
 }  // namespace faultline::app

@@ -56,6 +56,15 @@ TEST_CASE("a complete run is shown again, nothing is simulated, and its figures 
   CHECK(again.out == first.out);
   CHECK(again.err == kAll + "run folder: o\n");
   CHECK(read_text("o/meta.json") == meta);
+  // What has been damaged or removed since is there again.
+  const std::string json = read_text("o/results.json");
+  const std::string csv = read_text("o/results.csv");
+  sandbox.write("o/results.json", json.substr(0, 500));
+  fs::remove("o/results.csv");
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == again.err);
+  CHECK(read_text("o/results.json") == json);
+  CHECK(read_text("o/results.csv") == csv);
+  CHECK(read_text("o/meta.json") == meta);
   const Ran profiled = faultline_program({"run", "sizes", "--out", "o", "--profile"});
   CHECK(profiled.err.find("already") == std::string::npos);
   CHECK(Json::parse(read_text("o/meta.json")).contains("profile"));

@@ -269,6 +269,11 @@ TEST_CASE("with a baseline the ratio to its metric is ranked, where both have th
         "--baseline: there is no other strategy whose metric could be related to it\n");
   CHECK(sensitivity({"mine.toml", "--baseline", "fwe"}).err ==
         "--baseline: mine.toml has no strategy 'fwe'; allowed: few, many; did you mean 'few'?\n");
+  sandbox.write("mine.toml",
+                "strategies = [\"few\", \"many\"]\nskip = [{ strategy = \"many\" }]\n"
+                "[strategy.few]\nmodel.servers = 1\n[strategy.many]\nmodel.servers = 2\n");
+  CHECK(sensitivity({"mine.toml", "--baseline", "few"}).err ==
+        "--baseline: skip leaves points of 'few' alone, and none to relate to them\n");
 }
 
 TEST_CASE("what neither only rises nor only falls over a range is marked") {

@@ -16,7 +16,6 @@ database=$(($(stat -c %s whole/results.sqlite) / 1024))
 
 # No file may be larger than results.json, so that the database is what meets the end of the disk.
 limited() (
-  trap '' XFSZ
   ulimit -f "$json"
   exec "$program" run small.toml --quiet --out full
 )
