@@ -9,7 +9,8 @@
 namespace faultline::app {
 
 // Of each strategy a number: modulo 8 its colour and marker, divided by 8 the dashes of its line. Those that ship have
-// the same one in every run, the others what these leave free. All of a run are different.
+// the same one in every run, the others what these leave free. All of a run are different; a figure has three
+// dashes, so that lines from 24 on look like others.
 std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies);
 
 }  // namespace faultline::app

@@ -148,8 +148,11 @@ class Figures(unittest.TestCase):
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs", "b = 5 µs"])
         bars = {(bar.get_y() + bar.get_height() / 2, bar.get_width()) for group in axes.containers for bar in group}
         self.assertEqual({(round(place, 6), width) for place, width in bars}, {(1, 30), (1, -10), (0, -5)})
-        with self.assertRaisesRegex(PlotError, "ranks latency_mean"):
-            self.make("tornado", metric="goodput")
+        for metric, words in (("goodput", "--metric goodput"),
+                              ("latency_mean/resident", "--metric latency_mean --baseline resident"),
+                              ("goodput/fault/stall", "--metric goodput --baseline fault/stall")):
+            with self.assertRaisesRegex(PlotError, f"ranks latency_mean; 'faultline .* {words}' ranks this one"):
+                self.make("tornado", metric=metric)
         # What else the folder has ranked, with a mark at what the ends do not tell.
         analysis["baseline"] = "resident"
         analysis["parameters"][0]["points"][0]["monotonic"] = False
@@ -205,6 +208,16 @@ class Figures(unittest.TestCase):
         with self.assertRaisesRegex(PlotError, "7 panels, for each combination of cpu.cores, are too many .of 6.; choose points, "
                                                "as --where 'cpu.cores=1'"):
             self.make("latency", by="os.thp")
+
+    def test_too_many_bars_are_told_with_a_condition_where_an_axis_varies(self):
+        step = [("wire", 4.0)]
+        # Points of a sensitivity analysis have no axis that varies.
+        self.write([point("pin", {}, {"latency_mean": 1.0}, step) for _ in range(17)])
+        with self.assertRaisesRegex(PlotError, "^17 bars are too many .of 16.; choose points with --where$"):
+            self.make("breakdown")
+        self.write([point("pin", {"cpu.cores": str(cores)}, {"latency_mean": 1.0}, step) for cores in range(1, 18)])
+        with self.assertRaisesRegex(PlotError, "choose points, as --where 'cpu.cores=1'"):
+            self.make("breakdown")
 
     def test_axes_that_advance_together_are_one(self):
         plan = Plan(groups={"workload.iterations": "workload.iterations", "workload.size": "workload.iterations"},

@@ -40,7 +40,9 @@ def split_panels(points, names):
 
 
 def where_example(points, names):
-    """How to have fewer points: by the axis of `names` that has most values."""
+    """How to have fewer points: by the axis of `names` that has most values, if there is one."""
+    if not names:
+        return "choose points with --where"
     name = max(names, key=lambda each: len(values_of(points, each)))
     return f"choose points, as --where '{name}={values_of(points, name)[0]}'"
 
@@ -57,7 +59,8 @@ def measured(points, metric):
 
 
 def _looks(points, by, labels):
-    """The number of each line's colour, marker and dashes: a strategy's own, or the place of the value."""
+    """The number of each line's colour, marker and dashes: a strategy's own, or the place of the value. From 24 on they
+    repeat."""
     looks = points[0].plan.looks if by == "strategy" else {}
     return {label: looks.get(label, index) for index, label in enumerate(labels)}
 

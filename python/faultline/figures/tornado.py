@@ -37,8 +37,11 @@ def read_sensitivity(run, metric=None):
     for analysis in all_ranked:
         if measure_of(analysis) == metric:
             return analysis
-    raise PlotError(f"--metric {metric}: {run} ranks {', '.join(measure_of(each) for each in all_ranked)}; 'faultline sensitivity "
-                    f"EXPERIMENT --out {run} --metric {metric}' ranks this one")
+    # A strategy's name may have a slash, too; a metric's has none.
+    name, _, baseline = metric.partition("/")
+    words = f"--metric {name} --baseline {baseline}" if baseline else f"--metric {name}"
+    raise PlotError(f"--metric {metric}: {run} ranks {', '.join(measure_of(each) for each in all_ranked)}; 'faultline "
+                    f"sensitivity EXPERIMENT --out {run} {words}' ranks this one")
 
 
 def _metric_of(end):
