@@ -41,12 +41,10 @@ double to_fraction(const ParameterValue& value, const std::string& allowed) {
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
   if (const auto* text = std::get_if<std::string>(&value)) {
-    const bool percent = !text->empty() && text->back() == '%';
-    double number = 0;
-    const char* last = text->data() + text->size() - (percent ? 1 : 0);
-    const auto [end, error] = std::from_chars(text->data(), last, number);
-    if (error == std::errc{} && (end == last || (percent && end + 1 == last && *end == ' '))) {
-      return percent ? number / 100 : number;
+    try {
+      return parse_fraction(*text);
+    } catch (const BadQuantity& error) {
+      refuse(error.what(), allowed);
     }
   }
   refuse(show(value) + " is not a number", allowed);

@@ -117,6 +117,17 @@ BitRate parse_bit_rate(std::string_view text) { return BitRate{parse(text, kBitR
 ByteRate parse_byte_rate(std::string_view text) { return ByteRate{parse(text, kByteRateUnits)}; }
 Frequency parse_frequency(std::string_view text) { return Frequency{parse(text, kFrequencyUnits)}; }
 
+double parse_fraction(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  std::string_view digits = text.substr(0, text.size() - (percent ? 1 : 0));
+  if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (error != std::errc{} || end != digits.data() + digits.size())
+    throw BadQuantity(fmt::format("'{}' is not a number", text));
+  return percent ? number / 100 : number;
+}
+
 std::string format_time(Time t) { return format(t.count(), kTimeUnits); }
 std::string format_bytes(std::uint64_t bytes) { return format(static_cast<std::int64_t>(bytes), kByteUnits); }
 std::string format_bit_rate(BitRate rate) { return format(rate.bits_per_second, kBitRateUnits); }

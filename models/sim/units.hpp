@@ -25,6 +25,9 @@ BitRate parse_bit_rate(std::string_view text);     // b/s kb/s Mb/s Gb/s
 ByteRate parse_byte_rate(std::string_view text);   // B/s kB/s MB/s GB/s KiB/s MiB/s GiB/s
 Frequency parse_frequency(std::string_view text);  // Hz kHz MHz GHz
 
+// 0.5, or in percent: 50 %, with or without the space. Throws BadQuantity for anything else.
+double parse_fraction(std::string_view text);
+
 // Exact text that the matching parse_* reads back to the same value, in the largest unit in which it is a whole
 // number or, where a unit is a power of 1000, has at most three decimals: 1.5 us, but 1536 MiB.
 std::string format_time(Time t);

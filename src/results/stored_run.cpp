@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -33,17 +32,9 @@ std::vector<std::string> texts_of(const SqlDatabase& database, const std::string
 // Its number in the unit of the column; NaN if it is none.
 double number_in(const StoredColumn& column, sim::ParameterKind kind, const std::string& text) {
   const double none = std::numeric_limits<double>::quiet_NaN();
-  if (column.unit == "1") {
-    const bool percent = column.is_share && text.ends_with('%');
-    std::string_view digits(text.data(), text.size() - (percent ? 1 : 0));
-    if (percent && digits.ends_with(' ')) digits.remove_suffix(1);
-    double number = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-    if (error != std::errc{} || end != digits.data() + digits.size()) return none;
-    return percent ? number / 100 : number;
-  }
   try {
-    return plain_number(kind, text);
+    if (column.unit != "1") return plain_number(kind, text);
+    return column.is_share || !text.ends_with('%') ? sim::parse_fraction(text) : none;
   } catch (const sim::BadQuantity&) {
     return none;
   }

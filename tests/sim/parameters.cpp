@@ -70,6 +70,17 @@ TEST_CASE("a quantity with decimals is read if and only if it is a whole number 
   CHECK_THROWS_AS(parse_time("9223372.036854775808 s"), BadQuantity);
 }
 
+TEST_CASE("a share is a number, or one in percent") {
+  CHECK(parse_fraction("0.5") == 0.5);
+  CHECK(parse_fraction("50%") == 0.5);
+  CHECK(parse_fraction("12.5 %") == 0.125);
+  CHECK(parse_fraction("1e-3") == 0.001);
+  for (const char* text : {"", "%", " %", "half", "50  %", "50 % ", "50 %%", "0.5x"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(parse_fraction(text), "'" + std::string(text) + "' is not a number");
+  }
+}
+
 TEST_CASE("quantities are written in the largest unit in which they are short") {
   CHECK(format_time(1500ns) == "1.5 us");
   CHECK(format_time(Time{1'000'100}) == "1000.1 ns");
