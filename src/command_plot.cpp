@@ -36,8 +36,22 @@ fs::path python_folder() {
   throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
 }
 
+// What is drawn is a mean over all seeds of a combination, which leaves out those without results.
+void refuse_parts_of_combinations(const std::vector<std::string>& where) {
+  for (const std::string& condition : where) {
+    const std::string key = Where::parse(condition).key;
+    if (key == "seed" || key == "status") {
+      throw UserError(
+          fmt::format("--where: {}: a figure has means over all seeds that have results; allowed here: a parameter or "
+                      "strategy; 'faultline query' takes {}, too",
+                      condition, key));
+    }
+  }
+}
+
 // The conditions are those of 'faultline query'; what draws hears which combinations are left, as "1-3,7".
 std::string combinations_where(const std::string& run_folder, const std::vector<std::string>& where) {
+  refuse_parts_of_combinations(where);
   try {
     StoredRun run(run_folder);
     std::set<std::size_t> left;

@@ -149,6 +149,8 @@ const std::vector<OptionRow> kOptions{
     {"by", "plot", 0, "AXIS", true, "what the lines differ by, or of a heat map the rows (default strategy)"},
     {"by", nullptr, 0, "AXIS", true,
      "a row for each value of this parameter, 'strategy' or 'seed'; may be repeated (default: strategy and all axes)"},
+    {"where", "plot", 0, "KEY=VALUE", true,
+     "only such points; KEY is a parameter or strategy; also !=, <, <=, >, >=; may be repeated"},
     {"where", nullptr, 0, "KEY=VALUE", true,
      "only such points; KEY is a parameter, strategy, seed or status; also !=, <, <=, >, >=; may be repeated"},
     {"sql", nullptr, 0, "SELECT", false, "a question in SQL instead of metrics: docs/results.md"},

@@ -113,7 +113,7 @@ with an error bar, the 95 % confidence interval. The same run gives the same byt
   tornado     what 'faultline sensitivity' has found
 
 What is neither x nor lines becomes panels side by side. --where takes fewer points, by the conditions of 'faultline
-query'. Needs Debian's python3-matplotlib and python3-pandas.
+query' on parameters and strategy. Needs Debian's python3-matplotlib and python3-pandas.
 
   faultline plot runs/pinning-vs-faults-1 --figure latency
   faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes
@@ -141,8 +141,8 @@ confidence interval over the seeds (Student's t), the least and the greatest. A 
 strategy and axes, or what --by says; a row of several combinations has no interval, because more than seeds tells its
 points apart. Of axes that advance together one stands for all. Without METRIC: the axes and metrics that there are.
 Units are in the headers; csv has plain numbers.
---where, here and in 'diff' and 'plot': KEY=VALUE, and with !=, <, <=, >, >=; KEY is a parameter, strategy, seed or
-status; quantities with their units, shares as 0.5 or "50 %".
+--where, here and in 'diff' and 'plot': KEY=VALUE, and with !=, <, <=, >, >=; KEY is a parameter, strategy, and but in
+'plot', whose figures have means over the seeds, seed or status; quantities with their units, shares as 0.5 or "50 %".
 
   faultline query runs/mine-1                         what can be asked for?
   faultline query runs/mine-1 latency_mean            strategy by strategy, axis by axis

@@ -62,6 +62,13 @@ run 0 "$program" plot mine --figure latency --where 'strategy=fault/touch-ahead'
 cmp some.png same.png
 run 2 "$program" plot mine --figure latency --where 'workload.size=5 KiB'
 expect "mine: --where: no point has workload.size=5 KiB; there are 64 B, 4 KiB"
+for condition in seed=2 'seed >= 2' status=complete; do
+  run 2 "$program" plot mine --figure latency --where strategy=resident --where "$condition" --out none.png
+  expect "--where: $condition: a figure has means over all seeds that have results; allowed here: a parameter or strategy"
+done
+[[ ! -e none.png ]]
+run 2 "$program" plot mine --figure latency --by strategy --by workload.size
+expect "--by: a figure takes one"
 run 2 "$program" plot mine --figure latency --where workload.size
 expect "--where: 'workload.size' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >="
 run 2 "$program" plot sensitivity --figure tornado --where 'strategy=fault/touch-ahead'
