@@ -157,7 +157,8 @@ const std::string_view kDiffHelp = R"(faultline diff A B [METRIC...] [options]
 
 Compares two runs, or two points: RUN:NUMBER or RUN:ID, with what differs from them by the seed alone. First the
 configuration: parameters with their values in A and in B. Then the points that only one has; points of runs are
-matched by strategy and axes. RUN:KEY=VALUE is a part of a run, and matched by all but KEY. Then the METRICs (all that
+matched by strategy and axes. RUN:KEY=VALUE is a part of a run, and matched by all but KEY and the axes that advance
+with it; it is refused where that does not tell its points apart. Then the METRICs (all that
 differ) with the change from A to B in percent, and whether it is beyond noise: by Welch's t test over the seeds, where
 chance makes one mark in twenty. With one seed nothing is known of noise.
 

@@ -66,7 +66,33 @@ struct Combination {
   std::vector<std::size_t> points;
 };
 
-std::vector<Combination> places_of(Side& side, const std::vector<std::string>& matched) {
+// What is chosen takes along the axes that advance with it, and an analysis of sensitivity varies more than axes:
+// nothing says then which point is whose partner. Points that nothing tells apart are in order.
+class ToldApart {
+ public:
+  explicit ToldApart(Side& side) : side_(side) {}
+  void check(std::size_t point, std::size_t other) {
+    if (varied_.empty()) {
+      for (const std::string& key : side_.run.varied_parameters()) varied_.push_back(side_.run.column(key));
+    }
+    std::vector<std::string> keys;
+    for (const StoredColumn& column : varied_) {
+      if (column.texts[point] != column.texts[other]) keys.push_back(column.key);
+    }
+    if (keys.empty()) return;
+    const std::string& run = side_.run.path();
+    throw UserError(fmt::format(
+        "{}: points {} and {} cannot be matched with those of another part: they differ by {} alone; choose among them "
+        "with --where, or compare two points, as {}:{}",
+        run, point + 1, other + 1, fmt::join(keys, ", "), run, point + 1));
+  }
+
+ private:
+  Side& side_;
+  std::vector<StoredColumn> varied_;
+};
+
+std::vector<Combination> places_of(Side& side, const std::vector<std::string>& matched, bool of_parts) {
   std::vector<StoredColumn> columns;
   const std::vector<std::string> known = side.run.parameters();
   for (const std::string& key : matched) {
@@ -74,7 +100,8 @@ std::vector<Combination> places_of(Side& side, const std::vector<std::string>& m
   }
   std::vector<Combination> places;
   std::map<std::size_t, std::size_t> of_combination;
-  std::map<std::string, std::size_t> times;  // an axis may have a value twice
+  std::map<std::string, std::vector<std::size_t>> alike;  // an axis may have a value twice
+  ToldApart told_apart(side);
   for (const std::size_t point : side.points) {
     const auto [place, added] = of_combination.emplace(side.run.combination(point), places.size());
     if (added) {
@@ -82,7 +109,10 @@ std::vector<Combination> places_of(Side& side, const std::vector<std::string>& m
       if (!side.is_point) {
         for (const StoredColumn& column : columns) key += column.texts[point] + '\n';
       }
-      key += std::to_string(times[key]++);
+      std::vector<std::size_t>& others = alike[key];
+      if (of_parts && !others.empty()) told_apart.check(others.front(), point);
+      key += std::to_string(others.size());
+      others.push_back(point);
       places.push_back({key, {}});
     }
     places[place->second].points.push_back(point);
@@ -149,21 +179,26 @@ void add_rows(const std::string& point, const Combination& a, const Combination&
 
 std::string run_of(const std::string& name) {
   std::error_code ignored;
-  const std::size_t colon = name.rfind(':', name.find_first_of("<>!="));
-  const bool whole = colon == std::string::npos || std::filesystem::exists(name, ignored);
-  return whole ? name : name.substr(0, colon);
+  if (std::filesystem::exists(name, ignored)) return name;
+  for (std::size_t colon = name.find(':', 1); colon != std::string::npos; colon = name.find(':', colon + 1)) {
+    if (std::filesystem::exists(name.substr(0, colon), ignored)) return name.substr(0, colon);
+  }
+  return name.substr(0, name.find(':', 1));
 }
 
 Side::Side(const std::string& name, const std::vector<std::string>& where) : run(run_of(name)) {
   const std::string which = name.size() > run.path().size() ? name.substr(run.path().size() + 1) : "";
+  if (which.empty() && name != run.path())
+    throw UserError(
+        fmt::format("{}: nothing follows the colon; allowed: RUN, RUN:NUMBER, RUN:ID, RUN:KEY=VALUE", name));
   is_point = !which.empty() && which.find_first_of("<>!=") == std::string::npos;
   if (!is_point) {
-    std::vector<std::string> conditions = where;
-    if (!which.empty()) {
-      chosen = Where::parse(which).key;
-      conditions.push_back(which);
-    }
-    points = run.points_where(conditions);
+    points = run.points_where(where);
+    if (which.empty()) return;
+    chosen = Where::parse(which, name).key;
+    const std::vector<std::size_t> part = run.points_where({which}, name);
+    std::erase_if(points, [&](std::size_t point) { return !std::binary_search(part.begin(), part.end(), point); });
+    if (points.empty()) throw UserError(fmt::format("{}: no point of it is left by --where", name));
     return;
   }
   if (!where.empty()) throw UserError(fmt::format("{}: is one point; --where is for runs", name));
@@ -221,7 +256,8 @@ Difference difference(Side& a, Side& b, const std::vector<std::string>& names, b
   difference.configuration = configuration_of(a, b);
 
   const std::vector<std::string> matched = matched_by(a, b);
-  const std::vector<Combination> places_a = places_of(a, matched), places_b = places_of(b, matched);
+  const bool of_parts = !a.chosen.empty() || !b.chosen.empty();
+  const std::vector<Combination> places_a = places_of(a, matched, of_parts), places_b = places_of(b, matched, of_parts);
   std::map<std::string, const Combination*> in_b;
   for (const Combination& place : places_b) in_b[place.key] = &place;
   const auto label = [](Side& side, const Combination& place) {

@@ -46,15 +46,16 @@ struct Difference {
   std::size_t equal = 0;     // of them; not in `rows` unless all are asked for
 };
 
-// "runs/mine-1" of "runs/mine-1:3" and "runs/mine-1:strategy=mlock".
+// "runs/mine-1" of "runs/mine-1:3" and "runs/mine-1:strategy=mlock": what is before the first colon before which there
+// is a file or folder; the whole name where it is one.
 std::string run_of(const std::string& name);
 
 inline constexpr double kChance = 0.05;  // of a mark on what is noise
 
 // `metrics`: empty for all. `all`: those that are equal, too. Points are matched by strategy and the axes of both runs,
-// two points with each other; what a side's condition chooses matches whatever the other side has there. Throws
-// UserError for a run and a point, for a condition that leaves a side several values of what is chosen, or metrics that
-// neither has.
+// two points with each other; what a side's condition chooses, with the axes that advance with it, matches whatever the
+// other side has there. Throws UserError for a run and a point, for a condition that leaves a side several values of
+// what is chosen, or points that nothing else matches, or metrics that neither has.
 Difference difference(Side& a, Side& b, const std::vector<std::string>& metrics, bool all);
 
 }  // namespace faultline::app

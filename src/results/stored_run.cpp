@@ -160,23 +160,23 @@ std::vector<double> StoredRun::values(const StoredMetric& metric) {
   return values;
 }
 
-std::vector<std::size_t> StoredRun::points_where(const std::vector<std::string>& conditions) {
+std::vector<std::size_t> StoredRun::points_where(const std::vector<std::string>& conditions, const std::string& given) {
   std::vector<std::size_t> points(size());
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = i;
-  for (const std::string& condition : conditions) restrict_to(condition, points);
+  for (const std::string& condition : conditions) restrict_to(condition, given, points);
   return points;
 }
 
-Where Where::parse(const std::string& text) {
+Where Where::parse(const std::string& text, const std::string& given) {
   const std::size_t at = text.find_first_of("<>!=");
   const auto* sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const char* s) {
     return at != std::string::npos && text.compare(at, std::string_view(s).size(), s) == 0;
   });
   if (sign == kSigns.end() || at == 0) {
     throw UserError(
-        fmt::format("--where: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
+        fmt::format("{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
                     "workload.size=\"64 KiB\"",
-                    text));
+                    given, text));
   }
   const auto trimmed = [](const std::string& part) {
     const std::size_t begin = part.find_first_not_of(' ');
@@ -185,12 +185,12 @@ Where Where::parse(const std::string& text) {
   return {trimmed(text.substr(0, at)), *sign, trimmed(text.substr(at + std::string_view(*sign).size()))};
 }
 
-void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_t>& points) {
-  const Where where = Where::parse(condition);
+void StoredRun::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
+  const Where where = Where::parse(condition, given);
   const StoredColumn column = this->column(where.key);
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
-    throw UserError(fmt::format("--where: {}: '{}' is no {}", column.key, where.value,
+    throw UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
                                 column.is_share      ? "share, as 0.5 or 50 %"
                                 : column.unit == "1" ? "number"
                                                      : "number with a unit, as " + column.texts.front()));
@@ -207,7 +207,7 @@ void StoredRun::restrict_to(const std::string& condition, std::vector<std::size_
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;
   if (more) there.pop_back();
-  throw UserError(fmt::format("{}: --where: no point has {}; there are {}{}{}", path_, condition,
+  throw UserError(fmt::format("{}: no point of {} has {}; there are {}{}{}", given, path_, condition,
                               fmt::join(there, ", "), more ? ", ..." : "",
                               column.is_number ? "" : did_you_mean(sim::nearest_name(where.value, there))));
 }

@@ -36,8 +36,8 @@ struct Where {
   std::string sign;
   std::string value;
 
-  // Throws UserError when the text is none.
-  static Where parse(const std::string& text);
+  // Throws UserError, which begins with what the user has `given` it by, when the text is none.
+  static Where parse(const std::string& text, const std::string& given = "--where");
 };
 
 // Points are known by their places, from 0. Reading throws SqlError.
@@ -71,14 +71,16 @@ class StoredRun {
   // At each point; NaN where it has none.
   std::vector<double> values(const StoredMetric& metric);
   // Those to which all conditions apply. Numbers are compared with their units, shares may be in percent. Throws
-  // UserError when a condition is none, or there is no such point.
-  std::vector<std::size_t> points_where(const std::vector<std::string>& conditions);
+  // UserError, which begins with what the user has `given` them by, when a condition is none, or there is no such
+  // point.
+  std::vector<std::size_t> points_where(const std::vector<std::string>& conditions,
+                                        const std::string& given = "--where");
   // The point with this number, or an id that begins so. Throws UserError.
   std::size_t point(const std::string& number_or_id);
   std::string label(std::size_t combination);
 
  private:
-  void restrict_to(const std::string& condition, std::vector<std::size_t>& points);
+  void restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points);
 
   std::string path_;
   SqlDatabase database_;

@@ -101,9 +101,10 @@ TEST_CASE("conditions compare numbers with their units, and texts") {
   CHECK(refusal([&] { run.points_where({"workload.sise=4 KiB"}); }) ==
         "o: 'workload.sise' is no parameter; did you mean 'workload.size'?; its axes are workload.size");
   CHECK(refusal([&] { run.points_where({"workload.size=5 KiB"}); }) ==
-        "o: --where: no point has workload.size=5 KiB; there are 64 B, 4 KiB, 64 KiB");
-  CHECK(refusal([&] { run.points_where({"strategy=residant"}); }) ==
-        "o: --where: no point has strategy=residant; there are resident, fault/touch-ahead; did you mean 'resident'?");
+        "--where: no point of o has workload.size=5 KiB; there are 64 B, 4 KiB, 64 KiB");
+  CHECK(
+      refusal([&] { run.points_where({"strategy=residant"}); }) ==
+      "--where: no point of o has strategy=residant; there are resident, fault/touch-ahead; did you mean 'resident'?");
   CHECK(refusal([&] { run.metric("latency_meen"); }) ==
         "o: no metric 'latency_meen'; did you mean 'latency_mean'?; 'faultline query o' names them");
 }
@@ -177,7 +178,77 @@ TEST_CASE("two parts of a run are compared by what is the same on both sides") {
   CHECK(refusal([&] {
           difference(small, several, {}, false);
         }).find("several values of workload.size: 4 KiB, 64 KiB") != std::string::npos);
-  CHECK(refusal([&] { Side("o:strategy=nobody", {}); }).find("no point has strategy=nobody") != std::string::npos);
+}
+
+TEST_CASE("mistakes in what names a part are told with that name") {
+  const Sandbox sandbox;
+  MadeRun(sandbox, kSizes).write();
+  const auto refused = [](const std::string& name, const std::vector<std::string>& where = {}) {
+    return refusal([&] { Side(name, where); });
+  };
+  CHECK(refused("o:strategy=residant") ==
+        "o:strategy=residant: no point of o has strategy=residant; there are resident, fault/touch-ahead; did you mean "
+        "'resident'?");
+  CHECK(refused("o:workload.size=4") == "o:workload.size=4: workload.size: '4' is no number with a unit, as 64 B");
+  CHECK(refused("o:=4").find("o:=4: '=4' is no condition; allowed: KEY=VALUE") == 0);
+  CHECK(refused("o:") == "o:: nothing follows the colon; allowed: RUN, RUN:NUMBER, RUN:ID, RUN:KEY=VALUE");
+  CHECK(refused("o:strategy=resident", {"strategy!=resident"}) ==
+        "o:strategy=resident: no point of it is left by --where");
+  CHECK(refused("o:strategy=resident", {"strategy=nobody"}).find("--where: no point of o has strategy=nobody") == 0);
+}
+
+TEST_CASE("a folder may have a colon and the signs of conditions in its name") {
+  const Sandbox sandbox;
+  MadeRun(sandbox, kSizes).write("size=4");
+  MadeRun(sandbox, kSizes).write("at=12:30");
+  CHECK(Side("size=4", {}).points.size() == 6);
+  CHECK(Side("size=4:3", {}).points == std::vector<std::size_t>{2});
+  CHECK(Side("size=4:strategy=resident", {}).points.size() == 3);
+  CHECK(Side("at=12:30", {}).points.size() == 6);
+  CHECK(Side("at=12:30:3", {}).points == std::vector<std::size_t>{2});
+  CHECK(Side("at=12:30:workload.size!=64 B", {}).points.size() == 4);
+  CHECK(run_of("nowhere:3") == "nowhere");
+}
+
+TEST_CASE("parts whose points nothing matches are refused") {
+  const Sandbox sandbox;
+  const std::string zip = "zip = [[\"workload.iterations\", \"workload.size\"]]\n";
+  MadeRun(sandbox, zip +
+                       "axes.workload.iterations = [10, 10, 5, 5]\n"
+                       "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\", \"1 MiB\"]\n")
+      .write("z");
+  const auto refused = [](const std::string& name_a, const std::string& name_b,
+                          const std::vector<std::string>& where = {}) {
+    return refusal([&] {
+      Side a(name_a, where), b(name_b, where);
+      difference(a, b, {}, false);
+    });
+  };
+  CHECK(refused("z:workload.iterations=10", "z:workload.iterations=5") ==
+        "z: points 1 and 2 cannot be matched with those of another part: they differ by workload.size alone; choose "
+        "among them with --where, or compare two points, as z:1");
+  CHECK(refused("z:workload.size=64 B", "z:workload.size=1 MiB") == "accepted");
+  CHECK(refused("z", "z") == "accepted");
+  MadeRun(sandbox,
+          "[sample]\ncount = 8\naxes.cpu.cores = [1, 2]\naxes.workload.size = { from = \"1 KiB\", to = \"1 MiB\" }\n")
+      .write("s");
+  CHECK(refused("s:cpu.cores=1", "s:cpu.cores=2").find("they differ by workload.size alone") != std::string::npos);
+  // An analysis of sensitivity varies more than axes.
+  MadeRun varied(sandbox, kSizes);
+  const std::vector<Point> bases{varied.points[0], varied.points[3]};
+  const auto machine = configure(bases.front(), kFakeSimulator);
+  for (const char* value : {"100 ns", "140 ns"}) {
+    const Setting setting{"network.link_latency", std::string(value), {}, {}, "", "", ""};
+    for (const Point& point : with_value(bases, setting, *machine).points) {
+      varied.points.push_back(point);
+      varied.outcomes.push_back(varied.outcomes[0]);
+    }
+  }
+  varied.write("v");
+  CHECK(refused("v:strategy=resident", "v:strategy=fault/touch-ahead")
+            .find("they differ by network.link_latency alone") != std::string::npos);
+  CHECK(refused("v:strategy=resident", "v:strategy=fault/touch-ahead", {"network.link_latency=140 ns"}) == "accepted");
+  CHECK(refused("v:network.link_latency=100 ns", "v:network.link_latency=140 ns") == "accepted");
 }
 
 TEST_CASE("two runs differ by their configuration, by points that one has, and by metrics beyond noise") {

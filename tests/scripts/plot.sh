@@ -61,7 +61,7 @@ run 0 "$program" plot mine --figure latency --where 'workload.size >= 64B' --whe
 run 0 "$program" plot mine --figure latency --where 'strategy=fault/touch-ahead' --where 'dma.block_timeout=1 ms' --out same.png
 cmp some.png same.png
 run 2 "$program" plot mine --figure latency --where 'workload.size=5 KiB'
-expect "mine: --where: no point has workload.size=5 KiB; there are 64 B, 4 KiB"
+expect "--where: no point of mine has workload.size=5 KiB; there are 64 B, 4 KiB"
 for condition in seed=2 'seed >= 2' status=complete; do
   run 2 "$program" plot mine --figure latency --where strategy=resident --where "$condition" --out none.png
   expect "--where: $condition: a figure has means over all seeds that have results; allowed here: a parameter or strategy"
