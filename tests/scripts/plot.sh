@@ -48,6 +48,8 @@ run 2 "$program" plot nowhere --figure latency
 expect "nowhere: no such folder"
 run 2 "$program" plot . --figure latency
 expect "results.sqlite: no such file: no run has ended there"
+run 2 "$program" plot sensitivity --figure latency
+expect "several points have the same values of all axes, as those of 'faultline sensitivity' do"
 run 2 "$program" plot mine --figure tornado
 expect "the tornado is of a run of 'faultline sensitivity'"
 run 2 "$program" plot mine --figure latency --out figure.svg

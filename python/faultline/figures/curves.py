@@ -88,7 +88,16 @@ def _draw_bars(axes, texts, positions, series, looks):
     axes.grid(False, axis="x")
 
 
+def refuse_doubles(points, *names):
+    """Points of an analysis lie at one place of the axes: a figure would show the last of them."""
+    places = [tuple(point.parameters.get(name, "") for name in names) for point in points]
+    if len(set(places)) < len(places):
+        raise PlotError("several points have the same values of all axes, as those of 'faultline sensitivity' do; "
+                        "--figure tornado draws these, --where chooses others")
+
+
 def _series(points, x, by, metric, scale, order):
+    refuse_doubles(points, x, by)
     found = {text: {} for text in order}
     for point in points:
         value = point.metrics[metric]

@@ -6,7 +6,7 @@ import math
 import numpy
 from matplotlib.colors import LogNorm, Normalize
 
-from faultline.figures.curves import measured, split_panels
+from faultline.figures.curves import measured, refuse_doubles, split_panels
 from faultline.figures.style import COLUMN, PAGE, columns_for, panels
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError, axes_of, follows, values_of
@@ -61,6 +61,7 @@ def heatmap(points, options):
     across = columns_for(len(groups))
     figure, _, shown = panels(len(groups), width, max(1.6, 0.9 + 0.22 * len(rows)))
     for axes, (title, each) in zip(shown, groups):
+        refuse_doubles(each, x, by)
         table = numpy.full((len(rows), len(columns)), math.nan)
         for point in each:
             place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
