@@ -26,6 +26,7 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"ageing", Mechanism::ageing},
                     {"write-protect", Mechanism::write_protect},
                     {"fork", Mechanism::fork},
+                    {"fork-child-lives", Mechanism::fork_child_lives},
                     {"userfault-wp", Mechanism::userfault_wp},
                     {"lock-on-fault", Mechanism::lock_on_fault},
                     {"zero-page", Mechanism::zero_page},
@@ -40,6 +41,12 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
   table.add_time("period", period, {1us, 100s},
                  {"one injection happens in each such time, at an instant of it that is drawn", "", {}});
   table.add_count("count", count, {std::uint64_t{1}, std::uint64_t{100'000}}, {"injections, at most", "", {}});
+  table.add_time(
+      "child_life", child_life, {0ns, 100s},
+      {"of fork-child-lives: how long each child lives, during which the program stores to its buffer before "
+       "each transfer",
+       "",
+       {}});
   table.add_count("draw", draw, {std::uint64_t{1}, std::uint64_t{1'000'000}},
                   {"runs that differ in this number alone have their injections at other instants", "", {}});
 }
@@ -80,12 +87,12 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
     if (ended_) co_return;
     for (const Buffer& buffer : buffers) {
       ++injections_;
-      co_await inject(exec, buffer);
+      co_await inject(cpu, exec, buffer);
     }
   }
 }
 
-Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
+Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
   const os::Range range{b.begin, b.begin + b.bytes};
   os::PageEvents& events = b.vm.page_events();
   switch (config_.mechanism) {
@@ -107,7 +114,8 @@ Task<void> Injection::inject(cpu::Execution& exec, Buffer b) {
     case Mechanism::ageing: co_await events.age(exec, b.process, range); break;
     case Mechanism::write_protect: co_await events.write_protect(exec, b.process, range); break;
     case Mechanism::userfault_wp: co_await events.userfault_protect(exec, b.process, range); break;
-    case Mechanism::fork: co_return co_await fork(exec, b);
+    case Mechanism::fork:
+    case Mechanism::fork_child_lives: co_return co_await fork(cpu, exec, b);
     case Mechanism::truncate: co_await events.truncate(exec, b.process, range); break;
     case Mechanism::dont_need: co_return co_await drop(exec, b);
     case Mechanism::lock_on_fault: co_return co_await lock_on_fault(exec, b);
@@ -153,12 +161,21 @@ Task<void> Injection::split(cpu::Execution& exec, Buffer b) {
   }
 }
 
-// The child goes on to run something else: its memory is gone (exec).
-Task<void> Injection::fork(cpu::Execution& exec, Buffer b) {
+// The child goes on to run something else: its memory is gone (exec). Or it keeps it for a while.
+Task<void> Injection::fork(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
   const auto child = co_await b.vm.fork(exec, b.process);
   if (!child.ok()) co_return;
   count(b.bytes / kPage);
-  co_await b.vm.exit(exec, *child.value);
+  if (config_.mechanism == Mechanism::fork_child_lives) {
+    children_.start(live(cpu.new_thread("child"), b.vm, *child.value));
+  } else {
+    co_await b.vm.exit(exec, *child.value);
+  }
+}
+
+Task<void> Injection::live(cpu::Execution& exec, os::Vm& vm, os::Process& child) const {
+  co_await vm.context().loop.delay(config_.child_life);
+  co_await vm.exit(exec, child);
 }
 
 // io_uring's fixed buffers, or another device's driver.

@@ -18,25 +18,26 @@ using namespace std::chrono_literals;
 
 enum class Mechanism : std::uint8_t {
   none,
-  collapse,        // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
-  thp_split,       // of huge pages that the buffer has got for it, by advice on a part of each
-  compaction,      // migration of the buffer's pages, if they look movable
-  compact_memory,  // of all memory (vm.compact_memory)
-  longterm_pin,    // instead: the buffer's pages lie in the CMA area, and somebody else pins them for long
-  cma_alloc,       // they lie there, and a driver wants that memory
-  move_pages,      // migration of whatever is there (move_pages(), memory offlining)
-  numa_hint,       // NUMA balancing
-  ksm,             // write protection and merging with an equal page
-  ageing,          // access flags cleared
-  write_protect,   // soft-dirty tracking, write-back
-  fork,            // a child that goes on to exec() at once
-  userfault_wp,    // a monitor in user space wants to be asked before pages are written (userfaultfd)
-  lock_on_fault,   // the program maps its buffer anew, and locks it by mlock2(MLOCK_ONFAULT)
-  zero_page,       // instead: the buffer was only read before it was prepared
-  truncate,        // the file below is cut, or gets a hole
-  dont_need,       // the program drops the pages (MADV_DONTNEED_LOCKED)
-  memory_failure,  // of one page
-  reclaim,         // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT)
+  collapse,          // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
+  thp_split,         // of huge pages that the buffer has got for it, by advice on a part of each
+  compaction,        // migration of the buffer's pages, if they look movable
+  compact_memory,    // of all memory (vm.compact_memory)
+  longterm_pin,      // instead: the buffer's pages lie in the CMA area, and somebody else pins them for long
+  cma_alloc,         // they lie there, and a driver wants that memory
+  move_pages,        // migration of whatever is there (move_pages(), memory offlining)
+  numa_hint,         // NUMA balancing
+  ksm,               // write protection and merging with an equal page
+  ageing,            // access flags cleared
+  write_protect,     // soft-dirty tracking, write-back
+  fork,              // a child that goes on to exec() at once
+  fork_child_lives,  // a child that lives on, while the program stores to its buffer between transfers
+  userfault_wp,      // a monitor in user space wants to be asked before pages are written (userfaultfd)
+  lock_on_fault,     // the program maps its buffer anew, and locks it by mlock2(MLOCK_ONFAULT)
+  zero_page,         // instead: the buffer was only read before it was prepared
+  truncate,          // the file below is cut, or gets a hole
+  dont_need,         // the program drops the pages (MADV_DONTNEED_LOCKED)
+  memory_failure,    // of one page
+  reclaim,           // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT)
 };
 
 struct InjectionConfig {
@@ -46,6 +47,7 @@ struct InjectionConfig {
   sim::Time period = 1ms;
   std::uint64_t count = 1;
   std::uint64_t draw = 1;
+  sim::Time child_life = 5ms;
 
   void declare(sim::ParameterTable& table);
 };
@@ -74,18 +76,22 @@ class Injection {
   void end() { ended_ = true; }
 
   bool at_source() const { return config_.at_source; }
+  // Whether the owner of a destination stores to it before each transfer, as the owner of a source does anyway: what
+  // makes copy-on-write move the program away from its child.
+  bool owner_stores() const { return config_.mechanism == Mechanism::fork_child_lives; }
   std::uint64_t injections() const { return injections_; }
   // That were changed for good while transfers were under way: moved, merged, dropped ... A mechanism that was undone
   // has changed none.
   std::uint64_t pages() const { return pages_; }
 
  private:
-  sim::Task<void> inject(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer buffer);
   sim::Task<void> lock_on_fault(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> collapse(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> split(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> drop(cpu::Execution& exec, Buffer buffer);
-  sim::Task<void> fork(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> fork(cpu::Cpu& cpu, cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> live(cpu::Execution& exec, os::Vm& vm, os::Process& child) const;
   sim::Task<void> pin(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> claim_cma(cpu::Execution& exec, Buffer buffer);
   void count(std::uint64_t pages) { pages_ += under_way_ > 0 ? pages : 0; }
@@ -96,6 +102,7 @@ class Injection {
   bool ended_ = false;
   std::uint64_t injections_ = 0;
   std::uint64_t pages_ = 0;
+  sim::TaskGroup children_;
 };
 
 }  // namespace faultline::workloads

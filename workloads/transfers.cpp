@@ -21,6 +21,9 @@ namespace {
 // Content of the clean transfers; the measured ones count from 1.
 constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
 
+// Content that the owner of a destination leaves there.
+constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
+
 // Requests of the initiator to the target's program, and its one answer.
 enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
 
@@ -267,6 +270,27 @@ Task<void> Transfers::late_faults_end() {
   }
 }
 
+// What is to be sent. Where pages go without the program's doing its stores may meet faults, which take their time.
+Task<void> Transfers::write_source(const Lane& lane) {
+  Endpoint& source = data_source();
+  if (disturbed_ && (!injects_ || injection_.at_source())) {
+    check_buffer(
+        co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
+        "writing", source.node());
+  }
+  co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
+}
+
+// A program that has used its receive buffer for something else since the last transfer.
+Task<void> Transfers::write_destination(const Lane& lane) {
+  if (!injects_ || injection_.at_source() || !injection_.owner_stores()) co_return;
+  Endpoint& to = data_destination();
+  const std::uint64_t address = destination_address(lane);
+  check_buffer(co_await to.vm().touch_range(to.thread(), to.process(), address, config_.size, true), "writing",
+               to.node());
+  co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
+}
+
 Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
@@ -278,13 +302,8 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     make_cold(lane, false);
     make_cold(lane, true);
   }
-  Endpoint& source = data_source();
-  if (disturbed_ && !injects_) {
-    check_buffer(
-        co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
-        "writing", source.node());
-  }
-  co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
+  co_await write_source(lane);
+  if (!target_prepares_destination()) co_await write_destination(lane);
 
   Running running{index, now(), {}, {}, measured};
   if (strategy_.prepares_per_transfer()) {
@@ -294,6 +313,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     check_buffer(error, "preparing", initiator_->node());
     co_await initiator_->library().receive(initiator_->thread());
   }
+  Endpoint& source = data_source();
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
   const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
@@ -342,6 +362,7 @@ Task<void> Transfers::serve_target() {
     Lane& lane = lanes_[request[1]];
     Error error = Error::none;
     if (request[0] == kPrepare) {
+      if (target_prepares_destination()) co_await write_destination(lane);
       error = co_await lane.target_policy->before(target_->thread(), !reads());
     } else {
       error = co_await lane.target_policy->after(target_->thread());

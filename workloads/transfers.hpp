@@ -57,6 +57,8 @@ class Transfers : public Benchmark {
   std::uint64_t count_cold(std::uint64_t pages);
   std::vector<bool> choose_cold(std::uint64_t pages);
   sim::Task<void> late_faults_end();
+  sim::Task<void> write_source(const Lane& lane);
+  sim::Task<void> write_destination(const Lane& lane);
   void start_injections();
   Injection::Buffer buffer_of(rdma::Endpoint& endpoint, std::uint64_t address) const;
   bool is_injected(bool target) const;
@@ -65,6 +67,8 @@ class Transfers : public Benchmark {
   bool reads() const { return config_.kind == Kind::read; }
   rdma::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
   rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
+  // The destination's owner is then the target, whose program waits for requests.
+  bool target_prepares_destination() const { return strategy_.prepares_per_transfer() && !reads(); }
   std::uint64_t source_address(const Lane& lane) const {
     return reads() ? lane.target_address : lane.initiator_address;
   }
