@@ -224,9 +224,9 @@ void check_transfers(const Configuration& configuration, const Add& add) {
     add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");
   }
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
-      !configuration.machine.os.pins_files) {
-    add({"workload.memory", "strategy.prepare", "os.pins_files"},
-        "the kernel refuses long-term pins that write to files");
+      configuration.machine.os.kernel.has(os::Change::refuses_file_pins)) {
+    add({"workload.memory", "strategy.prepare", "os.kernel"},
+        "Linux since 6.5 refuses long-term pins that write to files");
   }
   if (configuration.background.uses_memory() && w.cold != Cold::none) {
     add({"background.processes", "background.scanners", "workload.cold"},

@@ -19,7 +19,7 @@ constexpr std::uint64_t kSeedsOfAStream = std::uint64_t{1} << 32;
 
 void check_buffer(Error error, std::string_view what, sim::NodeId node) {
   if (error == Error::none) return;
-  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.pins_files)" : "";
+  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.kernel)" : "";
   throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
                         {"workload.size", "workload.window", "workload.flows", "os.rlimit_memlock", "ddr.size",
                          "os.user_memory", "workload.memory_limit"},

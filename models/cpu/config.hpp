@@ -2,6 +2,7 @@
 // Parameters of the application cores. Software costs of all rooms are stated at 1.2 GHz.
 #pragma once
 
+#include "models/cpu/kernel.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 
@@ -20,6 +21,7 @@ struct CpuConfig {
   sim::Time poll_latency = 145ns;
   sim::Time mmio_read = 150ns;
   sim::Time mmio_write = 60ns;
+  Kernel kernel;  // not declared here: os.kernel, which models/platform hands on
 
   void declare(sim::ParameterTable& table);
 };

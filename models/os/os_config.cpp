@@ -248,13 +248,24 @@ void declare_files(OsConfig& c, ParameterTable& table) {
   table.add_time("writeback_page", c.writeback_page, {200ns, 5us},
                  {"write-back: one dirty page made ready for the disk; TLB invalidation and disk excluded", "assumed",
                   Standing::assumed, sim::kAsLegal});
-  table.add_flag("pins_files", c.pins_files,
-                 {"long-term pins may write to mapped files (FOLL_LONGTERM on a shared mapping whose dirty pages are "
-                  "tracked)",
-                  "Linux before 6.5, mm/gup.c; refused since", Standing::published});
 }
 
 void declare_policy(OsConfig& c, ParameterTable& table) {
+  table.add_choice("kernel", c.kernel.version,
+                   {{"4.9", KernelVersion::linux_4_9},
+                    {"4.14", KernelVersion::linux_4_14},
+                    {"4.19", KernelVersion::linux_4_19},
+                    {"5.4", KernelVersion::linux_5_4},
+                    {"5.10", KernelVersion::linux_5_10},
+                    {"5.15", KernelVersion::linux_5_15},
+                    {"6.1", KernelVersion::linux_6_1},
+                    {"6.6", KernelVersion::linux_6_6},
+                    {"6.12", KernelVersion::linux_6_12}},
+                   {"Linux's version: what fork, faults, reclaim, migration and the scheduler do where kernels differ "
+                    "(models/os/README.md has the table)",
+                    "the newest kernel with long-term support that has CFS and no per-VMA locks: between what boards "
+                    "were shipped with (Xilinx 2017.1: 4.9) and what they get today",
+                    Standing::setting});
   table.add_choice("thp", c.thp,
                    {{"always", ThpMode::always}, {"madvise", ThpMode::madvise}, {"never", ThpMode::never}},
                    {"transparent huge pages on first touch, of each 2 MiB at a multiple of 2 MiB that lies whole in a "
@@ -275,14 +286,6 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
       {"reads of untouched memory that may have 2 MiB pages map the huge zero page; false: a page of their own "
        "(transparent_hugepage/use_zero_page)",
        "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
-  table.add_flag("fork_copies_pinned", c.fork_copies_pinned,
-                 {"fork gives a child copies of pages under a pin instead of sharing them",
-                  "Linux since 5.9; before, and with get_user_pages without FOLL_PIN, it shares", Standing::published});
-  table.add_flag(
-      "per_vma_locks", c.per_vma_locks,
-      {"page faults take the lock of their VMA instead of mmap_lock, and so wait for changes of that VMA only; "
-       "get_user_pages (pins, populating, fault/gup) takes mmap_lock all the same",
-       "Linux since 6.4, CONFIG_PER_VMA_LOCK; false as in the older kernels of Xilinx", Standing::setting});
   table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
                    {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",
                     "older Xilinx kernels 39, recent ones 48", Standing::assumed});

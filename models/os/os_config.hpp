@@ -4,10 +4,14 @@
 
 #include <cstdint>
 
+#include "models/cpu/kernel.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::os {
+
+using cpu::Change;
+using cpu::KernelVersion;
 
 enum class ThpMode : std::uint8_t { always, madvise, never };  // transparent_hugepage/enabled
 // transparent_hugepage/defrag: what a fault does that finds no huge frame free.
@@ -79,9 +83,9 @@ struct OsConfig {
   sim::Time dirty_writeback_interval{5'000'000'000'000};
   sim::Time dirty_expire{30'000'000'000'000};
   sim::Time writeback_page{1'000'000};
-  bool pins_files = true;
 
   // Policy.
+  cpu::Kernel kernel;
   ThpMode thp = ThpMode::madvise;
   ThpDefrag thp_defrag = ThpDefrag::madvise;
   bool use_zero_page = true;
@@ -96,8 +100,6 @@ struct OsConfig {
   unsigned khugepaged_time_scale = 1;
   bool compact_unevictable_allowed = true;
   unsigned migrate_passes = 10;
-  bool fork_copies_pinned = true;
-  bool per_vma_locks = false;
   VaBits va_bits = VaBits::bits39;
   std::uint64_t rlimit_memlock = std::uint64_t{8} << 20;
   std::uint64_t kernel_reserved = std::uint64_t{256} << 20;

@@ -79,10 +79,15 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
   }
-  // Since Linux 4.20: what no VMA covers any more nobody faults on, and nothing is mapped there before all let go.
-  process.lock_.downgrade();
+  // What no VMA covers any more nobody faults on, and nothing is mapped there before all let go.
+  const bool shared = core_.config.kernel.has(Change::munmap_downgrades);
+  if (shared) process.lock_.downgrade();
   if (split == Error::none) co_await core_.unmap(exec, process, range.value);
-  process.lock_.unlock_shared();
+  if (shared) {
+    process.lock_.unlock_shared();
+  } else {
+    process.lock_.unlock_exclusive();
+  }
   co_return split;
 }
 

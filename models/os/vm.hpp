@@ -123,7 +123,7 @@ class Vm {
   // bad_address: not all of one VMA.
   sim::Task<Result<VirtualAddress>> mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
                                            std::uint64_t bytes);
-  // The child shares all pages, not writable in either; pages under a pin it gets as copies (os.fork_copies_pinned).
+  // The child shares all pages, not writable in either; pages under a pin it gets as copies (Linux 5.9).
   // VM_LOCKED is not inherited. no_memory: there is no child.
   sim::Task<Result<Process*>> fork(cpu::Execution& exec, Process& parent);
   // Releases its pins and unmaps everything. The process is gone afterwards; no device may be attached to it.

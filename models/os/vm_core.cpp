@@ -60,7 +60,8 @@ sim::Task<void> VmCore::lock_for_change(cpu::Execution& exec, Process& process, 
 }
 
 sim::Task<void> VmCore::lock_vmas(cpu::Execution& exec, Process& process, Range range) {
-  if (config.per_vma_locks) co_await process.lock_.lock_vmas(cpu, exec, process.space_.whole_vmas(range));
+  if (config.kernel.has(Change::vma_locks))
+    co_await process.lock_.lock_vmas(cpu, exec, process.space_.whole_vmas(range));
 }
 
 void VmCore::charge(const Process& process, Address frame, FrameRecord& record) {

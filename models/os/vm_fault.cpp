@@ -9,12 +9,12 @@
 namespace faultline::os {
 
 sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
-  const bool by_vma =
-      core_.config.per_vma_locks && process.space_.find(va) != nullptr && process.lock_.try_lock_vma(exec, va);
+  const bool by_vma = core_.config.kernel.has(Change::vma_locks) && process.space_.find(va) != nullptr &&
+                      process.lock_.try_lock_vma(exec, va);
   if (!by_vma) co_await process.lock_.lock_shared(core_.cpu, exec);
   const Error error = co_await fault(exec, process, va, write, sim::Time{0});
   const bool kept = process.lock_.unlock_fault(exec);
-  if (core_.config.per_vma_locks) {
+  if (core_.config.kernel.has(Change::vma_locks)) {
     VmCounters& counters = core_.counters;
     ++(kept ? counters.vma_lock_success : by_vma ? counters.vma_lock_retry : counters.vma_lock_abort);
   }

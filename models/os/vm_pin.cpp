@@ -22,7 +22,8 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
   co_await process.lock_.lock_shared(core_.cpu, exec);
-  const bool refused = write && !core_.config.pins_files && maps_shared_file(process, range.value);
+  const bool refused =
+      write && core_.config.kernel.has(Change::refuses_file_pins) && maps_shared_file(process, range.value);
   Error error = Error::unsupported;
   if (!refused) error = co_await pin_outside_cma(exec, process, range.value, pin);
   process.lock_.unlock_shared();

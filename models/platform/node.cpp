@@ -15,6 +15,12 @@ dma::DmaConfig with_neighbours(const Machine& machine) {
   return config;
 }
 
+cpu::CpuConfig with_kernel(const Machine& machine) {
+  cpu::CpuConfig config = machine.cpu;
+  config.kernel = machine.os.kernel;
+  return config;
+}
+
 interconnect::RouterConfig with_receive_buffer(const Machine& machine) {
   interconnect::RouterConfig config = machine.router;
   config.local_buffer_cells = machine.dma.receive_buffer;
@@ -34,7 +40,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
       engine("engine", with_neighbours(machine), context),
       router("router", with_receive_buffer(machine), context, topology),
       bus("bus", context),
-      cpu("cpu", machine.cpu, context),
+      cpu("cpu", with_kernel(machine), context),
       interrupts("interrupts", cpu, context),
       vm(machine.os, context, ddr.frames(), cpu),
       smmu_driver(machine.kernel, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,

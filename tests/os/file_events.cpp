@@ -156,7 +156,7 @@ TEST_CASE(
 
 TEST_CASE("since 6.5 kernels refuse long-term pins that write to files") {
   OsConfig config;
-  config.pins_files = false;
+  config.kernel.version = os::KernelVersion::linux_6_6;
   OsBench b(config);
   MappedFile f(b, 16, /*shared=*/true);
   MappedFile own(b, 16, /*shared=*/false);

@@ -174,7 +174,7 @@ OsConfig quick_fork() {
 }
 
 OsConfig with_vma_locks(OsConfig config) {
-  config.per_vma_locks = true;
+  config.kernel.version = os::KernelVersion::linux_6_6;
   return config;
 }
 

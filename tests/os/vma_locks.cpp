@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// os.per_vma_locks: who waits for whom, when a process has two VMAs.
+// Locks of VMAs (Linux 6.4): who waits for whom, when a process has two VMAs.
 #include "tests/os/bench.hpp"
 
 using namespace faultline;
@@ -10,7 +10,7 @@ namespace {
 
 OsConfig with_locks(bool per_vma) {
   OsConfig config;
-  config.per_vma_locks = per_vma;
+  config.kernel.version = per_vma ? os::KernelVersion::linux_6_6 : os::KernelVersion::linux_6_1;
   config.khugepaged = false;
   config.swap_bytes = 16 * kPage;
   return config;

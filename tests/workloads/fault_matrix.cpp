@@ -171,7 +171,7 @@ TEST_CASE("matrix: fork protects locked pages and copies pinned ones for the chi
 }
 
 TEST_CASE("matrix: kernels before 5.9 protect pinned pages at a fork as well") {
-  const Settings rare = kSmall + Settings{{"inject.count", 1}, {"os.fork_copies_pinned", false}};
+  const Settings rare = kSmall + Settings{{"inject.count", 1}, {"os.kernel", "5.4"}};
   const Met met = meet(rare, "fork", pin_shared);
   CHECK(met.faults);
 }

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which Linux runs on the cores, and what that decides. The rules of a model that changed between two kernels ask
+// `kernel.has(Change::...)`; nothing else compares versions. Each change is a row of kChanges here and of the table in
+// models/os/README.md, which says what the kernels before did and which function of Linux decides it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace faultline::cpu {
+
+// 100 times the major number and the minor one.
+constexpr unsigned linux_release(unsigned major, unsigned minor) { return major * 100 + minor; }
+
+// Kernels with long-term support: those that boards are shipped with.
+enum class KernelVersion : std::uint16_t {
+  linux_4_9 = linux_release(4, 9),
+  linux_4_14 = linux_release(4, 14),
+  linux_4_19 = linux_release(4, 19),
+  linux_5_4 = linux_release(5, 4),
+  linux_5_10 = linux_release(5, 10),
+  linux_5_15 = linux_release(5, 15),
+  linux_6_1 = linux_release(6, 1),
+  linux_6_6 = linux_release(6, 6),
+  linux_6_12 = linux_release(6, 12),
+};
+
+enum class Change : std::uint8_t {
+  munmap_downgrades,   // munmap holds mmap_lock only shared while TLBs forget the pages
+  fork_copies_pinned,  // a child gets copies of pages under a pin, instead of sharing them
+  vma_locks,           // page faults take the lock of their VMA instead of mmap_lock
+  refuses_file_pins,   // no long-term pins that write to files whose dirty pages are tracked
+  count
+};
+
+struct ChangeRow {
+  Change change;
+  unsigned since;         // release that had it first, after 4.9 and not after 6.12
+  std::string_view name;  // of its row in models/os/README.md
+};
+
+inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> kChanges{{
+    {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
+    {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
+    {Change::vma_locks, linux_release(6, 4), "vma-locks"},
+    {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
+}};
+
+namespace detail {
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kChanges.size(); ++i) {
+    if (kChanges[i].change != static_cast<Change>(i)) return false;
+  }
+  return true;
+}
+static_assert(in_order(), "a change is looked up by its number");
+}  // namespace detail
+
+struct Kernel {
+  KernelVersion version = KernelVersion::linux_6_1;
+
+  constexpr bool has(Change change) const {
+    return static_cast<unsigned>(version) >= kChanges[static_cast<std::size_t>(change)].since;
+  }
+};
+
+}  // namespace faultline::cpu
