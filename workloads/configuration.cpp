@@ -41,15 +41,16 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       {"the advice comes when the buffers have been used: they keep their 4 KiB pages, until khugepaged comes",
        "",
        {}});
-  table.add_choice(
-      "memory", memory.backing,
-      {{"anonymous", rdma::Backing::anonymous},
-       {"shared-file", rdma::Backing::shared_file},
-       {"private-file", rdma::Backing::private_file}},
-      {"what the buffers are: memory, or files mapped MAP_SHARED or MAP_PRIVATE of which at first nothing is "
-       "in the page cache",
-       "",
-       {}});
+  table.add_choice("memory", memory.backing,
+                   {{"anonymous", rdma::Backing::anonymous},
+                    {"hugetlb", rdma::Backing::hugetlb},
+                    {"shared-file", rdma::Backing::shared_file},
+                    {"private-file", rdma::Backing::private_file}},
+                   {"what the buffers are: memory, 2 MiB pages of the pool (os.nr_hugepages) mapped MAP_HUGETLB, or "
+                    "files mapped MAP_SHARED or MAP_PRIVATE of which at first nothing is "
+                    "in the page cache",
+                    "",
+                    {}});
   table.add_bytes(
       "memory_limit", memory.limit, {0, std::uint64_t{1} << 40},
       {"memory that each program at the ends may have (memory.max of a cgroup of its own); 0: no limit", "", {}});
@@ -157,6 +158,22 @@ std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_
 
 std::uint64_t user_memory(const platform::Machine& machine) {
   return std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
+}
+
+void check_huge_pages(const TransferConfig& w, const platform::Machine& machine, const Add& add) {
+  const std::uint64_t pool = machine.os.nr_hugepages * os::kHugePage;
+  if (pool > user_memory(machine)) {
+    add({"os.nr_hugepages", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("a pool of {} does not fit in a node's {} of user memory", sim::format_bytes(pool),
+                    sim::format_bytes(user_memory(machine))));
+  }
+  if (w.memory.backing != rdma::Backing::hugetlb) return;
+  if (pool == 0) {
+    add({"workload.memory", "os.nr_hugepages"}, "the pool of huge pages is empty: os.nr_hugepages fills it");
+  }
+  if (w.madvise_hugepage) {
+    add({"workload.memory", "workload.madvise_hugepage"}, "MADV_HUGEPAGE is refused for hugetlb memory (EINVAL)");
+  }
 }
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
@@ -369,6 +386,7 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   if (configuration.inject.mechanism != Mechanism::none && kind != Kind::write && kind != Kind::read) {
     add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into");
   }
+  check_huge_pages(configuration.workload, configuration.machine, add);
   if (configuration.workload.kind == Kind::flows) {
     check_flows(configuration, add);
     return found;

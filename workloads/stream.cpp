@@ -22,7 +22,7 @@ void check_buffer(Error error, std::string_view what, sim::NodeId node) {
   const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.kernel)" : "";
   throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
                         {"workload.size", "workload.window", "workload.flows", "os.rlimit_memlock", "ddr.size",
-                         "os.user_memory", "workload.memory_limit"},
+                         "os.user_memory", "os.nr_hugepages", "workload.memory_limit"},
                         error == Error::limit || error == Error::unsupported);
 }
 
@@ -47,8 +47,8 @@ std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platf
 }
 
 void leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold) {
-  const std::uint64_t first = sim::page_begin(address);
-  const std::uint64_t all = sim::page_end(address + bytes) - first;
+  const auto [first, end] = endpoint.pages_of(address, bytes);
+  const std::uint64_t all = end - first;
   os::Vm& vm = endpoint.vm();
   check_buffer(cold ? vm.discard(endpoint.process(), first, all) : vm.make_present(endpoint.process(), first, all),
                cold ? "discarding" : "first use", endpoint.node());

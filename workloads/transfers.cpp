@@ -171,8 +171,8 @@ Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
 bool Transfers::is_injected(bool target) const { return target == (injection_.at_source() == reads()); }
 
 Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address) const {
-  const std::uint64_t begin = sim::page_begin(address);
-  return {endpoint.vm(), endpoint.process(), begin, sim::page_end(address + config_.size) - begin};
+  const os::Range pages = endpoint.pages_of(address, config_.size);
+  return {endpoint.vm(), endpoint.process(), pages.begin, pages.end - pages.begin};
 }
 
 void Transfers::start_injections() {
@@ -194,8 +194,7 @@ void Transfers::make_cold(const Lane& lane, bool target) {
 }
 
 void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
-  const std::uint64_t first = sim::page_begin(address);
-  const std::uint64_t end = sim::page_end(address + config_.size);
+  const auto [first, end] = endpoint.pages_of(address, config_.size);
   const bool all = cold && config_.cold_share == 1.0;
   if (!all)
     check_buffer(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());

@@ -28,10 +28,14 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
-  munmap_downgrades,   // munmap holds mmap_lock only shared while TLBs forget the pages
-  fork_copies_pinned,  // a child gets copies of pages under a pin, instead of sharing them
-  vma_locks,           // page faults take the lock of their VMA instead of mmap_lock
-  refuses_file_pins,   // no long-term pins that write to files whose dirty pages are tracked
+  munmap_downgrades,    // munmap holds mmap_lock only shared while TLBs forget the pages
+  fork_copies_pinned,   // a child gets copies of pages under a pin, instead of sharing them
+  vma_locks,            // page faults take the lock of their VMA instead of mmap_lock
+  refuses_file_pins,    // no long-term pins that write to files whose dirty pages are tracked
+  hugetlb_fork_copies,  // a child gets copies of hugetlb pages under a pin, too
+  hugetlb_mremap,       // hugetlb mappings can be moved
+  hugetlb_dont_need,    // MADV_DONTNEED drops hugetlb pages
+  hugetlb_rereserves,   // and reserves them anew
   count
 };
 
@@ -46,6 +50,10 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
+    {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
+    {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
+    {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
+    {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
 }};
 
 namespace detail {

@@ -76,7 +76,12 @@ void AddressSpace::erase(VirtualAddress begin, VirtualAddress end) {
 
 void AddressSpace::set_locked(VirtualAddress begin, VirtualAddress end, bool locked) {
   locked_bytes_ -= locked_bytes(begin, end);
-  change(begin, end, [locked](Vma& vma) { vma.locked = locked; });
+  // mlock_fixup: a hugetlb VMA is never locked (nor cut), for its pages stay anyway.
+  sim::SmallVector<Range, 2> parts;
+  for_each_vma(begin, end, [&](const Vma& vma) {
+    if (vma.hugetlb == 0) parts.push_back({std::max(begin, vma.begin), std::min(end, vma.end)});
+  });
+  for (const Range part : parts) change(part.begin, part.end, [locked](Vma& vma) { vma.locked = locked; });
   locked_bytes_ += locked_bytes(begin, end);
 }
 
@@ -169,6 +174,7 @@ void AddressSpace::remove_pages(VirtualAddress va) {
 
 void AddressSpace::count(const PageState& page, std::int64_t pages) {
   if (page.has_frame()) resident_pages_ += static_cast<std::uint64_t>(pages);
+  if (page.pool) pool_pages_ += static_cast<std::uint64_t>(pages);
   if (page.entry == Entry::swapped) swapped_pages_ += static_cast<std::uint64_t>(pages);
 }
 

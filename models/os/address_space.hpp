@@ -44,14 +44,17 @@ struct Vma {
   VirtualAddress begin = 0;
   VirtualAddress end = 0;  // first byte after it
   bool writable = true;
-  bool accessible = true;  // false: PROT_NONE
-  bool locked = false;     // VM_LOCKED
-  bool driver = false;     // VM_PFNMAP: the pages are a driver's
-  bool inherited = true;   // false: MADV_DONTFORK
-  bool shared = false;     // MAP_SHARED, of a file: writes are the file's; else they are the process's own
+  bool accessible = true;   // false: PROT_NONE
+  bool locked = false;      // VM_LOCKED
+  bool driver = false;      // VM_PFNMAP: the pages are a driver's
+  bool inherited = true;    // false: MADV_DONTFORK
+  bool shared = false;      // MAP_SHARED, of a file: writes are the file's; else they are the process's own
+  bool reserves = false;    // HPAGE_RESV_OWNER: the process made the mapping, and has pages of the pool reserved for it
+  bool lost_pages = false;  // HPAGE_RESV_UNMAPPED: the pool was empty when the owner needed pages that were shared here
   HugeAdvice advice = HugeAdvice::none;
+  std::uint32_t hugetlb = 0;       // a mapping of the pool of huge pages (MAP_HUGETLB), by HugePool's number; 0: none
   File* file = nullptr;            // none: anonymous memory
-  VirtualAddress file_origin = 0;  // where its first byte lies, or would lie, modulo 2^64
+  VirtualAddress file_origin = 0;  // where its (or the hugetlb mapping's) first byte lies, or would lie, modulo 2^64
   ReadAhead read_ahead{};
 
   std::uint64_t bytes() const { return end - begin; }
@@ -61,6 +64,7 @@ struct Vma {
   bool alike(const Vma& other) const {
     return writable == other.writable && accessible == other.accessible && locked == other.locked &&
            driver == other.driver && inherited == other.inherited && shared == other.shared && advice == other.advice &&
+           reserves == other.reserves && lost_pages == other.lost_pages && hugetlb == other.hugetlb &&
            file == other.file && file_origin == other.file_origin;
   }
 };
@@ -87,6 +91,7 @@ struct PageState {
   bool zero = false;       // the shared zero page
   bool lazyfree = false;   // MADV_FREE, and not written since
   bool userfault = false;  // a monitor in user space is asked before it is written (userfaultfd)
+  bool pool = false;       // of a hugetlb mapping
 
   bool present() const { return entry == Entry::present; }
   // One that is this page's, not the shared zero page.
@@ -186,9 +191,10 @@ class AddressSpace {
   // The first aligned 2 MiB with an entry at or after va.
   std::optional<VirtualAddress> next_huge_range(VirtualAddress va) const;
 
-  // Bytes in frames of its own; bytes on the swap device; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK
+  // Bytes in frames of its own; of them, those in pages of the pool of huge pages; bytes on the swap device; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK
   // counts); bytes under long-term pins (a page pinned twice counts twice, as the kernel's pinned_vm does).
   std::uint64_t resident_bytes() const { return resident_pages_ * kPage; }
+  std::uint64_t pool_bytes() const { return pool_pages_ * kPage; }
   std::uint64_t swapped_bytes() const { return swapped_pages_ * kPage; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
@@ -211,6 +217,7 @@ class AddressSpace {
   Vmas vmas_;
   sim::Map<std::uint64_t, std::unique_ptr<HugeRange>> ranges_;  // by va / 2 MiB
   std::uint64_t resident_pages_ = 0;
+  std::uint64_t pool_pages_ = 0;
   std::uint64_t swapped_pages_ = 0;
   std::uint64_t locked_bytes_ = 0;
   std::uint64_t pinned_bytes_ = 0;

@@ -14,6 +14,7 @@ std::string_view to_string(Error error) {
     case Error::poisoned: return "memory failure";
     case Error::unsupported: return "not for a file's memory";
     case Error::killed: return "killed because memory ran out";
+    case Error::no_huge_page: return "the pool of huge pages is empty";
     case Error::beyond_end: return "beyond the end of the file";
   }
   return "unknown";

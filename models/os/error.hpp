@@ -10,15 +10,16 @@ namespace faultline::os {
 
 enum class Error : std::uint8_t {
   none,
-  no_memory,    // ENOMEM: no physical frame left, or no room in the address space
-  bad_address,  // EFAULT / SIGSEGV: no VMA there, or one that does not allow the access
-  invalid,      // EINVAL: misaligned or empty range, unknown handle
-  limit,        // ENOMEM / EAGAIN of mlock and pins: RLIMIT_MEMLOCK would be exceeded
-  again,        // EAGAIN: a table or context is taken, try later
-  poisoned,     // EHWPOISON / SIGBUS: the memory has failed
-  beyond_end,   // SIGBUS: the mapped file ends before the page
-  unsupported,  // EFAULT of long-term pins: they may not write to this file
-  killed,       // SIGKILL: the OOM killer has chosen the process
+  no_memory,     // ENOMEM: no physical frame left, or no room in the address space
+  bad_address,   // EFAULT / SIGSEGV: no VMA there, or one that does not allow the access
+  invalid,       // EINVAL: misaligned or empty range, unknown handle
+  limit,         // ENOMEM / EAGAIN of mlock and pins: RLIMIT_MEMLOCK would be exceeded
+  again,         // EAGAIN: a table or context is taken, try later
+  poisoned,      // EHWPOISON / SIGBUS: the memory has failed
+  no_huge_page,  // ENOMEM of mmap, SIGBUS of a fault: the pool of huge pages has none to spare
+  beyond_end,    // SIGBUS: the mapped file ends before the page
+  unsupported,   // EFAULT of long-term pins: they may not write to this file
+  killed,        // SIGKILL: the OOM killer has chosen the process
 };
 std::string_view to_string(Error error);
 

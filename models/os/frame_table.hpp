@@ -41,6 +41,7 @@ struct FrameRecord {
   std::uint16_t isolated = 0;    // mechanisms of the kernel that are at work on it
   LruList list = LruList::none;  // Lru's
   bool foreign : 1 = false;      // kept for good: KSM's, which programs that nobody models map, too; the huge zero page
+  bool pool : 1 = false;         // PG_hugetlb: of the pool of huge pages (HugePool), where it goes when nobody holds it
   bool referenced : 1 = false;   // PG_referenced: was found used by the last scan, or by a read(2)
   bool charged : 1 = false;      // to its group
   GroupId group = 0;             // whose lists it is on

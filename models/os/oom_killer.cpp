@@ -11,9 +11,10 @@ using sim::Task;
 
 OomKiller::OomKiller(VmCore& core) : core_(core), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
 
-// oom_badness: its pages in memory and on the swap device, and what the adjustment makes of the node's memory.
+// oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, and what the adjustment makes of the node's memory.
 std::int64_t OomKiller::badness(const Process& process) const {
-  const std::uint64_t pages = (process.space_.resident_bytes() + process.space_.swapped_bytes()) / kPage;
+  const std::uint64_t pages =
+      (process.space_.resident_bytes() - process.space_.pool_bytes() + process.space_.swapped_bytes()) / kPage;
   const std::int64_t memory = static_cast<std::int64_t>(core_.frames.total_pages());
   return static_cast<std::int64_t>(pages) + process.oom_score_adj_ * memory / 1000;
 }
@@ -57,7 +58,7 @@ Task<void> OomKiller::reap(Process& process) {
   co_await process.lock_.lock_shared(core_.cpu, *reaper_);
   const auto vmas = process.space_.vmas();
   for (const auto& [begin, vma] : vmas) {
-    if (!vma.driver && !vma.shared) co_await core_.unmap(*reaper_, process, {vma.begin, vma.end});
+    if (!vma.driver && !vma.shared && vma.hugetlb == 0) co_await core_.unmap(*reaper_, process, {vma.begin, vma.end});
   }
   process.lock_.unlock_shared();
   turn_.release();

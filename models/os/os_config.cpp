@@ -36,6 +36,11 @@ void declare_faults(OsConfig& c, ParameterTable& table) {
   table.add_time("cow_fault", c.cow_fault, {1us, 3us},
                  {"write fault on a page that somebody else maps, too; without the copying", "as anon_minor_fault",
                   Standing::derived, sim::kAsLegal});
+  table.add_time(
+      "hugetlb_fault", c.hugetlb_fault, {1us, 50us},
+      {"fault that takes a 2 MiB page from the pool of huge pages, on top of fault_no_alloc: reservation, pool, "
+       "reverse mapping; without the clearing or copying",
+       "assumed: with fault_no_alloc as much as thp_alloc", Standing::assumed, sim::kAsLegal});
   table.add_byte_rate("copy_bandwidth", c.copy_bandwidth, {{700'000'000}, {2'000'000'000}},
                       {"rate at which a core copies pages, a byte counted once, while DDR is free",
                        "TI AM62Px lmbench bcopy: 1.82 GB/s; other boards with Cortex-A53 0.68 to 1.96",
@@ -302,6 +307,11 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
       "cma_bytes", c.cma_bytes, {0, kLargestMemory},
       {"CMA area at the top of that memory: for drivers, lent to pages that can be moved; long-term pins move "
        "them out of it. 256 MiB in Xilinx's zynqmp defconfig",
+       "", Standing::setting});
+  table.add_count(
+      "nr_hugepages", c.nr_hugepages, {std::uint64_t{0}, kLargestMemory / kHugePage},
+      {"2 MiB pages that each node takes from that memory at boot for hugetlbfs (vm.nr_hugepages): nothing else "
+       "gets them, and only mappings that ask for them use them (workload.memory = hugetlb)",
        "", Standing::setting});
 }
 

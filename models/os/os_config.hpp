@@ -47,6 +47,7 @@ struct OsConfig {
   sim::Time fork_per_page{100'000};
   sim::Time exit_fixed{50'000'000};
   sim::Time cow_fault{1'700'000};
+  sim::Time hugetlb_fault{3'800'000};
   sim::ByteRate copy_bandwidth{1'800'000'000};
   sim::Time thp_split{5'000'000};
   sim::Time khugepaged_scan_per_page{50'000};
@@ -105,6 +106,7 @@ struct OsConfig {
   std::uint64_t kernel_reserved = std::uint64_t{256} << 20;
   std::uint64_t user_memory = kUnlimited;
   std::uint64_t cma_bytes = 0;
+  std::uint64_t nr_hugepages = 0;
 
   void declare(sim::ParameterTable& table);  // under "os."
 };

@@ -29,6 +29,15 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
       const bool pinned = core_.frame_table.find(page->frame).pins > 0;
       if (locked || pinned || space.is_huge(*next)) continue;
     }
+    if (page->pool) {
+      const bool done = co_await migrate_block(exec, huge_range(page->frame).begin);
+      va = huge_range(*next).end;
+      ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
+      if (!done) continue;
+      moved += kPagesPerHuge;
+      core_.on_change(process, kPagesPerHuge);
+      continue;
+    }
     if (space.is_huge(*next)) {
       if (!co_await split(exec, process, *next)) break;
       page = space.page(*next);
@@ -85,6 +94,59 @@ Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
     co_return false;
   }
   co_return co_await move_isolated(exec, frame, active, *to, core_.config.migrate_passes);
+}
+
+// unmap_and_move_huge_page: a page of the pool, to another one that nobody has reserved.
+Task<bool> PageEvents::migrate_block(Execution& exec, Address frame) {
+  const auto to = core_.huge_pool.take_available();
+  if (!to) co_return false;
+  const VmCore::Hold hold(core_, frame);
+  bool moved = false;
+  for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
+    if (co_await unmap_block(exec, frame) == 0) break;  // whoever had it has let go
+    co_await core_.run(exec, core_.config.migrate_page);
+    bool held = is_pinned_block(frame);
+    if (!held) co_await core_.copy_block(exec, frame, *to);
+    held = held || is_pinned_block(frame);
+    if (held) ++core_.counters.migrate_restored;
+    for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+      Process& process = *mapper.process;
+      if (process.space_.entry(mapper.va)->entry != Entry::migrating) continue;
+      if (!held) core_.redirect_block(process, mapper.va, *to);
+      core_.show(process, mapper.va);
+      if (!held) core_.retire_block(process, frame);
+      moved = !held;
+    }
+  }
+  if (!moved) core_.huge_pool.give_back(*to);
+  co_return moved;
+}
+
+// How many entries are migration entries now.
+Task<unsigned> PageEvents::unmap_block(Execution& exec, Address frame) {
+  unsigned unmapped = 0;
+  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
+    if (!core_.frame_table.has_mapper(frame, mapper)) continue;
+    Process& process = *mapper.process;
+    const Process::User user(process);
+    const Range range = huge_range(mapper.va);
+    co_await core_.change_begins(exec, process, range);
+    const PageState* page = process.space_.page(mapper.va);
+    if (page != nullptr && page->frame == frame) {
+      core_.hide(process, mapper.va, Entry::migrating);
+      co_await core_.flush(exec, process, mapper.va);
+      ++unmapped;
+    }
+    core_.change_ends(process, range);
+  }
+  co_return unmapped;
+}
+
+bool PageEvents::is_pinned_block(Address frame) const {
+  for (Address at = frame; at < frame + kHugePage; at += kPage) {
+    if (core_.frame_table.find(at).pins > 0) return true;
+  }
+  return false;
 }
 
 Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active, Address to, unsigned passes) {
@@ -148,7 +210,7 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
-    if (space.entry(*next)->zero) continue;
+    if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
     if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
@@ -209,7 +271,8 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
   sim::Vector<VirtualAddress> leaves;
   const AddressSpace& space = process.space_;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
-    if (space.page(va) == nullptr) return;
+    // Pages of the pool are on no list, and clear_refs passes them by.
+    if (space.page(va) == nullptr || space.page(va)->pool) return;
     core_.set_young(process, va, false);
     leaves.push_back(va);
   });
@@ -223,6 +286,7 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
     const std::uint32_t first = vma->file_page(range.begin);
     co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
   }
+  if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // nothing of all that is for pages of the pool
   co_return co_await take_right_to_write(exec, process, range);
 }
 
@@ -274,7 +338,7 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     const PageState* page = space.page(*next);
-    if (page == nullptr || page->zero) continue;
+    if (page == nullptr || page->zero || page->pool) continue;
     if (as == Entry::hidden && core_.frame_table.find(page->frame).pins > 0) continue;
     if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
     core_.hide(process, *next, as);
@@ -290,6 +354,10 @@ Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range ran
   if (vma != nullptr && vma->file != nullptr && range.end <= vma->end) {
     const std::uint32_t first = vma->file_page(range.begin);
     co_return co_await core_.page_cache.punch(exec, *vma->file, first, first + pages_of(range));
+  }
+  if (vma != nullptr && vma->hugetlb != 0) {
+    range = {(range.begin + kHugePage - 1) / kHugePage * kHugePage, range.end / kHugePage * kHugePage};
+    if (range.begin >= range.end) co_return 0;
   }
   co_await process.lock_.lock_shared(core_.cpu, exec);
   const Error split = co_await core_.split_edges(exec, process, range);

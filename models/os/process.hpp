@@ -110,6 +110,7 @@ class Process {
  private:
   friend class Vm;
   friend class VmCore;
+  friend class HugePool;
   friend class Khugepaged;
   friend class OomKiller;
   friend class PageCache;
@@ -128,9 +129,10 @@ class Process {
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
   MmapLock lock_;
-  unsigned in_motion_ = 0;    // pages
-  sim::Signal page_settled_;  // one of them has come to rest, or the last user of the process has gone
-  unsigned users_ = 0;        // who works on it without holding its lock: it stays while there are any
+  unsigned in_motion_ = 0;             // pages
+  sim::Signal page_settled_;           // one of them has come to rest, or the last user of the process has gone
+  unsigned users_ = 0;                 // who works on it without holding its lock: it stays while there are any
+  sim::Set<VirtualAddress> reserved_;  // HugePool's, for each 2 MiB that has not been touched
   std::vector<std::unique_ptr<PrivateTable>> private_tables_;
   std::vector<std::unique_ptr<MirroredTable>> mirrors_;
 };

@@ -187,7 +187,7 @@ Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range)
   unsigned gone = 0;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
-    if (space.entry(*next)->zero) continue;
+    if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
     if (space.is_huge(*next)) co_await core_.split(exec, process, *next);
     const PageState* page = space.page(*next);
     if (page == nullptr || !page->has_frame()) continue;

@@ -31,20 +31,25 @@ Result<Range> Vm::aligned_pages(const Process& process, VirtualAddress va, std::
 sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
                                            MmapOptions options) {
   co_await run(exec, core_.config.mmap_fixed);
-  const bool misplaced = options.offset % kPage != 0 || (options.shared && options.file == nullptr);
+  const bool misplaced = options.offset % kPage != 0 || (options.shared && options.file == nullptr) ||
+                         (options.hugetlb && options.file != nullptr);
   if (bytes == 0 || options.alignment < kPage || !std::has_single_bit(options.alignment) || misplaced) {
     co_return Result<VirtualAddress>{.error = Error::invalid};
   }
-  const std::uint64_t length = sim::page_end(bytes);
+  const std::uint64_t grain = options.hugetlb ? kHugePage : kPage;
+  const std::uint64_t length = (bytes + grain - 1) / grain * grain;
   AddressSpace& space = process.space_;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   Result<VirtualAddress> result;
-  const auto gap = length < bytes ? std::nullopt : space.find_gap(length, options.alignment);
+  const auto gap = length < bytes ? std::nullopt : space.find_gap(length, std::max(options.alignment, grain));
   if (!gap) {
     result.error = Error::no_memory;
   } else if (options.locked && exceeds_limit(space.locked_bytes() + length)) {
     ++core_.counters.limit_refusals;
     result.error = Error::limit;
+  } else if (options.hugetlb && !core_.huge_pool.reserve(process, {*gap, *gap + length})) {
+    ++core_.counters.hugetlb_refused;
+    result.error = Error::no_huge_page;
   } else {
     const Range range{*gap, *gap + length};
     result.value = range.begin;
@@ -52,9 +57,11 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
                      .end = range.end,
                      .writable = options.writable,
                      .shared = options.shared,
+                     .reserves = options.hugetlb,
                      .advice = options.advice,
+                     .hugetlb = options.hugetlb ? core_.huge_pool.new_mapping() : 0,
                      .file = options.file,
-                     .file_origin = options.file != nullptr ? range.begin - options.offset : 0});
+                     .file_origin = options.file != nullptr || options.hugetlb ? range.begin - options.offset : 0});
     if (options.locked) set_locked(process, range, true);
     if (core_.config.thp == ThpMode::always || options.advice == HugeAdvice::huge) khugepaged_.start();
   }
@@ -72,7 +79,7 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
 sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
   co_await run(exec, core_.config.munmap_fixed);
   const auto range = aligned_pages(process, va, bytes);
-  if (!range.ok()) co_return Error::invalid;
+  if (!range.ok() || cuts_huge_page(process, range.value)) co_return Error::invalid;
   co_await core_.lock_for_change(exec, process, range.value);
   const Error split = co_await core_.split_edges(exec, process, range.value);
   if (split == Error::none) {
@@ -82,7 +89,10 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   // What no VMA covers any more nobody faults on, and nothing is mapped there before all let go.
   const bool shared = core_.config.kernel.has(Change::munmap_downgrades);
   if (shared) process.lock_.downgrade();
-  if (split == Error::none) co_await core_.unmap(exec, process, range.value);
+  if (split == Error::none) {
+    co_await core_.unmap(exec, process, range.value);
+    core_.huge_pool.release(process, range.value);
+  }
   if (shared) {
     process.lock_.unlock_shared();
   } else {

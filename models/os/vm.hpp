@@ -30,6 +30,9 @@ struct MmapOptions {
   File* file = nullptr;             // none: anonymous memory
   std::uint64_t offset = 0;         // of its first byte in the file, whole pages
   bool shared = false;              // MAP_SHARED, of a file
+  // MAP_HUGETLB, private: pages of the pool, reserved at once; no_huge_page: the pool has not so many that nobody has
+  // reserved. The length is rounded up to 2 MiB.
+  bool hugetlb = false;
 };
 
 enum class Advice : std::uint8_t {
@@ -61,10 +64,15 @@ struct Pin {
   std::uint64_t bytes() const { return frames.size() * kPage; }
 };
 
-// Lines of /proc/meminfo, in bytes.
+// Lines of /proc/meminfo, in bytes where nothing else is said.
 struct MemInfo {
   std::uint64_t mlocked = 0;  // in frames that a locked VMA maps: what mlock holds, where locked_bytes() may be absent
   std::uint64_t unevictable = 0;  // on the unevictable list. Pins do not bring a page there
+  // HugePages_Total, _Free and _Rsvd, as Linux in pages of 2 MiB: the pool, what of it nobody uses, and what of that is
+  // reserved.
+  std::uint64_t huge_pages_total = 0;
+  std::uint64_t huge_pages_free = 0;
+  std::uint64_t huge_pages_rsvd = 0;
 };
 
 class Vm {
@@ -174,6 +182,8 @@ class Vm {
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
   // The same of a file, from its beginning.
   Result<VirtualAddress> map_file(Process& process, File& file, bool shared, std::uint64_t alignment = kPage);
+  // The same of the pool of huge pages, as mmap() with MAP_HUGETLB makes it. no_huge_page: see there.
+  Result<VirtualAddress> map_huge(Process& process, std::uint64_t bytes);
   // Memory of a driver that a program maps (a ring that a device writes): present, and never reclaimed.
   Result<VirtualAddress> map_driver_memory(Process& process, std::uint64_t bytes);
   // Puts the process, which has no memory yet, into a group of its own that may have so many bytes (memory.max); set-up
@@ -207,6 +217,7 @@ class Vm {
   const sim::Context& context() const { return core_.context; }
   const OsConfig& config() const { return core_.config; }
   const FrameAllocator& frames() const { return core_.frames; }
+  const HugePool& huge_pool() const { return core_.huge_pool; }
   FrameRecord frame_record(Address frame) const { return core_.frame_table.find(frame); }
   std::uint64_t pinned_bytes() const { return pinned_bytes_; }
   std::uint64_t locked_bytes() const { return locked_bytes_; }
@@ -225,6 +236,12 @@ class Vm {
   sim::Task<Error> fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed);
   sim::Task<Error> demand_zero(cpu::Execution& exec, Process& process, Vma vma, VirtualAddress va, bool write,
                                sim::Time owed);
+  sim::Task<Error> hugetlb_fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed);
+  sim::Task<Error> hugetlb_no_page(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
+  sim::Task<Error> hugetlb_wp(cpu::Execution& exec, Process& process, VirtualAddress va, HugePool::PageKey key);
+  sim::Task<Error> hugetlb_copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address block);
+  sim::Task<void> unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va);
+  sim::Task<Error> copy_block_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va);
   sim::Task<Error> replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
@@ -256,6 +273,14 @@ class Vm {
   bool owned_alone(const Process& process, VirtualAddress va) const;
   bool copies_pinned(const Process& parent, Range range) const;
   static bool maps_shared_file(const Process& process, Range range);
+  void own_block(Process& process, VirtualAddress va, Address block);
+  static bool cuts_huge_page(const Process& process, Range range);
+  static bool maps_pool(const Process& process, Range range);
+  bool refused_of_pool(const Process& process, Range range, Advice advice) const;
+  static sim::SmallVector<Range, 2> without_cut_pages(const Process& process, Range range);
+  void restore_reservations(Process& process, Range range);
+  Error bring_block(Process& process, VirtualAddress at);
+  Error own_block_now(Process& process, VirtualAddress at);
   void use_pages(Process& process, Range range, bool write, Pin* pin);
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);

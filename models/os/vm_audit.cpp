@@ -97,7 +97,7 @@ void VmCore::audit(bool changing) const {
     if (record.held() != (record.held() && frames.is_allocated(frame))) {
       broken(fmt::format("frame {:#x} is held and free", frame));
     }
-    if (known > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign &&
+    if (known > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign && !record.pool &&
         !(is_whole(frame) && record.first.va % kHugePage != 0)) {  // only the first page of a huge one is on a list
       broken(fmt::format("frame {:#x} is mapped and on no list", frame));
     }
@@ -114,10 +114,11 @@ void VmCore::audit(bool changing) const {
 
 void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
   frames.audit();
+  huge_pool.audit(changing);
   std::uint64_t held = elsewhere;
   std::vector<std::uint64_t> charged(groups.size());
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
-    held += record.held() ? 1 : 0;
+    held += record.held() || record.pool ? 1 : 0;
     charged[record.group] += record.charged ? 1 : 0;
     if (record.isolated > 0 && !changing) broken(fmt::format("frame {:#x} is isolated, and nobody works on it", frame));
   });
@@ -171,7 +172,11 @@ void Vm::audit(bool changing) const {
 }
 
 MemInfo Vm::meminfo() const {
-  MemInfo info;
+  MemInfo info{.mlocked = 0,
+               .unevictable = 0,
+               .huge_pages_total = core_.huge_pool.total_pages(),
+               .huge_pages_free = core_.huge_pool.free_pages(),
+               .huge_pages_rsvd = core_.huge_pool.reserved_pages()};
   core_.frame_table.for_each([&](Address frame, const FrameRecord& record) {
     if (record.first.process == nullptr) return;
     bool locked = false;

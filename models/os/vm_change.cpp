@@ -13,6 +13,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   const Range range = found.value;
   AddressSpace& space = process.space_;
 
+  if (maps_pool(process, range) && refused_of_pool(process, range, advice)) co_return Error::invalid;
   if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
   if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
@@ -79,7 +80,12 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
   if (!locked_too && process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
-  co_return (co_await core_.unmap(exec, process, range)).error;
+  for (const Range part : without_cut_pages(process, range)) {
+    const Error error = (co_await core_.unmap(exec, process, part)).error;
+    if (error != Error::none) co_return error;
+    if (core_.config.kernel.has(Change::hugetlb_rereserves)) restore_reservations(process, part);
+  }
+  co_return Error::none;
 }
 
 // Clean pages that nobody has used since may be dropped instead of swapped out; without a hardware dirty bit a clean
@@ -114,6 +120,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
   AddressSpace& space = process.space_;
   co_await core_.lock_for_change(exec, process, range);
   Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  if (error == Error::none && cuts_huge_page(process, range)) error = Error::invalid;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range);
   if (error == Error::none) {
     space.change(range.begin, range.end, [protection](Vma& vma) {
@@ -138,7 +145,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
       co_await core_.settled(process, {*next, *next + kPage});
       continue;
     }
-    if (protection == Protection::none && space.is_huge(*next)) {
+    if (protection == Protection::none && space.is_huge(*next) && !space.entry(*next)->pool) {
       error = co_await core_.split(exec, process, *next);
       if (error != Error::none) break;
       continue;
@@ -154,7 +161,8 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     }
     if (page.entry == Entry::hidden) core_.show(process, *next);
     // A page that somebody shares, or that is clean, becomes writable by a fault.
-    const bool writable = protection == Protection::read_write && page.dirty && owned_alone(process, *next);
+    const bool writable =
+        protection == Protection::read_write && page.dirty && !page.pool && owned_alone(process, *next);
     if (page.writable == writable || (protection == Protection::read_write && page.writable)) continue;
     core_.protect(process, *next, writable);
     leaves.push_back(*next);
@@ -176,6 +184,9 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
   const Vma* vma = space.find(range.begin);
   if (vma == nullptr || vma->end < range.end) {
     result.error = Error::bad_address;
+  } else if (vma->hugetlb != 0 && (!core_.config.kernel.has(Change::hugetlb_mremap) || range.begin % kHugePage != 0 ||
+                                   range.end % kHugePage != 0)) {
+    result.error = Error::invalid;
   } else {
     Vma moved = *vma;
     // Huge pages move whole where both places lie alike.
@@ -187,7 +198,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
       moved.begin = result.value;
       moved.end = result.value + (range.end - range.begin);
       co_await core_.lock_vmas(exec, process, {moved.begin, moved.end});
-      if (moved.file != nullptr) moved.file_origin += moved.begin - range.begin;
+      if (moved.file != nullptr || moved.hugetlb != 0) moved.file_origin += moved.begin - range.begin;
       result.error = co_await move_pages(exec, process, range, moved);
     }
   }
@@ -209,6 +220,7 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   space.erase(from.begin, from.end);
   space.insert(moved_vma);
   const VirtualAddress to = moved_vma.begin;
+  core_.huge_pool.move(process, from, to);
   sim::Vector<VirtualAddress> leaves;
   sim::Vector<Address> frames;
   space.for_each_leaf(from.begin, from.end, [&](VirtualAddress va, PageSize size) {

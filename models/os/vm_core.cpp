@@ -38,6 +38,7 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       counters(context.statistics),
       tlbs(config, cpu, counters.tlb_invalidations),
       groups(root_group(frame_table)),
+      huge_pool(config.nr_hugepages, frames, frame_table, context.loop),
       disk(context.loop, {.read_latency = config.disk_read_latency,
                           .write_latency = config.disk_write_latency,
                           .bandwidth = config.disk_bandwidth,
@@ -65,7 +66,7 @@ sim::Task<void> VmCore::lock_vmas(cpu::Execution& exec, Process& process, Range 
 }
 
 void VmCore::charge(const Process& process, Address frame, FrameRecord& record) {
-  if (record.charged) return;
+  if (record.charged || record.pool) return;
   record.charged = true;
   ++process.group_->charged;
   if (record.group == process.group_->id) return;
@@ -127,6 +128,18 @@ sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range ran
   return leaves;
 }
 
+sim::Task<void> VmCore::copy_block(cpu::Execution& exec, Address from, Address to) {
+  const sim::ByteRate each{config.copy_bandwidth.bytes_per_second * 2};
+  co_await cpu.memory_bulk(exec, cpu::Work::system, from, kHugePage, each, false);
+  co_await cpu.memory_bulk(exec, cpu::Work::system, to, kHugePage, each, true);
+  counters.copied_bytes += kHugePage;
+  copy_block_now(from, to);
+}
+
+void VmCore::copy_block_now(Address from, Address to) {
+  for (std::uint64_t at = 0; at < kHugePage; at += kPage) store.write(to + at, store.read(from + at, kPage));
+}
+
 sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range) {
   for (const auto& mirror : process.mirrors_) mirror->begin_change(range);
   for (const auto& mirror : process.mirrors_) {
@@ -183,7 +196,7 @@ bool VmCore::wants_huge(const Process& process, const Vma& vma, VirtualAddress v
 }
 
 bool VmCore::allows_huge(const Vma& vma) const {
-  if (vma.file != nullptr) return false;
+  if (vma.file != nullptr || vma.hugetlb != 0) return false;
   switch (config.thp) {
     case ThpMode::always: return vma.advice != HugeAdvice::no_huge;
     case ThpMode::madvise: return vma.advice == HugeAdvice::huge;
@@ -203,7 +216,9 @@ std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const V
 }
 
 void VmCore::give_back(NewPage page) {
-  if (page.size == PageSize::huge) {
+  if (frame_table.find(page.frame).pool) {
+    huge_pool.give_back(page.frame);
+  } else if (page.size == PageSize::huge) {
     frames.free_huge(page.frame);
   } else {
     frames.free_page(page.frame);
@@ -251,7 +266,11 @@ void VmCore::put_frame(Address frame) {
   record.charged = false;
   record.group = 0;
   stamp(frame);
-  frames.free_page(frame);
+  if (record.pool) {
+    huge_pool.frame_released(frame);
+  } else {
+    frames.free_page(frame);
+  }
 }
 
 bool VmCore::isolate(Address frame) {

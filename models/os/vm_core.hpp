@@ -25,6 +25,7 @@
 #include "models/os/error.hpp"
 #include "models/os/frame_allocator.hpp"
 #include "models/os/frame_table.hpp"
+#include "models/os/huge_pool.hpp"
 #include "models/os/memory_group.hpp"
 #include "models/os/oom_killer.hpp"
 #include "models/os/os_config.hpp"
@@ -79,6 +80,9 @@ class VmCore {
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return cpu.run(exec, cpu::Work::system, cost); }
   sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
   sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
+  // 2 MiB; _now: in no time.
+  sim::Task<void> copy_block(cpu::Execution& exec, Address from, Address to);
+  void copy_block_now(Address from, Address to);
 
   // To be awaited before VMAs change, in the range or at its ends: mmap_lock exclusively, and where VMAs have locks of
   // their own those, too. Let go of by unlock_exclusive() or downgrade().
@@ -114,13 +118,15 @@ class VmCore {
   void set_young(Process& process, VirtualAddress va, bool young);
   // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
   static void set_entry(Process& process, PageState& page, Entry entry);
-  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages
-  // only, and none that is in motion already.
+  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages,
+  // and whole pages of the pool, and none that is in motion already.
   void hide(Process& process, VirtualAddress va, Entry as);
   void show(Process& process, VirtualAddress va);
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
   // calls retires the old one.
   void redirect(Process& process, VirtualAddress va, Address frame);
+  // The same of a page of the pool, 2 MiB aligned.
+  void redirect_block(Process& process, VirtualAddress va, Address block);
   // A moving page, which has a slot, leaves the process for the swap device; whoever calls has isolated the frame.
   void swap_out(Process& process, VirtualAddress va);
   // A swapped page has come to this frame, which is its slot's. Not writable.
@@ -139,6 +145,8 @@ class VmCore {
   void retire(Process& process, const Zapped& zapped);
   // One mapping of the frame less; frees it with its last holder.
   void retire(Address frame);
+  // The same of 2 MiB.
+  void retire_block(const Process& process, Address block);
   // Translations of the frame from before are stale; it stays where it is.
   void stamp(Address frame);
 
@@ -218,6 +226,7 @@ class VmCore {
   Tlbs tlbs;
   std::deque<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<MemoryGroup>> groups;  // by number
+  HugePool huge_pool;
   BlockDevice disk;
   Swap swap{*this};
   PageCache page_cache{*this};

@@ -19,6 +19,13 @@ struct VmCounters {
         thp_zero_page_alloc(s.counter("os.thp_zero_page_alloc", "count", "2 MiB taken for the huge zero page")),
         thp_zero_page_alloc_failed(
             s.counter("os.thp_zero_page_alloc_failed", "count", "huge zero page wanted, no 2 MiB free for it")),
+        hugetlb_fault_alloc(
+            s.counter("os.hugetlb_fault_alloc", "count", "faults that took a page of the huge page pool")),
+        hugetlb_refused(
+            s.counter("os.hugetlb_refused", "count",
+                      "mappings, faults and forks that found no page of the pool that nobody had reserved")),
+        hugetlb_unmapped(s.counter("os.hugetlb_unmapped", "count",
+                                   "pages of the pool taken from a child, because their owner needed them")),
         thp_split_pmd(s.counter("os.thp_split_pmd", "count", "2 MiB descriptors that were split into 4 KiB ones")),
         thp_collapse_alloc(s.counter("os.thp_collapse_alloc", "count", "2 MiB pages taken to collapse into")),
         thp_collapse_alloc_failed(
@@ -90,6 +97,9 @@ struct VmCounters {
   sim::Counter& thp_fault_fallback;
   sim::Counter& thp_zero_page_alloc;
   sim::Counter& thp_zero_page_alloc_failed;
+  sim::Counter& hugetlb_fault_alloc;
+  sim::Counter& hugetlb_refused;
+  sim::Counter& hugetlb_unmapped;
   sim::Counter& thp_split_pmd;
   sim::Counter& thp_collapse_alloc;
   sim::Counter& thp_collapse_alloc_failed;

@@ -32,7 +32,7 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
   const bool evictable = vma == nullptr || vma->evictable();
   if (record.list != LruList::none) {
     if (!evictable) lru(record).move(frame, LruList::unevictable);
-  } else if (record.isolated == 0 && !record.foreign) {
+  } else if (record.isolated == 0 && !record.foreign && !record.pool) {
     lru(record).add(frame, evictable ? record.inactive() : LruList::unevictable);
   }
 }
@@ -78,7 +78,11 @@ Error VmCore::adopt(Process& process, VirtualAddress va, NewPage page, bool writ
   const AddressSpace& space = process.space_;
   const VirtualAddress at = va / bytes_of(page.size) * bytes_of(page.size);
   const bool taken = page.size == PageSize::huge ? !space.huge_range_empty(at) : space.entry(at) != nullptr;
-  const PageState fresh{.frame = page.frame, .entry = Entry::present, .writable = writable, .young = true};
+  const PageState fresh{.frame = page.frame,
+                        .entry = Entry::present,
+                        .writable = writable,
+                        .young = true,
+                        .pool = frame_table.find(page.frame).pool};
   const Error error = taken ? Error::again : add_entry(process, at, fresh, page.size);
   if (error == Error::none) {
     add_mappings(process, at, page.frame, page.size);
@@ -147,16 +151,18 @@ void VmCore::set_young(Process& process, VirtualAddress va, bool young) {
 void VmCore::hide(Process& process, VirtualAddress va, Entry as) {
   PageState& page = state(process, va);
   if (page.in_motion()) throw std::logic_error("a page that is in motion is hidden");
-  if (page.present()) process.table_->leave_note(va, PageSize::small);
-  set_entry(process, page, as);
+  if (page.present()) process.table_->leave_note(va, process.space_.is_huge(va) ? PageSize::huge : PageSize::small);
+  set_entries(process, va, as);
 }
 
-void VmCore::show(Process& process, VirtualAddress va) {
-  PageState& page = state(process, va);
+void VmCore::show(Process& process, VirtualAddress at) {
+  const PageSize size = process.space_.is_huge(at) ? PageSize::huge : PageSize::small;
+  const VirtualAddress va = at / bytes_of(size) * bytes_of(size);
+  const PageState& page = state(process, va);
   // The note's table is there, so this cannot fail.
-  process.table_->map(va, page.frame, PageSize::small, page.writable);
+  process.table_->map(va, page.frame, size, page.writable);
   if (!page.young) process.table_->set_young(va, false);
-  set_entry(process, page, Entry::present);
+  set_entries(process, va, Entry::present);
 }
 
 void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
@@ -168,6 +174,15 @@ void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
   }
   page.frame = frame;
   add_mappings(process, va, frame, PageSize::small);
+}
+
+void VmCore::redirect_block(Process& process, VirtualAddress va, Address block) {
+  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) {
+    PageState& page = state(process, va + offset);
+    frame_table.remove_mapper(page.frame, {&process, va + offset});
+    page.frame = block + offset;
+  }
+  add_mappings(process, va, block, PageSize::huge);
 }
 
 void VmCore::swap_out(Process& process, VirtualAddress va) {
@@ -285,13 +300,18 @@ void VmCore::retire(Address frame) {
   put_frame(frame);
 }
 
+void VmCore::retire_block(const Process&, Address block) {
+  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) retire(block + offset);
+}
+
 namespace {
 
 // Where the ends of the range cut huge pages.
 sim::SmallVector<VirtualAddress, 2> cuts(const AddressSpace& space, Range range) {
   sim::SmallVector<VirtualAddress, 2> found;
   for (const VirtualAddress edge : {range.begin, range.end}) {
-    if (edge % kHugePage != 0 && space.is_huge(edge)) found.push_back(edge);
+    // Pages of the pool are never split: who may not cut them has been refused.
+    if (edge % kHugePage != 0 && space.is_huge(edge) && !space.entry(edge)->pool) found.push_back(edge);
   }
   return found;
 }

@@ -34,6 +34,8 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     if (vma == nullptr || !vma->allows(write)) {
       co_await run(exec, owed + short_fault);
       error = Error::bad_address;
+    } else if (page == nullptr && vma->hugetlb != 0) {
+      error = co_await hugetlb_fault(exec, process, va, write, owed);
     } else if (page == nullptr && vma->file != nullptr) {
       error = co_await core_.page_cache.fault(exec, process, va, write, owed);
     } else if (page == nullptr) {
@@ -112,6 +114,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
     co_return Error::again;
   }
   if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
+  if (process.space_.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
   ++core_.counters.cow_faults;
   if (core_.is_huge_zero_page(process, va)) co_return co_await replace_huge_zero_page(exec, process, va, owed);
   if (!owned_alone(process, va)) {

@@ -28,6 +28,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     if (!vma.inherited) continue;
     Vma inherited = vma;
     inherited.locked = false;
+    inherited.reserves = inherited.lost_pages = false;
     child->space_.insert(inherited);
     co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
@@ -60,7 +61,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       continue;  // it may have waited
     }
     room = false;
-    if (space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
+    const bool pool = space.entry(*next)->pool;
+    if (!pool && space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
       const Error error = co_await core_.split(exec, parent, *next);
       if (error != Error::none) co_return error;
       continue;
@@ -72,7 +74,12 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     const bool of_file = page.has_frame() && core_.frame_table.find(page.frame).file != 0;
     if (page.entry == Entry::poisoned || of_file) continue;
     ++copied;
-    if (copies_pinned(parent, {*next, va})) {
+    if (pool && core_.config.kernel.has(Change::hugetlb_fork_copies) && copies_pinned(parent, {*next, va})) {
+      const Error error = co_await copy_block_for_child(exec, parent, child, *next);
+      if (error != Error::none) co_return error;
+      continue;
+    }
+    if (!pool && copies_pinned(parent, {*next, va})) {
       const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
       const auto frame = co_await core_.new_frame(exec, parent);
       if (!frame) co_return Error::no_memory;
@@ -115,6 +122,7 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
   co_await core_.unmap(exec, process, all);
+  core_.huge_pool.release(process, all);
   process.lock_.unlock_exclusive();
   while (process.users_ > 0) co_await process.page_settled_;
   core_.destroy_process(process);

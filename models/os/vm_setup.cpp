@@ -56,6 +56,8 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       if (page->entry == Entry::hidden) core_.show(process, at);
       if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
+    } else if (vma->hugetlb != 0) {
+      error = bring_block(process, at);
     } else if (vma->file != nullptr) {
       error = core_.page_cache.bring(process, at);
       if (error == Error::none && vma->writable) error = own_now(process, at);
@@ -70,6 +72,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 
 // A write fault without time.
 Error Vm::own_now(Process& process, VirtualAddress va) {
+  if (process.space_.page(va)->pool) return own_block_now(process, va);
   if (process.space_.find(va)->shared) {
     core_.page_cache.dirtied(process.space_.page(va)->frame);
     core_.protect(process, va, true);
@@ -111,9 +114,12 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   const Range whole{sim::page_end(va), sim::page_begin(va + bytes)};
   if (whole.begin >= whole.end) return Error::none;
   if (core_.split_edges_now(process, whole) != Error::none) return Error::no_memory;
-  const VmCore::Zapped zapped = core_.zap(process, whole);
-  core_.drop(process, whole, zapped.leaves);
-  core_.retire(process, zapped);
+  for (const Range part : without_cut_pages(process, whole)) {
+    const VmCore::Zapped zapped = core_.zap(process, part);
+    core_.drop(process, part, zapped.leaves);
+    core_.retire(process, zapped);
+    restore_reservations(process, part);  // as if they had never been touched
+  }
   return Error::none;
 }
 

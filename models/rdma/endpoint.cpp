@@ -22,6 +22,15 @@ constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in fi
                    {"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"});
 }
 
+[[noreturn]] void no_huge_pages(const Endpoint::Host& host, std::uint64_t length) {
+  const os::HugePool& pool = host.vm.huge_pool();
+  throw RunFailure(fmt::format("node {}: mmap(MAP_HUGETLB) of a buffer of {} pages of 2 MiB fails: the pool has {}, of "
+                               "which {} are neither used nor reserved",
+                               host.context.node, (length + os::kHugePage - 1) / os::kHugePage, pool.total_pages(),
+                               pool.available_pages()),
+                   {"os.nr_hugepages", "workload.size", "workload.window", "workload.memory", "ddr.size"});
+}
+
 }  // namespace
 
 os::Process& Endpoint::new_process(Host& host, const std::string& name) {
@@ -93,6 +102,9 @@ std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
   if (host_.memory.backing == Backing::anonymous) {
     // Aligned as an allocator of RDMA buffers would, so that THP can apply.
     mapped = host_.vm.map(process_, offset + length, os::kHugePage);
+  } else if (host_.memory.backing == Backing::hugetlb) {
+    mapped = host_.vm.map_huge(process_, offset + length);
+    if (mapped.error == Error::no_huge_page) no_huge_pages(host_, offset + length);
   } else {
     os::File* file = host_.vm.page_cache().create(offset + length, kFileSeed + host_.context.node);
     mapped.error = Error::no_memory;
@@ -104,6 +116,11 @@ std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
                      {"workload.size", "os.va_bits"});
   }
   return mapped.value + offset;
+}
+
+os::Range Endpoint::pages_of(std::uint64_t address, std::uint64_t length) const {
+  const std::uint64_t page = host_.memory.backing == Backing::hugetlb ? os::kHugePage : os::kPage;
+  return {address / page * page, (address + length + page - 1) / page * page};
 }
 
 std::unique_ptr<PreparePolicy> Endpoint::prepare(std::uint64_t address, std::uint64_t length) {

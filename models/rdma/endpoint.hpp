@@ -40,6 +40,8 @@ class Endpoint {
   // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time. A file is new,
   // and nothing of it in memory. Throws sim::RunFailure when there is no room.
   std::uint64_t map_buffer(std::uint64_t length, std::uint64_t offset);
+  // The pages that a buffer lies in, whole ones of the size that its memory has: what comes and goes with it.
+  os::Range pages_of(std::uint64_t address, std::uint64_t length) const;
   // The strategy's preparation of a buffer.
   std::unique_ptr<PreparePolicy> prepare(std::uint64_t address, std::uint64_t length);
 

@@ -7,7 +7,12 @@
 namespace faultline::rdma {
 
 // What its buffers are made of.
-enum class Backing : std::uint8_t { anonymous, shared_file, private_file };
+enum class Backing : std::uint8_t {
+  anonymous,
+  hugetlb,  // of the pool of huge pages
+  shared_file,
+  private_file,
+};
 
 struct ProgramMemory {
   Backing backing = Backing::anonymous;

@@ -19,7 +19,7 @@ Settings forks(const char* end, const char* life) {
           {"inject.period", "2 ms"},      {"inject.count", 3},         {"inject.child_life", life},
           {"os.rlimit_memlock", "64 MiB"}};
 }
-const Settings kOldKernel = {{"os.fork_copies_pinned", false}};
+const Settings kOldKernel = {{"os.kernel", "4.9"}};
 
 Point forked(const Settings& settings) {
   INFO(to_string(settings));

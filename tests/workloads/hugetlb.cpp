@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers in the pool of huge pages, through the whole machine.
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+const Settings kHugetlb = {{"workload.memory", "hugetlb"},
+                           {"os.nr_hugepages", 8},
+                           {"os.rlimit_memlock", "64 MiB"},
+                           {"workload.iterations", 3},
+                           {"workload.warmup", 1}};
+
+}  // namespace
+
+TEST_CASE("hugetlb: every strategy that ships transfers from and to the pool's pages, warm and cold") {
+  for (const auto& [name, strategy] : presets()) {
+    for (const char* size : {"64 KiB", "3 MiB"}) {
+      for (const char* cold : {"none", "both"}) {
+        INFO(name << ", " << size << ", " << cold);
+        run_well(kHugetlb + strategy + Settings{{"workload.size", size}, {"workload.cold", cold}});
+      }
+    }
+  }
+}
+
+TEST_CASE("hugetlb: a cold buffer costs one fault for 2 MiB, and nothing else faults on it") {
+  const Settings touched = kHugetlb + Settings{{"workload.size", "2 MiB"},
+                                               {"workload.iterations", 1},
+                                               {"workload.warmup", 0},
+                                               {"workload.cold", "destination"},
+                                               {"strategy.prepare", "touch"}};
+  const Point warm = run_well(touched + Settings{{"workload.cold", "none"}});
+  const Point cold = run_well(touched);
+  const auto& os = configuration(touched).machine.os;
+  const std::int64_t fault = (os.fault_no_alloc + os.hugetlb_fault - os.resident_touch).count() +
+                             512 * os.zero_bandwidth.time_for(4096).count();
+  CHECK(cold.latency() - warm.latency() == fault);
+}
+
+TEST_CASE("hugetlb: a pool that is too small fails the run, and says what to set") {
+  const Point p = run(kHugetlb + Settings{{"workload.size", "32 MiB"}});
+  CHECK(p.error.find("has 8, of which 8 are neither used nor reserved") != std::string::npos);
+}
+
+TEST_CASE("hugetlb: a pool that is empty, too large or advised is told before the run") {
+  const auto reasons = [](const Settings& settings) {
+    std::string all;
+    for (const auto& conflict : workloads::conflicts(configuration(settings))) all += conflict.reason + "\n";
+    return all;
+  };
+  CHECK(reasons(kHugetlb).empty());
+  CHECK(reasons(kHugetlb + Settings{{"os.nr_hugepages", 0}}).find("os.nr_hugepages fills it") != std::string::npos);
+  CHECK(reasons(kHugetlb + Settings{{"os.nr_hugepages", 500'000}}).find("does not fit") != std::string::npos);
+  CHECK(reasons(kHugetlb + Settings{{"workload.madvise_hugepage", true}}).find("EINVAL") != std::string::npos);
+}
+
+TEST_CASE("hugetlb: nothing but what names the pages themselves takes them from under a device") {
+  const Settings injected =
+      kHugetlb + Settings{{"workload.size", "2 MiB"},   {"workload.iterations", 4}, {"workload.checks", "count"},
+                          {"inject.period", "200 us"},  {"inject.count", 20},       {"os.swap_bytes", "1 GiB"},
+                          {"strategy.prepare", "mlock"}};
+  for (const char* mechanism : {"compaction", "compact-memory", "numa-hint", "ageing", "write-protect", "reclaim"}) {
+    INFO(mechanism);
+    const Point p = run_well(injected + Settings{{"inject.mechanism", mechanism}});
+    CHECK(p.count("injections") > 0);
+    CHECK(p.count("faults") == 0);
+  }
+  for (const char* mechanism : {"move-pages", "fork", "truncate", "dont-need"}) {
+    INFO(mechanism);
+    const Point p = run(injected + Settings{{"inject.mechanism", mechanism}});
+    CHECK(p.error == "");
+    CHECK(p.count("faults") > 0);
+    CHECK(p.count("stale_accesses") == 0);
+  }
+}
+
+TEST_CASE("hugetlb: a child that lives on moves the program away from what its device has registered") {
+  const Settings forks = kHugetlb + Settings{{"workload.size", "2 MiB"},     {"workload.iterations", 6},
+                                             {"workload.checks", "count"},   {"inject.mechanism", "fork-child-lives"},
+                                             {"inject.child_life", "20 ms"}, {"inject.after", "1 ms"},
+                                             {"inject.end", "source"},       {"strategy.translate", "private"}};
+  const Point locked = run(forks + Settings{{"strategy.prepare", "mlock"}});
+  CHECK(locked.count("data_errors") > 0);
+  const Point pinned = run(forks + Settings{{"strategy.prepare", "pin-once"}});
+  CHECK(pinned.count("data_errors") == 0);
+  CHECK(pinned.count("stale_accesses") == 0);
+}
