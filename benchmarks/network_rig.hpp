@@ -138,7 +138,7 @@ inline interconnect::RouterConfig router_of(bool hub, std::int64_t link_rate) {
   interconnect::RouterConfig config;
   config.internal_rate = {link_rate};
   config.external_rate = {kLinkRate};
-  config.link_latency = sim::Time{kLinkLatency};
+  config.internal_latency = config.external_latency = sim::Time{kLinkLatency};
   config.router_latency = sim::Time{hub ? kCellTime : 0};
   config.injection_latency = sim::Time{0};
   config.overhead = kOverhead;

@@ -219,7 +219,7 @@ fails.
 
   faultline validate
   faultline validate --format json
-  faultline validate --set network.link_latency="200 ns"      how much does a figure depend on that?
+  faultline validate --set network.internal_latency="200 ns"  how much does a figure depend on that?
 )";
 
 }  // namespace faultline::app

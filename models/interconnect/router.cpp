@@ -42,8 +42,9 @@ Router::Router(sc_core::sc_module_name name, const RouterConfig& config, const C
 
 void Router::add_port(unsigned port, const Topology& topology) {
   const bool local = port == kLocalPort;
-  const BitRate link_rate =
-      topology.is_external(context_.node, port) ? config_.external_rate : config_.internal_data_rate();
+  const bool external = topology.is_external(context_.node, port);
+  const BitRate link_rate = external ? config_.external_data_rate() : config_.internal_data_rate();
+  const Time latency = external ? config_.external_latency : config_.internal_latency;
   const auto counter = [&](const char* what, const char* unit, const char* description) {
     return &context_.statistics.counter(fmt::format("network.port{}.{}", port, what), unit, description);
   };
@@ -52,7 +53,7 @@ void Router::add_port(unsigned port, const Topology& topology) {
   const bool mixed = !local && outages.empty();
   Output& output = outputs_.emplace_back();
   output.rate = local ? config_.local_rate : link_rate;
-  output.latency = link_latency(port);
+  output.latency = local ? Time{0} : latency;
   output.full_cell = config_.cell_time(output.rate, kCellBytes);
   output.cells = counter("cells", "count", "cells sent through this port (port 0: to the node)");
   output.bytes = counter("bytes", "B", "bytes sent through this port, with packet overhead");
@@ -191,7 +192,7 @@ void Router::drop(unsigned port, tlm::tlm_generic_payload& payload) {
     train.freed.drop_back(train.freed.size() - train.cells());
     return;
   }
-  train.freed = train.times.shifted(link_latency(port));
+  train.freed = train.times.shifted(outputs_[port].latency);
   send_back(in[port], payload, SLOTS_FREED);
 }
 

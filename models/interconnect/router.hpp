@@ -5,7 +5,7 @@
 // Instants at the sockets (train.times) are those of a cell's last byte: at in[0] the NI has the whole
 // cell; at any other input the link has delivered it; at the target of out[0] the NI has received it.
 // Instants in train.freed are those from which the sender may use the slot: across a link the credit's
-// way back (one link latency) is already in them; at port 0 there is none.
+// way back (one latency of that link) is already in them; at port 0 there is none.
 //
 // A cell that arrives by link takes router_latency, one that the NI injects takes injection_latency; then
 // its head may leave while its tail still comes in, but it never leaves faster than it comes. The NI's
@@ -54,8 +54,10 @@ enum class LineCoding { none, b64_66, b8_10 };
 struct RouterConfig {
   sim::BitRate internal_rate{16'000'000'000};
   LineCoding internal_coding = LineCoding::none;
+  sim::Time internal_latency = 120ns;
   sim::BitRate external_rate{10'000'000'000};
-  sim::Time link_latency = 120ns;
+  LineCoding external_coding = LineCoding::none;
+  sim::Time external_latency = 186ns;
   sim::Time router_latency = 145ns;
   sim::Time injection_latency = 145ns;
   std::uint64_t overhead = 32;    // bytes of header and footer a cell
@@ -71,8 +73,9 @@ struct RouterConfig {
 
   // Declares every field but those three.
   void declare(sim::ParameterTable& table);
-  // Of the links between MPSoCs of a QFDB, without the coding's share.
+  // Of the links between MPSoCs of a QFDB, and of those between QFDBs, without the coding's share.
   sim::BitRate internal_data_rate() const;
+  sim::BitRate external_data_rate() const;
   sim::Time cell_time(sim::BitRate rate, std::uint32_t cell_bytes) const {
     return rate.time_for(cell_bytes + overhead);
   }
@@ -125,7 +128,7 @@ class Router : public sc_core::sc_module {
   };
   struct Output {
     sim::BitRate rate;
-    sim::Time latency;
+    sim::Time latency;                            // of the link, either way; port 0: none
     sim::Time full_cell;                          // service of a cell of kCellBytes
     std::vector<tlm::tlm_generic_payload*> sent;  // those whose slots are not all free
     sim::Counter* cells;
@@ -167,7 +170,6 @@ class Router : public sc_core::sc_module {
   void recall_slots(Passage& passage, std::uint32_t kept);
   // Whether all cells of a train go out in one payload, whatever goes between.
   bool keeps_together(unsigned output) const { return plan_.is_mixed(output); }
-  sim::Time link_latency(unsigned port) const { return port == kLocalPort ? sim::Time{0} : config_.link_latency; }
 
   RouterConfig config_;
   sim::Context context_;

@@ -5,26 +5,52 @@ namespace faultline::interconnect {
 
 using namespace sim;
 
+namespace {
+
+BitRate data_rate(BitRate line, LineCoding coding) {
+  switch (coding) {
+    case LineCoding::none: return line;
+    case LineCoding::b64_66: return {line.bits_per_second * 64 / 66};
+    case LineCoding::b8_10: return {line.bits_per_second * 8 / 10};
+  }
+  return line;
+}
+
+void declare_links(RouterConfig& c, ParameterTable& table) {
+  const Range<BitRate> rates{{100'000'000}, {400'000'000'000}};
+  const std::initializer_list<std::pair<std::string_view, LineCoding>> codings{
+      {"none", LineCoding::none}, {"64b/66b", LineCoding::b64_66}, {"8b/10b", LineCoding::b8_10}};
+  table.add_bit_rate(
+      "internal_rate", c.internal_rate, rates,
+      {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
+  table.add_choice("internal_coding", c.internal_coding, codings,
+                   {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
+  table.add_time("internal_latency", c.internal_latency, {0ns, 10us},
+                 {"transceivers and propagation of such a link, without the router behind it",
+                  "assumed: ExaNeSt's link as recalled. Aurora 64B/66B would take 227 ns: 55 cycles (PG074) of 242 MHz",
+                  Standing::assumed,
+                  {"85 ns", "227 ns"}});
+  table.add_bit_rate(
+      "external_rate", c.external_rate, rates,
+      {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
+  table.add_choice("external_coding", c.external_coding, codings,
+                   {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
+  table.add_time("external_latency", c.external_latency, {0ns, 10us},
+                 {"transceivers and propagation of such a link, without the router behind it",
+                  "assumed: as many cycles as internal_latency, of a clock that goes with the line rate: 242 MHz at "
+                  "16 Gb/s, 156 MHz at 10.3 Gb/s. Aurora 64B/66B would take 352 ns: 55 cycles (PG074)",
+                  Standing::assumed,
+                  {"132 ns", "352 ns"}});
+}
+
+}  // namespace
+
 void RouterConfig::declare(ParameterTable& table) {
   const auto group = table.group("network");
-  const Range<BitRate> rates{{100'000'000}, {400'000'000'000}};
-  table.add_bit_rate(
-      "internal_rate", internal_rate, rates,
-      {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
-  table.add_choice("internal_coding", internal_coding,
-                   {{"none", LineCoding::none}, {"64b/66b", LineCoding::b64_66}, {"8b/10b", LineCoding::b8_10}},
-                   {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
-  table.add_bit_rate(
-      "external_rate", external_rate, rates,
-      {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
-  table.add_time("link_latency", link_latency, {0ns, 10us},
-                 {"propagation and transceivers of a link",
-                  "assumed: Aurora 64B/66B takes 227-352 ns for a whole hop",
-                  Standing::assumed,
-                  {"85 ns", "205 ns"}});
+  declare_links(*this, table);
   table.add_time("router_latency", router_latency, {0ns, 10us},
                  {"pipeline of a router that a link leads to",
-                  "assumed: rest of a hop of 265 ns",
+                  "assumed: ExaNeSt's router as recalled; with a link of 120 ns a hop is 265 ns",
                   Standing::assumed,
                   {"110 ns", "230 ns"}});
   table.add_time("injection_latency", injection_latency, {0ns, 10us},
@@ -61,13 +87,8 @@ void RouterConfig::declare(ParameterTable& table) {
        {"2", "4"}});
 }
 
-sim::BitRate RouterConfig::internal_data_rate() const {
-  switch (internal_coding) {
-    case LineCoding::none: return internal_rate;
-    case LineCoding::b64_66: return {internal_rate.bits_per_second * 64 / 66};
-    case LineCoding::b8_10: return {internal_rate.bits_per_second * 8 / 10};
-  }
-  return internal_rate;
-}
+sim::BitRate RouterConfig::internal_data_rate() const { return data_rate(internal_rate, internal_coding); }
+
+sim::BitRate RouterConfig::external_data_rate() const { return data_rate(external_rate, external_coding); }
 
 }  // namespace faultline::interconnect

@@ -85,7 +85,7 @@ void Router::count(const Passage& passage, bool lost, std::int64_t cells) {
 void Router::tell_slots(Passage& passage) {
   const std::uint32_t cells = passage.told.size() - passage.slots_told;
   if (cells == 0) return;
-  train_of(*passage.payload).freed = passage.told.suffix(passage.slots_told).shifted(link_latency(passage.port));
+  train_of(*passage.payload).freed = passage.told.suffix(passage.slots_told).shifted(outputs_[passage.port].latency);
   passage.slots_told += cells;
   send_back(in[passage.port], *passage.payload, SLOTS_FREED);
 }

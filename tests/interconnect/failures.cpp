@@ -17,7 +17,8 @@ using namespace faultline::test;
 namespace {
 
 constexpr Time kHop = 120ns + 145ns;
-constexpr Time kStart = 1us + 145ns;  // a cell that is handed over at 1 us
+constexpr Time kFarHop = 186ns + 145ns;  // over an external link
+constexpr Time kStart = 1us + 145ns;     // a cell that is handed over at 1 us
 constexpr Time kInternal{144'000};
 constexpr Time kExternal{230'400};
 
@@ -186,12 +187,12 @@ TEST_CASE("a failed router loses what it holds, what comes and what its own MPSo
   }
   sc_core::sc_start();
   // The first cell starts on the last link, behind 4, at kStart + 2 hops + the difference of the cell's times.
-  const Time first = kStart + 2 * kHop + kExternal - kInternal;
+  const Time first = kStart + kHop + kFarHop + kExternal - kInternal;
   const auto before = static_cast<std::uint64_t>(1 + (2us - Time{1} - first) / kExternal);
   for (const auto& rig : rigs.rigs) {
     const auto& delivered = rig->delivered(6);
     CHECK(delivered.size() == before + 4 + 16);
-    CHECK(delivered.back().at == 100us + kStart + 3 * kHop + 16 * kExternal);
+    CHECK(delivered.back().at == 100us + kStart + 2 * kHop + kFarHop + 16 * kExternal);
     CHECK(rig->delivered(4).empty());
     CHECK(rig->delivered(5).empty());
     CHECK(rig->total("network.lost_cells") == 16 - before + 8);
@@ -221,10 +222,10 @@ TEST_CASE("blocks that start when a failure is known take the other way round") 
     for (const Delivery& d : rig->delivered(1)) arrived[d.block].push_back(d.at);
     CHECK(arrived.count(1) == 0);
     CHECK(arrived[2].size() == 4);
-    CHECK(arrived[3] == std::vector<Time>{10us + 145ns + 4 * kHop + kExternal});
-    CHECK(arrived[4] == std::vector<Time>{20us + 500ns - Time{1} + 145ns + 4 * kHop + kExternal});
-    CHECK(arrived[5] == std::vector<Time>{30us + 145ns + kHop + kExternal});
-    CHECK(instants(rig->delivered(0)) == std::vector<Time>{20us + 500ns + 145ns + 2 * kHop + kExternal});
+    CHECK(arrived[3] == std::vector<Time>{10us + 145ns + 4 * kFarHop + kExternal});
+    CHECK(arrived[4] == std::vector<Time>{20us + 500ns - Time{1} + 145ns + 4 * kFarHop + kExternal});
+    CHECK(arrived[5] == std::vector<Time>{30us + 145ns + kFarHop + kExternal});
+    CHECK(instants(rig->delivered(0)) == std::vector<Time>{20us + 500ns + 145ns + 2 * kFarHop + kExternal});
     CHECK(rig->total("network.lost_cells") == 8);
   }
 }

@@ -20,7 +20,7 @@ TEST_CASE("the defaults of the interconnect are legal, and each says where it co
   router.declare(table);
   failures.declare(table);
   axi.declare(table);
-  CHECK(table.all().size() == 15 + 10 + 2 + 8);
+  CHECK(table.all().size() == 15 + 12 + 2 + 8);
   // Derived from the NI's configuration by whoever wires the router.
   CHECK(table.find("network.local_rate") == nullptr);
   CHECK(table.find("network.local_buffer_cells") == nullptr);
@@ -39,15 +39,17 @@ TEST_CASE("a parameter changes the field that it names") {
   sim::ParameterTable table;
   router.declare(table);
   table.find("network.internal_rate")->set("8 Gb/s");
-  table.find("network.link_latency")->set("1 us");
+  table.find("network.internal_latency")->set("1 us");
+  table.find("network.external_latency")->set("3 us");
   table.find("network.injection_latency")->set("2 us");
   CHECK(router.internal_rate == sim::BitRate{8'000'000'000});
-  CHECK(router.link_latency == sim::Time{1'000'000});
+  CHECK(router.internal_latency == sim::Time{1'000'000});
+  CHECK(router.external_latency == sim::Time{3'000'000});
   CHECK(router.injection_latency == sim::Time{2'000'000});
   CHECK_THROWS_AS(table.find("network.virtual_channels")->set("9"), sim::BadParameterValue);
 }
 
-TEST_CASE("line coding takes its share of a link's rate inside the QFDB") {
+TEST_CASE("line coding takes its share of the rate of its own kind of link") {
   interconnect::RouterConfig router;
   sim::ParameterTable table;
   router.declare(table);
@@ -55,5 +57,11 @@ TEST_CASE("line coding takes its share of a link's rate inside the QFDB") {
   table.find("network.internal_coding")->set("64b/66b");
   CHECK(router.internal_data_rate() == sim::BitRate{15'515'151'515});
   table.find("network.internal_coding")->set("8b/10b");
+  CHECK(router.internal_data_rate() == sim::BitRate{12'800'000'000});
+  CHECK(router.external_data_rate() == sim::BitRate{10'000'000'000});
+  table.find("network.external_coding")->set("64b/66b");
+  CHECK(router.external_data_rate() == sim::BitRate{9'696'969'696});
+  table.find("network.external_coding")->set("8b/10b");
+  CHECK(router.external_data_rate() == sim::BitRate{8'000'000'000});
   CHECK(router.internal_data_rate() == sim::BitRate{12'800'000'000});
 }

@@ -15,6 +15,7 @@ using namespace faultline::test;
 namespace {
 
 constexpr Time kHop = 120ns + 145ns;
+constexpr Time kFarHop = 186ns + 145ns;  // over an external link
 constexpr Time kExternal{230'400};
 
 ClusterShape adaptive(ClusterShape shape) {
@@ -79,8 +80,8 @@ TEST_CASE("on a fat tree a block avoids the way up that another one loads") {
   for (NetworkRig* rig : {&trains, &single}) {
     CHECK(sent(*rig, leaf, 5) == 16);
     CHECK(sent(*rig, leaf, 6) == 16);
-    CHECK(instants(rig->delivered(4)) == regular(1us + 145ns + 4 * kHop + kExternal, kExternal, 16));
-    CHECK(instants(rig->delivered(6)) == regular(2us + 145ns + 4 * kHop + kExternal, kExternal, 16));
+    CHECK(instants(rig->delivered(4)) == regular(1us + 145ns + 2 * kHop + 2 * kFarHop + kExternal, kExternal, 16));
+    CHECK(instants(rig->delivered(6)) == regular(2us + 145ns + 2 * kHop + 2 * kFarHop + kExternal, kExternal, 16));
     CHECK(instants(fixed.delivered(6)) != instants(rig->delivered(6)));
     CHECK(rig->pool.in_use() <= rig->most_kept());
   }
@@ -91,7 +92,7 @@ TEST_CASE("the choice is made when the head is there, by what has come free unti
   // second block's head arrives; a picosecond earlier it is not.
   const Time head = 145ns + 120ns;                          // of a cell that is injected at 0, at the switch
   const Time tail_leaves = 1us + 145ns + kHop + kExternal;  // a single cell, up
-  const Time slot_free = tail_leaves + kHop + 120ns;        // it goes on at once, and the news comes back
+  const Time slot_free = tail_leaves + kFarHop + 186ns;     // it goes on at once, and the news comes back
   NetworkRig same("same", adaptive(fat_tree(4, 2, 2)), {}, 16), early("early", adaptive(fat_tree(4, 2, 2)), {}, 16);
   for (NetworkRig* rig : {&same, &early}) rig->source(0).post(block_of(1, 4, 1us, 0));
   same.source(1).post(block_of(1, 6, slot_free - head, 0));
@@ -147,8 +148,8 @@ TEST_CASE("on a torus a block enters by the other dimension when the first is lo
     std::map<std::uint32_t, std::vector<Time>> arrived;
     for (const Delivery& d : rig->delivered(6)) arrived[d.block].push_back(d.at);
     // They share the queue of the NI, so that the second block's head goes when the first block has gone.
-    CHECK(arrived[0] == regular(1us + 145ns + 2 * kHop + kExternal, kExternal, 16));
-    CHECK(arrived[1] == regular(1us + 145ns + 16 * kExternal + 2 * kHop + kExternal, kExternal, 16));
+    CHECK(arrived[0] == regular(1us + 145ns + 2 * kFarHop + kExternal, kExternal, 16));
+    CHECK(arrived[1] == regular(1us + 145ns + 16 * kExternal + 2 * kFarHop + kExternal, kExternal, 16));
   }
 }
 
@@ -160,8 +161,8 @@ TEST_CASE("on a torus of QFDBs the network MPSoC chooses for its QFDB") {
   sc_core::sc_start();
   CHECK(sent(rig, 0, 4) == 16);
   CHECK(sent(rig, 0, 6) == 16);
-  CHECK(instants(rig.delivered(16)) == regular(1us + 145ns + 3 * kHop + kExternal, kExternal, 16));
-  CHECK(instants(rig.delivered(17)) == regular(2us + 145ns + 4 * kHop + kExternal, kExternal, 16));
+  CHECK(instants(rig.delivered(16)) == regular(1us + 145ns + kHop + 2 * kFarHop + kExternal, kExternal, 16));
+  CHECK(instants(rig.delivered(17)) == regular(2us + 145ns + 2 * kHop + 2 * kFarHop + kExternal, kExternal, 16));
 }
 
 TEST_CASE("a dragonfly's blocks go through another group when the direct link is loaded beyond the way's length") {
@@ -181,6 +182,6 @@ TEST_CASE("a dragonfly's blocks go through another group when the direct link is
     CHECK(std::is_sorted(addresses.begin(), addresses.end()));
   }
   // The first met no load.
-  CHECK(rig.delivered(8).front().at == 1us + 145ns + 4 * kHop + kExternal);
+  CHECK(rig.delivered(8).front().at == 1us + 145ns + 3 * kHop + kFarHop + kExternal);
   CHECK(rig.delivered(8).front().block == 0);
 }

@@ -17,6 +17,7 @@ using test::Shipment;
 namespace {
 
 constexpr Time kHop = 120ns + 145ns;
+constexpr Time kFarHop = 186ns + 145ns;  // over an external link
 // When a cell that is handed over at 1 us may leave its own router.
 constexpr Time kStart = 1us + 145ns;
 const ClusterShape kQfdb{1, 1, 1, 4};
@@ -72,28 +73,61 @@ TEST_CASE("a second hop at the same rate costs link and router, not the cell's t
   rig.source(0).post(cells(2, 1us, 16));
   sc_core::sc_start();
   const Time service = Time{230'400};  // 288 B at 10 Gb/s
-  CHECK(instants(rig.delivered(2)) == regular(kStart + service + 2 * kHop, service, 16));
+  CHECK(instants(rig.delivered(2)) == regular(kStart + service + 2 * kFarHop, service, 16));
 }
 
 TEST_CASE("a slow link after a fast one is entered by the cell's head") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(1).post(cells(4, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(4)) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(4)) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 16));
 }
 
 TEST_CASE("a fast link after a slow one cannot outrun the cell's tail") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(0).post(cells(5, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(5)) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(5)) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 16));
 }
 
 TEST_CASE("three hops from board to board") {
   NetworkRig rig("n", kTwoQfdbs, {}, 16);
   rig.source(1).post(cells(6, 1us, 16));
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(6)) == regular(kStart + 3 * kHop + Time{230'400}, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(6)) == regular(kStart + 2 * kHop + kFarHop + Time{230'400}, Time{230'400}, 16));
+}
+
+TEST_CASE("each kind of link has a latency and a coding of its own") {
+  RouterConfig config;
+  config.internal_latency = 50ns;
+  config.external_latency = 700ns;
+  config.internal_coding = interconnect::LineCoding::b8_10;   // 288 B in 180 ns
+  config.external_coding = interconnect::LineCoding::b64_66;  // in 237.6 ns, up to the next picosecond
+  NetworkRig rig("n", kTwoQfdbs, config, 16);
+  rig.source(2).post(cells(3, 1us, 16));
+  rig.source(1).post(cells(4, 1us, 16));
+  sc_core::sc_start();
+  CHECK(instants(rig.delivered(3)) == regular(kStart + 180ns + 50ns + 145ns, 180ns, 16));
+  const Time slow = config.cell_time(config.external_data_rate(), kCellBytes);
+  CHECK(slow == Time{237'601});
+  CHECK(instants(rig.delivered(4)) == regular(kStart + 50ns + 145ns + slow + 700ns + 145ns, slow, 16));
+}
+
+TEST_CASE("the news of a free slot takes the latency of the link that it goes back over") {
+  RouterConfig config;
+  config.buffer_cells = 1;
+  config.internal_latency = 50ns;
+  config.external_latency = 700ns;
+  NetworkRig inside("inside", kQfdb, config, 16), outside("outside", kLine, config, 16);
+  inside.source(0).post(cells(1, 1us, 4));
+  outside.source(0).post(cells(1, 1us, 4));
+  sc_core::sc_start();
+  // From a cell's last byte on the link: its latency, the router's pipeline and what the NI's datapath takes longer than
+  // the link has given it already; then the news. The next cell then takes its own time on the link.
+  const auto period = [](Time on_link, Time latency) { return 2 * latency + 145ns + on_link; };
+  CHECK(instants(inside.delivered(1)) == regular(kStart + 144ns + 50ns + 145ns, period(144ns, 50ns), 4));
+  CHECK(instants(outside.delivered(1)) ==
+        regular(kStart + Time{230'400} + 700ns + 145ns, period(Time{230'400}, 700ns), 4));
 }
 
 TEST_CASE("an NI slower than the link sets the pace at both ends") {
@@ -118,7 +152,7 @@ TEST_CASE("a cell crosses the pipeline of its own router once, and then that of 
   sc_core::sc_start();
   CHECK(instants(rig.delivered(0)) == regular(1us + 37ns + 120ns, 120ns, 16));
   CHECK(instants(rig.delivered(3)) == regular(1us + 37ns + 144ns + 620ns, 144ns, 16));
-  CHECK(instants(rig.delivered(4)) == regular(1us + 37ns + Time{230'400} + 2 * 620ns, Time{230'400}, 16));
+  CHECK(instants(rig.delivered(4)) == regular(1us + 37ns + Time{230'400} + 620ns + 686ns, Time{230'400}, 16));
 }
 
 TEST_CASE("a node reaches itself through its own router") {
@@ -179,8 +213,8 @@ TEST_CASE("one virtual channel is enough where a path meets no ring") {
   rig.source(0).post(cells(1, 1us, 1));  // would take channel 1
   rig.source(4).post(cells(0, 1us, 1));  // the wrap-around link
   sc_core::sc_start();
-  CHECK(instants(rig.delivered(1)) == std::vector<Time>{kStart + kHop + Time{230'400}});
-  CHECK(instants(rig.delivered(0)) == std::vector<Time>{kStart + kHop + Time{230'400}});
+  CHECK(instants(rig.delivered(1)) == std::vector<Time>{kStart + kFarHop + Time{230'400}});
+  CHECK(instants(rig.delivered(0)) == std::vector<Time>{kStart + kFarHop + Time{230'400}});
 }
 
 TEST_CASE("messages do not wait behind data in the network interface") {
@@ -202,7 +236,7 @@ TEST_CASE("two inputs share an output cell by cell, however long their trains") 
   sc_core::sc_start();
   for (NetworkRig* rig : {&single, &train}) {
     const auto& d = rig->delivered(4);
-    REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+    REQUIRE(instants(d) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 32));
     for (std::size_t i = 0; i < d.size(); ++i) CHECK(d[i].source == (i % 2 == 0 ? d[0].source : 3 - d[0].source));
   }
 }
@@ -214,7 +248,7 @@ TEST_CASE("three inputs share an output equally, the network interface among the
   rig.source(0).post(cells(4, 1us + 265ns, 16));
   sc_core::sc_start();
   const auto& d = rig.delivered(4);
-  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 48));
+  REQUIRE(instants(d) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 48));
   for (std::size_t i = 0; i + 3 <= d.size(); i += 3) {
     CHECK(d[i].source + d[i + 1].source + d[i + 2].source == 3);
     CHECK(d[i].source != d[i + 1].source);
@@ -231,7 +265,7 @@ TEST_CASE("cells of a run that have not started are taken back for a competitor 
   sc_core::sc_start();
   for (NetworkRig* rig : {&single, &train}) {
     const auto& d = rig->delivered(4);
-    REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 20));
+    REQUIRE(instants(d) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 20));
     // Cells start each 230.4 ns from 1.41 us; at 2.3316 the fifth does, at 2.562 it is the others' turn.
     for (std::size_t i = 0; i < 20; ++i) CHECK(d[i].source == (i >= 5 && i < 13 && i % 2 == 1 ? 2U : 1U));
     CHECK(rig->nodes[0]->statistics.value("network.port4.cells") == 20);
@@ -257,7 +291,7 @@ TEST_CASE("a train that slots cut is lengthened when its last cell leaves, whate
   // Nothing takes time but cells on links: the routers behind have started the last cell before that. A cell of the
   // second router's own comes at each instant in turn and makes both look for what has left.
   RouterConfig config;
-  config.link_latency = config.router_latency = config.injection_latency = Time{0};
+  config.internal_latency = config.external_latency = config.router_latency = config.injection_latency = Time{0};
   config.buffer_cells = 4;
   std::vector<std::unique_ptr<NetworkRig>> rigs;
   for (int i = 0; i < 120; ++i) {
@@ -295,6 +329,6 @@ TEST_CASE("a run is cut where a competitor is known to come") {
   rig.source(2).post(cells(4, 1us + 200ns, 16));
   sc_core::sc_start();
   const auto& d = rig.delivered(4);
-  REQUIRE(instants(d) == regular(kStart + 2 * kHop + Time{230'400}, Time{230'400}, 32));
+  REQUIRE(instants(d) == regular(kStart + kHop + kFarHop + Time{230'400}, Time{230'400}, 32));
   for (std::size_t i = 0; i < 32; ++i) CHECK(d[i].source == (i % 2 == 0 ? 1U : 2U));
 }

@@ -44,11 +44,12 @@ struct Chain {
 
   // The way 1 -> 0 -> 4 -> 5 of two QFDBs.
   Chain(const RouterConfig& c, const test::NetworkSink& s) : config(c), sink(&s) {
-    const Time link = c.link_latency;
-    stages = {{c.local_rate, c.internal_rate, c.injection_cells, c.injection_latency, link, Time{0}},
-              {c.internal_rate, c.external_rate, c.buffer_cells, c.router_latency, link, link},
-              {c.external_rate, c.internal_rate, c.buffer_cells, c.router_latency, link, link},
-              {c.internal_rate, c.local_rate, c.buffer_cells, c.router_latency, Time{0}, link}};
+    const BitRate inside = c.internal_data_rate(), outside = c.external_data_rate();
+    const Time link = c.internal_latency, cable = c.external_latency;
+    stages = {{c.local_rate, inside, c.injection_cells, c.injection_latency, link, Time{0}},
+              {inside, outside, c.buffer_cells, c.router_latency, cable, link},
+              {outside, inside, c.buffer_cells, c.router_latency, link, cable},
+              {inside, c.local_rate, c.buffer_cells, c.router_latency, Time{0}, link}};
   }
 
   std::vector<Time> arrivals(const std::vector<Shipment>& shipments) const {
@@ -136,6 +137,10 @@ TEST_CASE("trains of any length and single cells meet the same instants on a cha
   tight.injection_cells = 3;
   tight.local_buffer_cells = 2;
   tight.injection_latency = 61ns;
+  tight.internal_latency = 90ns;
+  tight.external_latency = 700ns;
+  tight.internal_coding = interconnect::LineCoding::b64_66;
+  tight.external_coding = interconnect::LineCoding::b8_10;
   NetworkRig cell("cell", kTwoQfdbs, tight, 1, 600ns), train("train", kTwoQfdbs, tight, 16, 600ns);
   NetworkRig late("late", kTwoQfdbs, tight, 16, 600ns, true), late_cell("late_cell", kTwoQfdbs, tight, 1, 600ns, true);
   NetworkRig wide("wide", kTwoQfdbs, {}, 16, 300ns), wide_cell("wide_cell", kTwoQfdbs, {}, 1, 300ns);

@@ -124,6 +124,7 @@ const std::vector<Knob>& rate_knobs() {
   static const std::vector<Knob> knobs{
       {"network.internal_rate", {"500 Mb/s", "2 Gb/s", "9.7 Gb/s", "19.2 Gb/s", "100 Gb/s", "400 Gb/s"}},
       {"network.internal_coding", {"64b/66b", "8b/10b"}},
+      {"network.external_coding", {"64b/66b", "8b/10b"}},
       {"network.external_rate", {"500 Mb/s", "2 Gb/s", "16 Gb/s", "19.2 Gb/s", "400 Gb/s"}},
       {"network.overhead", {"0 B", "16 B", "256 B"}},
       {"axi.pl_clock", {"50 MHz", "333 MHz", "400 MHz"}},
@@ -136,7 +137,8 @@ const std::vector<Knob>& rate_knobs() {
 
 const std::vector<Knob>& latency_knobs() {
   static const std::vector<Knob> knobs{
-      {"network.link_latency", {"0 ns", "1 ps", "1 us", "10 us"}},
+      {"network.internal_latency", {"0 ns", "1 ps", "1 us", "10 us"}},
+      {"network.external_latency", {"0 ns", "1 ps", "1 us", "10 us"}},
       {"network.router_latency", {"0 ns", "1 ps", "1 us"}},
       {"network.injection_latency", {"0 ns", "1 ps", "1 us"}},
       {"axi.read_request_latency", {"0 ns", "1 us"}},

@@ -180,7 +180,7 @@ TEST_CASE("each cost is in the path of a destination fault as often as it should
                                    {"cpu.poll_latency", 1},
                                    {"cpu.mmio_write", 7 + 1 + 1 + 4},  // post, handler, tasklet, retry request
                                    {"cpu.mmio_read", 4 + 6},           // handler, tasklet
-                                   {"network.link_latency", 4},        // data, RAPF, data, acknowledgement
+                                   {"network.internal_latency", 4},        // data, RAPF, data, acknowledgement
                                    {"network.router_latency", 4}});
   check_shares(settings, {{"dma.message_processing", 0},
                           {"dma.block_timeout", 0},
@@ -206,7 +206,7 @@ TEST_CASE("each cost is in the path of a source fault as often as it should be")
                                    {"cpu.poll_latency", 1},
                                    {"cpu.mmio_write", 7 + 1 + 1 + 4},
                                    {"cpu.mmio_read", 4 + 6},
-                                   {"network.link_latency", 2},  // data, acknowledgement
+                                   {"network.internal_latency", 2},  // data, acknowledgement
                                    {"network.router_latency", 2},
                                    {"dma.message_processing", 0},
                                    {"kernel.resume_call", 0}});
@@ -222,7 +222,7 @@ TEST_CASE("each cost is in the path of a stalled fault as often as it should be"
                                                                {"cpu.mmio_read", 4 + 1},  // handler, the empty FIFO
                                                                {"library.post_retry", 0},
                                                                {"dma.retransmit_processing", 0},
-                                                               {"network.link_latency", 2},
+                                                               {"network.internal_latency", 2},
                                                                {"network.router_latency", 2}});
   }
 }
@@ -236,7 +236,7 @@ TEST_CASE("each cost is in the path of a read as often as it should be") {
                 {"library.completion", 1},
                 {"cpu.mmio_write", 7},
                 {"cpu.context_switch", 0},
-                {"network.link_latency", 4},  // request, data, acknowledgement, report
+                {"network.internal_latency", 4},  // request, data, acknowledgement, report
                 {"network.router_latency", 4}});
 }
 

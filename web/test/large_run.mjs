@@ -14,7 +14,7 @@ const strategies = [...new Set(templates.map((point) => point.strategy))];
 rmSync(large, {recursive: true, force: true});
 mkdirSync(large);
 for (const file of ['meta.json']) cpSync(join(small, file), join(large, file));
-const axes = `[axes]\nworkload.size = ${JSON.stringify(SIZES)}\nnetwork.link_latency = ${JSON.stringify(LATENCIES)}\n`
+const axes = `[axes]\nworkload.size = ${JSON.stringify(SIZES)}\nnetwork.internal_latency = ${JSON.stringify(LATENCIES)}\n`
   + `workload.iterations = [${DRAWS.join(', ')}]\n`;
 const effective = readFileSync(join(small, 'effective.toml'), 'utf8');
 writeFileSync(join(large, 'effective.toml'), effective.replace(/\[axes\]\n(?:[^[\n].*\n)*/, axes));
@@ -35,7 +35,7 @@ for (const strategy of strategies) {
     for (const [l, latency] of LATENCIES.entries()) {
       for (const draw of DRAWS) {
         const point = structuredClone(template);
-        Object.assign(point.parameters, {'workload.size': size, 'network.link_latency': latency, 'workload.iterations': draw});
+        Object.assign(point.parameters, {'workload.size': size, 'network.internal_latency': latency, 'workload.iterations': draw});
         const factor = (1 + s) * (1 + l / 50) * (0.9 + 0.2 * random());
         for (const metric of Object.values(point.metrics)) {
           if (metric.unit === 'us' || metric.unit === 'MB/s') metric.value *= factor;
