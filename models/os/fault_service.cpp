@@ -19,6 +19,12 @@ sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread)
   co_return records;
 }
 
+sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive_now(cpu::Execution& thread, sim::Time empty) {
+  if (!waiting_.empty()) co_return co_await receive(thread);
+  co_await cpu_.run(thread, Work::system, empty);
+  co_return sim::Vector<FaultRecord>{};
+}
+
 bool FaultSocket::deliver(const sim::Vector<FaultRecord>& records) {
   if (waiting_.size() >= config_.netlink_socket_records) return false;
   waiting_.insert(waiting_.end(), records.begin(), records.end());

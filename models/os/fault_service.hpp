@@ -33,6 +33,8 @@ class FaultSocket {
 
   // recvmsg(): blocks until there are records, then gives all of them.
   sim::Task<sim::Vector<FaultRecord>> receive(cpu::Execution& thread);
+  // recvmsg() with MSG_DONTWAIT: nothing if there are none, for `empty`, the cost of a system call that does nothing.
+  sim::Task<sim::Vector<FaultRecord>> receive_now(cpu::Execution& thread, sim::Time empty);
   // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before
   // that is taken whatever its length.
   bool deliver(const sim::Vector<FaultRecord>& records);

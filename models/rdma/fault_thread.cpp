@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/fault_thread.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace faultline::rdma {
@@ -25,18 +26,30 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
       merged_(context.statistics.counter("library.faults_merged", "count",
                                          "fault records answered by a page that the same message already resolved")),
       refused_(context.statistics.counter("library.faults_refused", "count",
-                                          "faults that could not be resolved: no mapping, or no memory")) {
+                                          "faults that could not be resolved: no mapping, or no memory")),
+      calls_ahead_(context.statistics.counter("library.calls_ahead", "count",
+                                              "get_user_pages calls of touch-ahead after the fault was answered")) {
   tasks_.start(serve());
 }
 
 sim::Task<void> FaultThread::serve() {
   for (;;) {
-    sim::Vector<FaultRecord> records = co_await socket_.receive(thread_);
+    sim::Vector<FaultRecord> records = co_await next_records();
     for (const FaultRecord& record : records) {
       if (!record.stalled) context_.report(Step::library_woken, record.key);
     }
     co_await handle(std::move(records));
   }
+}
+
+// Between the calls that are left of touch-ahead the thread looks whether there are faults to be answered first.
+sim::Task<sim::Vector<FaultRecord>> FaultThread::next_records() {
+  while (!ahead_.empty()) {
+    sim::Vector<FaultRecord> records = co_await socket_.receive_now(thread_, vm_.config().syscall);
+    if (!records.empty()) co_return records;
+    co_await go_ahead();
+  }
+  co_return co_await socket_.receive(thread_);
 }
 
 sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
@@ -63,19 +76,47 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
 sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
   // The device's own table holds what was prepared beforehand; presence in the process's would not help.
   if (strategy_.translate == Translate::private_) co_return Error::bad_address;
-  os::Process& process = library_.process();
-  const bool ahead = strategy_.resolve == Resolve::touch_ahead;
-  const std::uint64_t bytes = (ahead ? strategy_.touch_ahead_pages : 1) * os::kPage;
-  os::Result<std::uint64_t> present;
-  if (mirror_ != nullptr) {
-    present = co_await vm_.mirror_pages(thread_, *mirror_, page, bytes, write);
-  } else if (ahead) {
-    present = co_await vm_.fault_in_pages(thread_, process, page, bytes, write);
-  } else {
-    co_return co_await vm_.touch(thread_, process, page, write);
+  if (strategy_.resolve == Resolve::touch_a_page && mirror_ == nullptr) {
+    co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }
+  const std::uint64_t pages = strategy_.resolve == Resolve::touch_ahead ? strategy_.touch_ahead_pages : 1;
+  const std::uint64_t bytes = std::min<std::uint64_t>(pages, strategy_.call_pages) * os::kPage;
+  const os::Result<std::uint64_t> present = co_await call(page, bytes, write);
   // The faulting page is what counts; a later one that found no memory will fault again.
-  co_return present.value > 0 ? Error::none : present.error;
+  if (present.value == 0) co_return present.error;
+  if (present.value * os::kPage == bytes) plan_ahead(page, page + bytes, page + pages * os::kPage, write);
+  co_return Error::none;
+}
+
+sim::Task<os::Result<std::uint64_t>> FaultThread::call(std::uint64_t page, std::uint64_t bytes, bool write) {
+  return mirror_ != nullptr ? vm_.mirror_pages(thread_, *mirror_, page, bytes, write)
+                            : vm_.fault_in_pages(thread_, library_.process(), page, bytes, write);
+}
+
+// Adds the pages from `begin` to `end` to those that are still to be made present, and takes out what the call from
+// `called` to `begin` has made so. Faults of one stream ask for ranges that overlap: these become one.
+void FaultThread::plan_ahead(std::uint64_t called, std::uint64_t begin, std::uint64_t end, bool write) {
+  bool known = false;
+  for (Ahead& range : ahead_) {
+    if (range.write != write) continue;
+    if (called <= range.next) range.next = std::clamp(begin, range.next, range.end);
+    if (range.first <= begin && begin <= range.end) {
+      range.end = std::max(range.end, end);
+      known = true;
+    }
+  }
+  if (!known) ahead_.push_back({begin, begin, end, write});
+  std::erase_if(ahead_, [](const Ahead& range) { return range.next >= range.end; });
+}
+
+// The next call of what is left of touch-ahead. A range ends where its mapping or the memory does.
+sim::Task<void> FaultThread::go_ahead() {
+  const Ahead range = ahead_.front();
+  const std::uint64_t bytes = std::min<std::uint64_t>(range.end - range.next, strategy_.call_pages * os::kPage);
+  ++calls_ahead_;
+  const os::Result<std::uint64_t> present = co_await call(range.next, bytes, range.write);
+  ahead_.front().next += bytes;
+  if (present.value * os::kPage < bytes || ahead_.front().next == range.end) ahead_.erase(ahead_.begin());
 }
 
 sim::Task<void> FaultThread::answer(const FaultRecord& record, Error error) {

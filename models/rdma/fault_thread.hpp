@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's fault thread: told by the kernel about faults of its process, it makes the pages
-// present as strategy.resolve says, then asks for the blocks again (or resumes the stalled access).
+// present as strategy.resolve says, then asks for the blocks again (or resumes the stalled access). Where touch-ahead
+// takes several calls (strategy.call_pages) the answer leaves after the first one, and the others are made as long as
+// no further fault has come.
 #pragma once
 
 #include "models/os/fault_service.hpp"
@@ -17,9 +19,21 @@ class FaultThread {
               os::FaultService& service, Library& library, os::MirroredTable* mirror = nullptr);
 
  private:
+  // Pages to be made present for faults that have been answered.
+  struct Ahead {
+    std::uint64_t first;  // up to `next` they have been
+    std::uint64_t next;
+    std::uint64_t end;
+    bool write;
+  };
+
   sim::Task<void> serve();
+  sim::Task<sim::Vector<os::FaultRecord>> next_records();
   sim::Task<void> handle(sim::Vector<os::FaultRecord> records);
   sim::Task<os::Error> resolve(std::uint64_t page, bool write);
+  sim::Task<os::Result<std::uint64_t>> call(std::uint64_t page, std::uint64_t bytes, bool write);
+  sim::Task<void> go_ahead();
+  void plan_ahead(std::uint64_t called, std::uint64_t begin, std::uint64_t end, bool write);
   sim::Task<void> answer(const os::FaultRecord& record, os::Error error);
 
   const Strategy strategy_;
@@ -34,6 +48,8 @@ class FaultThread {
   sim::Counter& resolved_;
   sim::Counter& merged_;
   sim::Counter& refused_;
+  sim::Counter& calls_ahead_;
+  sim::Vector<Ahead> ahead_;
   sim::TaskGroup tasks_;
 };
 

@@ -37,7 +37,7 @@ enum class OnFault {
 // How the fault thread of the library makes the page present.
 enum class Resolve {
   touch_a_page,  // one store or load
-  touch_ahead,   // get_user_pages over touch_ahead_pages pages from the fault on
+  touch_ahead,   // get_user_pages over touch_ahead_pages pages from the fault on, call_pages of them a call
 };
 
 struct Strategy {
@@ -47,6 +47,7 @@ struct Strategy {
   OnFault on_destination_fault = OnFault::terminate;
   Resolve resolve = Resolve::touch_ahead;
   unsigned touch_ahead_pages = 4;
+  unsigned call_pages = 512;
 
   void declare(sim::ParameterTable& table);
 

@@ -172,6 +172,7 @@ const std::vector<Knob>& software_knobs() {
       {"strategy.resolve", {"touch-a-page", "touch-ahead"}},
       {"strategy.touch_ahead_pages", {1, 2, 16}},
   };
+      {"strategy.call_pages", {1, 3, 8}},
   return knobs;
 }
 

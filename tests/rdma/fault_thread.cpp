@@ -19,13 +19,14 @@ constexpr sim::NodeId kPeer = 6;
 constexpr Time kMessage = 20us;  // when the kernel delivers
 
 struct FaultBench : RdmaBench {
-  explicit FaultBench(Resolve resolve, unsigned ahead = 4, const RdmaConfig& wanted = {})
-      : RdmaBench(wanted), fault_thread(strategy(resolve, ahead), node.context, cpu, vm, faults, library) {}
+  explicit FaultBench(Resolve resolve, unsigned ahead = 4, unsigned a_call = 512)
+      : fault_thread(strategy(resolve, ahead, a_call), node.context, cpu, vm, faults, library) {}
 
-  static rdma::Strategy strategy(Resolve resolve, unsigned ahead) {
+  static rdma::Strategy strategy(Resolve resolve, unsigned ahead, unsigned a_call) {
     rdma::Strategy wanted;
     wanted.resolve = resolve;
     wanted.touch_ahead_pages = ahead;
+    wanted.call_pages = a_call;
     return wanted;
   }
   void deliver(sim::Vector<FaultRecord> records, Time when = kMessage, std::uint32_t pdid = 1) {
@@ -48,6 +49,8 @@ struct FaultBench : RdmaBench {
     deliver(std::move(records));
     settle();
   }
+
+  std::int64_t count(std::string_view name) const { return static_cast<std::int64_t>(counted(name)); }
 
   // The thread, woken by the message, has parsed it.
   Time woken() const { return kMessage + config.cpu.context_switch + config.kernel.netlink_receive; }
@@ -314,5 +317,84 @@ TEST_CASE("a page that may be read but not written answers its reader and refuse
     });
     INFO("write first " << write_first);
     CHECK(f == Facts{{"retries", 1}, {"aborts", 1}});
+  }
+}
+
+TEST_CASE("with several calls the fault is answered after the first, and the others follow") {
+  FaultBench b(Resolve::touch_ahead, 10, 4);
+  const std::uint64_t buffer = b.map(12);
+  b.handle({fault(buffer + kPage)});
+  const Time resolved = b.parsed() + b.call(4, 4);
+  CHECK(b.at(Step::resolve_end) == std::vector{resolved});
+  CHECK(b.registers.taken() == b.retry_of(resolved, {40, 0, 2}));
+  CHECK(b.pages(buffer, 12) == "-dddddddddd-");
+  CHECK(b.counted("library.calls_ahead") == 2);
+  // Each look for further faults is a system call.
+  const Time user = b.config.library.parse_fault + b.retry();
+  const Time system =
+      b.config.kernel.netlink_receive + b.call(4, 4) + 2 * b.config.os.syscall + b.call(4, 4) + b.call(2, 2);
+  CHECK(b.node.now() == b.woken() - b.config.kernel.netlink_receive + user + system);
+}
+
+TEST_CASE("one call that covers all pages is answered when it is done, whatever more it might cover") {
+  for (const unsigned a_call : {10U, 512U}) {
+    const Facts f = facts_from_child([=] {
+      FaultBench b(Resolve::touch_ahead, 10, a_call);
+      const std::uint64_t buffer = b.map(12);
+      b.handle({fault(buffer)});
+      return Facts{{"in time", b.registers.taken() == b.retry_of(b.parsed() + b.call(10, 10), {40, 0, 2})},
+                   {"calls", b.count("library.calls_ahead")}};
+    });
+    CHECK(f == Facts{{"in time", 1}, {"calls", 0}});
+  }
+}
+
+TEST_CASE("a fault that comes during a call is answered before the calls that are left") {
+  FaultBench b(Resolve::touch_ahead, 12, 4);
+  const std::uint64_t buffer = b.map(24);
+  const Time answered = b.parsed() + b.call(4, 4) + b.retry();
+  const Time second_call = answered + b.config.os.syscall;
+  b.deliver({fault(buffer, 7)});
+  // Of the pages that the last call is to bring.
+  b.deliver({fault(buffer + 8 * kPage, 9)}, second_call + Time{1});
+  b.settle();
+  const Time woken = second_call + b.call(4, 4) + b.config.kernel.netlink_receive;
+  const Time resolved = woken + b.config.library.parse_fault + b.call(4, 4);
+  CHECK(b.at(Step::library_woken) == std::vector{b.woken(), woken});
+  CHECK(b.registers.taken() == b.retry_of(b.parsed() + b.call(4, 4), {40, 7, 2}) + b.retry_of(resolved, {40, 9, 2}));
+  // What both asked for is brought once: pages 12 to 19 are left, in two calls.
+  CHECK(b.pages(buffer, 24) == "dddddddddddddddddddd----");
+  CHECK(b.counted("library.calls_ahead") == 1 + 2);
+}
+
+TEST_CASE("a fault that comes as the socket is looked at waits for one call and no longer") {
+  FaultBench b(Resolve::touch_ahead, 12, 4);
+  const std::uint64_t buffer = b.map(24);
+  const Time answered = b.parsed() + b.call(4, 4) + b.retry();
+  b.deliver({fault(buffer, 7)});
+  b.deliver({fault(buffer, 8)}, answered - Time{1});
+  b.settle();
+  const Time woken = answered + b.config.kernel.netlink_receive;
+  CHECK(b.at(Step::library_woken) == std::vector{b.woken(), woken});
+  CHECK(b.registers.taken() == b.retry_of(b.parsed() + b.call(4, 4), {40, 7, 2}) +
+                                   b.retry_of(woken + b.config.library.parse_fault + b.call(4, 0), {40, 8, 2}));
+  CHECK(b.counted("library.calls_ahead") == 2);
+}
+
+TEST_CASE("the calls that are left end where the mapping or the memory ends") {
+  for (const bool memory : {false, true}) {
+    const Facts f = facts_from_child([=] {
+      FaultBench b(Resolve::touch_ahead, 64, 4);
+      const std::uint64_t buffer = b.map(memory ? 64 : 6);
+      REQUIRE(b.vm.make_present(b.process, buffer, kPage) == Error::none);
+      if (memory) b.leave_free(5);
+      b.handle({fault(buffer)});
+      return Facts{{"present", b.pages(buffer, 6) == "dddddd"},
+                   {"calls", b.count("library.calls_ahead")},
+                   {"refused", b.count("library.faults_refused")},
+                   {"answered", std::ssize(b.at(Step::retry_requested))}};
+    });
+    INFO("memory " << memory);
+    CHECK(f == Facts{{"present", 1}, {"calls", 1}, {"refused", 0}, {"answered", 1}});
   }
 }

@@ -78,6 +78,8 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(strategy.resolve == Resolve::touch_a_page);
   table.find("strategy.touch_ahead_pages")->set(std::int64_t{512});
   CHECK(strategy.touch_ahead_pages == 512);
+  table.find("strategy.call_pages")->set(std::int64_t{4});
+  CHECK(strategy.call_pages == 4);
 
   CHECK(refuses("strategy.prepare", std::string("pin")) ==
         "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once");
@@ -87,7 +89,8 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
-  CHECK(table.all().size() == 6);
+  CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 512");
+  CHECK(table.all().size() == 7);
 }
 
 TEST_CASE("a private table goes with the policies that pin or lock, and with no other") {
