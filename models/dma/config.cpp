@@ -41,6 +41,14 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
        "fitted to T4: goodput of large transfers, 82 % of the link (ExaNeSt prototype)",
        Standing::fitted,
        {"1", "2"}});
+  table.add_flag(
+      "stop_after_fault", c.stop_after_fault,
+      {"after a fault at the destination the receive unit tells the source's send unit to send no more of the block",
+       "assumed off: whether ExaNeSt had it is not published. Known from elsewhere: US patent 9176911, where a network "
+       "interface that meets a page fault tells the source to send no more; RNR NAK of InfiniBand",
+       Standing::assumed});
+  table.add_fraction("stop_loss", c.stop_loss, {0.0, 1.0},
+                     {"share of these stops that are lost: the block is then sent to its end", "", Standing::setting});
 }
 
 void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {

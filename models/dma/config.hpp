@@ -27,6 +27,8 @@ struct DmaConfig {
   unsigned fault_logging = 8;           // cycles, error response to the record in the FIFO
   unsigned completed_transfers = 1024;  // whose finished blocks the receive unit remembers
   unsigned block_contexts = 1;          // blocks in the send unit, from the first read until the last cell has gone out
+  bool stop_after_fault = false;        // the receive unit has the rest of a faulted block stopped
+  double stop_loss = 0.0;               // share of these stops that vanish
 
   // Firmware.
   std::uint64_t block_bytes = 16384;

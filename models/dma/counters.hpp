@@ -30,6 +30,10 @@ struct Counters {
         foreign_cells(s.counter("dma.foreign_cells", "count", "data cells of a PDID that no process can have")),
         dropped_bytes(s.counter("dma.dropped_bytes", "B",
                                 "received bytes that the SMMU refused, or that were dropped for any of these reasons")),
+        stops_sent(s.counter("dma.stops_sent", "count", "stops sent to the sources of faulted blocks")),
+        stops_late(s.counter("dma.stops_late", "count", "stops that found nothing left to be sent")),
+        stops_lost(s.counter("dma.stops_lost", "count", "stops lost by configuration")),
+        stopped_bytes(s.counter("dma.stopped_bytes", "B", "payload that was not sent because of a stop")),
         evicted_records(
             s.counter("dma.evicted_records", "count", "unfinished transfers the receive unit had to forget")),
         acknowledgements_sent(s.counter("dma.acknowledgements_sent", "count", "acknowledgements sent")),
@@ -74,6 +78,10 @@ struct Counters {
   sim::Counter& faulted_cells;
   sim::Counter& foreign_cells;
   sim::Counter& dropped_bytes;
+  sim::Counter& stops_sent;
+  sim::Counter& stops_late;
+  sim::Counter& stops_lost;
+  sim::Counter& stopped_bytes;
   sim::Counter& evicted_records;
   sim::Counter& acknowledgements_sent;
   sim::Counter& acknowledgements;

@@ -69,6 +69,9 @@ struct Engine::Parts {
         slot_return(engine.net_in),
         r5("r5", engine.config_.r5, context),
         acknowledgements(context.loop, *this),
+        stops(context.loop, *this),
+        stop_losses(context.seed, "dma.stop_loss", context.node),
+        stop_loss(engine.config_.stop_loss),
         timer(engine.config_.block_timeout, context),
         faults(engine.config_, context, counters),
         injector(engine.config_, network_port, context),
@@ -81,6 +84,7 @@ struct Engine::Parts {
         registers(engine.config_, scheduler, mailbox, faults) {}
 
   void acknowledge(const sim::BlockKey& key) { scheduler.acknowledge(key); }
+  void stop(const sim::BlockKey& key);
 
   sim::Context context;
   Counters counters;
@@ -90,6 +94,10 @@ struct Engine::Parts {
   TargetPort slot_return;
   cpu::R5Core r5;
   Deferred<sim::BlockKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
+  // On their way to the send unit. Before its events and the injector's: nothing goes at the instant of a stop.
+  Deferred<sim::BlockKey, Parts, &Parts::stop> stops;
+  sim::RandomStream stop_losses;
+  double stop_loss;
   Timer timer;
   FaultFifo faults;
   Injector injector;
@@ -101,6 +109,16 @@ struct Engine::Parts {
   BlockScheduler scheduler;
   RegisterFile registers;
 };
+
+void Engine::Parts::stop(const sim::BlockKey& key) {
+  if (stop_losses.chance(stop_loss)) {
+    ++counters.stops_lost;
+    return;
+  }
+  const std::uint64_t unsent = send.cut_short(key);
+  if (unsent == 0) ++counters.stops_late;
+  counters.stopped_bytes += unsent;
+}
 
 Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim::Context& context)
     : sc_module(name),
@@ -147,11 +165,13 @@ tlm::tlm_sync_enum Engine::cells_arrived(tlm::tlm_generic_payload& payload, tlm:
     phase == tlm::BEGIN_REQ ? parts_->receive.receive(payload) : parts_->receive.recall(payload);
     return tlm::TLM_ACCEPTED;
   }
-  // Control cells leave the receive buffer at once, for the scoreboard or the mailbox.
+  // Control cells leave the receive buffer at once, for the scoreboard, the send unit or the mailbox.
   sim::Train& train = sim::train_of(payload);
   const Time arrival = train.times.front();
   if (header.kind == interconnect::PacketKind::acknowledge) {
     parts_->acknowledgements.at(arrival + config_.clock.cycles(config_.receive_pipeline), header.key);
+  } else if (header.kind == interconnect::PacketKind::stop) {
+    parts_->stops.at(arrival + config_.clock.cycles(config_.receive_pipeline), header.key);
   } else {
     parts_->mailbox.receive(header, train.cell_bytes, arrival);
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/mailbox.hpp"
 
-#include <cmath>
-
 #include "models/dma/registers.hpp"
 
 namespace faultline::dma {
@@ -67,12 +65,6 @@ void Mailbox::deliver(const Message& message) {
   }
 }
 
-bool Mailbox::lose_rapf() {
-  if (config_.rapf_loss <= 0.0) return false;
-  constexpr std::uint64_t kScale = std::uint64_t{1} << 32;
-  return losses_.below(kScale) < static_cast<std::uint64_t>(std::llround(config_.rapf_loss * double{kScale}));
-}
-
 void Mailbox::deliver_to_firmware(const Message& message) {
   const bool rapf = message.words[0] == reg::kRetransmit;
   if (rapf && message.source != context_.node) {
@@ -80,7 +72,7 @@ void Mailbox::deliver_to_firmware(const Message& message) {
       ++counters_.rapf_ignored;
       return;
     }
-    if (lose_rapf()) {
+    if (losses_.chance(config_.rapf_loss)) {
       ++counters_.rapf_lost;
       return;
     }

@@ -66,7 +66,6 @@ class Mailbox : public ControlWriteClient {
   void deliver(const Message& message);
   void deliver_to_firmware(const Message& message);
   void deliver_to_user(const Message& message);
-  bool lose_rapf();
 
   const DmaConfig& config_;
   Injector& injector_;

@@ -7,8 +7,8 @@ namespace faultline::dma {
 
 namespace {
 
-// The acknowledgement's block key.
-constexpr std::uint32_t kAcknowledgeBytes = 16;
+// A block's key: of an acknowledgement, or of a stop.
+constexpr std::uint32_t kKeyBytes = 16;
 
 // Which of the trains that have arrived a payload is.
 struct ArrivalTag : tlm::tlm_extension<ArrivalTag> {
@@ -155,6 +155,9 @@ void ReceiveUnit::write_error(std::uint64_t tag, std::uint64_t address) {
   context_.report(sim::Step::fault_detected, a.key);
   ++counters_.destination_faults;
   faults_.log({sim::page_begin(address), false, a.pdid, a.source, a.key});
+  if (!config_.stop_after_fault) return;
+  ++counters_.stops_sent;
+  tell(a.source, interconnect::PacketKind::stop, a.key);
 }
 
 void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
@@ -168,14 +171,18 @@ void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
 
 void ReceiveUnit::acknowledge(sim::NodeId source, const sim::BlockKey& key) {
   ++counters_.acknowledgements_sent;
-  Outgoing ack;
-  ack.header.kind = interconnect::PacketKind::acknowledge;
-  ack.header.source = context_.node;
-  ack.header.destination = source;
-  ack.header.key = key;
-  ack.cell_bytes = kAcknowledgeBytes;
-  ack.ready = sim::TimeSequence::single(context_.now() + config_.clock.cycles(config_.send_pipeline));
-  injector_.send_control(std::move(ack));
+  tell(source, interconnect::PacketKind::acknowledge, key);
+}
+
+void ReceiveUnit::tell(sim::NodeId source, interconnect::PacketKind what, const sim::BlockKey& key) {
+  Outgoing cell;
+  cell.header.kind = what;
+  cell.header.source = context_.node;
+  cell.header.destination = source;
+  cell.header.key = key;
+  cell.cell_bytes = kKeyBytes;
+  cell.ready = sim::TimeSequence::single(context_.now() + config_.clock.cycles(config_.send_pipeline));
+  injector_.send_control(std::move(cell));
 }
 
 }  // namespace faultline::dma

@@ -63,6 +63,7 @@ class ReceiveUnit : public WriteClient {
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
   void drop_foreign(tlm::tlm_generic_payload& payload);
   void acknowledge(sim::NodeId source, const sim::BlockKey& key);
+  void tell(sim::NodeId source, interconnect::PacketKind what, const sim::BlockKey& key);
 
   const DmaConfig& config_;
   SlotReturn& slots_;

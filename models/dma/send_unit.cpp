@@ -51,6 +51,24 @@ void SendUnit::cancel(std::uint64_t transfer) {
   stop(first_block_ + blocks_.size() - 1);
 }
 
+std::uint64_t SendUnit::cut_short(const sim::BlockKey& key) {
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.command.key == key; });
+  if (found == blocks_.end() || found->stopped) return 0;
+  const std::uint64_t block = first_block_ + static_cast<std::uint64_t>(found - blocks_.begin());
+  std::uint64_t unsent = found->command.bytes;
+  stop(block);
+  for (Queue::Run& run : queue_.runs()) {
+    if (run.item.block != block) continue;
+    const std::uint32_t sent = run.details.left.count_before(context_.now());
+    unsent -= std::uint64_t{sent} * run.item.run.cell_bytes;
+    auto& replies = run.details.replies;
+    for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
+      hold_back(run, *reply, std::max(sent, reply->first) - reply->first);
+    }
+  }
+  return unsent;
+}
+
 void SendUnit::pump() {
   queue_.reconcile(context_.now());
   for (;;) {
@@ -225,8 +243,8 @@ void SendUnit::void_replies(Queue::Run& run, std::uint32_t cells) {
 void SendUnit::hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept) {
   if (reply.passed_on <= kept) return;
   injector_.recall_data(run.details.id, reply.passed_on - kept);
-  queue_.give(reply.responses.slice(kept, reply.passed_on - kept), run.issued.at(reply.first + kept), context_.now(),
-              kBuffer);
+  const sim::TimeSequence free = not_before(reply.responses.slice(kept, reply.passed_on - kept), context_.now());
+  queue_.give(free, run.issued.at(reply.first + kept), context_.now(), kBuffer);
   reply.passed_on = kept;
 }
 

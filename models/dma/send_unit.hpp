@@ -44,6 +44,9 @@ class SendUnit : public SendListener {
   void enqueue(const BlockCommand& command);
   // Stops the reads of this transfer's block, if it is the one being read.
   void cancel(std::uint64_t transfer);
+  // Stops this attempt, if it is being read or goes out: what has not left for the network by now does not leave, nor
+  // what would leave at this instant. The bytes that are so not sent.
+  std::uint64_t cut_short(const sim::BlockKey& key);
   // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
   void responses_recalled(tlm::tlm_generic_payload& payload);
@@ -104,7 +107,8 @@ class SendUnit : public SendListener {
 
   void pass_on(const Queue::Run& run, Reply& reply);
   void stop(std::uint64_t block);
-  // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response.
+  // The data of the reply's cells from `kept` on are not sent: their places in the buffer are free at the response, or
+  // now.
   void hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept);
   void void_replies(Queue::Run& run, std::uint32_t cells);
   void taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence& instants);

@@ -5,6 +5,7 @@
 
 #include <Random123/philox.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -30,6 +31,11 @@ class RandomStream {
   std::uint64_t below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((Wide{next()} * bound) >> 64);
+  }
+  // True for this share of all numbers, 0 to 1. Takes none where it is 0.
+  bool chance(double share) {
+    constexpr std::uint64_t kScale = std::uint64_t{1} << 32;
+    return share > 0.0 && below(kScale) < static_cast<std::uint64_t>(std::llround(share * double{kScale}));
   }
 
  private:

@@ -98,15 +98,30 @@ TEST_CASE("trains and single cells of an engine meet the same instants, whatever
   few.block_contexts = 2;
   DmaBench trains({}, 16, "trains"), cells({}, 1, "cells");
   DmaBench few_trains(few, 16, "few_trains"), few_cells(few, 1, "few_cells");
-  for (DmaBench* bench : {&trains, &cells, &few_trains, &few_cells}) bench->set_up();
+  dma::DmaConfig stops, few_stops = few;
+  stops.stop_after_fault = few_stops.stop_after_fault = true;
+  few_stops.send_pipeline = few_stops.receive_pipeline = 0;
+  DmaBench stop_trains(stops, 16, "stop_trains"), stop_cells(stops, 1, "stop_cells");
+  DmaBench few_stop_trains(few_stops, 16, "few_stop_trains"), few_stop_cells(few_stops, 1, "few_stop_cells");
+  const std::pair<DmaBench*, DmaBench*> pairs[] = {
+      {&trains, &cells}, {&few_trains, &few_cells}, {&stop_trains, &stop_cells}, {&few_stop_trains, &few_stop_cells}};
+  for (const auto& [a, b] : pairs) {
+    a->set_up();
+    b->set_up();
+  }
   CHECK(rc::check([&] {
     const Scene scene = any_scene();
-    for (const auto& [a, b] : {std::pair(&trains, &cells), std::pair(&few_trains, &few_cells)}) {
+    for (const auto& [a, b] : pairs) {
       const auto one = play(*a, scene), other = play(*b, scene);
       const auto [x, y] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
       if (x != one.end()) RC_LOG() << "trains: " << std::get<0>(*x).count() << " " << std::get<1>(*x) << "\n";
       if (y != other.end()) RC_LOG() << "cells: " << std::get<0>(*y).count() << " " << std::get<1>(*y) << "\n";
       RC_ASSERT(one == other);
+      for (sim::NodeId node = 0; node < 2; ++node) {
+        for (const char* name : {"dma.stopped_bytes", "dma.dropped_bytes", "dma.stops_late"}) {
+          RC_ASSERT(a->counted(node, name) == b->counted(node, name));
+        }
+      }
     }
   }));
 }

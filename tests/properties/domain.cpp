@@ -171,7 +171,6 @@ const std::vector<Knob>& software_knobs() {
       {"os.thp", {"always"}},
       {"strategy.resolve", {"touch-a-page", "touch-ahead"}},
       {"strategy.touch_ahead_pages", {1, 2, 16}},
-  };
       {"strategy.call_pages", {1, 3, 8}},
   return knobs;
 }

@@ -70,6 +70,9 @@ TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs"
                                           {{"dma.block_contexts", 2}},
                                           {{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}},
                                           {{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}},
+                                          {{"dma.stop_after_fault", true}},
+                                          {{"dma.stop_after_fault", true}, {"dma.block_contexts", 2}},
+                                          {{"dma.stop_after_fault", true}, {"workload.kind", "read"}},
                                           {{"network.internal_rate", "2 Gb/s"}},
                                           {{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
