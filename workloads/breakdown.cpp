@@ -25,6 +25,7 @@ const StepDoc kRelease{"release", "after the return: the program releases what i
 }  // namespace
 
 void Breakdown::on_step(const StepRecord& record) {
+  if (record.step == Step::message_returned) return;  // the program has the message before
   if (trace::is_of_a_message(record.step)) {
     // A later message's sender may begin only when this one was received.
     if (record.step == Step::message_begin) message_.clear();

@@ -75,14 +75,17 @@ Task<void> Transfers::run_messages() {
     sim::Signal received(clock.loop);
     Message got{};
     sim::Time end{0};
-    tasks_.start(
-        [](Endpoint& target, Message& out, sim::Time& when, const sim::Context& time, sim::Signal& done) -> Task<void> {
-          out = co_await target.library().receive(target.thread());
-          when = time.now();
-          done.notify_all();
-        }(*target_, got, end, clock, received));
+    bool returned = false;
+    tasks_.start([](Endpoint& target, Message& out, sim::Time& when, bool& over, const sim::Context& time,
+                    sim::Signal& done) -> Task<void> {
+      out = co_await target.library().take(target.thread());
+      when = time.now();
+      co_await target.library().give_back(target.thread());
+      over = true;
+      done.notify_all();
+    }(*target_, got, end, returned, clock, received));
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
-    while (end == sim::Time{0}) co_await received;
+    while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
     if (got != message) ++data_errors_;
     breakdown_.finish_message(i >= config_.warmup);
     if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});

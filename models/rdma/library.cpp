@@ -132,6 +132,12 @@ sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uin
 }
 
 sim::Task<Message> Library::receive(cpu::Execution& thread) {
+  const Message message = co_await take(thread);
+  co_await give_back(thread);
+  co_return message;
+}
+
+sim::Task<Message> Library::take(cpu::Execution& thread) {
   const std::uint64_t slot = mailbox_ring_ + reg::kSlotBytes * (messages_received_ % kMailboxSlots);
   const auto expected = static_cast<std::uint32_t>(messages_received_ + 1);
   const std::function<bool()> arrived = [this, slot, expected] {
@@ -145,9 +151,12 @@ sim::Task<Message> Library::receive(cpu::Execution& thread) {
   ++messages_received_;
   co_await cpu_.run(thread, Work::user, config_.message_receive);
   context_.report(sim::Step::message_received, {});
+  co_return message;
+}
+
+sim::Task<void> Library::give_back(cpu::Execution& thread) {
   co_await write_register(thread, reg::kMailboxHead, messages_received_);
   context_.report(sim::Step::message_returned, {});
-  co_return message;
 }
 
 sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,

@@ -72,8 +72,11 @@ class Library {
 
   // Sends up to seven words to the mailbox of another process.
   sim::Task<void> send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message, unsigned words);
-  // Polls the mailbox until a message is there.
+  // Polls the mailbox until a message is there, and gives its slot back.
   sim::Task<Message> receive(cpu::Execution& thread);
+  // The same in two calls: the program has the message when take() returns; its slot stays occupied until give_back().
+  sim::Task<Message> take(cpu::Execution& thread);
+  sim::Task<void> give_back(cpu::Execution& thread);
 
   // Asks the firmware of `node` to send a block again (RAPF; a local retry when it is the own node), or
   // to end a transfer with an error.

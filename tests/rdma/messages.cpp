@@ -132,6 +132,18 @@ TEST_CASE("receive returns one polling load, its code and the head's register wr
   CHECK(b.at(Step::message_returned) == std::vector{received.ended});
 }
 
+TEST_CASE("the program has a message before its slot is given back") {
+  RdmaBench b;
+  const Time stored = store(b, 0, 20us);
+  const auto taken = b.run(b.library.take(b.thread));
+  CHECK(taken.value == content(0));
+  CHECK(taken.ended == stored + b.config.cpu.poll_latency + b.config.library.message_receive);
+  CHECK(b.registers.taken().empty());
+  const auto given = b.run(b.library.give_back(b.thread));
+  CHECK(given.took() == b.config.cpu.mmio_write);
+  CHECK(b.registers.taken() == Accesses{{given.ended, kRegisters + reg::kMailboxHead, 1}});
+}
+
 TEST_CASE("messages that are there already are taken in order, one load each") {
   RdmaBench b;
   for (std::uint64_t n = 0; n < 3; ++n) store(b, n, 10us + n * 1us);
