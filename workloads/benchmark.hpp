@@ -44,6 +44,8 @@ class Benchmark {
   sim::Time teardown_time() const { return teardown_time_; }
   sim::Time measured_from() const { return measured_from_; }
   sim::Time measured_to() const { return measured_to_; }
+  // Drawn pauses between the first measured transfer's begin and the last one's end, with no transfer under way.
+  sim::Time paused() const { return paused_; }
   // Measured transfers that ended with an error completion; they are not among the samples.
   std::uint64_t failed() const { return failed_; }
   std::uint64_t data_errors() const { return data_errors_; }
@@ -81,6 +83,7 @@ class Benchmark {
   sim::Time teardown_time_{0};
   sim::Time measured_from_{0};
   sim::Time measured_to_{0};
+  sim::Time paused_{0};
   std::uint64_t failed_ = 0;
   std::uint64_t data_errors_ = 0;
   std::uint64_t clean_bytes_ = 0;

@@ -94,6 +94,15 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   "and the flows by semicolons",
                   "",
                   {}});
+  table.add_time(
+      "start_spread", start_spread, {0us, 1s},
+      {"each sender begins after a pause drawn from 0 to this, and so does each transfer of the kinds 'write', 'read' "
+       "and 'message' that finds no other under way; no part of latency and goodput. 0: no pause, all senders begin at "
+       "one instant",
+       "assumed: as long as what recurs in the data path: a block on a link takes 9.5 us at 16 Gb/s, a poll or a turn "
+       "of the R5 less",
+       sim::Standing::assumed,
+       {"1 us", "20 us"}});
   table.add_choice(
       "checks", checks_fail, {{"fail", true}, {"count", false}},
       {"wrong data, stale accesses, transfers that fail and locks beyond RLIMIT_MEMLOCK make the run a failure, or are "

@@ -135,7 +135,7 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           std::uint64_t seed) {
-  if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster);
+  if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster, seed);
   if (is_pattern(configuration.workload.kind)) return std::make_unique<Patterns>(configuration, cluster, seed);
   return std::make_unique<Transfers>(configuration, cluster, seed);
 }

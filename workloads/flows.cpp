@@ -6,7 +6,7 @@ namespace faultline::workloads {
 using rdma::Endpoint;
 using sim::Task;
 
-Flows::Flows(const Configuration& configuration, platform::Cluster& cluster)
+Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
     : Benchmark(0), configuration_(configuration), cluster_(cluster) {
   std::vector<unsigned> channels(cluster.size());  // in use, by node
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {
@@ -15,7 +15,8 @@ Flows::Flows(const Configuration& configuration, platform::Cluster& cluster)
     };
     auto from = open(flow.from, !flow.reads());
     auto to = open(flow.to, flow.reads());
-    map_buffers(pairs_.emplace_back(flow, clock(flow), std::move(from), std::move(to), pairs_.size()));
+    const StartPhase phase(configuration.workload.start_spread, seed, pairs_.size());
+    map_buffers(pairs_.emplace_back(flow, clock(flow), std::move(from), std::move(to), pairs_.size(), phase));
   }
 }
 
@@ -47,7 +48,8 @@ Task<void> Flows::run(Pair& pair) {
   const Flow& flow = pair.stream.flow();
   const sim::Context& time = clock(flow);
   co_await set_up(pair);
-  if (time.now() < flow.start) co_await time.loop.delay(flow.start - time.now());
+  const sim::Time begin = std::max(time.now(), flow.start) + pair.start_phase.next();
+  if (time.now() < begin) co_await time.loop.delay(begin - time.now());
   const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
   co_await pair.stream.run(cold_again, {samples_, failed_, data_errors_});
   if (--unfinished_ > 0) co_return;

@@ -12,6 +12,7 @@
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flow.hpp"
+#include "workloads/start_phase.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -19,7 +20,7 @@ namespace faultline::workloads {
 class Flows : public Benchmark {
  public:
   // Throws BadFlows when `workload.flows` is no list of flows.
-  Flows(const Configuration& configuration, platform::Cluster& cluster);
+  Flows(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
 
   void start() override;
   std::uint64_t planned() const override;
@@ -28,13 +29,14 @@ class Flows : public Benchmark {
   // Two programs, and the buffers that they prepare.
   struct Pair {
     Pair(const Flow& of, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
-         std::unique_ptr<rdma::Endpoint> b, std::uint64_t number)
-        : from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, number) {}
+         std::unique_ptr<rdma::Endpoint> b, std::uint64_t number, StartPhase phase)
+        : from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, number), start_phase(phase) {}
     std::unique_ptr<rdma::Endpoint> from;
     std::unique_ptr<rdma::Endpoint> to;
     std::vector<std::unique_ptr<rdma::PreparePolicy>> from_policies;
     std::vector<std::unique_ptr<rdma::PreparePolicy>> to_policies;
     Stream stream;
+    StartPhase start_phase;
   };
 
   static void map_buffers(Pair& pair);

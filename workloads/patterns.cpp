@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/sim/random.hpp"
+#include "workloads/start_phase.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -49,6 +50,7 @@ Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluste
       configuration_(configuration),
       cluster_(cluster),
       pattern_(configuration.workload.kind, cluster.size(), configuration.workload.peers, seed),
+      seed_(seed),
       all_ended_(clock().loop) {
   for (unsigned node = 0; node < cluster.size(); ++node) {
     senders_.push_back(open(node, true));
@@ -135,6 +137,8 @@ Task<void> Patterns::set_up(Program& program, bool sends) {
 
 Task<void> Patterns::send(unsigned node) {
   const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
+  const sim::Time pause = StartPhase(configuration_.workload.start_spread, seed_, node).next();
+  if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round);
     co_await transfers.run(cold_again, {samples_, failed_, data_errors_});

@@ -63,6 +63,7 @@ class Patterns : public Benchmark {
   const Configuration configuration_;
   platform::Cluster& cluster_;
   const Pattern pattern_;
+  const std::uint64_t seed_;
   std::vector<Program> senders_;  // by node
   std::vector<Program> receivers_;
   unsigned unfinished_ = 0;  // parts that have not ended

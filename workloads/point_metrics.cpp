@@ -94,7 +94,7 @@ void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const
     first = std::min(first, s.begin);
     last = std::max(last, s.end);
   }
-  const double goodput = static_cast<double>(bytes) / microseconds(last - first);
+  const double goodput = static_cast<double>(bytes) / microseconds(last - first - transfers.paused());
   metrics.push_back({"goodput", goodput, "MB/s", ""});
   metrics.push_back({"goodput_peak", std::max(goodput, fastest), "MB/s", ""});
   const sim::Time span = transfers.measured_to() - transfers.measured_from();
@@ -273,7 +273,9 @@ std::vector<MetricDoc> metric_docs() {
        "mean over the measured transfers; what the target does after the last step (unpinning) is in goodput only"},
       {"latency_p99", "us", "99th percentile (nearest rank)"},
       {"latency_max", "us", "longest transfer"},
-      {"goodput", "MB/s", "bytes of completed transfers over the time from the first begin to the last end"},
+      {"goodput", "MB/s",
+       "bytes of completed transfers over the time from the first begin to the last end, less drawn pauses "
+       "(workload.start_spread)"},
       {"goodput_peak", "MB/s", "the larger of goodput and the rate of the fastest single transfer"},
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
       {"transfers", "1", "transfers measured"},

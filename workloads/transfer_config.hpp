@@ -58,6 +58,7 @@ struct TransferConfig {
   unsigned target = 1;
   unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
   std::string flows;   // of the kind `flows`: workloads/flow.hpp
+  sim::Time start_spread = 10us;
   bool checks_fail = true;
   sim::Time time_limit = 100s;
 

@@ -38,7 +38,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       disturbed_(injects_ || configuration.background.uses_memory()),
       injection_(configuration.inject, seed),
       cluster_(cluster),
-      cold_pages_(seed, "cold pages") {
+      cold_pages_(seed, "cold pages"),
+      start_phase_(config_.start_spread, seed, 0) {
   const bool initiator_is_source = !reads();
   initiator_ = std::make_unique<Endpoint>(
       strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator",
@@ -70,6 +71,7 @@ Task<void> Transfers::run_messages() {
     if (i == config_.warmup) measurement_begins(now());
     Message message{};
     for (unsigned w = 0; w < words; ++w) message[w] = i + w;
+    co_await pause(i > config_.warmup);
     const sim::Time begin = clock.now();
     // The receiver is already polling when the message is sent, as in every latency benchmark.
     sim::Signal received(clock.loop);
@@ -105,6 +107,7 @@ Task<void> Transfers::run_transfers() {
       if (injects_) start_injections();
     }
     if (running_.size() == config_.window) co_await finish();
+    if (running_.empty()) co_await pause(started_ > config_.warmup);
     co_await begin(static_cast<unsigned>(started_ % config_.window), started_ >= config_.warmup);
   }
   while (!running_.empty()) co_await finish();
@@ -291,6 +294,13 @@ Task<void> Transfers::write_destination(const Lane& lane) {
   check_buffer(co_await to.vm().touch_range(to.thread(), to.process(), address, config_.size, true), "writing",
                to.node());
   co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
+}
+
+// `inside`: behind the first measured transfer.
+Task<void> Transfers::pause(bool inside) {
+  const sim::Time drawn = start_phase_.next();
+  if (inside) paused_ += drawn;
+  if (drawn > sim::Time{0}) co_await cluster_.node(config_.initiator).context.loop.delay(drawn);
 }
 
 Task<void> Transfers::begin(unsigned index, bool measured) {

@@ -13,6 +13,7 @@
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/start_phase.hpp"
 
 namespace faultline::workloads {
 
@@ -48,6 +49,7 @@ class Transfers : public Benchmark {
   sim::Task<sim::Time> on_both_sides(Side side);
   sim::Task<void> set_up_side(rdma::Endpoint& endpoint, bool target);
   sim::Task<void> tear_down_side(rdma::Endpoint& endpoint, bool target);
+  sim::Task<void> pause(bool inside);
   sim::Task<void> begin(unsigned lane, bool measured);
   sim::Task<void> finish();
   sim::Task<void> serve_target();
@@ -87,6 +89,7 @@ class Transfers : public Benchmark {
   std::vector<Lane> lanes_;
   sim::Deque<Running> running_;
   sim::RandomStream cold_pages_;
+  StartPhase start_phase_;
 
   std::uint64_t started_ = 0;
   std::uint64_t clean_started_ = 0;

@@ -161,6 +161,7 @@ const std::vector<Knob>& latency_knobs() {
 const std::vector<Knob>& software_knobs() {
   static const std::vector<Knob> knobs{
       {"cpu.cores", {1, 2, 3}},
+      {"workload.start_spread", {"1 ns", "5 us", "200 us"}},
       {"cpu.time_slice", {"10 us", "50 us"}},
       {"cpu.context_switch", {"0 ns", "10 us"}},
       {"cpu.irq_to_handler", {"0 ns", "10 us"}},
@@ -172,6 +173,7 @@ const std::vector<Knob>& software_knobs() {
       {"strategy.resolve", {"touch-a-page", "touch-ahead"}},
       {"strategy.touch_ahead_pages", {1, 2, 16}},
       {"strategy.call_pages", {1, 3, 8}},
+  };
   return knobs;
 }
 
@@ -183,6 +185,9 @@ const std::vector<Knob>& loss_knobs() {
       {"dma.retry_limit", {1, 2, 5}},
       {"dma.refault_limit", {1, 2}},
       {"dma.fault_fifo", {1, 2}},
+      {"dma.stop_after_fault", {true}},
+      {"dma.stop_after_fault", {true}},
+      {"dma.stop_loss", {0.3, 1.0}},
       {"dma.firmware_mailbox", {1, 2}},
       {"dma.remote_reads", {1, 2}},
       {"dma.completed_transfers", {16}},

@@ -45,12 +45,13 @@ inline std::string to_string(const Settings& settings) {
   return out.str();
 }
 
-// One measured transfer and no warm-up, unless the settings say otherwise: every figure is then that of a
-// single transfer, exact to the picosecond.
+// One measured transfer, no warm-up and no drawn pause, unless the settings say otherwise: every figure is then that of
+// a single transfer, exact to the picosecond.
 inline workloads::Configuration configuration(const Settings& settings) {
   workloads::Configuration c;
   c.workload.iterations = 1;
   c.workload.warmup = 0;
+  c.workload.start_spread = sim::Time{0};
   c.workload.time_limit = std::chrono::seconds(1);
   c.machine.os.thp = os::ThpMode::never;
   sim::ParameterTable table;
