@@ -30,6 +30,14 @@ constexpr bool is_pattern(Kind kind) {
 // Which end's pages are absent when a transfer begins.
 enum class Cold { none, source, destination, both };
 
+// What the absent pages of a cold end are.
+enum class ColdKind {
+  never_written,  // no access yet, or given back since (MADV_DONTNEED): zeros
+  swapped,        // written, then paged out to the swap device
+  file,           // of a file: written back and dropped from the page cache
+  zero_page,      // read, never written: the shared page of zeros is mapped, which no write may enter
+};
+
 // Which of a cold end's pages are the absent ones, where it is a share of them.
 enum class ColdPlacement {
   random,  // each set of that many pages is as likely
@@ -49,6 +57,8 @@ struct TransferConfig {
   Cold cold = Cold::none;
   double cold_share = 1.0;
   ColdPlacement cold_placement = ColdPlacement::random;
+  ColdKind cold_source_kind = ColdKind::never_written;
+  ColdKind cold_destination_kind = ColdKind::never_written;
   std::uint64_t source_offset = 0;
   std::uint64_t destination_offset = 0;
   unsigned clean_window = 0;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "models/sim/failure.hpp"
 #include "workloads/stream.hpp"
@@ -38,7 +37,7 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       disturbed_(injects_ || configuration.background.uses_memory()),
       injection_(configuration.inject, seed),
       cluster_(cluster),
-      cold_pages_(seed, "cold pages"),
+      cold_pages_(config_, seed),
       start_phase_(config_.start_spread, seed, 0) {
   const bool initiator_is_source = !reads();
   initiator_ = std::make_unique<Endpoint>(
@@ -48,6 +47,11 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
       initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
   cluster.steps().listen(breakdown_);
+  if (config_.cold_source_kind != ColdKind::never_written || config_.cold_destination_kind != ColdKind::never_written) {
+    for (const unsigned node : {config_.initiator, config_.target}) {
+      pagers_.push_back(&cluster.node(node).cpu.new_thread("pager"));
+    }
+  }
 }
 
 void Transfers::start() { tasks_.start(run()); }
@@ -156,6 +160,10 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
       check_buffer(error, "advising", endpoint.node());
     }
     if (!config_.advise_late) make_cold(lane, target);
+    if (has_pagers()) {
+      co_await write_again(lane, target);
+      co_await put_away(lane, target);
+    }
     const bool injected = injects_ && is_injected(target);
     const Injection::Buffer buffer = buffer_of(endpoint, target ? lane.target_address : lane.initiator_address);
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);
@@ -195,65 +203,27 @@ void Transfers::start_injections() {
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
 void Transfers::make_cold(const Lane& lane, bool target) {
   const bool source = target == reads();
-  cool(target ? *target_ : *initiator_, source ? source_address(lane) : destination_address(lane),
-       source ? config_.cold_source() : config_.cold_destination());
+  cold_pages_.leave(target ? *target_ : *initiator_, source ? source_address(lane) : destination_address(lane),
+                    source ? config_.cold_source() : config_.cold_destination(),
+                    source ? config_.cold_source_kind : config_.cold_destination_kind);
 }
 
-void Transfers::cool(Endpoint& endpoint, std::uint64_t address, bool cold) {
-  const auto [first, end] = endpoint.pages_of(address, config_.size);
-  const bool all = cold && config_.cold_share == 1.0;
-  if (!all)
-    check_buffer(endpoint.vm().make_present(endpoint.process(), first, end - first), "first use", endpoint.node());
-  if (!cold || config_.cold_share == 0.0) return;
-  if (all) {
-    check_buffer(endpoint.vm().discard(endpoint.process(), first, end - first), "discarding", endpoint.node());
-    return;
-  }
-  // A huge page comes and goes as a whole.
-  std::vector<std::uint64_t> begins;
-  for (std::uint64_t page = first; page < end; page += os::kPage) {
-    const bool goes_on = page % os::kHugePage != 0 && endpoint.process().space().is_huge(page) && !begins.empty() &&
-                         begins.back() / os::kHugePage == page / os::kHugePage;
-    if (!goes_on) begins.push_back(page);
-  }
-  begins.push_back(end);
-  const std::vector<bool> chosen = choose_cold(begins.size() - 1);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    if (!chosen[i]) continue;
-    check_buffer(endpoint.vm().discard(endpoint.process(), begins[i], begins[i + 1] - begins[i]), "discarding",
-                 endpoint.node());
-  }
+// The kinds of cold pages for which the kernel has to work; what the buffers hold is written before. Not part of any
+// latency.
+Task<void> Transfers::put_away(const Lane& lane, bool target) {
+  const bool source = target == reads();
+  const bool cold = source ? config_.cold_source() : config_.cold_destination();
+  const ColdKind kind = source ? config_.cold_source_kind : config_.cold_destination_kind;
+  if (!cold || kind == ColdKind::never_written) co_return;
+  co_await cold_pages_.put_away(target ? *target_ : *initiator_, *pagers_[target ? 1 : 0],
+                                target ? lane.target_address : lane.initiator_address, kind);
 }
 
-// Exactly cold_share of the pages where that is a whole number, else now one more, now one less, so that the
-// mean is right. Compared as integers, so that the choice is the same on every machine.
-std::uint64_t Transfers::count_cold(std::uint64_t pages) {
-  constexpr std::uint64_t kOne = 1'000'000'000;
-  const auto share = static_cast<std::uint64_t>(std::llround(config_.cold_share * static_cast<double>(kOne)));
-  std::uint64_t wanted = share * pages / kOne;
-  if (cold_pages_.below(kOne) < share * pages % kOne) ++wanted;
-  return wanted;
-}
-
-std::vector<bool> Transfers::choose_cold(std::uint64_t pages) {
-  const std::uint64_t wanted = count_cold(pages);
-  std::vector<bool> chosen(pages);
-  switch (config_.cold_placement) {
-    case ColdPlacement::random:
-      for (std::uint64_t i = 0, left = wanted; i < pages; ++i) {
-        chosen[i] = cold_pages_.below(pages - i) < left;
-        if (chosen[i]) --left;
-      }
-      break;
-    case ColdPlacement::even:
-      for (std::uint64_t i = 0; i < pages; ++i) chosen[i] = (i + 1) * wanted / pages > i * wanted / pages;
-      break;
-    case ColdPlacement::run:
-      const auto first = static_cast<std::ptrdiff_t>(cold_pages_.below(pages - wanted + 1));
-      std::fill_n(chosen.begin() + first, wanted, true);
-      break;
-  }
-  return chosen;
+// Pages that were put away have been written before; those that the disk still reads are waited for.
+Task<void> Transfers::write_again(const Lane& lane, bool target) {
+  Endpoint& endpoint = target ? *target_ : *initiator_;
+  co_await endpoint.vm().store(endpoint.process(), target ? lane.target_address : lane.initiator_address, config_.size,
+                               kUsedSeed + started_);
 }
 
 // A fault of a block that a timeout has brought again may still be on its way through the kernel: handled
@@ -307,15 +277,22 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   Lane& lane = lanes_[index];
   const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
   // What the kernel has done stays until somebody meets it.
-  if (!keeps_present && (!disturbed_ || started_ < config_.window)) {
+  const bool cools = !keeps_present && (!disturbed_ || started_ < config_.window);
+  if (cools) {
     if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
     co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
     co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
-    make_cold(lane, false);
-    make_cold(lane, true);
+    for (const bool target : {false, true}) {
+      if (has_pagers()) co_await write_again(lane, target);
+      make_cold(lane, target);
+      if (has_pagers()) co_await write_again(lane, target);
+    }
   }
   co_await write_source(lane);
   if (!target_prepares_destination()) co_await write_destination(lane);
+  for (const bool target : {false, true}) {
+    if (cools && has_pagers()) co_await put_away(lane, target);
+  }
 
   Running running{index, now(), {}, {}, measured};
   if (strategy_.prepares_per_transfer()) {

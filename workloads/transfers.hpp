@@ -12,6 +12,7 @@
 #include "models/sim/random.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
+#include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/start_phase.hpp"
 
@@ -55,9 +56,9 @@ class Transfers : public Benchmark {
   sim::Task<void> serve_target();
   sim::Task<void> run_clean(unsigned index);
   void make_cold(const Lane& lane, bool target);
-  void cool(rdma::Endpoint& endpoint, std::uint64_t address, bool cold);
-  std::uint64_t count_cold(std::uint64_t pages);
-  std::vector<bool> choose_cold(std::uint64_t pages);
+  bool has_pagers() const { return !pagers_.empty(); }
+  sim::Task<void> put_away(const Lane& lane, bool target);
+  sim::Task<void> write_again(const Lane& lane, bool target);
   sim::Task<void> late_faults_end();
   sim::Task<void> write_source(const Lane& lane);
   sim::Task<void> write_destination(const Lane& lane);
@@ -88,7 +89,8 @@ class Transfers : public Benchmark {
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
   sim::Deque<Running> running_;
-  sim::RandomStream cold_pages_;
+  ColdPages cold_pages_;
+  std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away
   StartPhase start_phase_;
 
   std::uint64_t started_ = 0;

@@ -169,6 +169,9 @@ class Vm {
   // /proc/self/pagemap and trusts mlock. bad_address: a page is not present.
   sim::Task<Error> map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes);
 
+  // mincore(2), a page: whether what lies there is in memory, mapped or in the swap cache or page cache.
+  bool is_in_core(const Process& process, VirtualAddress va) const;
+
   // Mirrored device tables. mirror_pages is the driver's answer to a device's fault (hmm_range_fault): makes the pages
   // present in the process, then in the mirror, and begins anew when the process's table changes between. It covers
   // what fault_in_pages does.

@@ -164,6 +164,13 @@ std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t b
   return part;
 }
 
+bool Vm::is_in_core(const Process& process, VirtualAddress va) const {
+  const PageState* page = process.space_.entry(va);
+  if (page != nullptr) return page->entry != Entry::swapped || core_.swap.in_memory(process, va);
+  const Vma* vma = process.space_.find(va);
+  return vma != nullptr && vma->file != nullptr && vma->file->find(vma->file_page(va)) != nullptr;
+}
+
 sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t bytes) const {
   sim::Content content;
   while (content.size() < bytes) {

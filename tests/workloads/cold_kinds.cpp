@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the absent pages of a cold end are: each kind costs what its faults cost, and no kind loses a byte.
+#include <catch2/catch.hpp>
+
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+const Settings kByPage = preset("fault/touch-a-page");
+const Settings kSwapDevice{{"os.swap_bytes", "64 MiB"}, {"os.page_cluster", 0}};
+const Settings kSharedFile{{"workload.memory", "shared-file"}};
+
+Settings cold_kind(const char* end, const char* of, const char* size = "16 KiB") {
+  return {{"workload.cold", end}, {std::string("workload.cold_") + end + "_kind", of}, {"workload.size", size}};
+}
+
+std::string reason_against(const Settings& settings) {
+  const auto found = workloads::conflicts(configuration(settings));
+  return found.empty() ? "none" : found.front().keys.front() + ": " + found.front().reason;
+}
+
+}  // namespace
+
+TEST_CASE("kinds of cold pages that cannot be are refused with the reason") {
+  CHECK(reason_against(cold_kind("source", "swapped") + kSwapDevice) == "none");
+  CHECK(reason_against(cold_kind("source", "swapped")) ==
+        "workload.cold_source_kind: there is no swap device to put pages on");
+  CHECK(reason_against(cold_kind("destination", "swapped") + kSwapDevice + kSharedFile) ==
+        "workload.cold_destination_kind: the pages of a shared file go back to the file, not to the swap device: say "
+        "'file'");
+  CHECK(reason_against(cold_kind("destination", "swapped") + kSwapDevice +
+                       Settings{{"workload.memory", "hugetlb"}, {"os.nr_hugepages", 64}}) ==
+        "workload.cold_destination_kind: the pages of hugetlbfs are never put on the swap device");
+  CHECK(reason_against(cold_kind("destination", "file")) ==
+        "workload.cold_destination_kind: memory that is no shared file's, once written, has no file to go back to");
+  CHECK(reason_against(cold_kind("destination", "zero-page") + kSharedFile) ==
+        "workload.cold_destination_kind: only anonymous memory that is read before it is written shows the page of "
+        "zeros");
+  CHECK(reason_against(cold_kind("destination", "zero-page") + Settings{{"workload.cold", "source"}}) ==
+        "workload.cold_destination_kind: a kind of absent pages of an end that has none: say which end is cold");
+  CHECK(reason_against({{"workload.kind", "ring"}, {"workload.cold", "both"}, {"workload.cold_source_kind", "file"}}) ==
+        "workload.cold_source_kind: only the buffers of the kinds 'write' and 'read' are put away");
+  // The device's reads find the page of zeros: a source that shows it is not cold.
+  CHECK_THROWS(configuration({{"workload.cold_source_kind", "zero-page"}}));
+}
+
+TEST_CASE("pages on the swap device are read back, with what was written to them") {
+  for (const char* end : {"source", "destination"}) {
+    for (const char* what : {"write", "read"}) {
+      INFO(end << ", " << what);
+      const Settings common = kByPage + kSwapDevice + Settings{{"workload.kind", what}};
+      const Point swapped = run_well(common + cold_kind(end, "swapped"));
+      const Point fresh = run_well(common + cold_kind(end, "never-written"));
+      CHECK(swapped.count("faults") == 4);
+      CHECK(swapped.count("major_faults") == 4);
+      CHECK(swapped.count("swapped_in") == 4);
+      CHECK(fresh.count("major_faults") == 0);
+      // Each waits for the device.
+      CHECK(swapped.latency() > fresh.latency() + 4 * configuration(common).machine.os.disk_read_latency.count());
+    }
+  }
+}
+
+TEST_CASE("as many pages are on the swap device as are to be absent") {
+  const Point half = run_well(kByPage + kSwapDevice + cold_kind("destination", "swapped", "64 KiB") +
+                              Settings{{"workload.cold_share", 0.5}});
+  CHECK(half.count("swapped_in") == 8);
+  CHECK(half.count("faults") == 8);
+}
+
+TEST_CASE("an evicted page of a file is read from the disk, one that is not mapped is found in the page cache") {
+  for (const char* end : {"source", "destination"}) {
+    INFO(end);
+    const Point evicted = run_well(kByPage + kSharedFile + cold_kind(end, "file"));
+    const Point unmapped =
+        run_well(kByPage + kSharedFile + cold_kind(end, "never-written") + Settings{{"workload.warmup", 1}});
+    CHECK(evicted.count("major_faults") >= 1);
+    CHECK(evicted.count("file_read") > 0);
+    CHECK(unmapped.count("major_faults") == 0);
+    CHECK(unmapped.count("faults") >= 1);
+    CHECK(evicted.latency() > unmapped.latency());
+  }
+}
+
+TEST_CASE("the shared page of zeros must not be written: a destination that shows it faults") {
+  const Point zero = run_well(kByPage + cold_kind("destination", "zero-page"));
+  CHECK(zero.count("faults") == 4);
+  CHECK(zero.count("minor_faults") == 4 + 4);  // the program's reads before the transfer, and the transfer's
+  CHECK(zero.count("major_faults") == 0);
+}
+
+TEST_CASE("strategies that keep pages present bring them back when they set up, and lose nothing") {
+  for (const char* name : {"mlock", "pin-once", "populate", "pin-per-transfer", "pre-touch", "fault/touch-ahead"}) {
+    for (const char* end : {"source", "destination"}) {
+      INFO(name << ", " << end);
+      const Settings settings =
+          preset(name) + kSwapDevice + cold_kind(end, "swapped") + Settings{{"workload.iterations", 3}};
+      run_well(settings);
+      run_well(preset(name) + cold_kind("destination", "zero-page") + Settings{{"workload.iterations", 3}});
+    }
+  }
+}
+
+TEST_CASE("trains keep times whatever cold pages are") {
+  for (const Settings& settings :
+       {kSwapDevice + cold_kind("source", "swapped"), kSwapDevice + cold_kind("destination", "swapped"),
+        kSharedFile + cold_kind("source", "file"), kSharedFile + cold_kind("destination", "file"),
+        cold_kind("destination", "zero-page")}) {
+    INFO(to_string(settings));
+    const Settings all = preset("fault/touch-ahead") + settings + Settings{{"workload.iterations", 2}};
+    const Point trains = run_well(all), cells = run_well(all + Settings{{"simulation.cells_per_train", 1}});
+    CHECK(trains.latency() == cells.latency());
+    CHECK(trains.simulated_ps == cells.simulated_ps);
+    CHECK(trains.breakdown == cells.breakdown);
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/cold_pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/os/page_cache.hpp"
+#include "models/sim/failure.hpp"
+#include "workloads/stream.hpp"
+
+namespace faultline::workloads {
+
+using os::kPage;
+using rdma::Endpoint;
+using sim::Task;
+
+void ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
+  const os::Range buffer = endpoint.pages_of(address, config_.size);
+  os::Vm& vm = endpoint.vm();
+  const bool absent = cold && kind == ColdKind::never_written;
+  if (!absent || config_.cold_share < 1.0) {
+    check_buffer(vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin), "first use",
+                 endpoint.node());
+  }
+  if (!absent) return;
+  for (const os::Range& range : choose(endpoint, buffer)) {
+    check_buffer(vm.discard(endpoint.process(), range.begin, range.end - range.begin), "discarding", endpoint.node());
+  }
+}
+
+Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind) {
+  os::Vm& vm = endpoint.vm();
+  os::Process& process = endpoint.process();
+  const std::vector<os::Range> ranges = choose(endpoint, endpoint.pages_of(address, config_.size));
+  for (const os::Range& range : ranges) {
+    const std::uint64_t bytes = range.end - range.begin;
+    if (kind == ColdKind::zero_page) {
+      check_buffer(vm.discard(process, range.begin, bytes), "discarding", endpoint.node());
+      check_buffer(co_await vm.madvise(pager, process, range.begin, bytes, os::Advice::populate_read), "reading",
+                   endpoint.node());
+      continue;
+    }
+    // Of a file only what is clean can go.
+    if (kind == ColdKind::file)
+      co_await vm.page_cache().writeback().sync(pager, *process.space().find(range.begin)->file);
+    check_buffer(co_await vm.madvise(pager, process, range.begin, bytes, os::Advice::page_out), "paging out",
+                 endpoint.node());
+  }
+  if (kind == ColdKind::zero_page) co_return;
+  // The swap device may take its time.
+  constexpr sim::Time kPause = 100us;
+  constexpr int kPatience = 100'000;
+  int waited = 0;
+  for (const os::Range& range : ranges) {
+    for (os::VirtualAddress va = range.begin; va < range.end; va += kPage) {
+      for (; vm.is_in_core(process, va); ++waited) {
+        if (waited == kPatience) {
+          throw sim::RunFailure(
+              fmt::format("node {}: the kernel keeps pages of a cold buffer in memory", endpoint.node()),
+              {"workload.cold_source_kind", "workload.cold_destination_kind", "os.swap_bytes", "strategy.prepare"});
+        }
+        co_await vm.context().loop.delay(kPause);
+      }
+    }
+  }
+}
+
+// The pages of the buffer that are absent, as ranges. A huge page comes and goes as a whole.
+std::vector<os::Range> ColdPages::choose(Endpoint& endpoint, os::Range buffer) {
+  if (config_.cold_share == 0.0) return {};
+  if (config_.cold_share == 1.0) return {buffer};
+  const os::AddressSpace& space = endpoint.process().space();
+  std::vector<std::uint64_t> begins;
+  for (std::uint64_t page = buffer.begin; page < buffer.end; page += kPage) {
+    const bool goes_on = page % os::kHugePage != 0 && space.is_huge(page) && !begins.empty() &&
+                         begins.back() / os::kHugePage == page / os::kHugePage;
+    if (!goes_on) begins.push_back(page);
+  }
+  begins.push_back(buffer.end);
+  const std::vector<bool> chosen = choose(begins.size() - 1);
+  std::vector<os::Range> ranges;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (chosen[i]) ranges.push_back({begins[i], begins[i + 1]});
+  }
+  return ranges;
+}
+
+// Exactly cold_share of the pages where that is a whole number, else now one more, now one less, so that the
+// mean is right. Compared as integers, so that the choice is the same on every machine.
+std::uint64_t ColdPages::count(std::uint64_t pages) {
+  constexpr std::uint64_t kOne = 1'000'000'000;
+  const auto share = static_cast<std::uint64_t>(std::llround(config_.cold_share * static_cast<double>(kOne)));
+  std::uint64_t wanted = share * pages / kOne;
+  if (draws_.below(kOne) < share * pages % kOne) ++wanted;
+  return wanted;
+}
+
+std::vector<bool> ColdPages::choose(std::uint64_t pages) {
+  const std::uint64_t wanted = count(pages);
+  std::vector<bool> chosen(pages);
+  switch (config_.cold_placement) {
+    case ColdPlacement::random:
+      for (std::uint64_t i = 0, left = wanted; i < pages; ++i) {
+        chosen[i] = draws_.below(pages - i) < left;
+        if (chosen[i]) --left;
+      }
+      break;
+    case ColdPlacement::even:
+      for (std::uint64_t i = 0; i < pages; ++i) chosen[i] = (i + 1) * wanted / pages > i * wanted / pages;
+      break;
+    case ColdPlacement::run:
+      const auto first = static_cast<std::ptrdiff_t>(draws_.below(pages - wanted + 1));
+      std::fill_n(chosen.begin() + first, wanted, true);
+      break;
+  }
+  return chosen;
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/transfer_config.hpp"
+
+namespace faultline::workloads {
+
+void TransferConfig::declare(sim::ParameterTable& table) {
+  const auto group = table.group("workload");
+  table.add_choice(
+      "kind", kind,
+      {{"write", Kind::write},
+       {"read", Kind::read},
+       {"message", Kind::message},
+       {"flows", Kind::flows},
+       {"all-to-all", Kind::all_to_all},
+       {"ring", Kind::ring},
+       {"permutation", Kind::permutation}},
+      {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
+       "or every node does, in a pattern",
+       "",
+       {}});
+  table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
+  table.add_count("iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
+                  {"transfers that are measured; in a pattern: of each node to each of its peers", "", {}});
+  table.add_count("warmup", warmup, {std::uint64_t{0}, std::uint64_t{1'000'000}},
+                  {"transfers before them, not measured; flows and patterns have none", "", {}});
+  table.add_count("window", window, {1u, 64u},
+                  {"transfers under way at a time, each from and to buffers of its own", "", {}});
+  table.add_flag(
+      "madvise_hugepage", madvise_hugepage,
+      {"buffers are advised MADV_HUGEPAGE when they are set up: with os.thp = madvise they get huge pages", "", {}});
+  table.add_flag(
+      "advise_late", advise_late,
+      {"the advice comes when the buffers have been used: they keep their 4 KiB pages, until khugepaged comes",
+       "",
+       {}});
+  table.add_choice("memory", memory.backing,
+                   {{"anonymous", rdma::Backing::anonymous},
+                    {"hugetlb", rdma::Backing::hugetlb},
+                    {"shared-file", rdma::Backing::shared_file},
+                    {"private-file", rdma::Backing::private_file}},
+                   {"what the buffers are: memory, 2 MiB pages of the pool (os.nr_hugepages) mapped MAP_HUGETLB, or "
+                    "files mapped MAP_SHARED or MAP_PRIVATE of which at first nothing is "
+                    "in the page cache",
+                    "",
+                    {}});
+  table.add_bytes(
+      "memory_limit", memory.limit, {0, std::uint64_t{1} << 40},
+      {"memory that each program at the ends may have (memory.max of a cgroup of its own); 0: no limit", "", {}});
+  table.add_flag("oom_protected", memory.never_killed,
+                 {"the OOM killer leaves the programs at the ends alone (oom_score_adj = -1000)", "", {}});
+  table.add_choice(
+      "cold", cold,
+      {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
+      {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
+  table.add_fraction(
+      "cold_share", cold_share, {0.0, 1.0},
+      {"share of the pages of a cold end that are absent, drawn anew for each transfer and end: that many "
+       "exactly, or where it is no whole number one more or one less so that the mean is right; a "
+       "huge page counts as one",
+       "",
+       {}});
+  table.add_choice(
+      "cold_placement", cold_placement,
+      {{"random", ColdPlacement::random}, {"even", ColdPlacement::even}, {"run", ColdPlacement::run}},
+      {"which pages are the share that is absent: any, each set of as many being as likely; at equal distances, the "
+       "last page among them; or one next to the other from a page that is drawn",
+       "",
+       {}});
+  table.add_choice(
+      "cold_source_kind", cold_source_kind,
+      {{"never-written", ColdKind::never_written}, {"swapped", ColdKind::swapped}, {"file", ColdKind::file}},
+      {"what the absent pages of a cold source are: never written (zeros are sent, as if of a calloc), written and "
+       "paged out to the swap device, or a file's that are on the disk alone. Written anonymous memory is "
+       "absent in no way but 'swapped'",
+       "",
+       {}});
+  table.add_choice(
+      "cold_destination_kind", cold_destination_kind,
+      {{"never-written", ColdKind::never_written},
+       {"swapped", ColdKind::swapped},
+       {"file", ColdKind::file},
+       {"zero-page", ColdKind::zero_page}},
+      {"what the absent pages of a cold destination are: never written, as a new buffer's, those of the "
+       "source's kinds, or read and never written: then the shared page of zeros is there, and must not be "
+       "written",
+       "",
+       {}});
+  table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
+  table.add_bytes("destination_offset", destination_offset, {0, 4095},
+                  {"offset of the destination buffer in its first page", "", {}});
+  table.add_count(
+      "clean_window", clean_window, {0u, 16u},
+      {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
+  table.add_choice("clean_kind", clean_kind, {{"write", Kind::write}, {"read", Kind::read}},
+                   {"whether the clean transfers are RDMA writes or reads by the initiator", "", {}});
+  table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
+  table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
+  table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
+  table.add_count(
+      "peers", peers, {0u, 65535u},
+      {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});
+  table.add_text("flows", flows,
+                 {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "
+                  "source_offset, destination_offset, cold, transfers, window, start of each, separated by commas, "
+                  "and the flows by semicolons",
+                  "",
+                  {}});
+  table.add_time(
+      "start_spread", start_spread, {0us, 1s},
+      {"each sender begins after a pause drawn from 0 to this, and so does each transfer of the kinds 'write', 'read' "
+       "and 'message' that finds no other under way; no part of latency and goodput. 0: no pause, all senders begin at "
+       "one instant",
+       "assumed: as long as what recurs in the data path: a block on a link takes 9.5 us at 16 Gb/s, a poll or a turn "
+       "of the R5 less",
+       sim::Standing::assumed,
+       {"1 us", "20 us"}});
+  table.add_choice(
+      "checks", checks_fail, {{"fail", true}, {"count", false}},
+      {"wrong data, stale accesses, transfers that fail and locks beyond RLIMIT_MEMLOCK make the run a failure, or are "
+       "only shown: for experiments on what goes wrong",
+       "",
+       {}});
+  table.add_time("time_limit", time_limit, {1us, 10000s},
+                 {"simulated time after which an unfinished run is given up", "", {}});
+}
+
+}  // namespace faultline::workloads
