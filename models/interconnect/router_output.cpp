@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What leaves a router: trains are announced at outputs, their slots to where they come from.
 #include <algorithm>
-#include <array>
 #include <cassert>
 
 #include "models/interconnect/router.hpp"
@@ -10,6 +9,21 @@
 namespace faultline::interconnect {
 
 using namespace sim;
+
+namespace {
+
+const char* name_of(PacketKind kind) {
+  switch (kind) {
+    case PacketKind::data: return "data";
+    case PacketKind::acknowledge: return "acknowledgement";
+    case PacketKind::stop: return "stop";
+    case PacketKind::message: return "message";
+    case PacketKind::firmware: return "firmware message";
+  }
+  return "";
+}
+
+}  // namespace
 
 void Router::announce(Passage& passage) {
   const std::uint32_t begin = passage.told.size();
@@ -153,18 +167,12 @@ void Router::fill(Passage& passage) {
 
 void Router::tell_timelines(const Passage& passage) const {
   if (!context_.trace.records() || passage.output == kLocalPort) return;
-  constexpr std::array<const char*, 4> kKinds{"data", "acknowledgement", "message", "firmware message"};
   const PacketHeader& header = extension<PacketHeader>(*passage.payload);
   const bool any = !passage.told.empty();
   const Time begin = any ? passage.told.front() - passage.service : Time{0};
   const Time end = any ? passage.told.back() : Time{0};
-  context_.trace.link({{context_.node, Part::link, passage.output},
-                       begin,
-                       end,
-                       kKinds[static_cast<std::size_t>(header.kind)],
-                       "link",
-                       header.key},
-                      &passage);
+  context_.trace.link(
+      {{context_.node, Part::link, passage.output}, begin, end, name_of(header.kind), "link", header.key}, &passage);
 }
 
 }  // namespace faultline::interconnect

@@ -252,3 +252,12 @@ TEST_CASE("A trace keeps its limit and says so, and the run goes on") {
   CHECK(line.find("it reached its limit of 100 kB after") != std::string::npos);
   CHECK(trace.events.back().name.find("from here on") != std::string::npos);
 }
+
+TEST_CASE("A stop is on the link as what it is, and nothing else is named otherwise for it") {
+  const Recorded recorded = record(kFault + Settings{{"dma.stop_after_fault", true}, {"workload.size", "16 KiB"}});
+  std::set<std::string> on_links;
+  for (const auto& slice : recorded.trace.slices) {
+    if (slice.category == "link") on_links.insert(slice.name);
+  }
+  CHECK(on_links == std::set<std::string>{"acknowledgement", "data", "firmware message", "stop"});
+}
