@@ -44,7 +44,7 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_flag(
       "stop_after_fault", c.stop_after_fault,
       {"after a fault at the destination the receive unit tells the source's send unit to send no more of the block",
-       "assumed off: whether ExaNeSt had it is not published. Known from elsewhere: US patent 9176911, where a network "
+       "assumed: off, as nothing is published of ExaNeSt. Known from elsewhere: US patent 9176911, where a network "
        "interface that meets a page fault tells the source to send no more; RNR NAK of InfiniBand",
        Standing::assumed});
   table.add_fraction("stop_loss", c.stop_loss, {0.0, 1.0},
