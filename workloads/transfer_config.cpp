@@ -72,8 +72,7 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       {"what the absent pages of a cold source are: never written (zeros are sent, as if of a calloc), written and "
        "paged out to the swap device, or a file's that are on the disk alone. Written anonymous memory is "
        "absent in no way but 'swapped'",
-       "",
-       {}});
+       "", sim::Standing::setting});
   table.add_choice(
       "cold_destination_kind", cold_destination_kind,
       {{"never-written", ColdKind::never_written},
@@ -83,8 +82,7 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       {"what the absent pages of a cold destination are: never written, as a new buffer's, those of the "
        "source's kinds, or read and never written: then the shared page of zeros is there, and must not be "
        "written",
-       "",
-       {}});
+       "", sim::Standing::setting});
   table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
   table.add_bytes("destination_offset", destination_offset, {0, 4095},
                   {"offset of the destination buffer in its first page", "", {}});
