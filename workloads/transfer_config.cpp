@@ -33,16 +33,18 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       {"the advice comes when the buffers have been used: they keep their 4 KiB pages, until khugepaged comes",
        "",
        {}});
-  table.add_choice("memory", memory.backing,
-                   {{"anonymous", rdma::Backing::anonymous},
-                    {"hugetlb", rdma::Backing::hugetlb},
-                    {"shared-file", rdma::Backing::shared_file},
-                    {"private-file", rdma::Backing::private_file}},
-                   {"what the buffers are: memory, 2 MiB pages of the pool (os.nr_hugepages) mapped MAP_HUGETLB, or "
-                    "files mapped MAP_SHARED or MAP_PRIVATE of which at first nothing is "
-                    "in the page cache",
-                    "",
-                    {}});
+  table.add_choice(
+      "memory", memory.backing,
+      {{"anonymous", rdma::Backing::anonymous},
+       {"hugetlb", rdma::Backing::hugetlb},
+       {"shmem", rdma::Backing::shmem},
+       {"shared-file", rdma::Backing::shared_file},
+       {"private-file", rdma::Backing::private_file}},
+      {"what the buffers are: memory, 2 MiB pages of the pool (os.nr_hugepages) mapped MAP_HUGETLB, shared "
+       "memory (MAP_SHARED | MAP_ANONYMOUS), or files mapped MAP_SHARED or MAP_PRIVATE of which at first "
+       "nothing is in the page cache",
+       "",
+       {}});
   table.add_bytes(
       "memory_limit", memory.limit, {0, std::uint64_t{1} << 40},
       {"memory that each program at the ends may have (memory.max of a cgroup of its own); 0: no limit", "", {}});

@@ -35,15 +35,25 @@ class File {
     bool marker = false;   // PG_readahead: who comes here wants the next window
     sim::Time dirtied{0};  // since when it is dirty
   };
+  // What its pages are that are not in memory.
+  enum class Kind : std::uint8_t {
+    on_disk,
+    shmem,  // shared memory (MAP_SHARED | MAP_ANONYMOUS, tmpfs): zeros, or on the swap device
+  };
   // Of `pages` 4 KiB each. seed 0: one great hole, whose pages read as zeros and are nowhere on the disk; else byte k
   // of the file is byte k of the pattern.
-  File(FileId id, std::uint32_t pages, std::uint64_t seed) : id_(id), pages_(pages), seed_(seed) {}
+  File(FileId id, std::uint32_t pages, std::uint64_t seed, Kind kind = Kind::on_disk)
+      : id_(id), pages_(pages), seed_(seed), kind_(kind) {}
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   FileId id() const { return id_; }
   std::uint32_t pages() const { return pages_; }
   std::uint64_t bytes() const { return std::uint64_t{pages_} * kPage; }
+  // Its dirty pages are not tracked: nothing is written back, and so nothing write-protected for it.
+  bool is_shmem() const { return kind_ == Kind::shmem; }
+  // Of shared memory, the pages that are on the swap device or on their way, and their slots.
+  const sim::Map<std::uint32_t, SwapSlot>& swapped() const { return swapped_; }
   // nullptr: it is not in memory.
   const Page* find(std::uint32_t page) const {
     const auto found = cached_.find(page);
@@ -69,6 +79,8 @@ class File {
   FileId id_;
   std::uint32_t pages_;
   std::uint64_t seed_;
+  Kind kind_;
+  sim::Map<std::uint32_t, SwapSlot> swapped_;
   sim::Map<std::uint32_t, Page> cached_;
   sim::Set<std::uint32_t> dirty_;  // of them
   sim::Map<std::uint32_t, sim::Content> written_;

@@ -45,6 +45,7 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
     co_await core_.run(exec, owed + core_.config.fault_no_alloc);
     co_return Error::beyond_end;
   }
+  if (slot_of(file, page) != 0) co_return co_await swap_in(exec, process, file, page, owed);
   if (File::Page* cached = file.find(page)) {
     if (file.mmap_misses_ > 0) --file.mmap_misses_;
     if (std::exchange(cached->marker, false)) {
@@ -55,7 +56,10 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
       ++core_.counters.pgmajfault;
       co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
     }
-    const Error error = co_await fetch(exec, process, file, around(file, page), page);
+    // shmem_get_folio: one page of zeros, and none around it.
+    if (file.is_shmem()) owed += core_.config.anon_minor_fault - core_.config.fault_no_alloc;
+    const ReadWindow window = file.is_shmem() ? ReadWindow{.start = page, .size = 1, .ahead = 0} : around(file, page);
+    const Error error = co_await fetch(exec, process, file, window, page);
     if (error != Error::none) co_return error;
   }
   const File::Page* cached = file.find(page);
@@ -86,7 +90,7 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
   }
   const unsigned others = write ? 0 : map_around(process, va);
   co_await core_.run(exec, core_.config.fault_around_page * static_cast<std::int64_t>(others));
-  if (write && writeback_.is_over_limit()) {
+  if (write && !file.is_shmem() && writeback_.is_over_limit()) {
     process.lock_.unlock_fault(exec);
     co_await writeback_.throttle(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
@@ -139,7 +143,7 @@ Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualA
   core_.set_young(process, va, true);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
-  if (writeback_.is_over_limit()) {
+  if (!process.space_.find(va)->file->is_shmem() && writeback_.is_over_limit()) {
     process.lock_.unlock_fault(exec);
     co_await writeback_.throttle(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
@@ -152,6 +156,11 @@ Error PageCache::bring(Process& process, VirtualAddress va) {
   File& file = *vma.file;
   const std::uint32_t page = vma.file_page(va);
   if (page >= file.pages()) return Error::beyond_end;
+  if (const SwapSlot slot = slot_of(file, page)) {
+    const Error error = core_.swap.bring(slot);
+    if (error != Error::none) return error;
+    take_from_swap(file, page);
+  }
   if (file.find(page) == nullptr) {
     const auto frame = core_.frames.allocate_page();
     if (!frame) return Error::no_memory;

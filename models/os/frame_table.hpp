@@ -42,6 +42,7 @@ struct FrameRecord {
   LruList list = LruList::none;  // Lru's
   bool foreign : 1 = false;      // kept for good: KSM's, which programs that nobody models map, too; the huge zero page
   bool pool : 1 = false;         // PG_hugetlb: of the pool of huge pages (HugePool), where it goes when nobody holds it
+  bool swap_backed : 1 = false;  // PG_swapbacked, of a page of shared memory (shmem): on the lists of anonymous pages
   bool referenced : 1 = false;   // PG_referenced: was found used by the last scan, or by a read(2)
   bool charged : 1 = false;      // to its group
   GroupId group = 0;             // whose lists it is on
@@ -55,8 +56,9 @@ struct FrameRecord {
   bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || file != 0 || foreign; }
   bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
   // The lists of its kind.
-  LruList inactive() const { return file != 0 ? LruList::inactive_file : LruList::inactive_anon; }
-  LruList active() const { return file != 0 ? LruList::active_file : LruList::active_anon; }
+  bool on_file_lists() const { return file != 0 && !swap_backed; }
+  LruList inactive() const { return on_file_lists() ? LruList::inactive_file : LruList::inactive_anon; }
+  LruList active() const { return on_file_lists() ? LruList::active_file : LruList::active_anon; }
 };
 
 // A record per frame, made 2 MiB at a time on first use.

@@ -23,12 +23,15 @@ constexpr std::size_t kMostFiles = 65535;
 
 PageCache::PageCache(VmCore& core) : core_(core), read_done_(core.context.loop), writeback_(core) {}
 
-File* PageCache::create(std::uint64_t bytes, std::uint64_t seed) {
+File* PageCache::create(std::uint64_t bytes, std::uint64_t seed) { return create(bytes, seed, File::Kind::on_disk); }
+File* PageCache::create_shmem(std::uint64_t bytes) { return create(bytes, 0, File::Kind::shmem); }
+
+File* PageCache::create(std::uint64_t bytes, std::uint64_t seed, File::Kind kind) {
   const std::uint64_t pages = sim::page_end(bytes) / kPage;
   if (files_.size() == kMostFiles || bytes > sim::page_end(bytes) || pages >= kNoPage) return nullptr;
   const auto id = static_cast<FileId>(files_.size() + 1);
-  files_.push_back(std::make_unique<File>(id, static_cast<std::uint32_t>(pages), seed));
-  core_.reclaim->begin();
+  files_.push_back(std::make_unique<File>(id, static_cast<std::uint32_t>(pages), seed, kind));
+  if (kind == File::Kind::on_disk) core_.reclaim->begin();  // of shared memory nothing can be reclaimed without swap
   return files_.back().get();
 }
 
@@ -45,6 +48,7 @@ void PageCache::add(const Process& process, File& file, std::uint32_t page, Addr
   FrameRecord& record = core_.frame_table.at(frame);
   record.file = file.id();
   record.file_page = page;
+  record.swap_backed = file.is_shmem();
   ++record.isolated;
   core_.charge(process, frame, record);
   file.cached_[page] = {.frame = frame, .reading = true};
@@ -64,6 +68,7 @@ void PageCache::remove(Address frame) {
   file.cached_.erase(record.file_page);
   record.file = 0;
   record.file_page = 0;
+  record.swap_backed = false;
 }
 
 void PageCache::replace(Address frame, Address copy) {
@@ -72,6 +77,8 @@ void PageCache::replace(Address frame, Address copy) {
   FrameRecord& record = core_.frame_table.at(copy);
   record.file = std::exchange(old.file, FileId{0});
   record.file_page = std::exchange(old.file_page, 0);
+  record.swap_backed = old.swap_backed;
+  old.swap_backed = false;
   record.referenced = old.referenced;
   record.group = old.group;
   record.charged = old.charged;
@@ -81,21 +88,22 @@ void PageCache::replace(Address frame, Address copy) {
 void PageCache::dirtied(Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
   File& file = file_of(record);
-  if (!file.find(record.file_page)->dirty) writeback_.dirtied(file, record.file_page);
+  if (!file.is_shmem() && !file.find(record.file_page)->dirty) writeback_.dirtied(file, record.file_page);
 }
 
 // mark_page_accessed
 void PageCache::accessed(Address frame) {
   FrameRecord& record = core_.frame_table.at(frame);
-  const bool again = record.referenced && record.list == LruList::inactive_file;
+  const bool again = record.referenced && record.list == record.inactive();
   record.referenced = !again;
   if (!again) return;
-  core_.lru(record).move(frame, LruList::active_file);
+  core_.lru(record).move(frame, record.active());
   ++core_.counters.pgactivate;
 }
 
 Content PageCache::content(const File& file, std::uint32_t page) const {
   const File::Page* cached = file.find(page);
+  if (const SwapSlot slot = slot_of(file, page)) return core_.swap.content(slot);
   return cached != nullptr && !cached->reading ? core_.store.read(cached->frame, kPage) : file.on_disk(page);
 }
 
@@ -138,10 +146,9 @@ Task<Error> PageCache::fetch(Execution& exec, Process& process, File& file, Read
   for (; page < end && error == Error::none; ++page) {
     // The last one that there is room for is the one that is needed.
     const bool kept = needed != kNoPage && page != needed && file.find(needed) == nullptr;
-    bool room = file.find(page) == nullptr && core_.reclaim->has_room(process, kept ? 2 : 1);
-    if (!room && page == needed && file.find(page) == nullptr)
-      room = co_await core_.reclaim->make_room(exec, process, 1);
-    const bool missing = file.find(page) == nullptr && page < file.pages();  // nobody else was faster
+    bool room = is_absent(file, page) && core_.reclaim->has_room(process, kept ? 2 : 1);
+    if (!room && page == needed && is_absent(file, page)) room = co_await core_.reclaim->make_room(exec, process, 1);
+    const bool missing = is_absent(file, page) && page < file.pages();  // nobody else was faster
     const auto frame = room && missing ? core_.frames.allocate_page() : std::nullopt;
     if (!frame) {
       read_until(page);
@@ -175,6 +182,13 @@ Task<Result<Address>> PageCache::get(Execution& exec, Process& process, File& fi
   while (page < file.pages()) {
     if (process.was_killed()) co_return Result<Address>{.error = Error::killed};
     File::Page* cached = file.find(page);
+    if (cached == nullptr && slot_of(file, page) != 0) {
+      co_await process.lock_.lock_shared(core_.cpu, exec);
+      const Error error = co_await swap_in(exec, process, file, page, sim::Time{0});
+      process.lock_.unlock_shared();
+      if (error != Error::again) co_return Result<Address>{.error = error};
+      continue;
+    }
     if (cached == nullptr && whole) {
       const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
       if (file.find(page) != nullptr || page >= file.pages()) continue;
@@ -272,6 +286,7 @@ Task<unsigned> PageCache::punch(Execution& exec, File& file, std::uint32_t begin
   unsigned dropped = 0;
   std::uint32_t first = begin;
   for (std::uint32_t page = begin; page < end; ++page) make_hole(file, page);
+  drop_swapped(file, begin, end);
   for (auto at = file.cached_.lower_bound(first); at != file.cached_.end() && at->first < end;
        at = file.cached_.lower_bound(first)) {
     first = at->first;

@@ -28,6 +28,8 @@ class PageCache {
 
   // Takes no time. nullptr: there are 65535 already, or it is larger than 16 TiB.
   File* create(std::uint64_t bytes, std::uint64_t seed);
+  // The same of shared memory, without a page: MAP_SHARED | MAP_ANONYMOUS, a file on tmpfs.
+  File* create_shmem(std::uint64_t bytes);
 
   // filemap_fault, do_fault_around and do_cow_fault, the process's lock shared: the page at va, which a VMA of a file
   // covers and which has no entry. The lock is not held while the disk is at work. again: look once more; beyond_end:
@@ -53,6 +55,8 @@ class PageCache {
   File::Page& page_of(Address frame);
   void remove(Address frame);                 // it is clean; the caller lets go of the frame
   void replace(Address frame, Address copy);  // which nobody else holds
+  // shmem_writepage: the page of shared memory, which has a slot, is the swap cache's from now on, and no more the file's.
+  void hand_to_swap(Address frame);
   void dirtied(Address frame);
 
   // For set-up, in no time: the page is in memory and mapped at va, writable where the VMA is. no_memory, beyond_end;
@@ -77,6 +81,15 @@ class PageCache {
   // he waits again. no_memory, beyond_end.
   sim::Task<Result<Address>> get(cpu::Execution& exec, Process& process, File& file, std::uint32_t page,
                                  FileReader* reader, std::uint32_t wanted, bool whole);
+  File* create(std::uint64_t bytes, std::uint64_t seed, File::Kind kind);
+  sim::Task<Error> swap_in(cpu::Execution& exec, Process& process, File& file, std::uint32_t page, sim::Time owed);
+  void take_from_swap(File& file, std::uint32_t page);
+  // Neither in memory nor on the swap device.
+  static bool is_absent(const File& file, std::uint32_t page) {
+    return file.find(page) == nullptr && slot_of(file, page) == 0;
+  }
+  static SwapSlot slot_of(const File& file, std::uint32_t page);
+  void drop_swapped(File& file, std::uint32_t begin, std::uint32_t end);
   void add(const Process& process, File& file, std::uint32_t page, Address frame);
   void arrived(File& file, std::uint32_t page);
   std::uint32_t most_ahead() const;

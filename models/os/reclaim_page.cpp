@@ -44,12 +44,20 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
 Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
+  if (record.swap_backed && record.slot == 0 && !core_.swap.has_free_slots()) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, Unmap::file);
   for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   if (record.pins > 0) co_return Outcome::activate;
   if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
+  if (record.swap_backed) {
+    // shmem_writepage, once nobody maps it: the slot takes the page's place in the file.
+    if (record.isolated > 1) co_return Outcome::keep;
+    if (!core_.swap.assign(frame)) co_return Outcome::activate;
+    core_.page_cache.hand_to_swap(frame);
+    co_return Outcome::writing;
+  }
   const File::Page& page = core_.page_cache.page_of(frame);
   if (page.dirty) core_.page_cache.writeback().wake();
   co_return page.dirty || page.writing || record.isolated > 1 ? Outcome::keep : Outcome::freed;
@@ -86,6 +94,11 @@ Task<void> Reclaim::write_and_free(Address frame, bool counted) {
 // Frees the page, unless somebody has found it in the swap cache meanwhile.
 void Reclaim::settle(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
+  if (record.swap_backed && record.slot != 0) {  // shared memory that has been brought back meanwhile
+    core_.put_back(frame, /*active=*/false);
+    core_.swap.forget(frame);
+    return;
+  }
   if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
       (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
     core_.put_back(frame, /*active=*/false);

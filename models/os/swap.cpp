@@ -185,17 +185,24 @@ Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress 
     if (slot == 0 || copies_.at(slot).frame) continue;
     const auto frame = core_.frames.allocate_page();
     if (!frame) co_return Error::no_memory;
-    cache(slot, *frame);
-    ++core_.frame_table.at(*frame).isolated;
     Copy& copy = copies_.at(slot);
-    copy.reading = true;
-    copy.clean = true;
     copy.ahead = at != va;
     if (copy.ahead) ++core_.counters.swap_ra;
-    transfers_.start(read(slot));
+    begin_read(slot, *frame);
   }
   co_return Error::none;
 }
+
+void Swap::begin_read(SwapSlot slot, Address frame) {
+  cache(slot, frame);
+  ++core_.frame_table.at(frame).isolated;
+  Copy& copy = copies_.at(slot);
+  copy.reading = true;
+  copy.clean = true;
+  transfers_.start(read(slot));
+}
+
+Task<void> Swap::sleep(Execution& exec) { return core_.cpu.sleep(exec, read_done_); }
 
 // Linux's swap_vma_ra_win: as many as were found useful last time, rounded up to a power of two, in the direction in
 // which the program goes; half as many as before when they were not.
@@ -233,18 +240,21 @@ bool Swap::in_memory(const Process& process, VirtualAddress va) const {
 }
 
 Error Swap::bring(Process& process, VirtualAddress va) {
-  const SwapSlot slot = slot_of(process, va);
+  const Error error = bring(slot_of(process, va));
+  if (error == Error::none) map(process, va, /*write=*/true);
+  return error;
+}
+
+Error Swap::bring(SwapSlot slot) {
   Copy& copy = copies_.at(slot);
   if (copy.reading) return Error::again;
-  if (!copy.frame) {
-    const auto frame = core_.frames.allocate_page();
-    if (!frame) return Error::no_memory;
-    core_.store.write(*frame, copy.content);
-    cache(slot, *frame);
-    copy.clean = true;
-    core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
-  }
-  map(process, va, /*write=*/true);
+  if (copy.frame) return Error::none;
+  const auto frame = core_.frames.allocate_page();
+  if (!frame) return Error::no_memory;
+  core_.store.write(*frame, copy.content);
+  cache(slot, *frame);
+  copy.clean = true;
+  core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
   return Error::none;
 }
 

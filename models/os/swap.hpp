@@ -60,6 +60,14 @@ class Swap {
   Error bring(Process& process, VirtualAddress va);
   // Whether fault() would find the swapped page at va in memory.
   bool in_memory(const Process& process, VirtualAddress va) const;
+  // For who refers to slots without an entry (shared memory): the slot's page in memory, if it is there; whether it is
+  // being read, which begin_read() starts for a frame without a page; a wait for any read to end; the page in memory at
+  // once, for set-up (no_memory; again: it is being read).
+  std::optional<Address> cached(SwapSlot slot) const { return copies_.at(slot).frame; }
+  bool is_reading(SwapSlot slot) const { return copies_.at(slot).reading; }
+  void begin_read(SwapSlot slot, Address frame);
+  sim::Task<void> sleep(cpu::Execution& exec);
+  Error bring(SwapSlot slot);
   // What the page is that a swapped entry refers to.
   sim::Content content(SwapSlot slot) const;
 

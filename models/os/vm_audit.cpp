@@ -103,6 +103,12 @@ void VmCore::audit(bool changing) const {
     }
   });
   audit_files();
+  for (const auto& file : page_cache.files()) {
+    for (const auto& [page, slot] : file->swapped()) {
+      ++referring[slot];
+      if (file->find(page) != nullptr) broken(fmt::format("page {} of file {} is in two places", page, file->id()));
+    }
+  }
   swap.for_each_slot([&](SwapSlot slot, std::uint32_t count, const std::optional<Address>& frame) {
     const auto found = referring.find(slot);
     if (count != (found == referring.end() ? 0 : found->second)) {

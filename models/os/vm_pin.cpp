@@ -43,7 +43,8 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
 // writable_file_mapping_allowed, the other way round.
 bool Vm::maps_shared_file(const Process& process, Range range) {
   bool found = false;
-  process.space().for_each_vma(range.begin, range.end, [&](const Vma& vma) { found = found || vma.shared; });
+  process.space().for_each_vma(range.begin, range.end,
+                               [&](const Vma& vma) { found = found || (vma.shared && !vma.file->is_shmem()); });
   return found;
 }
 

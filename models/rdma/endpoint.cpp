@@ -106,9 +106,12 @@ std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
     mapped = host_.vm.map_huge(process_, offset + length);
     if (mapped.error == Error::no_huge_page) no_huge_pages(host_, offset + length);
   } else {
-    os::File* file = host_.vm.page_cache().create(offset + length, kFileSeed + host_.context.node);
+    os::PageCache& cache = host_.vm.page_cache();
+    os::File* file = host_.memory.backing == Backing::shmem
+                         ? cache.create_shmem(offset + length)
+                         : cache.create(offset + length, kFileSeed + host_.context.node);
     mapped.error = Error::no_memory;
-    if (file != nullptr) mapped = host_.vm.map_file(process_, *file, host_.memory.backing == Backing::shared_file);
+    if (file != nullptr) mapped = host_.vm.map_file(process_, *file, host_.memory.backing != Backing::private_file);
   }
   if (!mapped.ok()) {
     throw RunFailure(fmt::format("node {}: no room for a buffer of {} in the address space", host_.context.node,

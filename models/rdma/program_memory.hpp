@@ -10,6 +10,7 @@ namespace faultline::rdma {
 enum class Backing : std::uint8_t {
   anonymous,
   hugetlb,  // of the pool of huge pages
+  shmem,    // shared memory: MAP_SHARED | MAP_ANONYMOUS
   shared_file,
   private_file,
 };
