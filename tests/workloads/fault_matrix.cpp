@@ -229,3 +229,60 @@ TEST_CASE("an invalidation that is forgotten, or comes too late, shows as stale 
   CHECK(late.count("stale_accesses") > 0);
   CHECK(late.count("stale_accesses") < forgotten.count("stale_accesses"));
 }
+
+// The same at the source: the device reads, and the program stores to its buffer before each transfer.
+namespace {
+
+Settings at_source(const Settings& base) { return base + Settings{{"inject.end", "source"}}; }
+
+}  // namespace
+
+TEST_CASE("matrix, source: what unmaps pages faults reads as it faults writes") {
+  // migrate_pages; alloc_contig_range; ksm's write_protect_page; change_prot_numa; unmap_mapping_range; zap_page_range
+  check_row(at_source(kSmall), "compaction", {faults, none, stale, none, faults});
+  check_row(at_source(kSmall), "move-pages", {faults, undone, stale, none, faults, undone});
+  check_row(at_source(kSmall), "numa-hint", {faults, none, none, none, faults, undone});
+  check_row(at_source(kSmall), "ksm", {faults, undone, stale, none, faults, undone});
+  check_row(at_source(kSmall), "truncate", {faults, faults, stale, stale, faults, faults});
+  check_row(at_source(kSmall), "dont-need", {faults, faults, stale, stale, faults, faults});
+}
+
+TEST_CASE("matrix, source: a split of a huge page goes through an invalid descriptor for reads, too") {
+  check_row(at_source(kHuge + Settings{{"inject.after", "1 ms"}}), "thp-split",
+            {faults, faults, none, none, faults, faults});
+}
+
+TEST_CASE("matrix, source: a device that reads does not mind who may write, but a mirror is emptied all the same") {
+  check_row(at_source(kSmall), "write-protect", {none, none, none, none, faults, faults});
+  check_row(at_source(kSmall), "userfault-wp", {none, none, none, none, faults, faults});
+}
+
+TEST_CASE("matrix, source: the program's stores bring what was never there") {
+  check_row(at_source(kSmall), "zero-page", {none, none, none, none, none, none});
+}
+
+TEST_CASE("matrix: a child that lives moves the program away from frames that its device has") {
+  // copy_present_page: the child's copy of a pinned page, since 5.9. A driver that trusts mlock has nobody to do that.
+  const Settings lives =
+      kSmall + Settings{{"inject.count", 3}, {"inject.period", "500 us"}, {"inject.child_life", "300 us"}};
+  const Settings registered = {{"strategy.prepare", "pin-once"}, {"strategy.translate", "private"}};
+  for (const char* end : {"source", "destination"}) {
+    for (const char* kernel : {"4.9", "5.10", "6.1", "6.12"}) {
+      INFO(end << ", Linux " << kernel);
+      const Settings here = lives + Settings{{"inject.end", end}, {"os.kernel", kernel}};
+      const auto wrong = [&](const Settings& how) {
+        const Point p = run(here + how + Settings{{"inject.mechanism", "fork-child-lives"}});
+        REQUIRE(p.error.empty());
+        CHECK(p.count("injections") > 0);
+        return p.count("data_errors") > 0;
+      };
+      CHECK(wrong(registered) == (std::string(kernel) == "4.9"));
+      CHECK(wrong(way(mlock_private)));
+      CHECK_FALSE(wrong(way(pin_private)));
+      for (const Way w : {mlock_shared, pin_shared, mlock_mirrored, pin_mirrored}) {
+        INFO(kWays[w]);
+        CHECK_FALSE(wrong(way(w)));
+      }
+    }
+  }
+}
