@@ -6,7 +6,7 @@ endif()
 
 add_test(NAME "lint: tree" COMMAND scripts/lint --only tree WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
 add_test(NAME "lint: format" COMMAND scripts/lint --only format WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-set_tests_properties("lint: tree" "lint: format" PROPERTIES LABELS lint TIMEOUT 120 SKIP_RETURN_CODE 77)
+set_tests_properties("lint: tree" "lint: format" PROPERTIES LABELS lint TIMEOUT 600 SKIP_RETURN_CODE 77)
 
 # Properties of the whole machine: five hundred cases each time, a hundred thousand nightly.
 faultline_tests(properties faultline_workloads)
@@ -26,7 +26,7 @@ faultline_tests(allocations faultline_workloads)
 # tests/scripts/NAME.sh, run with the tree and the build folder in its environment.
 function(faultline_script_test name label)
   add_test(NAME "scripts: ${name}" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/${name}.sh")
-  set_tests_properties("scripts: ${name}" PROPERTIES LABELS ${label} TIMEOUT 300 SKIP_RETURN_CODE 77
+  set_tests_properties("scripts: ${name}" PROPERTIES LABELS ${label} TIMEOUT 1200 SKIP_RETURN_CODE 77
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR}")
 endfunction()
 faultline_script_test(help scripts)
@@ -36,7 +36,7 @@ faultline_script_test(dependencies scripts)
 faultline_script_test(build-info scripts)
 faultline_script_test(benchmark-figures scripts)
 add_test(NAME "python: figures" COMMAND /usr/bin/python3 -B -m unittest discover -s "${CMAKE_SOURCE_DIR}/tests/python")
-set_tests_properties("python: figures" PROPERTIES LABELS scripts TIMEOUT 120
+set_tests_properties("python: figures" PROPERTIES LABELS scripts TIMEOUT 600
   ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/python")
 if(TARGET faultline)
   faultline_script_test(plot scripts)
@@ -61,8 +61,8 @@ if(TARGET faultline)
   set_tests_properties("scripts: workers, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
     ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_KILLS=100")
   # It runs every command that the documents show.
-  set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 900)
-  set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 900) # a hundred kills
+  set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 3600)
+  set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
   set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: optimisation" "scripts: benchmark"
     "scripts: report-large" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)

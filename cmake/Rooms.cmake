@@ -46,7 +46,7 @@ function(faultline_tests name)
     add_executable(test_${name} ${tests})
     target_link_libraries(test_${name} PRIVATE ${ARGN} faultline_test_main rapidcheck)
     # One process a case: the SystemC kernel is global and cannot be elaborated twice.
-    catch_discover_tests(test_${name} TEST_PREFIX "${name}:" PROPERTIES TIMEOUT 300
+    catch_discover_tests(test_${name} TEST_PREFIX "${name}:" PROPERTIES TIMEOUT 1200
                          DISCOVERY_MODE PRE_TEST)
   endif()
 endfunction()
