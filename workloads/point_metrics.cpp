@@ -259,7 +259,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_injection_notes(configuration.inject, transfers, result.notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
     result.notes.push_back(
-        fmt::format("{} threads poll on {} cores: who has none waits for the others' time slices (cpu.time_slice)",
+        fmt::format("{} threads poll on {} cores: who has none waits for its turn (sched.latency, sched.base_slice)",
                     configuration.workload.clean_window + 1, configuration.machine.cpu.cores));
   }
   return result;

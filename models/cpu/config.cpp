@@ -7,6 +7,7 @@ using sim::Frequency;
 using sim::Standing;
 
 void CpuConfig::declare(sim::ParameterTable& table) {
+  sched.declare(table);
   const auto group = table.group("cpu");
   table.add_count("cores", cores, {1, 16}, {"application cores", "UG1085: 4 Cortex-A53", Standing::published});
   table.add_frequency("clock", clock, {Frequency{100'000'000}, Frequency{3'000'000'000}},
@@ -15,12 +16,6 @@ void CpuConfig::declare(sim::ParameterTable& table) {
   table.add_time("context_switch", context_switch, {0ns, 100us},
                  {"another thread, or the first after idling, gets a core (system time)",
                   "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});
-  table.add_time("time_slice", time_slice, {10us, 1s},
-                 {"user and system time since it got the core after which a thread, in user mode, gives way to another "
-                  "that is ready; pollers that outnumber the cores wait for each other's slices",
-                  "assumed: one tick at HZ=250",
-                  Standing::assumed,
-                  {"1 ms", "10 ms"}});
   table.add_count("interrupt_core", interrupt_core, {0, 15},
                   {"core that takes all interrupts; must be below cpu.cores",
                    "Linux's default without irqbalance",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "models/cpu/kernel.hpp"
+#include "models/cpu/sched_config.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 
@@ -14,7 +15,6 @@ struct CpuConfig {
   unsigned cores = 4;
   sim::Frequency clock{1'200'000'000};
   sim::Time context_switch = 3500ns;
-  sim::Time time_slice = 4ms;
   unsigned interrupt_core = 0;
   sim::Time irq_to_handler = 3us;
   sim::Time tasklet_delay = 2us;
@@ -22,6 +22,7 @@ struct CpuConfig {
   sim::Time mmio_read = 150ns;
   sim::Time mmio_write = 60ns;
   Kernel kernel;  // not declared here: os.kernel, which models/platform hands on
+  SchedConfig sched;
 
   void declare(sim::ParameterTable& table);
 };

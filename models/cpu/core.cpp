@@ -2,35 +2,74 @@
 #include "models/cpu/core.hpp"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "models/cpu/balancer.hpp"
 
 namespace faultline::cpu {
 
 using sim::Time;
 
-void Submission::await_suspend(std::coroutine_handle<> waiter) const {
-  request.waiter = waiter;
-  core.submit(request);
-}
+Core::Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched)
+    : cpu_(cpu), number_(number), port_(port), fair_(FairQueue::make(sched)), average_idle_(2 * sched.migration_cost) {}
 
-void Core::submit(Request& request) {
-  if (request.who.thread_) {
-    for (const auto& waiting : queues_) {
-      for (const Request* other : waiting) {
-        if (&other->who == &request.who) throw std::logic_error("thread " + request.who.name() + " runs twice at once");
-      }
-    }
-  }
-  queue(request.kind).push_back(&request);
+void Core::interrupt(Request& request) {
+  (request.kind == Work::irq ? irq_ : softirq_).push_back(&request);
   dispatch();
 }
 
-void Core::leave(const Execution& thread) {
-  if (current_ == &thread) current_ = nullptr;
+bool Core::goes_on(const Execution& thread) const {
+  if (resuming_ == &thread) return current_ == &thread;
+  return lingering_ == &thread && left_at_ == cpu_.context().now() && idle();
 }
 
-bool Core::idle() const {
-  return queue(Work::user).empty() && queue(Work::system).empty() && switching_to_ == nullptr && !resuming_thread_;
+void Core::go_on(Execution& thread) {
+  if (current_ == nullptr) {
+    lingering_ = nullptr;
+    current_ = &thread;
+    if (thread.entity.sched_class == SchedClass::fifo) {
+      fifo_.push_back(&thread);
+    } else {
+      fair_->add(thread, Arrival::returned);
+      fair_->pick();
+    }
+  }
+  dispatch();
+}
+
+void Core::enqueue(Execution& thread, Arrival how) {
+  settle();
+  const Time now = cpu_.context().now();
+  if (idle() && how == Arrival::woken) {
+    // update_avg(); bounded by twice what makes a core look for work
+    average_idle_ += (now - idle_since_ - average_idle_) / 8;
+    average_idle_ = std::min(average_idle_, 2 * cpu_.sched().migration_cost);
+  }
+  thread.entity.waits_since = now;
+  if (thread.entity.sched_class == SchedClass::fifo) {
+    fifo_.push_back(&thread);
+    need_resched_ = need_resched_ || (current_ != nullptr && !runs_fifo());
+  } else {
+    fair_->add(thread, how);
+    need_resched_ = need_resched_ || fair_->preempts(thread);
+  }
+  dispatch();
+}
+
+void Core::take_away(Execution& waiting) {
+  settle();
+  fair_->remove(waiting);
+  stop_waiting(waiting);
+}
+
+void Core::leave(const Execution& thread) {
+  if (lingering_ == &thread) lingering_ = nullptr;
+  if (current_ == &thread) leaves_for_good_ = true;
+}
+
+void Core::tick() {
+  settle();
+  if (fair_->turn_is_over()) need_resched_ = true;
+  dispatch();
 }
 
 void Core::settle() {
@@ -41,10 +80,10 @@ void Core::settle() {
   if (cpu_.context().trace.records()) record(elapsed);
   if (running_switch_) {
     switch_remaining_ -= elapsed;
-    charge(*switching_to_, Work::system, elapsed);
+    charge(*current_, Work::system, elapsed);
   } else if (running_ != nullptr) {
     if (!running_->endless) running_->remaining -= elapsed;
-    if (&running_->who == current_) slice_used_ += elapsed;
+    if (&running_->who == fair_->current()) fair_->charge(elapsed);
     charge(running_->who, running_->kind, elapsed);
     if (running_->polling) cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
   }
@@ -58,7 +97,7 @@ void Core::record(Time elapsed) const {
     cpu_.context().slice(sim::Part::core, number_, now - elapsed, now, who.name(), kind);
   };
   if (running_switch_) {
-    tell(*switching_to_, "context switch");
+    tell(*current_, "context switch");
   } else if (running_ != nullptr) {
     tell(running_->who, running_->polling ? "polling" : kKinds[static_cast<std::size_t>(running_->kind)]);
   }
@@ -73,16 +112,15 @@ void Core::charge(Execution& who, Work kind, Time elapsed) {
 
 void Core::dispatch() {
   // The coroutine that is being resumed may go on with more work, which decides: look when it has.
-  if (resuming_) return;
+  if (resuming_ != nullptr) return;
   settle();
-  Request* next = choose_above_threads();
-  if (next == nullptr && switching_to_ == nullptr) {
-    next = choose_thread();
-    if (next != nullptr && next->who.thread_ && current_ != &next->who) begin_switch(next->who);
+  Request* next = choose_interrupt();
+  const bool interrupted = next != nullptr;
+  if (!interrupted) {
+    if (current_ == nullptr ? runnable() > 0 : may_reschedule()) reschedule();
+    if (current_ != nullptr && !switching_) next = current_->request_;
   }
-  const bool interrupted = next != nullptr && next->kind >= Work::softirq;
-  const bool next_is_switch = switching_to_ != nullptr && !interrupted;
-  if (next_is_switch) next = nullptr;
+  const bool next_is_switch = switching_ && !interrupted;
 
   Time end = sim::kNever;
   if (next_is_switch) {
@@ -99,51 +137,50 @@ void Core::dispatch() {
   if (end != sim::kNever) cpu_.context().loop.at<&Core::on_deadline>(end, port_, *this, generation_);
 }
 
-Request* Core::choose_above_threads() {
-  for (const Work kind : {Work::irq, Work::softirq}) {
-    if (!queue(kind).empty()) return queue(kind).front();
+Request* Core::choose_interrupt() const {
+  if (!irq_.empty()) return irq_.front();
+  return softirq_.empty() ? nullptr : softirq_.front();
+}
+
+// Kernel code runs on to a point at which it gives way, unless the kernel is built for full pre-emption.
+bool Core::may_reschedule() const {
+  if (!need_resched_ || switching_) return false;
+  const Request& request = *current_->request_;
+  return request.kind == Work::user || request.gives_way || cpu_.sched().preemption == Preemption::full;
+}
+
+void Core::reschedule() {
+  need_resched_ = false;
+  Execution* next = nullptr;
+  if (fifo_.empty()) {
+    next = &fair_->pick();
+  } else {
+    next = fifo_.front();
+    fair_->put_back();
   }
-  return nullptr;
-}
-
-Request* Core::choose_thread() {
-  auto& system = queue(Work::system);
-  if (!system.empty()) {
-    Request* own = request_of_current(system);
-    return own != nullptr ? own : system.front();
+  if (next == current_) return;
+  if (current_ != nullptr) {
+    ++cpu_.counters_->preemptions;
+    current_->entity.waits_since = cpu_.context().now();
+    current_->entity.last_ran = cpu_.context().now();
   }
-  auto& user = queue(Work::user);
-  if (user.empty()) return nullptr;
-  Request* own = request_of_current(user);
-  if (own == nullptr) return user.front();
-  if (user.size() == 1 || !slice_used_up()) return own;
-  std::erase(user, own);
-  user.push_back(own);
-  return user.front();
-}
-
-Request* Core::request_of_current(std::vector<Request*>& waiting) {
-  for (Request* request : waiting) {
-    if (&request->who == current_) return request;
-  }
-  return nullptr;
-}
-
-bool Core::slice_used_up() const { return slice_used_ >= cpu_.config().time_slice; }
-
-Time Core::end_of(const Request& request) const {
-  Time end = since_ + request.remaining;
-  if (request.endless) end = request.seen_at == sim::kNever ? sim::kNever : std::max(since_, request.seen_at);
-  const bool contended = request.kind == Work::user && queue(Work::user).size() > 1;
-  if (contended && &request.who == current_) end = std::min(end, since_ + cpu_.config().time_slice - slice_used_);
-  return end;
-}
-
-void Core::begin_switch(Execution& next) {
-  current_ = nullptr;
-  switching_to_ = &next;
+  stop_waiting(*next);
+  current_ = next;
+  lingering_ = nullptr;
+  switching_ = true;
   switch_remaining_ = cpu_.scaled(cpu_.config().context_switch);
   ++cpu_.counters_->context_switches;
+  cpu_.balancer().look_at_tick();
+}
+
+void Core::stop_waiting(const Execution& thread) {
+  const Time waited = cpu_.context().now() - thread.entity.waits_since;
+  cpu_.counters_->time_waiting += static_cast<std::uint64_t>(waited.count());
+}
+
+Time Core::end_of(const Request& request) const {
+  if (!request.endless) return since_ + request.remaining;
+  return request.seen_at == sim::kNever ? sim::kNever : std::max(since_, request.seen_at);
 }
 
 void Core::on_deadline(std::uint64_t generation) {
@@ -152,9 +189,7 @@ void Core::on_deadline(std::uint64_t generation) {
   deadline_ = sim::kNever;
   if (running_switch_) {
     running_switch_ = false;
-    current_ = switching_to_;
-    switching_to_ = nullptr;
-    slice_used_ = Time{0};
+    switching_ = false;
   } else {
     Request& request = *running_;
     running_ = nullptr;
@@ -165,15 +200,39 @@ void Core::on_deadline(std::uint64_t generation) {
 }
 
 void Core::complete(Request& request) {
-  std::erase(queue(request.kind), &request);
-  resuming_ = true;
-  resuming_thread_ = request.who.thread_;
+  Execution& who = request.who;
+  if (who.thread_) {
+    who.request_ = nullptr;
+  } else {
+    std::erase(request.kind == Work::irq ? irq_ : softirq_, &request);
+    interrupt_context_at_ = cpu_.context().now();
+  }
+  resuming_ = &who;
   {
-    const sim::ProfileScope turn(cpu_.context().loop.profile(), request.who.name());
+    const sim::ProfileScope turn(cpu_.context().loop.profile(), who.name());
     request.waiter.resume();  // the request is gone after this
   }
-  resuming_ = false;
-  resuming_thread_ = false;
+  resuming_ = nullptr;
+  if (current_ == &who && who.request_ == nullptr) block();
+}
+
+// The thread waits for something else than its core.
+void Core::block() {
+  Execution& thread = *current_;
+  thread.entity.last_ran = cpu_.context().now();
+  if (thread.entity.sched_class == SchedClass::fifo) {
+    std::erase(fifo_, &thread);
+  } else {
+    fair_->remove(thread);
+  }
+  current_ = nullptr;
+  need_resched_ = false;
+  lingering_ = leaves_for_good_ ? nullptr : &thread;
+  leaves_for_good_ = false;
+  left_at_ = cpu_.context().now();
+  if (runnable() > 0) return;
+  idle_since_ = left_at_;
+  cpu_.balancer().newly_idle(*this);
 }
 
 }  // namespace faultline::cpu

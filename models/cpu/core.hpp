@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// One core's scheduler. Private to the room: everybody else uses Cpu.
+// One core: what runs on it now, and until when. Private to the room: everybody else uses Cpu.
+// Which of its threads runs is decided by its queue (fair_queue.hpp), which core a thread is on by the Balancer.
 #pragma once
 
 #include <array>
 #include <coroutine>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/cpu/cpu.hpp"
+#include "models/cpu/fair_queue.hpp"
 
 namespace faultline::cpu {
 
@@ -18,15 +22,20 @@ struct Request {
   bool polling = false;             // charged as polling, too
   bool endless = false;             // a spin: `remaining` means nothing, it ends when
   sim::Time seen_at = sim::kNever;  // the polling load sees the value: known once it is stored
-  std::coroutine_handle<> waiter = {};
+  bool gives_way = false;           // system work that another thread may take the core from (cond_resched)
+  std::optional<unsigned> waker{};  // core of the interrupt that has woken the thread
+  std::coroutine_handle<> waiter{};
 };
 
-// co_await Submission{core, request}: until the request is done.
+// co_await Submission{cpu, request}: until the request is done.
 struct Submission {
-  Core& core;
+  Cpu& cpu;
   Request& request;
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> waiter) const;
+  void await_suspend(std::coroutine_handle<> waiter) const {
+    request.waiter = waiter;
+    cpu.submit(request);
+  }
   void await_resume() const {}
 };
 
@@ -35,53 +44,95 @@ struct Cpu::Counters {
   std::array<sim::Counter*, kWorks> time;
   sim::Counter& time_polling;
   sim::Counter& context_switches;
+  sim::Counter& preemptions;
   sim::Counter& wake_ups;
   sim::Counter& migrations;
+  sim::Counter& pulls;
+  sim::Counter& time_waiting;
   sim::Counter& tasklets;
   sim::Counter& mmio_errors;
 };
 
 class Core {
  public:
-  Core(Cpu& cpu, unsigned number, sim::Port port) : cpu_(cpu), number_(number), port_(port) {}
+  Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched);
 
-  void submit(Request& request);
+  // Work of the interrupt contexts.
+  void interrupt(Request& request);
+  // The thread has the core, and asks for more at the instant at which its last request ended.
+  bool goes_on(const Execution& thread) const;
+  void go_on(Execution& thread);
+  // A runnable thread comes to this core; or goes, before it has run.
+  void enqueue(Execution& thread, Arrival how);
+  void take_away(Execution& waiting);
   // The thread gives the core up; it has no request.
   void leave(const Execution& thread);
   // The request's seen_at has become known.
   void spin_ends(const Request&) { dispatch(); }
-  // No thread has it or wants it. An interrupt's work on top of the idle loop does not count.
-  bool idle() const;
 
+  // No thread has it or wants it. An interrupt's work on top of the idle loop does not count.
+  bool idle() const { return runnable() == 0 && !switching_; }
+  sim::Time idle_since() const { return idle_since_; }
+  // How long it was idle lately, from one thread to the next: Linux's rq->avg_idle.
+  sim::Time average_idle() const { return average_idle_; }
+  std::size_t runnable() const { return fair_->size() + fifo_.size(); }
+  bool runs_fifo() const { return current_ != nullptr && current_->entity.sched_class == SchedClass::fifo; }
+  // Runnable threads besides the one that has the core.
+  bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
+  const FairQueue& fair() const { return *fair_; }
+  const Execution* current() const { return current_; }
+  // The thread has the core, and it is another one's turn.
+  bool is_others_turn(const Execution& thread) const { return current_ == &thread && need_resched_; }
+  // The coroutine that is being resumed at this instant is an interrupt handler or a tasklet.
+  bool resumes_interrupt_context() const { return interrupt_context_at_ == cpu_.context().now(); }
+  sim::Port port() const { return port_; }
+  unsigned number() const { return number_; }
+
+  void tick();
   // Charges what runs at present up to now.
   void settle();
   sim::Time charged(Work kind) const { return charged_[static_cast<std::size_t>(kind)]; }
 
+  // When it has looked for work elsewhere (Linux's sched_domain: one, of all cores). The Balancer's.
+  struct Balance {
+    sim::Time last{-1};
+    sim::Time interval{0};
+    unsigned failed = 0;  // looks at the tick that found only threads that had just run
+  };
+  Balance balance;
+
  private:
   // Decides what runs now and when that ends, and arms the event for it.
   void dispatch();
-  Request* choose_above_threads();
-  Request* choose_thread();
-  Request* request_of_current(std::vector<Request*>& queue);
-  bool slice_used_up() const;
+  // Gives the core to whose turn it is, which may be whoever has it.
+  void reschedule();
+  bool may_reschedule() const;
+  Request* choose_interrupt() const;
   sim::Time end_of(const Request& request) const;
-  void begin_switch(Execution& next);
   void on_deadline(std::uint64_t generation);
   void complete(Request& request);
+  void block();
   void charge(Execution& who, Work kind, sim::Time elapsed);
   void record(sim::Time elapsed) const;
-  std::vector<Request*>& queue(Work kind) { return queues_[static_cast<std::size_t>(kind)]; }
-  const std::vector<Request*>& queue(Work kind) const { return queues_[static_cast<std::size_t>(kind)]; }
+  void stop_waiting(const Execution& thread);
 
   Cpu& cpu_;
   unsigned number_;
   sim::Port port_;
-  std::array<std::vector<Request*>, kWorks> queues_;  // waiting and running, in order of arrival: few
+  std::vector<Request*> irq_;  // first come, first served
+  std::vector<Request*> softirq_;
+  std::unique_ptr<FairQueue> fair_;
+  std::vector<Execution*> fifo_;
 
-  Execution* current_ = nullptr;  // the thread whose context the core holds; null: the idle loop's
-  sim::Time slice_used_{0};       // by current_, since it was switched in
-  Execution* switching_to_ = nullptr;
+  Execution* current_ = nullptr;    // the thread that has the core, or gets it by the switch that runs; null: idle
+  Execution* lingering_ = nullptr;  // whose context it still is, since left_at_
+  sim::Time left_at_{-1};
+  bool need_resched_ = false;
+  bool switching_ = false;
   sim::Time switch_remaining_{0};
+  bool leaves_for_good_ = false;  // current_ sleeps: coming back costs a switch, even at the same instant
+  sim::Time idle_since_{0};
+  sim::Time average_idle_;
 
   // What runs: a request, or the switch (running_ null, running_switch_ true), or nothing.
   Request* running_ = nullptr;
@@ -90,8 +141,8 @@ class Core {
   sim::Time deadline_ = sim::kNever;
   std::uint64_t generation_ = 0;  // of the armed event; others are void
 
-  bool resuming_ = false;         // a coroutine that may ask for more at this very instant
-  bool resuming_thread_ = false;  // and is a thread
+  const Execution* resuming_ = nullptr;  // whose coroutine runs, and may ask for more at this very instant
+  sim::Time interrupt_context_at_{-1};
 
   std::array<sim::Time, kWorks> charged_{};
 };

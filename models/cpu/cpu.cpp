@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/cpu/balancer.hpp"
 #include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/core.hpp"
 #include "models/memory/axi.hpp"
@@ -23,22 +24,45 @@ Cpu::Counters::Counters(sim::Statistics& statistics)
            &statistics.counter("cpu.time_irq", "ps", "core time in interrupt handlers and on the way to them")},
       time_polling(statistics.counter("cpu.time_polling", "ps", "the part of cpu.time_user that threads spin")),
       context_switches(statistics.counter("cpu.context_switches", "count", "a core got another thread")),
+      preemptions(statistics.counter("cpu.preemptions", "count", "threads that lost the core with work left")),
       wake_ups(statistics.counter("cpu.wake_ups", "count", "sleeping threads woken")),
-      migrations(statistics.counter("cpu.migrations", "count", "wake-ups that moved a thread to an idle core")),
+      migrations(statistics.counter("cpu.migrations", "count", "wake-ups that moved a thread to another core")),
+      pulls(statistics.counter("cpu.pulls", "count", "waiting threads that another core has taken")),
+      time_waiting(statistics.counter("cpu.time_waiting", "ps", "threads were ready to run and had no core")),
       tasklets(statistics.counter("cpu.tasklets", "count", "runs of tasklets")),
       mmio_errors(statistics.counter("cpu.mmio_errors", "count", "register accesses with an error response")) {}
 
-Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context)
+namespace {
+
+SchedConfig in_force(const CpuConfig& config, const SchedRules& rules) {
+  SchedConfig sched = config.sched.scaled_for(config.cores);
+  if (sched.policy == SchedPolicy::kernel) sched.policy = rules.eevdf ? SchedPolicy::eevdf : SchedPolicy::cfs;
+  return sched;
+}
+
+// sched_prio_to_weight, kernel/sched/core.c: of nice -20 to 19; each is about 1.25 times the next.
+constexpr std::array<std::int64_t, 40> kWeights{88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
+                                                9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,
+                                                1024,  820,   655,   526,   423,   335,   272,   215,   172,   137,
+                                                110,   87,    70,    56,    45,    36,    29,    23,    18,    15};
+
+}  // namespace
+
+Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context,
+         const std::optional<SchedRules>& rules)
     : sc_module(name),
       config_(config),
+      rules_(rules.value_or(SchedRules::of(config.kernel))),
+      sched_(in_force(config, rules_)),
       context_(context),
       counters_(std::make_unique<Counters>(context.statistics)),
       next_core_((config.interrupt_core + 1) % std::max(config.cores, 1U)),
       tasklet_turn_(context.loop, 1) {
   // The two ranges cannot say this; the configuration's check refuses it before a platform is built.
   if (config.interrupt_core >= config.cores) throw std::invalid_argument("cpu.interrupt_core must be below cpu.cores");
+  balancer_ = std::make_unique<Balancer>(sched_, rules_, context, cores_, counters_->pulls);
   for (unsigned i = 0; i < config.cores; ++i) {
-    cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port()));
+    cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port(), sched_));
   }
   const auto interrupt_context = [this](const char* label) {
     executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));
@@ -55,44 +79,74 @@ Time Cpu::scaled(Time at_reference_clock) const {
   return scale_to_clock(at_reference_clock, kReferenceClock, config_.clock);
 }
 
-Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core) {
+Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core, SchedClass sched_class, int nice) {
   if (core && *core >= config_.cores) throw std::invalid_argument("thread " + name + ": there is no such core");
-  const unsigned home = core.value_or(next_core_);
+  const unsigned home = core ? *core : balancer_->core_for_new(next_core_);
   if (!core) next_core_ = (next_core_ + 1) % config_.cores;
   executions_.emplace_back(new Execution(std::move(name), home, true, core.has_value()));
-  move_to_idle_core(*executions_.back());
-  return *executions_.back();
+  Execution& thread = *executions_.back();
+  thread.entity.sched_class = sched_class;
+  thread.entity.weight = kWeights.at(static_cast<std::size_t>(nice + 20));
+  return thread;
 }
 
 Task<void> Cpu::run(Execution& execution, Work kind, Time cost) { return run_unscaled(execution, kind, scaled(cost)); }
 
 Task<void> Cpu::run_unscaled(Execution& execution, Work kind, Time duration) {
   Request request{execution, kind, duration};
-  const Submission done{core_of(execution), request};
+  const Submission done{*this, request};
   co_await done;
+}
+
+void Cpu::submit(Request& request) {
+  Execution& who = request.who;
+  if (!who.thread_) {
+    core_of(who).interrupt(request);
+    return;
+  }
+  if (who.request_ != nullptr) throw std::logic_error("thread " + who.name() + " runs twice at once");
+  who.request_ = &request;
+  if (core_of(who).goes_on(who)) {
+    core_of(who).go_on(who);
+  } else if (balancer_->wake_up(who, request.waker)) {
+    ++counters_->migrations;
+  }
 }
 
 Task<void> Cpu::sleep(Execution& thread, sim::Signal& signal) {
   core_of(thread).leave(thread);
   co_await signal;
   ++counters_->wake_ups;
-  if (move_to_idle_core(thread)) ++counters_->migrations;
-  // It returns from the system call that it slept in: kernel work, so it pre-empts user work.
+  // It returns from the system call that it slept in.
   Request back{thread, Work::system, Time{0}};
-  const Submission done{core_of(thread), back};
+  back.waker = interrupted_core(signal);
+  const Submission done{*this, back};
   co_await done;
 }
 
-bool Cpu::move_to_idle_core(Execution& thread) {
-  if (thread.pinned_ || core_of(thread).idle()) return false;
-  for (unsigned step = 1; step < config_.cores; ++step) {
-    const unsigned candidate = (thread.core_ + step) % config_.cores;
-    if (cores_[candidate]->idle()) {
-      thread.core_ = candidate;
-      return true;
-    }
-  }
-  return false;
+std::optional<unsigned> Cpu::interrupted_core(const sim::Signal& signal) const {
+  const Core& core = *cores_[config_.interrupt_core];
+  if (signal.notified_from() != core.port() || !core.resumes_interrupt_context()) return std::nullopt;
+  return core.number();
+}
+
+Task<void> Cpu::cond_resched(Execution& thread) {
+  if (!core_of(thread).is_others_turn(thread)) co_return;
+  Request point{thread, Work::system, Time{0}};
+  point.gives_way = true;
+  const Submission done{*this, point};
+  co_await done;
+}
+
+Task<void> Cpu::run_giving_way(Execution& thread, Time cost) {
+  Request work{thread, Work::system, scaled(cost)};
+  work.gives_way = true;
+  const Submission done{*this, work};
+  co_await done;
+}
+
+Task<void> Cpu::might_sleep(Execution& thread) {
+  if (sched_.preemption == Preemption::voluntary) co_await cond_resched(thread);
 }
 
 Task<void> Cpu::poll(Execution& thread, sim::Signal& changed, std::function<bool()> predicate) {
@@ -103,7 +157,7 @@ Task<void> Cpu::poll(Execution& thread, sim::Signal& changed, std::function<bool
     spin.endless = true;
     watchers_.start(watch(changed, predicate, spin));
   }
-  const Submission done{core_of(thread), spin};
+  const Submission done{*this, spin};
   co_await done;
 }
 

@@ -19,44 +19,15 @@
 #include <vector>
 
 #include "models/cpu/config.hpp"
+#include "models/cpu/execution.hpp"
+#include "models/cpu/sched_rules.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/task.hpp"
 
 namespace faultline::cpu {
 
-// What time is spent on, and its priority: each pre-empts those before it. Pre-empted work resumes
-// with what is left of it.
-enum class Work : std::uint8_t { user, system, softirq, irq };
-inline constexpr std::size_t kWorks = 4;
-
+class Balancer;
 class Core;
-struct Request;
-
-// Who spends the time: a thread, or the irq or softirq context of the interrupt core. A thread does
-// one thing at a time: it awaits each call before the next.
-class Execution {
- public:
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
-
-  const std::string& name() const { return name_; }
-  // The core that it runs on, or ran on last.
-  unsigned core() const { return core_; }
-  // Charged so far, up to the last pre-emption or completion (Cpu::settle() brings it up to date).
-  sim::Time time(Work kind) const { return time_[static_cast<std::size_t>(kind)]; }
-
- private:
-  friend class Core;
-  friend class Cpu;
-  Execution(std::string name, unsigned core, bool thread, bool pinned)
-      : name_(std::move(name)), core_(core), thread_(thread), pinned_(pinned) {}
-
-  std::string name_;
-  unsigned core_;
-  bool thread_;
-  bool pinned_;
-  std::array<sim::Time, kWorks> time_{};
-};
 
 class Cpu : public sc_core::sc_module {
  public:
@@ -66,28 +37,40 @@ class Cpu : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};      // b_transport, 8 bytes, to devices
   tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // bulk trains, to the DDR controller
 
-  Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context);
+  // By the rules of config.kernel, unless others are given.
+  Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context,
+      const std::optional<SchedRules>& rules = {});
   ~Cpu() override;
 
   const CpuConfig& config() const { return config_; }
+  // As they are in force: scaled by the number of cores, the policy by the kernel's version.
+  const SchedConfig& sched() const { return sched_; }
 
-  // With a core it stays there. Without, it starts on the next core in turn (the one after the
-  // interrupt core first); at its start and at each wake-up it goes to an idle core when that is busy.
-  Execution& new_thread(std::string name, std::optional<unsigned> core = {});
+  // With a core it stays there. Without, it begins on the next core in turn (the one after the interrupt core first)
+  // that is idle; at each wake-up it may go to another. Nice: -20 (many shares) to 19 (few).
+  Execution& new_thread(std::string name, std::optional<unsigned> core = {}, SchedClass sched_class = SchedClass::fair,
+                        int nice = 0);
   Execution& irq_context() { return *irq_context_; }
   Execution& softirq_context() { return *softirq_context_; }
 
-  // Occupies the core for a cost stated at kReferenceClock. FIFO among the contexts of one priority;
-  // a thread that goes on with the same kind of work keeps the core (user work: until its time slice
-  // is used up and another thread wants it). A thread that gets the core from another or from idle pays
-  // the context switch first, as system work.
+  // Occupies the core for a cost stated at kReferenceClock. Interrupt work is first come, first served. A thread keeps
+  // the core until the scheduler wants it for another, in system work until it gives way (cond_resched()) or goes back
+  // to user mode; with sched.preemption = full at once. A thread that gets the core from another or from idle pays the
+  // context switch first, as system work. Whoever waits for anything else than its core has slept, and is woken.
   sim::Task<void> run(Execution& execution, Work kind, sim::Time cost);
   // The same for time that does not depend on the clock (memory, devices).
   sim::Task<void> run_unscaled(Execution& execution, Work kind, sim::Time duration);
 
-  // Gives up the core until the signal is notified. Waking it pre-empts user work; it continues when
-  // it has the core, context switch paid. As with condition variables the caller tests its condition.
+  // Gives up the core until the signal is notified. It continues, in the kernel, when it has a core, context switch
+  // paid. As with condition variables the caller tests its condition.
   sim::Task<void> sleep(Execution& thread, sim::Signal& signal);
+
+  // Linux's cond_resched(), in long system calls and kernel threads: lets a thread run that is due on this core. Takes
+  // no time when none is. might_sleep(): the same where the kernel is built for voluntary pre-emption.
+  sim::Task<void> cond_resched(Execution& thread);
+  // System work of many short pieces with a cond_resched() after each: another thread that is due need not wait.
+  sim::Task<void> run_giving_way(Execution& thread, sim::Time cost);
+  sim::Task<void> might_sleep(Execution& thread);
 
   // Spins in user mode until the predicate, looked at when `changed` is notified (at the store), is
   // true. Continues poll_latency after that store, or when the thread is next running.
@@ -117,11 +100,14 @@ class Cpu : public sc_core::sc_module {
 
  private:
   friend class Core;
+  friend struct Submission;
   friend class Tasklet;
   struct Counters;
 
   Core& core_of(const Execution& execution) const { return *cores_[execution.core_]; }
-  bool move_to_idle_core(Execution& thread);
+  Balancer& balancer() { return *balancer_; }
+  void submit(Request& request);
+  std::optional<unsigned> interrupted_core(const sim::Signal& signal) const;
   void count_tasklet();
   sim::Task<void> watch(sim::Signal& changed, const std::function<bool()>& predicate, Request& spin);
   void access(tlm::tlm_command command, std::uint64_t address, std::uint64_t& value, unsigned bytes);
@@ -130,11 +116,14 @@ class Cpu : public sc_core::sc_module {
                                        std::uint32_t cell_bytes, sim::ByteRate rate);
   tlm::tlm_sync_enum bulk_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
 
-  CpuConfig config_;
+  const CpuConfig config_;
+  const SchedRules rules_;
+  const SchedConfig sched_;
   const sim::Context& context_;
   std::unique_ptr<Counters> counters_;
   std::vector<std::unique_ptr<Execution>> executions_;
   std::vector<std::unique_ptr<Core>> cores_;
+  std::unique_ptr<Balancer> balancer_;
   Execution* irq_context_;
   Execution* softirq_context_;
   unsigned next_core_;

@@ -28,6 +28,10 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
+  wakes_on_last_core,   // an interrupt's wake-up leaves a thread on its last core when that is idle
+  busy_factor_16,       // busy cores look for work elsewhere every 16 intervals, not 32
+  newidle_by_cost,      // newly idle cores weigh their average idle time against what a look costs
+  eevdf,                // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
   munmap_downgrades,    // munmap holds mmap_lock only shared while TLBs forget the pages
   fork_copies_pinned,   // a child gets copies of pages under a pin, instead of sharing them
   vma_locks,            // page faults take the lock of their VMA instead of mmap_lock
@@ -46,6 +50,10 @@ struct ChangeRow {
 };
 
 inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> kChanges{{
+    {Change::wakes_on_last_core, linux_release(4, 16), "wakes-on-last-core"},
+    {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
+    {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
+    {Change::eevdf, linux_release(6, 6), "eevdf"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},

@@ -115,6 +115,7 @@ void EventLoop::drain() {
     events_.pop();
     ++events_run_;
     if (event.port >= kFirstCorePort) software_at_ = instant_;
+    running_port_ = event.port;
     try {
       call(event);
     } catch (const RunFailure& failure) {
@@ -127,6 +128,7 @@ void EventLoop::drain() {
     }
   }
   draining_ = false;
+  running_port_ = kNobodysPort;
   if (pending() && !stopped_) wake_for(events_.top().when);
 }
 

@@ -38,6 +38,9 @@ class EventLoop : public sc_core::sc_module {
   // Of a processor core: its events come after all hardware of the instant and before what resume_at() resumes, so
   // that software goes on after the hardware, whether it waited for its core or elsewhere.
   Port new_core_port() { return next_core_port_++; }
+  // Of the event that runs: who does what is done now. Outside of events: nobody's.
+  Port running_port() const { return running_port_; }
+  static constexpr Port kNobodysPort = UINT32_MAX;
   // Whether it is software's turn in the present instant, so that all arrivals of the instant are in.
   bool software_runs() const { return !draining_ || software_at_ == instant_; }
 
@@ -89,7 +92,7 @@ class EventLoop : public sc_core::sc_module {
  private:
   static constexpr Port kFirstArrivalPort = Port{1} << 30;
   static constexpr Port kFirstCorePort = Port{1} << 31;
-  static constexpr Port kSoftwarePort = UINT32_MAX;
+  static constexpr Port kSoftwarePort = kNobodysPort;
 
   struct Sleep {
     EventLoop& loop;
@@ -151,6 +154,7 @@ class EventLoop : public sc_core::sc_module {
   Time limit_{-1};   // of run(); outside of it SystemC's clock decides
   bool draining_ = false;
   bool stopped_ = false;
+  Port running_port_ = kNobodysPort;
   Port next_port_ = 0;
   Port next_arrival_port_ = kFirstArrivalPort;
   Port next_core_port_ = kFirstCorePort;

@@ -154,13 +154,17 @@ class Signal {
     return Awaiter{*this};
   }
   void notify_all() {
+    notified_from_ = loop_.running_port();
     for (const auto h : waiters_) loop_.resume_at(loop_.now(), h);
     waiters_.clear();
   }
   bool has_waiters() const { return !waiters_.empty(); }
+  // The port of the event that has notified last.
+  Port notified_from() const { return notified_from_; }
 
  private:
   EventLoop& loop_;
+  Port notified_from_ = EventLoop::kNobodysPort;
   Deque<std::coroutine_handle<>> waiters_;
 };
 

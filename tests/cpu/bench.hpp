@@ -9,6 +9,7 @@
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/memory/ddr.hpp"
+#include "tests/support/child.hpp"
 #include "tests/support/memory_master.hpp"
 #include "tests/support/node.hpp"
 
@@ -21,6 +22,16 @@ using sim::Task;
 using sim::Time;
 
 inline constexpr Time kSwitch = 3500ns;
+inline constexpr Time kTick = 4ms;  // 250 a second
+
+inline cpu::CpuConfig cores(unsigned count, cpu::SchedPolicy policy = cpu::SchedPolicy::cfs) {
+  cpu::CpuConfig config;
+  config.cores = count;
+  config.sched.policy = policy;
+  return config;
+}
+// Its scheduler's times are not scaled: CFS has a period of 6 ms.
+inline cpu::CpuConfig one_core(cpu::SchedPolicy policy = cpu::SchedPolicy::cfs) { return cores(1, policy); }
 
 // Keeps what is written; addresses from kNobody on are an error.
 class Registers : public sc_core::sc_module {
@@ -51,8 +62,9 @@ class Registers : public sc_core::sc_module {
 };
 
 struct CpuBench {
-  explicit CpuBench(const cpu::CpuConfig& wanted = {}, const memory::DdrConfig& memory = {})
-      : config(wanted), ddr_config(memory) {
+  explicit CpuBench(const cpu::CpuConfig& wanted = {}, const memory::DdrConfig& memory = {},
+                    const cpu::SchedRules& kernel = {})
+      : config(wanted), ddr_config(memory), rules(kernel) {
     cpu.mmio.bind(registers.socket);
     cpu.memory.bind(ddr.port);
     master.socket.bind(ddr.port);
@@ -74,6 +86,18 @@ struct CpuBench {
     co_await b.cpu.run(who, kind, cost);
     b.done[slot] = b.node.now();
   }
+  // Sleeps from the beginning, is woken at `at` and runs; the end of its work is written to `done`.
+  void wake(Execution& who, Work kind, Time cost, Time at) {
+    const std::size_t slot = new_slot();
+    tasks.start(sleep_until_woken(*this, who, kind, cost, at, slot));
+  }
+  static Task<void> sleep_until_woken(CpuBench& b, Execution& who, Work kind, Time cost, Time at, std::size_t slot) {
+    sim::Signal alarm(b.node.loop);
+    b.notify(alarm, at);
+    co_await b.cpu.sleep(who, alarm);
+    co_await b.cpu.run(who, kind, cost);
+    b.done[slot] = b.node.now();
+  }
   // Notifies a signal at an instant.
   void notify(sim::Signal& signal, Time at) { tasks.start(notify_at(*this, signal, at)); }
   static Task<void> notify_at(CpuBench& b, sim::Signal& signal, Time at) {
@@ -86,12 +110,40 @@ struct CpuBench {
   Node node;
   cpu::CpuConfig config;
   memory::DdrConfig ddr_config;
-  cpu::Cpu cpu{"cpu", config, node.context};
+  cpu::SchedRules rules;
+  cpu::Cpu cpu{"cpu", config, node.context, rules};
   Registers registers{"registers", node.context};
   memory::DdrController ddr{"ddr", ddr_config, node.context};
   MemoryMaster master{"master", node.context};
   std::vector<Time> done;
   sim::TaskGroup tasks;
 };
+
+// What happened in a simulation of its own, in a child process: `done` of the bench, and what the body returns.
+struct Ends {
+  std::vector<Time> done;
+  std::int64_t value = 0;
+};
+inline Ends simulated(const cpu::CpuConfig& config, const cpu::SchedRules& rules,
+                      const std::function<std::int64_t(CpuBench&)>& body) {
+  std::istringstream text(text_from_child([&] {
+    CpuBench b(config, {}, rules);
+    std::ostringstream out;
+    out << body(b);
+    for (const Time time : b.done) out << ' ' << time.count();
+    return out.str();
+  }));
+  Ends ends;
+  text >> ends.value;
+  for (std::int64_t time = 0; text >> time;) ends.done.push_back(Time{time});
+  return ends;
+}
+inline Ends simulated(const cpu::CpuConfig& config, const std::function<void(CpuBench&)>& set_up) {
+  return simulated(config, {}, [&](CpuBench& b) {
+    set_up(b);
+    sc_core::sc_start();
+    return std::int64_t{0};
+  });
+}
 
 }  // namespace faultline::test

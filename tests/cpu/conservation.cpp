@@ -52,7 +52,7 @@ std::vector<Piece> arbitrary_pieces(sim::RandomStream& random, bool thread) {
 TEST_CASE("conservation: charged time equals the work asked for plus the context switches") {
   cpu::CpuConfig config;
   config.cores = 2;
-  config.time_slice = 10us;
+  config.sched.hz = 1000;
   CpuBench b(config);
   std::vector<Execution*> threads;
   for (int i = 0; i < 5; ++i) threads.push_back(&b.cpu.new_thread("t" + std::to_string(i)));

@@ -162,7 +162,9 @@ const std::vector<Knob>& software_knobs() {
   static const std::vector<Knob> knobs{
       {"cpu.cores", {1, 2, 3}},
       {"workload.start_spread", {"1 ns", "5 us", "200 us"}},
-      {"cpu.time_slice", {"10 us", "50 us"}},
+      {"sched.policy", {"cfs", "eevdf", "work-conserving"}},
+      {"sched.preemption", {"none", "voluntary", "full"}},
+      {"sched.hz", {100, 1000}},
       {"cpu.context_switch", {"0 ns", "10 us"}},
       {"cpu.irq_to_handler", {"0 ns", "10 us"}},
       {"cpu.tasklet_delay", {"0 ns", "10 us"}},

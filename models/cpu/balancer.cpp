@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/cpu/balancer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace faultline::cpu {
+
+using sim::Time;
+
+namespace {
+
+constexpr unsigned kCacheNiceTries = 1;  // of a domain whose cores share a cache (sd_init)
+
+// A whole number of periods, rounded up.
+Time round_up(Time time, Time period) { return period * sim::divide_up(time.count(), period.count()); }
+
+}  // namespace
+
+Balancer::Balancer(const SchedConfig& config, const SchedRules& rules, const sim::Context& context,
+                   const std::vector<std::unique_ptr<Core>>& cores, sim::Counter& pulls)
+    : config_(config),
+      rules_(rules),
+      context_(context),
+      cores_(cores),
+      pulls_(pulls),
+      port_(context.loop.new_core_port()) {}
+
+bool Balancer::wake_up(Execution& thread, std::optional<unsigned> waker) {
+  const unsigned before = thread.core_;
+  const unsigned to = thread.bound_ ? before : choose(thread, waker);
+  if (to != before) move(thread, to);
+  cores_[to]->enqueue(thread, Arrival::woken);
+  look_at_tick();
+  return to != before;
+}
+
+// Virtual times are one queue's.
+void Balancer::move(Execution& thread, unsigned to) const {
+  cores_[thread.core_]->fair().leave_for_another(thread.entity);
+  cores_[to]->fair().come_from_another(thread.entity);
+  thread.core_ = to;
+}
+
+std::optional<unsigned> Balancer::first_idle(unsigned from) const {
+  for (unsigned step = 0; step < cores_.size(); ++step) {
+    const unsigned candidate = (from + step) % static_cast<unsigned>(cores_.size());
+    if (cores_[candidate]->idle()) return candidate;
+  }
+  return std::nullopt;
+}
+
+// select_task_rq_fair(): wake_affine(), then select_idle_sibling(), which begins with the core that ran it last.
+unsigned Balancer::choose(const Execution& thread, std::optional<unsigned> waker) const {
+  if (thread.entity.sched_class == SchedClass::fifo) return choose_for_fifo(thread);
+  if (waker && rules_.wakes_at_interrupt_core && cores_[*waker]->idle()) return *waker;
+  if (const auto idle = first_idle(thread.core_)) return *idle;
+  // wake_affine_weight(): the interrupted core when it has less to do.
+  if (waker && cores_[*waker]->runnable() < cores_[thread.core_]->runnable()) return *waker;
+  return thread.core_;
+}
+
+// select_task_rq_rt(): it takes the core from any fair thread, so it only avoids its like.
+unsigned Balancer::choose_for_fifo(const Execution& thread) const {
+  if (!cores_[thread.core_]->runs_fifo()) return thread.core_;
+  if (const auto idle = first_idle(thread.core_)) return *idle;
+  for (const auto& core : cores_) {
+    if (!core->runs_fifo()) return core->number();
+  }
+  return thread.core_;
+}
+
+// find_idlest_cpu(), where nothing of the same load is nearer: an idle core, else the one with the fewest threads.
+unsigned Balancer::core_for_new(unsigned wanted) const {
+  if (const auto idle = first_idle(wanted)) return *idle;
+  unsigned best = wanted;
+  for (const auto& core : cores_) {
+    if (core->runnable() < cores_[best]->runnable()) best = core->number();
+  }
+  return best;
+}
+
+// newidle_balance()
+void Balancer::newly_idle(Core& core) {
+  if (!is_work_conserving()) {
+    const Time worth = rules_.newidle_by_cost ? config_.newidle_cost : config_.migration_cost;
+    if (core.average_idle() < worth) return;
+  }
+  pull(core, is_work_conserving());
+}
+
+void Balancer::look_at_tick() {
+  const auto waits = [](const auto& core) { return core->has_waiting(); };
+  if (armed_ || !std::any_of(cores_.begin(), cores_.end(), waits)) return;
+  if (is_work_conserving()) fill_idle_cores();
+  armed_ = true;
+  const Time period = config_.tick();
+  const Time next = round_up(context_.now() + Time{1}, period);
+  context_.loop.at<&Balancer::tick>(next, port_, *this);
+}
+
+void Balancer::tick() {
+  armed_ = false;
+  check();
+  for (const auto& core : cores_) core->tick();
+  for (const auto& core : cores_) balance(*core);
+  look_at_tick();
+}
+
+// A strictly work-conserving scheduler's way.
+void Balancer::fill_idle_cores() {
+  for (const auto& core : cores_) {
+    if (core->idle()) pull(*core, /*even_hot=*/true);
+  }
+}
+
+// An idle core looks after its interval at the next tick, and takes what it finds unless that has just run, which stops
+// counting after some looks.
+Time Balancer::longest_idle_beside_waiting() const {
+  if (is_work_conserving()) return Time{0};
+  const Time interval = round_up(2 * static_cast<std::int64_t>(cores_.size()) * Time{1ms}, config_.tick());
+  return (kCacheNiceTries + 3) * (interval + config_.tick());
+}
+
+void Balancer::check() const {
+  for (const auto& idle : cores_) {
+    if (!idle->idle()) continue;
+    for (const auto& core : cores_) {
+      const Execution* waiting = find_movable(*core, /*even_hot=*/true);
+      if (waiting == nullptr) continue;
+      const Time beside = context_.now() - std::max(idle->idle_since(), waiting->entity.waits_since);
+      if (beside <= longest_idle_beside_waiting()) continue;
+      throw std::logic_error(fmt::format("core {} has been idle for {} ns while thread {} waited for core {}",
+                                         idle->number(), beside / Time{1ns}, waiting->name(), core->number()));
+    }
+  }
+}
+
+// rebalance_domains(); for idle cores a busy one has it done (nohz_idle_balance).
+void Balancer::balance(Core& core) {
+  const auto cores = static_cast<std::int64_t>(cores_.size());
+  const Time shortest = cores * Time{1ms};
+  const Time longest = 2 * shortest;
+  Core::Balance& b = core.balance;
+  b.interval = std::clamp(b.interval, shortest, longest);
+  const Time interval = round_up(b.interval, config_.tick()) * (core.idle() ? 1 : rules_.busy_factor);
+  if (b.last >= Time{0} && context_.now() < b.last + interval) return;
+  b.last = context_.now();
+  if (busiest(core) == nullptr) {
+    b.failed = 0;
+    b.interval = std::min(2 * b.interval, longest);
+    return;
+  }
+  b.failed = pull(core, b.failed > kCacheNiceTries) ? 0 : b.failed + 1;
+  b.interval = shortest;
+}
+
+// The core with the most threads, if one of those that wait may leave it and is better off here.
+Core* Balancer::busiest(const Core& to) const {
+  Core* found = nullptr;
+  for (const auto& core : cores_) {
+    const bool better_off = to.idle() || core->runnable() > to.runnable() + 1;
+    if (core.get() == &to || !better_off || find_movable(*core, /*even_hot=*/true) == nullptr) continue;
+    if (found == nullptr || core->runnable() > found->runnable()) found = core.get();
+  }
+  return found;
+}
+
+// can_migrate_task(): it waits, may run elsewhere, and what it used is no longer in its core's cache. The one that has
+// waited longest.
+Execution* Balancer::find_movable(const Core& from, bool even_hot) const {
+  Execution* found = nullptr;
+  for (Execution* thread : from.fair().threads()) {
+    if (thread == from.current() || thread->bound_) continue;
+    const SchedEntity& entity = thread->entity;
+    const bool hot = entity.last_ran >= Time{0} && context_.now() - entity.last_ran < config_.migration_cost;
+    if (hot && !even_hot) continue;
+    if (found == nullptr || entity.waits_since < found->entity.waits_since) found = thread;
+  }
+  return found;
+}
+
+bool Balancer::pull(Core& to, bool even_hot) {
+  Core* from = rules_.pulls ? busiest(to) : nullptr;
+  Execution* thread = from != nullptr ? find_movable(*from, even_hot) : nullptr;
+  if (thread == nullptr) return false;
+  from->take_away(*thread);
+  move(*thread, to.number());
+  ++pulls_;
+  to.enqueue(*thread, Arrival::moved);
+  return true;
+}
+
+}  // namespace faultline::cpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which core a thread runs on: Linux's choice at wake-ups (select_task_rq_fair), what a core that becomes idle pulls
+// (newidle_balance), and what the timer's tick moves (trigger_load_balance). All cores share a cache: one domain.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "models/cpu/core.hpp"
+#include "models/cpu/sched_rules.hpp"
+#include "models/sim/context.hpp"
+
+namespace faultline::cpu {
+
+class Balancer {
+ public:
+  Balancer(const SchedConfig& config, const SchedRules& rules, const sim::Context& context,
+           const std::vector<std::unique_ptr<Core>>& cores, sim::Counter& pulls);
+
+  // A thread that slept has a request. `waker`: the core whose interrupt handler or tasklet has woken it.
+  // True when it has gone to another core.
+  bool wake_up(Execution& thread, std::optional<unsigned> waker);
+  // Where a thread that is new would run now.
+  unsigned core_for_new(unsigned wanted) const;
+  void newly_idle(Core& core);
+  // Somebody may wait: the next tick looks at it. Ticks that would find nobody are left out.
+  void look_at_tick();
+
+ private:
+  void tick();
+  void balance(Core& core);
+  void fill_idle_cores();
+  // Throws std::logic_error when a core has been idle beside a waiting thread for longer than the rules allow: a bug of
+  // ours.
+  void check() const;
+  unsigned choose(const Execution& thread, std::optional<unsigned> waker) const;
+  unsigned choose_for_fifo(const Execution& thread) const;
+  std::optional<unsigned> first_idle(unsigned from) const;
+  bool pull(Core& to, bool even_hot);
+  Core* busiest(const Core& to) const;
+  Execution* find_movable(const Core& from, bool even_hot) const;
+  void move(Execution& thread, unsigned to) const;
+  bool is_work_conserving() const { return config_.policy == SchedPolicy::work_conserving; }
+  sim::Time longest_idle_beside_waiting() const;
+
+  const SchedConfig& config_;
+  const SchedRules& rules_;
+  const sim::Context& context_;
+  const std::vector<std::unique_ptr<Core>>& cores_;
+  sim::Counter& pulls_;
+  const sim::Port port_;
+  bool armed_ = false;
+};
+
+}  // namespace faultline::cpu

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linux's fair class before 6.6: the thread that has had least goes first (kernel/sched/fair.c, CFS).
+// Left out: buddies (NEXT_BUDDY is off; LAST_BUDDY lets a thread that was pre-empted at a wake-up go before others),
+// groups of threads.
+#pragma once
+
+#include "models/cpu/fair_queue.hpp"
+
+namespace faultline::cpu {
+
+class Cfs : public FairQueue {
+ public:
+  explicit Cfs(const SchedConfig& config) : FairQueue(config) {}
+
+  void leave_for_another(SchedEntity& entity) const override { entity.vruntime -= min_vruntime_; }
+  void come_from_another(SchedEntity& entity) const override { entity.vruntime += min_vruntime_; }
+  bool turn_is_over() const override;
+  bool preempts(const Execution& woken) const override;
+
+ private:
+  void place(SchedEntity& entity, Arrival how) override;
+  void after_removal() override { update_min_vruntime(); }
+  Execution& choose() const override;
+  void advanced(SchedEntity&) override { update_min_vruntime(); }
+  void update_min_vruntime();
+  sim::Time slice(const SchedEntity& entity) const;
+  const Execution* least(const Execution* except) const;
+
+  sim::Time min_vruntime_{0};  // of the queue, and never less than it was
+};
+
+}  // namespace faultline::cpu

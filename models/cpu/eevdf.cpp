@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/cpu/eevdf.hpp"
+
+#include <algorithm>
+
+namespace faultline::cpu {
+
+using sim::Time;
+
+Time Eevdf::Mean::value() const {
+  if (weights == 0) return from;
+  const std::int64_t rest = sum % weights;
+  return from + Time{sum / weights - (rest < 0 ? 1 : 0)};
+}
+
+// avg_vruntime()
+Eevdf::Mean Eevdf::mean() const {
+  if (size() == 0) return {last_mean_, 0, 0};
+  Mean mean{threads().front()->entity.vruntime, 0, 0};
+  for (const Execution* thread : threads()) {
+    mean.sum += (thread->entity.vruntime - mean.from).count() * thread->entity.weight;
+    mean.weights += thread->entity.weight;
+  }
+  return mean;
+}
+
+// entity_eligible()
+bool Eevdf::is_eligible(const SchedEntity& entity) const {
+  const Mean all = mean();
+  return all.sum >= (entity.vruntime - all.from).count() * all.weights;
+}
+
+// place_entity(): what it was owed it still is when it is part of the mean.
+void Eevdf::place(SchedEntity& entity, Arrival how) {
+  if (how == Arrival::returned) return;
+  const Mean others = mean();
+  Time lag = entity.lag;
+  if (others.weights == 0) {
+    lag = Time{0};
+  } else {
+    lag = Time{lag.count() * (others.weights + entity.weight) / others.weights};
+  }
+  entity.vruntime = others.value() - lag;
+  entity.deadline = entity.vruntime + slice(entity);
+}
+
+// update_entity_lag()
+void Eevdf::before_removal(SchedEntity& entity) {
+  const Time most = virtual_time(std::max(2 * config().base_slice, config().tick()), entity);
+  last_mean_ = mean().value();
+  entity.lag = std::clamp(last_mean_ - entity.vruntime, -most, most);
+}
+
+// pick_eevdf()
+Execution& Eevdf::choose() const {
+  Execution* best = nullptr;
+  if (current() != nullptr && is_eligible(current()->entity)) {
+    if (current()->entity.protects_slice) return *current();
+    best = current();
+  }
+  for (Execution* thread : threads()) {
+    if (thread == best || !is_eligible(thread->entity)) continue;
+    if (best == nullptr || thread->entity.deadline < best->entity.deadline) best = thread;
+  }
+  return *best;  // whoever has had least is eligible
+}
+
+void Eevdf::chosen(SchedEntity& entity, bool again) {
+  if (!again) entity.protects_slice = true;
+  slice_ended_ = false;
+}
+
+// update_deadline()
+void Eevdf::advanced(SchedEntity& current) {
+  if (current.vruntime < current.deadline) return;
+  current.deadline = current.vruntime + slice(current);
+  current.protects_slice = false;
+  slice_ended_ = true;
+}
+
+// check_preempt_wakeup_fair()
+bool Eevdf::preempts(const Execution& woken) const {
+  return current() != nullptr && (slice_ended_ || &choose() == &woken);
+}
+
+}  // namespace faultline::cpu

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Linux's fair class since 6.6: of the threads that have not had more than their share the one with the earliest
+// virtual deadline (kernel/sched/fair.c, EEVDF, with PLACE_LAG and RUN_TO_PARITY).
+// Left out: DELAY_DEQUEUE (a thread that sleeps while it owes time stays queued until it does not; here it goes on
+// owing), slices of single threads (PREEMPT_SHORT), groups of threads.
+#pragma once
+
+#include "models/cpu/fair_queue.hpp"
+
+namespace faultline::cpu {
+
+class Eevdf : public FairQueue {
+ public:
+  explicit Eevdf(const SchedConfig& config) : FairQueue(config) {}
+
+  bool turn_is_over() const override { return current() != nullptr && size() > 1 && slice_ended_; }
+  bool preempts(const Execution& woken) const override;
+
+ private:
+  void place(SchedEntity& entity, Arrival how) override;
+  void before_removal(SchedEntity& entity) override;
+  Execution& choose() const override;
+  void chosen(SchedEntity& entity, bool again) override;
+  void advanced(SchedEntity& current) override;
+
+  // Of the virtual times, by weight, as a sum over a number: what has been had, and the weights.
+  struct Mean {
+    sim::Time from;  // what `sum` counts from
+    std::int64_t sum;
+    std::int64_t weights;
+    sim::Time value() const;  // rounded down
+  };
+  Mean mean() const;
+  bool is_eligible(const SchedEntity& entity) const;
+  sim::Time slice(const SchedEntity& entity) const { return virtual_time(config().base_slice, entity); }
+
+  sim::Time last_mean_{0};    // of the queue when somebody left it last
+  bool slice_ended_ = false;  // current()'s, since it was chosen
+};
+
+}  // namespace faultline::cpu

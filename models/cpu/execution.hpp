@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who spends core time, and what the scheduler knows of a thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "models/sim/time.hpp"
+
+namespace faultline::cpu {
+
+// What time is spent on. Interrupt handlers go before tasklets, and those before threads; what is pre-empted resumes
+// with what is left of it. User and system work are a thread's: where it may be pre-empted by another thread differs.
+enum class Work : std::uint8_t { user, system, softirq, irq };
+inline constexpr std::size_t kWorks = 4;
+
+enum class SchedClass : std::uint8_t {
+  fair,  // SCHED_NORMAL: shares of a core by weight
+  fifo,  // SCHED_FIFO: before all fair threads, for as long as it runs
+};
+
+struct Request;
+
+// The scheduler's side of a thread (Linux's sched_entity). Virtual times are those of one core's queue.
+struct SchedEntity {
+  SchedClass sched_class = SchedClass::fair;
+  std::int64_t weight = 1024;  // of nice 0
+  // Core time had, times 1024 / weight. A thread begins as one that has slept for long: it was made before the run.
+  sim::Time vruntime{-1'000'000'000'000'000};
+  std::int64_t remainder = 0;   // of that division
+  sim::Time deadline{0};        // EEVDF: virtual
+  sim::Time lag{0};             // EEVDF: virtual time that it was owed when it left the queue
+  bool protects_slice = false;  // EEVDF: nobody takes the core from it before its deadline or its fair share
+  sim::Time ran{0};             // since it got the core
+  sim::Time last_ran{-1};       // instant at which it ran last; negative: never
+  sim::Time waits_since{0};     // while it is runnable and does not run
+};
+
+// A thread, or the irq or softirq context of the interrupt core. A thread does one thing at a time: it awaits each call
+// before the next.
+class Execution {
+ public:
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  const std::string& name() const { return name_; }
+  // The core that it runs on, or ran on last.
+  unsigned core() const { return core_; }
+  bool bound() const { return bound_; }
+  // Charged so far, up to the last pre-emption or completion (Cpu::settle() brings it up to date).
+  sim::Time time(Work kind) const { return time_[static_cast<std::size_t>(kind)]; }
+
+  // The scheduler's, and nobody else's.
+  SchedEntity entity;
+
+ private:
+  friend class Balancer;
+  friend class Core;
+  friend class Cpu;
+  Execution(std::string name, unsigned core, bool thread, bool bound)
+      : name_(std::move(name)), core_(core), thread_(thread), bound_(bound) {}
+
+  std::string name_;
+  unsigned core_;
+  bool thread_;
+  bool bound_;
+  Request* request_ = nullptr;  // of a thread; null: it sleeps, or is about to ask for more
+  std::array<sim::Time, kWorks> time_{};
+};
+
+}  // namespace faultline::cpu

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The runnable fair threads of one core, and whose turn it is: what CFS and EEVDF decide differently.
+// Queues are short, so they are searched from end to end; of equals the one that came first goes first.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "models/cpu/execution.hpp"
+#include "models/cpu/sched_config.hpp"
+
+namespace faultline::cpu {
+
+// How a thread comes to a queue.
+enum class Arrival : std::uint8_t {
+  woken,     // it has slept
+  moved,     // pulled from another core's queue, where it waited
+  returned,  // it has not been away: it asked for more at the instant at which it had left
+};
+
+class FairQueue {
+ public:
+  virtual ~FairQueue() = default;
+  // By `config.policy`, which is not `kernel`; its times are scaled.
+  static std::unique_ptr<FairQueue> make(const SchedConfig& config);
+
+  const std::vector<Execution*>& threads() const { return threads_; }
+  std::size_t size() const { return threads_.size(); }
+  // Whose turn it is; null: nobody's, or a FIFO thread's.
+  Execution* current() const { return current_; }
+
+  void add(Execution& thread, Arrival how);
+  void remove(Execution& thread);
+  // Virtual time that a thread keeps when it changes queues: of the queue that it leaves, then of that it comes to.
+  virtual void leave_for_another(SchedEntity&) const {}
+  virtual void come_from_another(SchedEntity&) const {}
+
+  // The thread that should run now. There is one.
+  Execution& pick();
+  // Nobody of this queue has the core any more.
+  void put_back();
+  // current() has had so much more of the core.
+  void charge(sim::Time elapsed);
+  // The timer's tick: whether current()'s turn is over.
+  virtual bool turn_is_over() const = 0;
+  // Whether a thread that has just woken takes the core from current().
+  virtual bool preempts(const Execution& woken) const = 0;
+
+ protected:
+  explicit FairQueue(const SchedConfig& config) : config_(config) {}
+
+  static sim::Time virtual_time(sim::Time real, const SchedEntity& entity) {
+    return sim::Time{real.count() * 1024 / entity.weight};
+  }
+  const SchedConfig& config() const { return config_; }
+
+  // Where a thread that comes stands among the others, which do not include it.
+  virtual void place(SchedEntity& entity, Arrival how) = 0;
+  virtual void before_removal(SchedEntity&) {}
+  virtual void after_removal() {}
+  virtual Execution& choose() const = 0;
+  // `again`: it is the current one already.
+  virtual void chosen(SchedEntity&, bool /*again*/) {}
+  // The current thread's virtual time has grown.
+  virtual void advanced(SchedEntity& current) = 0;
+
+ private:
+  const SchedConfig config_;
+  std::vector<Execution*> threads_;  // the current one, too; in order of arrival, which is also put_back()'s
+  Execution* current_ = nullptr;
+};
+
+}  // namespace faultline::cpu
