@@ -239,6 +239,7 @@ Task<bool> Compaction::migrate_sources(Execution& exec, Run& run) {
       give_up_sources(run, i);
       co_return false;
     }
+    co_await core_.cond_resched(exec);
     const Address to = run.targets.front();
     run.targets.pop_front();
     const bool moved = co_await events_.move_isolated(exec, run.sources[i].frame, run.sources[i].active, to, passes);

@@ -12,7 +12,8 @@ Khugepaged::Khugepaged(VmCore& core, Compaction& compaction) : core_(core), comp
 
 void Khugepaged::start() {
   if (thread_ != nullptr || !core_.config.khugepaged || core_.config.thp == ThpMode::never) return;
-  thread_ = &core_.cpu.new_thread("khugepaged", core_.cpu.config().cores - 1);
+  constexpr int kNice = 19;
+  thread_ = &core_.cpu.new_thread("khugepaged", {}, cpu::SchedClass::fair, kNice);
   tasks_.start(serve());
 }
 
@@ -30,6 +31,7 @@ Task<bool> Khugepaged::scan_some() {
   const std::size_t first = next_process_;
   bool wrapped = false;
   for (std::uint64_t scanned = 0; scanned < budget && !core_.processes.empty();) {
+    co_await core_.cond_resched(*thread_);
     if (next_process_ >= core_.processes.size()) next_process_ = 0;
     Process& process = *core_.processes[next_process_];
     const auto found = process.space_.next_huge_range(next_range_);

@@ -20,10 +20,12 @@ class MmapLock {
   explicit MmapLock(sim::EventLoop& loop) : changed_(loop) {}
 
   sim::Task<void> lock_shared(cpu::Cpu& cpu, cpu::Execution& exec) {
+    co_await cpu.might_sleep(exec);
     while (exclusive_ || waiting_writers_ > 0) co_await cpu.sleep(exec, changed_);
     ++shared_;
   }
   sim::Task<void> lock_exclusive(cpu::Cpu& cpu, cpu::Execution& exec) {
+    co_await cpu.might_sleep(exec);
     ++waiting_writers_;
     while (exclusive_ || shared_ > 0) co_await cpu.sleep(exec, changed_);
     --waiting_writers_;

@@ -241,6 +241,7 @@ Task<Result<std::uint64_t>> PageCache::read(Execution& exec, Process& process, F
     accessed(found.value);
     reader.next = page + 1;
     done += part;
+    co_await core_.cond_resched(exec);
   }
   co_return Result<std::uint64_t>{.value = done};
 }
@@ -267,6 +268,7 @@ Task<Result<std::uint64_t>> PageCache::write(Execution& exec, Process& process, 
     }
     done += part;
     co_await writeback_.throttle(exec);
+    co_await core_.cond_resched(exec);
   }
   co_return Result<std::uint64_t>{.value = done};
 }

@@ -44,6 +44,7 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
       if (page == nullptr) continue;
     }
     const bool done = co_await migrate_page(exec, page->frame);
+    co_await core_.cond_resched(exec);
     ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
     if (done) {
       ++moved;
@@ -212,6 +213,7 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
     va = *next + kPage;
     if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
     if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
+    co_await core_.cond_resched(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
     // A page of a file, or one that was collapsed anew meanwhile: left alone.

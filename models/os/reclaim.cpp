@@ -245,6 +245,7 @@ Task<void> Reclaim::shrink_active(Execution& exec, MemoryGroup& group, const Kin
   const auto frames = isolate(group.lru, kind.active, pages);
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
   for (const Address frame : frames) {
+    co_await core_.cond_resched(exec);
     co_await take_references(exec, frame);
     ++core_.counters.pgdeactivate;
     core_.put_back(frame, /*active=*/false);
@@ -260,6 +261,7 @@ Task<void> Reclaim::shrink_inactive(Execution& exec, MemoryGroup& group, const K
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
   std::uint64_t cost = 0;
   for (const Address frame : frames) {
+    co_await core_.cond_resched(exec);
     const Outcome outcome = finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/false), /*counted=*/true);
     --isolated_;
     if (outcome == Outcome::writing) cost += kBatch;

@@ -98,9 +98,13 @@ void VmCore::destroy_process(Process& process) {
   std::erase_if(processes, [&](const auto& other) { return other.get() == &process; });
 }
 
+// clear_huge_page(): the kernel gives way after each 4 KiB.
 sim::Task<void> VmCore::clear_memory(cpu::Execution& exec, NewPage page) {
   counters.zeroed_bytes += bytes_of(page.size);
-  return cpu.memory_bulk(exec, cpu::Work::system, page.frame, bytes_of(page.size), config.zero_bandwidth, true);
+  for (std::uint64_t offset = 0; offset < bytes_of(page.size); offset += kPage) {
+    if (offset > 0) co_await cond_resched(exec);
+    co_await cpu.memory_bulk(exec, cpu::Work::system, page.frame + offset, kPage, config.zero_bandwidth, true);
+  }
 }
 
 // The rate counts a byte once, and DDR sees it read and written: each half the time.

@@ -78,6 +78,9 @@ class VmCore {
   void destroy_process(Process& process);  // which maps nothing
 
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return cpu.run(exec, cpu::Work::system, cost); }
+  // A page of many: the kernel gives way to other threads after each (cond_resched).
+  sim::Task<void> run_giving_way(cpu::Execution& exec, sim::Time cost) { return cpu.run_giving_way(exec, cost); }
+  sim::Task<void> cond_resched(cpu::Execution& exec) { return cpu.cond_resched(exec); }
   sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
   sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
   // 2 MiB; _now: in no time.

@@ -217,6 +217,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
     if (!usable(page, write)) {
       error = co_await fault(exec, process, va, write, owed);
       owed = sim::Time{0};
+      co_await core_.cond_resched(exec);
       continue;
     }
     const bool huge = space.is_huge(va);
@@ -229,7 +230,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
     use_pages(process, {va, next}, write, pin);
     va = next;
   }
-  co_await run(exec, owed);
+  co_await core_.run_giving_way(exec, owed);
   co_return Result<std::uint64_t>{.error = error, .value = (va - range.begin) / kPage};
 }
 

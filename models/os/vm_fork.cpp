@@ -95,7 +95,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     core_.protect(parent, *next, false);
     if (page.present()) leaves.push_back(*next);
   }
-  co_await run(exec, core_.config.fork_per_page * copied);
+  co_await core_.run_giving_way(exec, core_.config.fork_per_page * copied);
   co_return Error::none;
 }
 

@@ -96,6 +96,7 @@ Task<void> Writeback::pass(File& file, bool all) {
     const std::uint32_t page = *at;
     const std::uint32_t next = due(page) ? co_await clean_run(*flusher_, file, page, kMostPages) : page + 1;
     while (commands_ >= core_.config.disk_queue_depth) co_await core_.cpu.sleep(*flusher_, written_);
+    co_await core_.cond_resched(*flusher_);
     at = file.dirty_.lower_bound(next);
   }
 }

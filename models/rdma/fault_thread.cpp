@@ -2,6 +2,7 @@
 #include "models/rdma/fault_thread.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace faultline::rdma {
@@ -10,6 +11,17 @@ using cpu::Work;
 using os::Error;
 using os::FaultRecord;
 using sim::Step;
+
+namespace {
+
+cpu::Execution& new_thread(cpu::Cpu& cpu, FaultThreadClass kind) {
+  const bool bound = kind == FaultThreadClass::kworker_bound;
+  const bool fifo = kind == FaultThreadClass::interrupt_thread;
+  return cpu.new_thread("fault thread", bound ? std::optional(cpu.config().interrupt_core) : std::nullopt,
+                        fifo ? cpu::SchedClass::fifo : cpu::SchedClass::fair);
+}
+
+}  // namespace
 
 FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
                          os::FaultService& service, Library& library, os::MirroredTable* mirror)
@@ -21,7 +33,7 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
       socket_(service.open(library.process().id())),
       library_(library),
       mirror_(mirror),
-      thread_(cpu.new_thread("fault thread")),
+      thread_(new_thread(cpu, library.config().fault_thread)),
       resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
       merged_(context.statistics.counter("library.faults_merged", "count",
                                          "fault records answered by a page that the same message already resolved")),

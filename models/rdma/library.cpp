@@ -50,6 +50,18 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
                   "0.5 to 1 us; fitted as library.parse_fault",
                   Standing::fitted,
                   {"280 ns", "780 ns"}});
+  table.add_choice(
+      "fault_thread", fault_thread,
+      {{"process", FaultThreadClass::process},
+       {"interrupt-thread", FaultThreadClass::interrupt_thread},
+       {"kworker-bound", FaultThreadClass::kworker_bound},
+       {"kworker-unbound", FaultThreadClass::kworker_unbound}},
+      {"how the thread that resolves page faults is scheduled, which decides what it waits for: as the program's own "
+       "threads; as the thread of an interrupt (SCHED_FIFO: before all of them); as a kernel worker of the core that "
+       "takes interrupts, or of any. Its costs are the same",
+       "ExaNeSt's fault library is a thread of the process; the others are what drivers use",
+       Standing::derived,
+       {"process", "interrupt-thread", "kworker-bound"}});
 }
 
 Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,

@@ -18,6 +18,14 @@ namespace faultline::rdma {
 
 using namespace std::chrono_literals;
 
+// How the kernel schedules the thread that resolves page faults.
+enum class FaultThreadClass : std::uint8_t {
+  process,           // a thread of the program: SCHED_NORMAL, on any core
+  interrupt_thread,  // threaded interrupt: SCHED_FIFO, on any core
+  kworker_bound,     // worker of the core that takes interrupts: SCHED_NORMAL, there alone
+  kworker_unbound,   // worker of an unbound queue: SCHED_NORMAL, on any core
+};
+
 struct LibraryConfig {
   sim::Time post = 930ns;        // user code around the descriptor's register accesses
   sim::Time completion = 350ns;  // user code between the poll's hit and the return
@@ -25,6 +33,7 @@ struct LibraryConfig {
   sim::Time message_receive = 150ns;
   sim::Time parse_fault = 1us;   // fault thread: each netlink message
   sim::Time post_retry = 580ns;  // fault thread: around the MMIO writes of one RAPF or local retry
+  FaultThreadClass fault_thread = FaultThreadClass::process;
 
   void declare(sim::ParameterTable& table);
 };

@@ -163,8 +163,16 @@ Task<void> at(OsBench& b, Time when, Task<T> operation, Outcome<T>& outcome) {
   outcome.at = b.node.now();
 }
 
-// Paid by a thread that is new on its core, or woken; the bench's own thread still has its core.
+// Paid by a thread that gets a core: the first time, and after it has waited for anything else.
 inline constexpr Time kSwitch = 3500ns;
+
+// The same by a thread that has got its core just then.
+template <typename T>
+Task<void> at_core(OsBench& b, cpu::Execution& thread, Time when, Task<T> operation, Outcome<T>& outcome) {
+  co_await b.node.loop.until(when - kSwitch);
+  co_await b.cpu.run(thread, cpu::Work::system, Time{0});
+  co_await at(b, when, std::move(operation), outcome);
+}
 
 // Four pages of the bench's process, present, with the pattern of seed 7.
 struct PresentPages {
@@ -192,14 +200,15 @@ struct PresentPages {
 struct Listener : os::TlbInvalidator {
   Listener(OsBench& bench, Time takes) : b(bench), duration(takes) { b.vm.add_invalidator(*this); }
   bool hears_broadcasts() const override { return hears; }
-  Task<void> invalidate(cpu::Execution&, const Process&, const os::TlbFlush& flush) override {
+  Task<void> invalidate(cpu::Execution& exec, const Process&, const os::TlbFlush& flush) override {
     flushes.push_back(flush);
     told_at = b.node.now();
     present_at_start = b.present(flush.leaves.front());
-    return finish();
+    return finish(exec);
   }
-  Task<void> finish() {
-    co_await b.node.loop.delay(duration);
+  // The core stands still meanwhile, as in a DSB.
+  Task<void> finish(cpu::Execution& exec) {
+    co_await b.cpu.run_unscaled(exec, cpu::Work::system, duration);
     used_at_end = b.used();
   }
   void drop(const Process&, const sim::Vector<VirtualAddress>& leaves) override { dropped = leaves; }

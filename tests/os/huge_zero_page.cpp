@@ -98,7 +98,7 @@ TEST_CASE("two threads that read first make one") {
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   Outcome<Error> first, second;
   const Time start = b.node.now() + 1ms;
-  b.tasks.start(at(b, start, b.vm.touch(b.thread, *b.process, va, false), first));
+  b.tasks.start(at_core(b, b.thread, start, b.vm.touch(b.thread, *b.process, va, false), first));
   b.tasks.start(at(b, start + 10us, b.vm.touch(other, *b.process, va + kHugePage, false), second));
   sc_core::sc_start();
   CHECK(first.value == Error::none);

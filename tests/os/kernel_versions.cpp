@@ -32,7 +32,7 @@ Time fault_beside_munmap(OsBench& b) {
   const Time start = b.node.now() + 1ms;
   const Listener listener(b, 50us);
   Outcome<Error> unmapped, faulted;
-  b.tasks.start(at(b, start, b.vm.munmap(b.thread, *b.process, gone, kPage), unmapped));
+  b.tasks.start(at_core(b, b.thread, start, b.vm.munmap(b.thread, *b.process, gone, kPage), unmapped));
   b.tasks.start(at(b, start + 10us, b.vm.touch(other, *b.process, touched, true), faulted));
   sc_core::sc_start();
   CHECK(unmapped.value == Error::none);

@@ -100,7 +100,7 @@ TEST_CASE("the range is not mapped from the cleared descriptor to the new one, a
   const Time opens = start + before_window(b);
   Outcome<Collapse> collapsed;
   Outcome<Error> touched;
-  b.tasks.start(at(b, start, pages.start_collapse(), collapsed));
+  b.tasks.start(at_core(b, b.thread, start, pages.start_collapse(), collapsed));
   b.tasks.start(at(b, opens + 1us, b.vm.touch(other, *b.process, pages.va + 5 * kPage, true), touched));
   sc_core::sc_start(sim::to_sc_time(opens - Time{1} - b.node.now()));
   CHECK(b.present(pages.va));
@@ -130,7 +130,7 @@ TEST_CASE("a pin between the scan and the cleared descriptor: the range is unmap
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   Outcome<Collapse> outcome;
   Outcome<os::Result<os::PinId>> pinned;
-  b.tasks.start(at(b, start, pages.start_collapse(), outcome));
+  b.tasks.start(at_core(b, b.thread, start, pages.start_collapse(), outcome));
   b.tasks.start(at(b, pin_at, b.vm.pin_user_pages(other, *b.process, pages.va, kHugePage, true), pinned));
   const auto free_pages = b.vm.frames().free_pages();
   sc_core::sc_start();

@@ -12,7 +12,7 @@ TEST_CASE("two faults on one page: the later gives its frame back") {
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   Outcome<Error> first, second;
-  b.tasks.start(at(b, start, b.vm.touch(b.thread, *b.process, va, true), first));
+  b.tasks.start(at_core(b, b.thread, start, b.vm.touch(b.thread, *b.process, va, true), first));
   b.tasks.start(at(b, start + 1us - kSwitch, b.vm.touch(other, *b.process, va, true), second));
   sc_core::sc_start();
   CHECK(first.value == Error::none);
@@ -36,7 +36,7 @@ TEST_CASE("munmap waits for a fault in progress, and a fault for munmap, until t
   // munmap comes to the lock 1 us after the fault has begun, the late touch while munmap waits.
   const Time unmap_at_lock = start + kSwitch + b.config.munmap_fixed;
   const Time mapped = unmap_at_lock - 1us + b.cold_page();
-  b.tasks.start(at(b, unmap_at_lock - 1us, b.vm.touch(b.thread, *b.process, va, true), touched));
+  b.tasks.start(at_core(b, b.thread, unmap_at_lock - 1us, b.vm.touch(b.thread, *b.process, va, true), touched));
   b.tasks.start(at(b, start, b.vm.munmap(unmapper, *b.process, va, 2 * kPage), unmapped));
   b.tasks.start(at(b, start + 6us, b.vm.touch(late, *b.process, va + kPage, true), refused));
   sc_core::sc_start();
@@ -60,7 +60,7 @@ TEST_CASE("a frame unpinned while its TLB entries are being invalidated is freed
   const Time start = b.node.now() + 1ms;
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   Outcome<Error> unmapped, unpinned;
-  b.tasks.start(at(b, start, b.vm.munmap(b.thread, *b.process, va, kPage), unmapped));
+  b.tasks.start(at_core(b, b.thread, start, b.vm.munmap(b.thread, *b.process, va, kPage), unmapped));
   b.tasks.start(at(b, start + 20us, b.vm.unpin(other, pin), unpinned));
   sc_core::sc_start();
   CHECK(unpinned.at < unmapped.at);

@@ -44,9 +44,9 @@ DuringChange during_change(TwoVmas& v, os::Range range, Begin begin) {
   REQUIRE(b.vm.fill(*b.process, range.begin, kPage, 1) == kPage);
   const Listener listener(b, 50us);
   Outcome<Error> changed, other;
-  b.tasks.start(at(b, v.start,
-                   b.vm.mprotect(b.thread, *b.process, range.begin, range.end - range.begin, Protection::read),
-                   changed));
+  b.tasks.start(at_core(b, b.thread, v.start,
+                        b.vm.mprotect(b.thread, *b.process, range.begin, range.end - range.begin, Protection::read),
+                        changed));
   b.tasks.start(at(b, v.start + 10us, begin(), other));
   sc_core::sc_start();
   CHECK(changed.value == Error::none);
@@ -100,7 +100,7 @@ TEST_CASE("who changes a VMA waits for faults that hold its lock, not for those 
   OsBench& b = v.b;
   Outcome<Error> touched, changed, late;
   const Time fault = b.config.thp_alloc + b.zeroing(os::kPagesPerHuge);
-  b.tasks.start(at(b, v.start, b.vm.touch(b.thread, *b.process, v.first, true), touched));
+  b.tasks.start(at_core(b, b.thread, v.start, b.vm.touch(b.thread, *b.process, v.first, true), touched));
   b.tasks.start(at(b, v.start + 1us, b.vm.mprotect(v.other, *b.process, v.second, kPage, Protection::read), changed));
   b.tasks.start(at(b, v.start + 50us, b.vm.mprotect(v.other, *b.process, v.first, kHugePage, Protection::read), late));
   sc_core::sc_start();
@@ -117,7 +117,7 @@ TEST_CASE("a fault that has to wait for the disk lets go of its VMA's lock and g
   REQUIRE(b.process->space().entry(v.second)->entry == os::Entry::swapped);
   v.start = b.node.now() + 1ms;
   Outcome<Error> touched, changed;
-  b.tasks.start(at(b, v.start, b.vm.touch(b.thread, *b.process, v.second, true), touched));
+  b.tasks.start(at_core(b, b.thread, v.start, b.vm.touch(b.thread, *b.process, v.second, true), touched));
   const Time while_it_reads = v.start + 60us;
   b.tasks.start(
       at(b, while_it_reads, b.vm.mprotect(v.other, *b.process, v.second, 4 * kPage, Protection::read_write), changed));
@@ -146,7 +146,7 @@ TEST_CASE("fork locks VMAs that a child does not get, too") {
   const Time locked = v.start + b.config.fork_fixed;
   Outcome<os::Result<Process*>> forked;
   Outcome<Error> touched;
-  b.tasks.start(at(b, v.start, b.vm.fork(b.thread, *b.process), forked));
+  b.tasks.start(at_core(b, b.thread, v.start, b.vm.fork(b.thread, *b.process), forked));
   b.tasks.start(at(b, locked + 7us - kSwitch, b.vm.touch(v.other, *b.process, v.second, true), touched));
   sc_core::sc_start();
   REQUIRE(forked.value.ok());

@@ -97,14 +97,16 @@ TEST_CASE("threads that send at once do not mix their words, whatever they send"
   REQUIRE(sent.began == retried.began);
   const Time sending = sent.began + b.config.library.message_send;
   const Time free = sending + 8 * b.config.cpu.mmio_write;
+  // It finds the lock taken, sleeps and is woken.
+  const Time woken = free + b.config.cpu.context_switch;
   REQUIRE(retried.began + b.config.library.post_retry < free);
   Accesses expected = message(b, sending, {kSeven.begin(), kSeven.end()}, to_user(2, 3, 7));
-  const Accesses later = message(b, free, {1, 5, std::uint64_t{3} << 32 | 4}, to_firmware(6, 3));
+  const Accesses later = message(b, woken, {1, 5, std::uint64_t{3} << 32 | 4}, to_firmware(6, 3));
   expected.insert(expected.end(), later.begin(), later.end());
   CHECK(b.registers.taken() == expected);
   CHECK(b.at(Step::message_composed) == std::vector{sending});
   CHECK(sent.ended == free);
-  CHECK(retried.ended == free + 4 * b.config.cpu.mmio_write);
+  CHECK(retried.ended == woken + 4 * b.config.cpu.mmio_write);
 }
 
 TEST_CASE("a post and a message of two threads do not wait for each other") {

@@ -101,15 +101,15 @@ TEST_CASE("two threads that post at once do not mix their descriptors") {
   CHECK(first.began == second.began);
   // Their user code runs side by side; the second waits for the registers.
   const Time free = first.began + b.config.library.post;
+  const Time woken = free + accesses_take(b) + b.config.cpu.context_switch;
   const std::uint64_t words = b.library.notify_page();
   Accesses expected = descriptor(b, free, {0x1000, 0x2000, 64, std::uint64_t{4} << 32 | 3, words + 8, 1, 1}, 100);
-  const Accesses later =
-      descriptor(b, free + accesses_take(b), {0x6000, 0x5000, 128, std::uint64_t{8} << 32 | 7, words + 16, 2, 2}, 101);
+  const Accesses later = descriptor(b, woken, {0x6000, 0x5000, 128, std::uint64_t{8} << 32 | 7, words + 16, 2, 2}, 101);
   expected.insert(expected.end(), later.begin(), later.end());
   CHECK(b.registers.taken() == expected);
   CHECK(first.value.transfer == 100);
   CHECK(second.value.transfer == 101);
   CHECK(first.ended == free + accesses_take(b));
-  CHECK(second.ended == free + 2 * accesses_take(b));
+  CHECK(second.ended == woken + accesses_take(b));
   CHECK(b.other_thread.time(cpu::Work::user) == b.config.library.post + accesses_take(b));  // it sleeps meanwhile
 }

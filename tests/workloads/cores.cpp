@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the scheduler does to transfers: as many senders as leave a core idle do not disturb each other, and a fault
+// thread does not wait for a busy kernel thread while another core is idle.
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+// The shortest transfer is the one of 64 B; its page is absent, so that its program's fault thread is at work, too.
+std::int64_t small_beside_two(unsigned cores, const Settings& settings, const std::string& start) {
+  const Point p = run_well(settings + preset("fault/touch-ahead") +
+                           Settings{{"cpu.cores", cores},
+                                    {"workload.kind", "flows"},
+                                    {"workload.flows", "from=0, to=1, size=64 B, cold=destination, transfers=1, start=" +
+                                                           start +
+                                                           "; from=0, to=2, size=4 MiB, transfers=1"
+                                                           "; from=0, to=3, size=4 MiB, transfers=1"},
+                                    {"workload.iterations", 3}});
+  return p.ps("latency_min");
+}
+
+}  // namespace
+
+TEST_CASE("three senders on four cores: a small write beside two others takes what it takes on six") {
+  for (const char* kernel : {"4.9", "5.10", "6.12"}) {
+    for (const char* policy : {"kernel", "work-conserving"}) {
+      for (const char* start : {"0 s", "1 ms"}) {
+        INFO(kernel << ", " << policy << ", " << start);
+        const Settings settings{{"os.kernel", kernel}, {"sched.policy", policy}};
+        const std::int64_t four = small_beside_two(4, settings, start);
+        const std::int64_t six = small_beside_two(6, settings, start);
+        CHECK(four <= six * 3 / 2);
+        CHECK(six <= four * 3 / 2);
+      }
+    }
+  }
+}
+
+TEST_CASE("three senders on three cores share them, and every transfer ends") {
+  for (const char* policy : {"cfs", "eevdf", "work-conserving"}) {
+    CHECK(small_beside_two(3, {{"sched.policy", policy}}, "100 us") > 0);
+    CHECK(small_beside_two(1, {{"sched.policy", policy}}, "100 us") > 0);
+  }
+}
+
+TEST_CASE("the fault thread's class decides what it waits for") {
+  // One core for everything: the program polls there, and the kernel scrubs memory beside it.
+  const Settings busy = preset("fault/touch-ahead") +
+                        Settings{{"cpu.cores", 1}, {"workload.cold", "destination"}, {"workload.iterations", 20}};
+  const auto latency = [&](const char* kind) { return run_well(busy + Settings{{"library.fault_thread", kind}}); };
+  const Point process = latency("process");
+  const Point fifo = latency("interrupt-thread");
+  CHECK(fifo.ps("latency_max") <= process.ps("latency_max"));
+  CHECK(latency("kworker-bound").ps("latency_max") == process.ps("latency_max"));
+  CHECK(latency("kworker-unbound").ps("latency_max") == process.ps("latency_max"));
+}
