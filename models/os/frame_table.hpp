@@ -51,7 +51,8 @@ struct FrameRecord {
   SwapSlot slot = 0;             // PG_swapcache: the copy on the swap device that it is, or will be, equal to
   std::uint32_t newer = 0;       // neighbours on the list, as frame number + 1
   std::uint32_t older = 0;
-  Mapper first{};  // of the entries that lead here, the others are FrameTable's
+  Mapper first{};                   // of the entries that lead here, the others are FrameTable's
+  const Process* pinner = nullptr;  // whose pins they are, those of other processes are FrameTable's
 
   bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || file != 0 || foreign; }
   bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
@@ -95,11 +96,19 @@ class FrameTable {
   void remove_mapper(Address frame, Mapper mapper);
   Mappers mappers(Address frame) const;
   bool has_mapper(Address frame, Mapper mapper) const;
+  bool maps(const Process& process, Address frame) const;
+
+  // Pins count the processes that they were taken for: a device reaches the frame by that process's addresses.
+  void add_pin(Address frame, const Process& process);
+  void remove_pin(Address frame, const Process& process);
+  bool pins(const Process& process, Address frame) const;
 
  private:
   using Block = std::array<FrameRecord, kPagesPerHuge>;
   std::unordered_map<std::uint64_t, std::unique_ptr<Block>> blocks_;
   sim::HashMap<Address, Mappers> others_;
+  // A process for each pin that is not the record's pinner's.
+  sim::HashMap<Address, sim::Vector<const Process*>> other_pinners_;
 };
 
 }  // namespace faultline::os

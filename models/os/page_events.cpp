@@ -198,7 +198,7 @@ unsigned PageEvents::remap(Address frame, Address to) {
     if (page->entry != Entry::migrating) continue;
     if (to != frame) {
       core_.redirect(*mapper.process, mapper.va, to);
-      core_.retire(frame);
+      core_.retire(*mapper.process, frame);
     }
     core_.show(*mapper.process, mapper.va);
     ++remapped;
@@ -259,7 +259,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
     core_.frame_table.at(*equal).foreign = true;
     core_.redirect(process, va, *equal);
     core_.show(process, va);
-    core_.retire(frame);
+    core_.retire(process, frame);
     ++core_.counters.ksm_merged;
     core_.on_change(process, 1);
   } else {

@@ -164,7 +164,10 @@ void Vm::audit(bool changing) const {
     if (owner == pinned.end()) broken(fmt::format("pin {} is of a process that has ended", id));
     owner->second += pin.bytes();
     all_pins += pin.bytes();
-    for (const Address frame : pin.frames) ++pins[frame];
+    for (const Address frame : pin.frames) {
+      ++pins[frame];
+      if (!core_.frame_table.pins(*pin.process, frame)) broken(fmt::format("frame {:#x} does not know a pin", frame));
+    }
   }
   for (const auto& process : core_.processes) {
     compare(fmt::format("pinned bytes of '{}'", process->name()), process->space_.pinned_bytes(), pinned[process.get()],

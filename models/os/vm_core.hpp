@@ -146,8 +146,8 @@ class VmCore {
   // no_memory: an end cuts a huge page, and there is no frame for the split.
   sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range);
   void retire(Process& process, const Zapped& zapped);
-  // One mapping of the frame less; frees it with its last holder.
-  void retire(Address frame);
+  // One mapping of the frame by the process less; frees it with its last holder.
+  void retire(const Process& process, Address frame);
   // The same of 2 MiB.
   void retire_block(const Process& process, Address block);
   // Translations of the frame from before are stale; it stays where it is.

@@ -250,7 +250,7 @@ void VmCore::replace_by_block(Process& process, Range range, Address block, Addr
                          .dirty = dirty};
   add_entry(process, range.begin, merged, PageSize::huge);  // the note's table is there
   add_mappings(process, range.begin, block, PageSize::huge);
-  for (const Address frame : old) retire(frame);
+  for (const Address frame : old) retire(process, frame);
   process.table_->free_detached(table);
 }
 
@@ -284,24 +284,26 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
 }
 
 void VmCore::retire(Process& process, const Zapped& zapped) {
-  for (const Address frame : zapped.frames) retire(frame);
+  for (const Address frame : zapped.frames) retire(process, frame);
   process.table_->free_tables(zapped.tables);
 }
 
-void VmCore::retire(Address frame) {
+void VmCore::retire(const Process& process, Address frame) {
   FrameRecord& record = frame_table.at(frame);
   --record.mappings;
   // Who had locked it may have gone.
   if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
     lru(record).move(frame, record.inactive());
   }
-  // Devices still reach it through private tables, and what they do there the process does not see.
-  if (record.pins > 0 && record.file == 0) stamp(frame);
+  // Devices still reach it through private tables as the page of a process that has pinned it and maps it no more: what
+  // they do there that process does not see. Others that map it, and come and go (a child), do not matter.
+  const bool cut_off = record.pins > 0 && frame_table.pins(process, frame) && !frame_table.maps(process, frame);
+  if (cut_off && record.file == 0) stamp(frame);
   put_frame(frame);
 }
 
-void VmCore::retire_block(const Process&, Address block) {
-  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) retire(block + offset);
+void VmCore::retire_block(const Process& process, Address block) {
+  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) retire(process, block + offset);
 }
 
 namespace {

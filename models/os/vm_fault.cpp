@@ -199,7 +199,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   page.young = true;
   core_.show(process, va);
   core_.change_ends(process, {va, va + kPage});
-  if (!old.zero) core_.retire(old.frame);
+  if (!old.zero) core_.retire(process, old.frame);
   co_return Error::none;
 }
 
@@ -240,7 +240,7 @@ void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
     page.dirty = page.dirty || write;
     page.lazyfree = page.lazyfree && !write;
     if (pin == nullptr) continue;
-    ++core_.frame_table.at(page.frame).pins;
+    core_.frame_table.add_pin(page.frame, process);
     pin->frames.push_back(page.frame);
   }
 }

@@ -92,10 +92,9 @@ const Pin* Vm::find_pin(PinId pin) const {
 // A frame that was unmapped meanwhile is freed with its last pin.
 void Vm::drop_frames(const Pin& pin) {
   for (const Address frame : pin.frames) {
-    FrameRecord& record = core_.frame_table.at(frame);
     // unpin_user_pages_dirty_lock: the device may have written since the page was last cleaned.
-    if (pin.write && record.file != 0) core_.page_cache.dirtied(frame);
-    --record.pins;
+    if (pin.write && core_.frame_table.at(frame).file != 0) core_.page_cache.dirtied(frame);
+    core_.frame_table.remove_pin(frame, *pin.process);
     core_.put_frame(frame);
   }
   core_.counters.pins_released += pin.frames.size();

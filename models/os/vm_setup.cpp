@@ -104,7 +104,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   core_.drop(process, {va, va + kPage}, {va});
   process.space_.entry(va)->writable = true;
   core_.show(process, va);
-  if (!old.zero) core_.retire(old.frame);
+  if (!old.zero) core_.retire(process, old.frame);
   return Error::none;
 }
 

@@ -65,6 +65,36 @@ TEST_CASE("C9: the target forks, and its child keeps what was there, whether the
   }
 }
 
+TEST_CASE("C9: the target's child exits, and the device goes on with the parent's pinned pages by a table of its own") {
+  for (const bool owner_unmaps : {false, true}) {
+    rdma::Strategy strategy = tolerant(rdma::Translate::private_);
+    strategy.prepare = rdma::Prepare::pin_once;
+    platform::Machine machine;
+    machine.os.kernel.version = os::KernelVersion::linux_4_9;
+    const Facts f = played(strategy, machine, [owner_unmaps](TwoProcesses& p, Facts& facts) -> Task<void> {
+      co_await p.here->open();
+      co_await p.there->open();
+      const Buffers b = buffers(p, kBlock);
+      const auto here = p.here->prepare(b.local, kBlock);
+      const auto there = p.there->prepare(b.remote, kBlock);
+      co_await here->set_up(p.here->thread());
+      co_await there->set_up(p.there->thread());
+      os::Vm& vm = p.there->vm();
+      const auto child = co_await vm.fork(p.there->thread(), p.there->process());
+      facts["forked"] = child.ok();
+      if (owner_unmaps) co_await vm.munmap(p.there->thread(), p.there->process(), b.remote, kBlock);
+      co_await vm.exit(p.there->thread(), *child.value);
+      facts["done"] = co_await transfer(p, b) == Status::done;
+      facts["right"] = arrived(p, b);
+    });
+    INFO("the owner unmaps: " << owner_unmaps);
+    CHECK(f.at("forked") == 1);
+    CHECK(f.at("done") == 1);
+    CHECK(f.at("right") == !owner_unmaps);
+    CHECK((f.at("stale") > 0) == owner_unmaps);
+  }
+}
+
 TEST_CASE("C10: the budget of pins is exhausted: an error, nothing lost, and room again after an unpin") {
   platform::Machine machine;
   machine.os.rlimit_memlock = kBlock;
