@@ -11,12 +11,16 @@ using sim::Task;
 
 OomKiller::OomKiller(VmCore& core) : core_(core), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
 
-// oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, and what the adjustment makes of the node's memory.
-std::int64_t OomKiller::badness(const Process& process) const {
+// oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, its page tables below
+// the first, and what the adjustment makes of all that there is (constrained_alloc): the node's memory or the group's, and
+// the swap device.
+std::int64_t OomKiller::badness(const Process& process, const MemoryGroup* group) const {
   const std::uint64_t pages =
       (process.space_.resident_bytes() - process.space_.pool_bytes() + process.space_.swapped_bytes()) / kPage;
-  const std::int64_t memory = static_cast<std::int64_t>(core_.frames.total_pages());
-  return static_cast<std::int64_t>(pages) + process.oom_score_adj_ * memory / 1000;
+  const std::uint64_t tables = process.page_table().tables() - 1;
+  const std::uint64_t memory = group != nullptr ? group->max_pages : core_.frames.total_pages();
+  const auto total = static_cast<std::int64_t>(memory + core_.swap.total_pages());
+  return static_cast<std::int64_t>(pages + tables) + process.oom_score_adj_ * (total / 1000);
 }
 
 // select_bad_process; of equals the first. One that is ending already is enough.
@@ -26,7 +30,7 @@ Process* OomKiller::victim(const MemoryGroup* group) const {
     if (process->life_ == Process::Life::reaped || process->oom_score_adj_ == Process::kNeverKilled) continue;
     if (process->forming_ || (group != nullptr && process->group_ != group)) continue;
     if (process->life_ == Process::Life::killed) return process.get();
-    if (chosen == nullptr || badness(*process) > badness(*chosen)) chosen = process.get();
+    if (chosen == nullptr || badness(*process, group) > badness(*chosen, group)) chosen = process.get();
   }
   return chosen;
 }

@@ -39,7 +39,7 @@ class OomKiller {
 
  private:
   Process* victim(const MemoryGroup* group) const;
-  std::int64_t badness(const Process& process) const;
+  std::int64_t badness(const Process& process, const MemoryGroup* group) const;
   sim::Task<void> reap(Process& process);
 
   VmCore& core_;

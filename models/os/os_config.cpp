@@ -218,8 +218,10 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
   table.add_bytes(
       "min_free_bytes", c.min_free_bytes, {0, kGiB},
       {"memory that only reclaim itself may use (vm.min_free_kbytes), where there is a swap device or a file; "
-       "0: as much as Linux would choose, 4 times the root of the memory in KiB",
-       "Linux mm/page_alloc.c, init_per_zone_wmark_min", Standing::published});
+       "0: as much as Linux would choose, 4 times the root of the memory in KiB, and where os.thp is not never 22 MiB "
+       "a zone if that is more (2 zones above 2 GiB; 5 % of the memory at most)",
+       "Linux mm/page_alloc.c, init_per_zone_wmark_min; mm/khugepaged.c, set_recommended_min_free_kbytes",
+       Standing::published});
 }
 
 void declare_files(OsConfig& c, ParameterTable& table) {

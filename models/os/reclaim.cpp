@@ -16,15 +16,37 @@ constexpr unsigned kDefaultPriority = 12;      // DEF_PRIORITY: a pass looks at 
 constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
+// Zynq UltraScale+ has 2 GiB of DDR below 4 GiB of address, a zone of its own (UG1085).
+constexpr std::uint64_t kLowMemory = std::uint64_t{2} << 30;
 
 constexpr std::uint64_t kCompactGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap
 
 std::uint64_t root_of(std::uint64_t value) { return static_cast<std::uint64_t>(std::sqrt(static_cast<double>(value))); }
 
 // init_per_zone_wmark_min: the root of 16 times the memory, all in KiB.
-std::uint64_t min_pages(const OsConfig& config, std::uint64_t total) {
-  if (config.min_free_bytes > 0) return std::min(config.min_free_bytes / kPage, total);
+std::uint64_t usual_minimum(std::uint64_t total) {
   return std::clamp<std::uint64_t>(root_of(total * (kPage >> 10) * 16) / (kPage >> 10), 32, kMostMinimum);
+}
+
+// __setup_per_zone_wmarks
+std::uint64_t distance_of_watermarks(const OsConfig& config, std::uint64_t minimum, std::uint64_t total) {
+  return std::max(minimum / 4, total * config.watermark_scale_factor / 10'000);
+}
+
+// set_recommended_min_free_kbytes (khugepaged.c): two free page blocks of 2 MiB a zone, and one for each pair of the
+// three kinds of pages that the allocator keeps apart; a twentieth of what lies above the high watermark at most.
+std::uint64_t minimum_for_huge_pages(const OsConfig& config, std::uint64_t total, std::uint64_t installed) {
+  const std::uint64_t zones = installed > kLowMemory ? 2 : 1;
+  const std::uint64_t usual = usual_minimum(total);
+  const std::uint64_t high = usual + 2 * distance_of_watermarks(config, usual, total);
+  return std::min(kPagesPerHuge * zones * (2 + 3 * 3), (total - std::min(high, total)) / 20);
+}
+
+std::uint64_t min_pages(const OsConfig& config, std::uint64_t total, std::uint64_t installed) {
+  if (config.min_free_bytes > 0) return std::min(config.min_free_bytes / kPage, total);
+  const std::uint64_t usual = usual_minimum(total);
+  if (config.thp == ThpMode::never) return usual;
+  return std::max(usual, minimum_for_huge_pages(config, total, installed));
 }
 
 }  // namespace
@@ -35,9 +57,8 @@ Reclaim::Reclaim(VmCore& core) : core_(core), wanted_(core.context.loop), progre
 
 void Reclaim::begin() {
   const std::uint64_t total = core_.frames.total_pages();
-  min_ = min_pages(core_.config, total);
-  // __setup_per_zone_wmarks
-  const std::uint64_t step = std::max(min_ / 4, total * core_.config.watermark_scale_factor / 10'000);
+  min_ = min_pages(core_.config, total, core_.store.bytes());
+  const std::uint64_t step = distance_of_watermarks(core_.config, min_, total);
   low_ = min_ + step;
   high_ = low_ + step;
 }

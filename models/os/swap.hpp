@@ -27,6 +27,7 @@ class Swap {
   bool configured() const { return slots_ > 0; }
   bool has_free_slots() const { return used_ < slots_; }
   std::uint64_t used_pages() const { return used_; }
+  std::uint64_t total_pages() const { return slots_; }
 
   // Takes a slot for a page in memory (add_to_swap); false when none is free. A page that has one keeps it.
   bool assign(Address frame);

@@ -193,7 +193,8 @@ class Vm {
   // itself is not held back.
   void limit_memory(Process& process, std::uint64_t bytes);
   const MemoryGroup& group_of(const Process& process) const { return *process.group_; }
-  // -1000 (is never killed) to 1000: how much sooner than others the OOM killer chooses it, in 1/1000 of the memory.
+  // -1000 (is never killed) to 1000: how much sooner than others the OOM killer chooses it, in 1/1000 of the memory and
+  // the swap device together.
   void set_oom_score_adj(Process& process, int adjustment) { process.oom_score_adj_ = adjustment; }
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.

@@ -144,6 +144,36 @@ TEST_CASE("oom_score_adj says who goes first") {
   CHECK_FALSE(b.process->was_killed());
 }
 
+TEST_CASE("who is killed counts page tables, too") {
+  OsBench b(small_node(kMiB));
+  Process& dense = *b.vm.create_process("dense");
+  Process& sparse = *b.vm.create_process("sparse");
+  const VirtualAddress together = map(b, dense, 5 * kMiB);
+  REQUIRE(touch(b, dense, together, 5 * kMiB) == Error::none);
+  const VirtualAddress apart = map(b, sparse, 700 * kHugePage);
+  for (unsigned i = 0; i < 700; ++i) REQUIRE(touch(b, sparse, apart + i * kHugePage, kPage) == Error::none);
+  b.vm.set_oom_score_adj(*b.process, Process::kNeverKilled);
+  const VirtualAddress va = map(b, *b.process, 6 * kMiB);
+  CHECK(touch(b, *b.process, va, 6 * kMiB) == Error::none);
+  CHECK(sparse.was_killed());  // 700 pages and as many tables against 1280 pages
+  CHECK_FALSE(dense.was_killed());
+}
+
+TEST_CASE("oom_score_adj is in thousandths of the memory and the swap device") {
+  // 4096 pages of each: 100 thousandths are 800 pages, of the memory alone 400.
+  OsBench b(small_node(16 * kMiB));
+  Process& large = *b.vm.create_process("large");
+  Process& adjusted = *b.vm.create_process("adjusted");
+  REQUIRE(touch(b, large, map(b, large, 1000 * kPage), 1000 * kPage) == Error::none);
+  REQUIRE(touch(b, adjusted, map(b, adjusted, 400 * kPage), 400 * kPage) == Error::none);
+  b.vm.set_oom_score_adj(adjusted, 100);
+  b.vm.set_oom_score_adj(*b.process, Process::kNeverKilled);
+  const VirtualAddress va = map(b, *b.process, 27 * kMiB);
+  CHECK(touch(b, *b.process, va, 27 * kMiB) == Error::none);
+  CHECK(adjusted.was_killed());
+  CHECK_FALSE(large.was_killed());
+}
+
 TEST_CASE("two processes that reach their limits at the same time are killed one after the other") {
   OsBench b;
   Process& other = *b.vm.create_process("other");

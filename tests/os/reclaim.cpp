@@ -33,6 +33,7 @@ std::uint64_t free_pages(const OsBench& b) { return b.vm.frames().free_pages(); 
 
 TEST_CASE("watermarks are Linux's") {
   OsConfig config;
+  config.thp = os::ThpMode::never;
   config.swap_bytes = kMiB;
   config.kernel_reserved = 0;
   config.user_memory = 1024 * kMiB;
@@ -41,6 +42,42 @@ TEST_CASE("watermarks are Linux's") {
   CHECK(b.vm.reclaim().min_watermark() == 1024);
   CHECK(b.vm.reclaim().low_watermark() == 1024 + 262);
   CHECK(b.vm.reclaim().high_watermark() == 1024 + 2 * 262);
+}
+
+namespace {
+
+void keeps_free(std::uint64_t user_memory, std::uint64_t installed, os::ThpMode thp, std::uint64_t minimum) {
+  OsConfig config;
+  config.thp = thp;
+  config.swap_bytes = kMiB;
+  config.user_memory = user_memory;
+  OsBench b(config, installed);
+  CHECK(b.vm.reclaim().min_watermark() == minimum);
+  CHECK(b.vm.reclaim().high_watermark() == minimum + 2 * (minimum / 4));
+}
+
+}  // namespace
+
+TEST_CASE("with huge pages by advice eleven blocks of 2 MiB are kept free") {
+  keeps_free(1024 * kMiB, 2048 * kMiB, os::ThpMode::madvise, 5632);
+}
+
+TEST_CASE("with huge pages and two zones it is twice as much") {
+  keeps_free(1024 * kMiB, 4096 * kMiB, os::ThpMode::always, 11264);
+}
+
+TEST_CASE("with huge pages no more than a twentieth is kept free") {
+  // 32768 pages, of which the high watermark is at 362 + 2 * 90.
+  keeps_free(128 * kMiB, 2048 * kMiB, os::ThpMode::always, 1611);
+}
+
+TEST_CASE("what is said to be kept free is, whatever huge pages would like") {
+  OsConfig config;
+  config.thp = os::ThpMode::always;
+  config.swap_bytes = kMiB;
+  config.min_free_bytes = kMiB;
+  OsBench b(config, 2048 * kMiB);
+  CHECK(b.vm.reclaim().min_watermark() == kMiB / kPage);
 }
 
 TEST_CASE("without a swap device programs may use the last frame") {
