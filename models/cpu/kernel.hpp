@@ -32,8 +32,12 @@ enum class Change : std::uint8_t {
   busy_factor_16,       // busy cores look for work elsewhere every 16 intervals, not 32
   newidle_by_cost,      // newly idle cores weigh their average idle time against what a look costs
   eevdf,                // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
+  tlb_strides,          // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,    // munmap holds mmap_lock only shared while TLBs forget the pages
+  ages_in_passing,      // who clears an access flag does not wait for the TLBs
   fork_copies_pinned,   // a child gets copies of pages under a pin, instead of sharing them
+  block_flushes,        // TLBs forget a block of 2 MiB by one invalidation
+  mprotect_gathers,     // mprotect's flush goes from the first changed entry to the last
   vma_locks,            // page faults take the lock of their VMA instead of mmap_lock
   refuses_file_pins,    // no long-term pins that write to files whose dirty pages are tracked
   hugetlb_fork_copies,  // a child gets copies of hugetlb pages under a pin, too
@@ -54,8 +58,12 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
     {Change::eevdf, linux_release(6, 6), "eevdf"},
+    {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
+    {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
+    {Change::block_flushes, linux_release(5, 9), "block-flushes"},
+    {Change::mprotect_gathers, linux_release(5, 19), "mprotect-gathers"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
     {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},

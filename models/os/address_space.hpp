@@ -20,18 +20,6 @@ class File;
 
 enum class HugeAdvice : std::uint8_t { none, huge, no_huge };  // MADV_HUGEPAGE, MADV_NOHUGEPAGE
 
-struct Range {
-  VirtualAddress begin;
-  VirtualAddress end;
-  std::uint64_t pages() const { return (end - begin) / kPage; }
-  bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
-  bool operator==(const Range&) const = default;
-};
-constexpr Range huge_range(VirtualAddress va) {
-  const VirtualAddress begin = va / kHugePage * kHugePage;
-  return {begin, begin + kHugePage};
-}
-
 // What swap read-ahead remembers of a VMA.
 struct ReadAhead {
   VirtualAddress last = 0;  // page that was read, or found to have been read ahead

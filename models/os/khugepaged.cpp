@@ -126,7 +126,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
     co_return Outcome::unfit;
   }
   const Address table = process.table_->detach_pages(range.begin);
-  co_await core_.flush(exec, process, hide_range(process, range));
+  co_await core_.flush_range(exec, process, range, hide_range(process, range));  // pmdp_collapse_flush
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
   core_.change_ends(process, range);
   co_await core_.run(exec, core_.config.khugepaged_isolate_per_page * kPagesPerHuge);
@@ -154,13 +154,13 @@ Task<void> Khugepaged::copy_pages(Execution& exec, Process& process, Range range
 }
 
 // The pages that TLBs may hold.
-sim::Vector<VirtualAddress> Khugepaged::hide_range(Process& process, Range range) {
-  sim::Vector<VirtualAddress> leaves;
+Leaves Khugepaged::hide_range(Process& process, Range range) {
+  Leaves leaves;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     PageState* page = process.space_.entry(va);
     if (page == nullptr) continue;
     VmCore::set_entry(process, *page, Entry::moving);
-    leaves.push_back(va);
+    leaves.add(va, PageSize::small);
   }
   return leaves;
 }

@@ -57,8 +57,9 @@ struct OsConfig {
   sim::Time migrate_page{3'000'000};
   sim::Time compact_scan_per_page{100'000};
   sim::Time compact_free_scan_per_page{100'000};
-  sim::Time cpu_tlbi_page{400'000};
-  unsigned tlbi_page_limit = 512;
+  sim::Time cpu_tlbi{30'000};
+  sim::Time cpu_dsb{350'000};
+  unsigned tlbi_page_limit = 0;
   sim::Time private_map_per_page{100'000};
 
   // Reclaim and swap.

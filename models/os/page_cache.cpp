@@ -322,7 +322,7 @@ Task<void> PageCache::unmap(Execution& exec, Address frame) {
     co_await core_.settled(process, page);
     if (!core_.frame_table.has_mapper(frame, {&process, va})) co_return;
     const VmCore::Zapped zapped = core_.zap(process, page);
-    co_await core_.flush(exec, process, zapped.leaves);
+    co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
     core_.on_change(process, 1);
   };

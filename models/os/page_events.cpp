@@ -278,8 +278,10 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
     core_.set_young(process, va, false);
     leaves.push_back(va);
   });
+  core_.on_change(process, static_cast<unsigned>(leaves.size()));
   // Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
-  return flush_changed(exec, process, std::move(leaves));
+  for (const VirtualAddress leaf : leaves) co_await core_.flush_young(exec, process, leaf);
+  co_return static_cast<unsigned>(leaves.size());
 }
 
 Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
@@ -294,24 +296,24 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
 
 Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process, Range range) {
   co_await core_.change_begins(exec, process, range);
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   const AddressSpace& space = process.space_;
-  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = space.page(va);
     if (page == nullptr || !page->writable) return;
     core_.protect(process, va, false);
-    leaves.push_back(va);
+    leaves.add(va, size);
   });
-  const unsigned changed = co_await flush_changed(exec, process, std::move(leaves));
+  const unsigned changed = co_await flush_changed(exec, process, range, std::move(leaves));
   core_.change_ends(process, range);
   co_return changed;
 }
 
 // How many leaves they are.
-Task<unsigned> PageEvents::flush_changed(Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
+Task<unsigned> PageEvents::flush_changed(Execution& exec, Process& process, Range range, Leaves leaves) {
   const auto changed = static_cast<unsigned>(leaves.size());
   core_.on_change(process, changed);
-  co_await core_.flush(exec, process, std::move(leaves));
+  co_await core_.flush_protected(exec, process, range, std::move(leaves));
   co_return changed;
 }
 
@@ -335,7 +337,7 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
 // A failure does not ask for pins.
 Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as) {
   co_await core_.change_begins(exec, process, range);
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
@@ -344,9 +346,16 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
     if (as == Entry::hidden && core_.frame_table.find(page->frame).pins > 0) continue;
     if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
     core_.hide(process, *next, as);
-    leaves.push_back(*next);
+    leaves.add(*next, PageSize::small);
   }
-  const unsigned hidden = co_await flush_changed(exec, process, std::move(leaves));
+  unsigned hidden = 0;
+  if (as == Entry::hidden) {
+    hidden = co_await flush_changed(exec, process, range, std::move(leaves));
+  } else {
+    hidden = static_cast<unsigned>(leaves.size());
+    core_.on_change(process, hidden);
+    co_await core_.flush(exec, process, leaves.take());  // memory_failure: page by page
+  }
   core_.change_ends(process, range);
   co_return hidden;
 }

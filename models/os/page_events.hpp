@@ -59,7 +59,7 @@ class PageEvents {
   sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);
   unsigned remap(Address frame, Address to);
   sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);
-  sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
+  sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as);
   sim::Task<bool> merge_page(cpu::Execution& exec, Process& process, VirtualAddress va);
 

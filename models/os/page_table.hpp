@@ -21,6 +21,18 @@ using VirtualAddress = std::uint64_t;
 enum class PageSize : std::uint8_t { small, huge };  // 4 KiB page descriptor, 2 MiB block descriptor
 constexpr std::uint64_t bytes_of(PageSize size) { return size == PageSize::small ? kPage : kHugePage; }
 
+struct Range {
+  VirtualAddress begin;
+  VirtualAddress end;
+  std::uint64_t pages() const { return (end - begin) / kPage; }
+  bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
+  bool operator==(const Range&) const = default;
+};
+constexpr Range huge_range(VirtualAddress va) {
+  const VirtualAddress begin = va / kHugePage * kHugePage;
+  return {begin, begin + kHugePage};
+}
+
 // The bits of a VMSAv8-64 stage-1 descriptor (Arm ARM DDI 0487, D8.3).
 namespace descriptor {
 inline constexpr std::uint64_t kValid = 1;

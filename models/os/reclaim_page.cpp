@@ -124,7 +124,7 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
     const Process::User user(process);
     core_.set_young(process, mapper.va, false);
     ++found;
-    co_await core_.flush(exec, process, mapper.va);
+    co_await core_.flush_young(exec, process, mapper.va);
   }
   co_return found;
 }
@@ -167,7 +167,7 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
 Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how) {
   if (how == Unmap::file) {
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
-    co_await core_.flush(exec, process, zapped.leaves);
+    co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
     co_return true;
   }
@@ -186,7 +186,7 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
   if (how == Unmap::discard) {
     VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
-    if (!zapped.tables.empty()) co_await core_.flush(exec, process, zapped.leaves);
+    if (!zapped.tables.empty()) co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
   } else {
     core_.swap_out(process, va);

@@ -134,13 +134,13 @@ sim::Task<void> SmmuDriver::invalidate(cpu::Execution& exec, const Process& proc
     return nothing();
   }
   if (!hears_broadcasts()) return write_maintenance(exec, process, flush);
-  // The instructions and their cost are the CPU's; the SMMU hears them now, and the DSB.
+  // The instructions and their cost are the CPU's; the SMMU hears them now, and the DSB if there is one.
   if (flush.whole) {
     dvm_->tlbi_asid(process.id());
   } else {
-    for (const VirtualAddress leaf : flush.leaves) dvm_->tlbi_va(process.id(), leaf);
+    flush.for_each_operation([&](VirtualAddress va) { dvm_->tlbi_va(process.id(), va); });
   }
-  return await_sync(exec, dvm_->start_sync());
+  return flush.waits ? await_sync(exec, dvm_->start_sync()) : nothing();
 }
 
 // The core stands still in its DSB.
@@ -168,8 +168,10 @@ sim::Task<void> SmmuDriver::write_maintenance(cpu::Execution& exec, const Proces
   if (flush.whole) {
     co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIASID, process.id(), 4);
   } else {
-    for (const VirtualAddress leaf : flush.leaves) {
-      co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIVA, tlbi_operand(process.id(), leaf), 8);
+    sim::Vector<VirtualAddress> operations;
+    flush.for_each_operation([&](VirtualAddress va) { operations.push_back(va); });
+    for (const VirtualAddress va : operations) {
+      co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBIVA, tlbi_operand(process.id(), va), 8);
     }
   }
   co_await cpu_.mmio_write(exec, Work::system, page + reg::cb::kTLBSYNC, 0, 4);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everybody who caches translations and must forget them when a table changes: the CPUs, and devices through their
-// drivers.
+// drivers. How many operations go out, and for how many the CPU waits, is arm64's tlbflush.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "models/cpu/cpu.hpp"
@@ -17,12 +20,52 @@ namespace faultline::os {
 
 class Process;
 
+// Pages and blocks whose descriptors have changed, in one table.
+class Leaves {
+ public:
+  void add(VirtualAddress va, PageSize size) {
+    addresses_.push_back(va);
+    const Range leaf{va, va + bytes_of(size)};
+    span_ = span_ ? Range{std::min(span_->begin, leaf.begin), std::max(span_->end, leaf.end)} : leaf;
+    small_ = small_ || size == PageSize::small;
+  }
+  bool empty() const { return addresses_.empty(); }
+  std::size_t size() const { return addresses_.size(); }
+  const sim::Vector<VirtualAddress>& addresses() const { return addresses_; }
+  sim::Vector<VirtualAddress> take() { return std::move(addresses_); }
+  // From the first to the end of the last; there must be one.
+  Range span() const { return *span_; }
+  PageSize smallest() const { return small_ ? PageSize::small : PageSize::huge; }
+
+ private:
+  sim::Vector<VirtualAddress> addresses_;
+  std::optional<Range> span_;
+  bool small_ = false;
+};
+
 // The TLB maintenance that a change of a table asks for, the same on the CPUs and on the SMMU.
 struct TlbFlush {
   Address table = 0;                   // root of the table that has changed
   sim::Vector<VirtualAddress> leaves;  // one address of each page or block whose descriptor was changed
-  bool whole = false;                  // one operation for the process's ASID instead of one a leaf
-  std::uint64_t operations() const { return whole ? 1 : leaves.size(); }
+  // Operations: one for the process's ASID; or one at each multiple of `stride` of a range, which covers the leaves; or
+  // (stride 0) one a leaf.
+  bool whole = false;
+  Range range{};
+  std::uint64_t stride = 0;
+  bool waits = true;  // for the end of the operations
+
+  std::uint64_t operations() const {
+    if (whole) return 1;
+    return stride == 0 ? leaves.size() : (range.end - range.begin) / stride;
+  }
+  // The address of each, where they are not one for the ASID.
+  template <typename Visit>
+  void for_each_operation(Visit visit) const {
+    for (const VirtualAddress leaf : leaves) {
+      if (stride == 0) visit(leaf);
+    }
+    for (VirtualAddress va = range.begin; stride > 0 && va < range.end; va += stride) visit(va);
+  }
 };
 
 // Whoever else caches translations of a process (the SMMU's driver).
@@ -31,9 +74,10 @@ class TlbInvalidator {
   virtual ~TlbInvalidator() = default;
   // Its TLBs obey what the CPUs broadcast, so that tables need broadcasts even when no CPU walks them.
   virtual bool hears_broadcasts() const = 0;
-  // Called when the CPU that does the flush has come to the last of its operations (or at once, when the CPUs' TLBs
-  // are not concerned). The task is awaited once those are over, and ends when no cached translation of a leaf, nor
-  // of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then.
+  // Called when the CPU that does the flush has done its operations (or at once, when the CPUs' TLBs are not concerned)
+  // and begins to wait for them. The task is awaited once that is over, and ends when no cached translation of a leaf,
+  // nor of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then. Where
+  // the CPU does not wait, who hears broadcasts need not either.
   virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
   // The same, leaf by leaf and in no time (Vm::discard).
   virtual void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) = 0;
@@ -46,13 +90,38 @@ class Tlbs {
 
   void add(TlbInvalidator& invalidator) { invalidators_.push_back(&invalidator); }
 
-  // Ends when nobody uses the leaves any more. `cpus_walk`: not only devices walk the table with this root.
-  sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, Address table,
-                             sim::Vector<VirtualAddress> leaves, bool cpus_walk);
+  // Each ends when nobody uses the leaves any more, `table` being the root of their table; without leaves there is
+  // nothing to do, but for flush_all.
+  // The page or block at va, by itself: flush_tlb_page, flush_pmd_tlb_range.
+  sim::Task<void> flush_leaf(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
+                             PageSize size);
+  // The same where only the access flag has gone: ptep_clear_flush_young, which waits for it or does not.
+  sim::Task<void> flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
+                              PageSize size);
+  // What one mmu_gather has collected, and `tables` that became empty with it.
+  sim::Task<void> flush_gathered(cpu::Execution& exec, const Process& process, Address table, Leaves leaves,
+                                 std::size_t tables);
+  // What change_protection has changed in a range: one of the two others.
+  sim::Task<void> flush_protected(cpu::Execution& exec, const Process& process, Address table, Range range,
+                                  Leaves leaves);
+  // flush_tlb_range: the whole range, page by page, whatever the leaves are.
+  sim::Task<void> flush_range(cpu::Execution& exec, const Process& process, Address table, Range range, Leaves leaves);
+  // flush_tlb_mm, and `tables` that became empty.
+  sim::Task<void> flush_all(cpu::Execution& exec, const Process& process, Address table, Leaves leaves,
+                            std::size_t tables);
+  // A table that only devices walk, whose driver invalidates each leaf and then waits.
+  sim::Task<void> flush_device(cpu::Execution& exec, const Process& process, Address table,
+                               sim::Vector<VirtualAddress> leaves);
   // Takes no time.
   void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves);
 
  private:
+  // One operation for all if there would be too many.
+  TlbFlush bounded(TlbFlush flush) const;
+  // What older kernels do for each table by itself (__flush_tlb_pgtable).
+  sim::Task<void> flush_tables(cpu::Execution& exec, std::size_t tables);
+  sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, TlbFlush flush, bool cpus_walk);
+
   const OsConfig& config_;
   cpu::Cpu& cpu_;
   sim::Counter& invalidations_;

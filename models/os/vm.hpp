@@ -265,8 +265,7 @@ class Vm {
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);
   sim::Task<Error> move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma);
-  sim::Task<Error> copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range,
-                            sim::Vector<VirtualAddress>& leaves);
+  sim::Task<Error> copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range, Leaves& leaves);
 
   // Without time.
   static Result<Range> pages_around(const Process& process, VirtualAddress va, std::uint64_t bytes);

@@ -97,16 +97,16 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   co_await core_.change_begins(exec, process, range);
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   AddressSpace& space = process.space_;
-  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     if (space.page(va) == nullptr || space.page(va)->zero) return;
     core_.protect(process, va, false);
     core_.set_young(process, va, false);
-    leaves.push_back(va);
+    leaves.add(va, size);
     space.for_each_page_of_leaf(va, [](PageState& page) { page.dirty = false, page.lazyfree = true; });
   });
-  co_await core_.flush(exec, process, std::move(leaves));
+  co_await core_.flush_gathered(exec, process, std::move(leaves));
   core_.change_ends(process, range);
   co_return Error::none;
 }
@@ -137,7 +137,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
 
 sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
   AddressSpace& space = process.space_;
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   std::int64_t changed = 0;
   Error error = Error::none;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
@@ -151,11 +151,12 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
       continue;
     }
     ++changed;
-    va = space.is_huge(*next) ? huge_range(*next).end : *next + kPage;
+    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    va = *next + bytes_of(size);
     const PageState& page = *space.entry(*next);
     if (page.entry == Entry::poisoned || page.entry == Entry::swapped) continue;
     if (protection == Protection::none) {
-      if (page.present()) leaves.push_back(*next);
+      if (page.present()) leaves.add(*next, size);
       core_.hide(process, *next, Entry::hidden);
       continue;
     }
@@ -165,10 +166,10 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
         protection == Protection::read_write && page.dirty && !page.pool && owned_alone(process, *next);
     if (page.writable == writable || (protection == Protection::read_write && page.writable)) continue;
     core_.protect(process, *next, writable);
-    leaves.push_back(*next);
+    leaves.add(*next, size);
   }
   co_await run(exec, core_.config.mprotect_per_page * changed);
-  co_await core_.flush(exec, process, std::move(leaves));
+  co_await core_.flush_protected(exec, process, range, std::move(leaves));
   co_return error;
 }
 
@@ -221,11 +222,11 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   space.insert(moved_vma);
   const VirtualAddress to = moved_vma.begin;
   core_.huge_pool.move(process, from, to);
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   sim::Vector<Address> frames;
   space.for_each_leaf(from.begin, from.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = *space.entry(va);
-    leaves.push_back(va);
+    leaves.add(va, size);
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       frames.push_back(page.frame + offset);
     }
@@ -234,7 +235,7 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   const auto moved = static_cast<std::int64_t>(leaves.size());
   const sim::Vector<Address> tables = process.table_->take_retired();
   co_await run(exec, core_.config.mremap_per_page * moved);
-  co_await core_.flush(exec, process, std::move(leaves));
+  co_await core_.flush_range(exec, process, from, std::move(leaves));
   for (const Address frame : frames) {
     const FrameRecord& record = core_.frame_table.at(frame);
     if (record.pins == 0 && record.mappings == 1) core_.stamp(frame);

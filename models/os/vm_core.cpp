@@ -151,7 +151,7 @@ sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Ra
     const sim::Vector<Address> tables = mirror->table_->take_retired();
     counters.mirror_invalidations += leaves.size();
     co_await run(exec, config.private_map_per_page * static_cast<std::int64_t>(leaves.size()));
-    co_await tlbs.invalidate(exec, process, mirror->root(), std::move(leaves), /*cpus_walk=*/false);
+    co_await tlbs.flush_device(exec, process, mirror->root(), std::move(leaves));
     mirror->table_->free_tables(tables);
   }
 }
@@ -162,12 +162,36 @@ void VmCore::change_ends(Process& process, Range range) {
   }
 }
 
-sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
-  return tlbs.invalidate(exec, process, process.table_->root(), std::move(leaves), /*cpus_walk=*/true);
+sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+  // Of a page of the pool huge_ptep_clear_flush makes one invalidation, as of a small one.
+  const bool block = process.space_.is_huge(leaf) && !process.space_.entry(leaf)->pool;
+  const PageSize size = block ? PageSize::huge : PageSize::small;
+  return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, size);
 }
 
-sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
-  return flush(exec, process, sim::Vector<VirtualAddress>(1, leaf));
+sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
+  for (const VirtualAddress leaf : leaves) co_await flush(exec, process, leaf);
+}
+
+sim::Task<void> VmCore::flush_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+  const PageSize size = process.space_.is_huge(leaf) ? PageSize::huge : PageSize::small;
+  return tlbs.flush_young(exec, process, process.table_->root(), leaf, size);
+}
+
+sim::Task<void> VmCore::flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables) {
+  return tlbs.flush_gathered(exec, process, process.table_->root(), std::move(leaves), tables);
+}
+
+sim::Task<void> VmCore::flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves) {
+  return tlbs.flush_protected(exec, process, process.table_->root(), range, std::move(leaves));
+}
+
+sim::Task<void> VmCore::flush_range(cpu::Execution& exec, Process& process, Range range, Leaves leaves) {
+  return tlbs.flush_range(exec, process, process.table_->root(), range, std::move(leaves));
+}
+
+sim::Task<void> VmCore::flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables) {
+  return tlbs.flush_all(exec, process, process.table_->root(), std::move(leaves), tables);
 }
 
 sim::Task<void> VmCore::settled(Process& process, Range range) {

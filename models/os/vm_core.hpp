@@ -67,7 +67,7 @@ class VmCore {
   struct Zapped {
     sim::Vector<Address> frames;  // 4 KiB each
     sim::Vector<Address> tables;
-    sim::Vector<VirtualAddress> leaves;  // where descriptors were cleared
+    Leaves leaves;  // where descriptors were cleared
   };
 
   VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
@@ -92,11 +92,17 @@ class VmCore {
   sim::Task<void> lock_for_change(cpu::Execution& exec, Process& process, Range range);
   // The second half of that alone.
   sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
-  // The two ends of a change of a process's table, and the flush between them.
+  // The two ends of a change of a process's table, and the flush between them: Tlbs says which of Linux's it is.
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
   void change_ends(Process& process, Range range);
-  sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
+  // One after the other, as work by the reverse mapping does.
+  sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
+  sim::Task<void> flush_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
+  sim::Task<void> flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
+  sim::Task<void> flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
+  sim::Task<void> flush_range(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
+  sim::Task<void> flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
   // That holds until the caller waits again.
   sim::Task<void> settled(Process& process, Range range);
@@ -145,6 +151,8 @@ class VmCore {
   // All steps of unmapping a range, once nothing in it is in motion; the value is the number of frames that went.
   // no_memory: an end cuts a huge page, and there is no frame for the split.
   sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range);
+  // All that an ending process maps.
+  sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
   void retire(Process& process, const Zapped& zapped);
   // One mapping of the frame by the process less; frees it with its last holder.
   void retire(const Process& process, Address frame);

@@ -45,7 +45,7 @@ sim::Task<Error> Vm::map_pinned(cpu::Execution& exec, PrivateTable& table, PinId
     table.pins_.erase(id);
     co_return error;
   }
-  co_await core_.tlbs.invalidate(exec, table.process_, table.root(), std::move(upgraded), /*cpus_walk=*/false);
+  co_await core_.tlbs.flush_device(exec, table.process_, table.root(), std::move(upgraded));
   co_return Error::none;
 }
 
@@ -73,7 +73,7 @@ sim::Task<Error> Vm::unmap_pinned(cpu::Execution& exec, PrivateTable& table, Pin
   sim::Vector<VirtualAddress> leaves = unmap_private(table, *pin, pin->frames.size());
   const sim::Vector<Address> retired = table.table_->take_retired();
   co_await run(exec, cost);
-  co_await core_.tlbs.invalidate(exec, table.process_, table.root(), std::move(leaves), /*cpus_walk=*/false);
+  co_await core_.tlbs.flush_device(exec, table.process_, table.root(), std::move(leaves));
   table.table_->free_tables(retired);
   co_return Error::none;
 }
@@ -146,7 +146,7 @@ sim::Task<Result<std::uint64_t>> Vm::mirror_pages(cpu::Execution& exec, Mirrored
       ++core_.counters.mirror_retries;
       continue;
     }
-    co_await core_.tlbs.invalidate(exec, mirror.process_, mirror.root(), std::move(upgraded), /*cpus_walk=*/false);
+    co_await core_.tlbs.flush_device(exec, mirror.process_, mirror.root(), std::move(upgraded));
     co_return present;
   }
 }

@@ -259,7 +259,7 @@ VmCore::Zapped VmCore::zap(Process& process, Range range) {
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = remove_entry(process, va, size);
     // Where there was no valid descriptor, too: a walk cache may hold the table.
-    zapped.leaves.push_back(va);
+    zapped.leaves.add(va, size);
     if (page.entry == Entry::swapped) swap.release(page.slot());
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       zapped.frames.push_back(page.frame + offset);
@@ -275,12 +275,23 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
   Result<std::uint64_t> unmapped{.error = split_edges_now(process, range)};
   if (unmapped.ok()) {
     const Zapped zapped = zap(process, range);
-    co_await flush(exec, process, zapped.leaves);
+    co_await flush_gathered(exec, process, zapped.leaves, zapped.tables.size());
     retire(process, zapped);
     unmapped.value = zapped.frames.size();
   }
   change_ends(process, range);
   co_return unmapped;
+}
+
+// exit_mmap
+sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
+  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  co_await change_begins(exec, process, all);
+  co_await settled(process, all);
+  const Zapped zapped = zap(process, all);
+  if (!zapped.leaves.empty()) co_await flush_all(exec, process, zapped.leaves, zapped.tables.size());
+  retire(process, zapped);
+  change_ends(process, all);
 }
 
 void VmCore::retire(Process& process, const Zapped& zapped) {

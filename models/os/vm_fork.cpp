@@ -19,7 +19,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
   co_await run(exec, core_.config.fork_fixed);
   co_await parent.lock_.lock_exclusive(core_.cpu, exec);
   co_await child->lock_.lock_exclusive(core_.cpu, exec);
-  sim::Vector<VirtualAddress> leaves;
+  Leaves leaves;
   Error error = Error::none;
   const auto vmas = parent.space_.vmas();
   for (const auto& [begin, vma] : vmas) {
@@ -34,7 +34,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
     core_.change_ends(parent, {vma.begin, vma.end});
   }
-  co_await core_.flush(exec, parent, std::move(leaves));
+  co_await core_.flush_all(exec, parent, std::move(leaves));  // dup_mmap
   child->forming_ = false;
   child->lock_.unlock_exclusive();
   parent.lock_.unlock_exclusive();
@@ -45,8 +45,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
 }
 
 // `leaves`: where the parent's descriptors were write-protected.
-sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range,
-                              sim::Vector<VirtualAddress>& leaves) {
+sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range, Leaves& leaves) {
   AddressSpace& space = parent.space_;
   std::int64_t copied = 0;
   bool room = false;  // for a table of the child
@@ -93,7 +92,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     if (error != Error::none) co_return error;
     if (!page.writable) continue;
     core_.protect(parent, *next, false);
-    if (page.present()) leaves.push_back(*next);
+    if (page.present()) leaves.add(*next, size);
   }
   co_await core_.run_giving_way(exec, core_.config.fork_per_page * copied);
   co_return Error::none;
@@ -121,7 +120,7 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   co_await core_.lock_for_change(exec, process, all);
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
-  co_await core_.unmap(exec, process, all);
+  co_await core_.unmap_all(exec, process);
   core_.huge_pool.release(process, all);
   process.lock_.unlock_exclusive();
   while (process.users_ > 0) co_await process.page_settled_;

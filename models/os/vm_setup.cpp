@@ -116,7 +116,7 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   if (core_.split_edges_now(process, whole) != Error::none) return Error::no_memory;
   for (const Range part : without_cut_pages(process, whole)) {
     const VmCore::Zapped zapped = core_.zap(process, part);
-    core_.drop(process, part, zapped.leaves);
+    core_.drop(process, part, zapped.leaves.addresses());
     core_.retire(process, zapped);
     restore_reservations(process, part);  // as if they had never been touched
   }

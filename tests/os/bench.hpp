@@ -126,6 +126,10 @@ struct OsBench {
   Time zeroing(std::uint64_t pages) const {
     return static_cast<std::int64_t>(pages) * config.zero_bandwidth.time_for(kPage);
   }
+  // Invalidations of one flush, and the wait for them.
+  Time flush(std::uint64_t operations = 1) const {
+    return static_cast<std::int64_t>(operations) * config.cpu_tlbi + config.cpu_dsb;
+  }
   Time cold_page() const { return config.anon_minor_fault + zeroing(1); }
   std::uint64_t used() const { return vm.frames().used_pages(); }
   std::uint64_t counted(std::string_view name) const { return node.counted(name); }
@@ -203,7 +207,7 @@ struct Listener : os::TlbInvalidator {
   Task<void> invalidate(cpu::Execution& exec, const Process&, const os::TlbFlush& flush) override {
     flushes.push_back(flush);
     told_at = b.node.now();
-    present_at_start = b.present(flush.leaves.front());
+    present_at_start = !flush.leaves.empty() && b.present(flush.leaves.front());
     return finish(exec);
   }
   // The core stands still meanwhile, as in a DSB.

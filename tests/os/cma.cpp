@@ -44,7 +44,7 @@ struct LentPages {
 };
 
 Time moving(const OsBench& b) {
-  return b.config.cpu_tlbi_page + b.config.migrate_page +
+  return b.flush() + b.config.migrate_page +
          2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
 }
 

@@ -259,7 +259,7 @@ TEST_CASE("what is read again while a hole is punched is a hole already") {
   const Time begin = b.node.now();
   b.tasks.start(at(b, begin, b.vm.page_cache().punch(b.thread, f.file, 0, 16), punched));
   // Between the flushes of the first page and of the next one.
-  b.tasks.start(at(b, begin + b.config.cpu_tlbi_page + 100ns, b.vm.touch(other, *b.process, f.va, false), fault));
+  b.tasks.start(at(b, begin + b.flush() + 100ns, b.vm.touch(other, *b.process, f.va, false), fault));
   sc_core::sc_start();
   CHECK(fault.value == Error::none);
   CHECK(f.page_content(0) == Content::zeros(kPage));

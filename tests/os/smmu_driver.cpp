@@ -77,11 +77,11 @@ void check_broadcasts(Time latency) {
   config.smmu.dvm_invalidate_latency = latency;
   DriverBench b(config);
   const os::OsConfig& os = b.config.os;
-  REQUIRE(os.cpu_tlbi_page == 400ns);
+  REQUIRE(os.cpu_dsb == 350ns);
   std::uint64_t done = 0;
   for (const unsigned pages : {1u, kLimit - 1, kLimit, kLimit + 1}) {
     INFO(pages);
-    const Time broadcasts = (operations(pages) - 1) * os.cpu_tlbi_page + std::max(os.cpu_tlbi_page, latency);
+    const Time broadcasts = operations(pages) * os.cpu_tlbi + std::max(os.cpu_dsb, latency);
     const Pinned pinned(b, pages);
     CHECK(b.run(b.vm.unmap_pinned(b.thread, pinned.table, pinned.pin)).took ==
           pages * os.private_map_per_page + broadcasts);
@@ -107,7 +107,7 @@ TEST_CASE("unmapping by registers: a write a page, or one from the limit on, the
     CHECK(b.run(b.vm.unmap_pinned(b.thread, pinned.table, pinned.pin)).took == pages * os.private_map_per_page);
     CHECK(b.counted("smmu.tlb_invalidations") == done);
     CHECK(b.run(b.vm.munmap(b.thread, *b.process, pinned.va, pages * kPage)).took ==
-          os.munmap_fixed + operations(pages) * os.cpu_tlbi_page + by_registers);
+          os.munmap_fixed + operations(pages) * os.cpu_tlbi + os.cpu_dsb + by_registers);
     CHECK(b.counted("smmu.tlb_invalidations") == (done += operations(pages)));
     CHECK(b.counted("smmu.tlb_syncs") == ++syncs);
   }
@@ -127,13 +127,14 @@ TEST_CASE("by registers the SMMU hears of changes of the table that it walks, an
   // No core walks the private table, so that the CPU's own TLB is not concerned.
   CHECK(b.run(b.vm.unmap_pinned(b.thread, table, pin)).took == kPages * os.private_map_per_page + by_registers);
   CHECK(b.counted("smmu.tlb_invalidations") == kPages);
-  CHECK(b.run(b.vm.munmap(b.thread, process, va, kPages * kPage)).took == os.munmap_fixed + kPages * os.cpu_tlbi_page);
+  CHECK(b.run(b.vm.munmap(b.thread, process, va, kPages * kPage)).took ==
+        os.munmap_fixed + kPages * os.cpu_tlbi + os.cpu_dsb);
   CHECK(b.counted("smmu.tlb_invalidations") == kPages);
 }
 
-TEST_CASE("unmapping by broadcast with the SMMU done before the CPUs") { check_broadcasts(Time{399'999}); }
-TEST_CASE("unmapping by broadcast with the SMMU done with the CPUs") { check_broadcasts(400ns); }
-TEST_CASE("unmapping by broadcast with the SMMU done after the CPUs") { check_broadcasts(Time{400'001}); }
+TEST_CASE("unmapping by broadcast with the SMMU done before the CPUs") { check_broadcasts(Time{349'999}); }
+TEST_CASE("unmapping by broadcast with the SMMU done with the CPUs") { check_broadcasts(350ns); }
+TEST_CASE("unmapping by broadcast with the SMMU done after the CPUs") { check_broadcasts(Time{350'001}); }
 
 TEST_CASE("the core is busy while it waits for the SMMU") {
   DriverConfig config = with(os::TlbMaintenance::dvm);
@@ -142,7 +143,7 @@ TEST_CASE("the core is busy while it waits for the SMMU") {
   const VirtualAddress va = b.map_present(1);
   const Time before = b.thread.time(cpu::Work::system);
   const auto unmapped = b.run(b.vm.munmap(b.thread, *b.process, va, kPage));
-  CHECK(unmapped.took == b.config.os.munmap_fixed + 50us);
+  CHECK(unmapped.took == b.config.os.munmap_fixed + b.config.os.cpu_tlbi + 50us);
   CHECK(b.thread.time(cpu::Work::system) - before == kSwitch + unmapped.took);
 }
 
@@ -154,7 +155,7 @@ TEST_CASE("by broadcast a frame is freed when the SMMU has dropped it and the la
   const VirtualAddress va = b.map_present(1);
   b.warm(va);
   const Time begin = b.node.now() + kSwitch;
-  const Time gone = begin + b.config.os.munmap_fixed + 5us;
+  const Time gone = begin + b.config.os.munmap_fixed + b.config.os.cpu_tlbi + 5us;
   check_drained(b, va, begin, gone, gone - Time{1} + b.hit() + 3us);
 }
 
@@ -165,7 +166,8 @@ TEST_CASE("by registers a frame is freed when the sync has waited for the last a
   const VirtualAddress va = b.map_present(1);
   b.warm(va);
   const Time begin = b.node.now() + kSwitch;
-  const Time gone = begin + b.config.os.munmap_fixed + b.config.os.cpu_tlbi_page + b.cpu_config.mmio_write;
+  const Time gone =
+      begin + b.config.os.munmap_fixed + b.config.os.cpu_tlbi + b.config.os.cpu_dsb + b.cpu_config.mmio_write;
   const Time sync = gone + b.cpu_config.mmio_write;
   check_drained(b, va, begin, gone, sync + polled(b, gone - Time{1} + b.hit() + 3us - sync));
 }
@@ -184,7 +186,7 @@ TEST_CASE("two cores' broadcasts do not wait for each other's accesses") {
   REQUIRE(b.vm.make_present(other_process, alone.value, kPage) == Error::none);
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   const Time begin = b.node.now() + kSwitch;
-  const Time gone = begin + b.config.os.munmap_fixed + 5us;
+  const Time gone = begin + b.config.os.munmap_fixed + b.config.os.cpu_tlbi + 5us;
   // It leaves when the first sync has come and the second has not.
   const Time late = gone + 500ns;
   b.read(second, late);
@@ -193,7 +195,7 @@ TEST_CASE("two cores' broadcasts do not wait for each other's accesses") {
   sc_core::sc_start(sim::to_sc_time(1us));
   b.tasks.start(measure(b.node, b.cpu, other, b.vm.munmap(other, other_process, alone.value, kPage), two));
   sc_core::sc_start();
-  CHECK(one.took == b.config.os.munmap_fixed + 5us);
+  CHECK(one.took == b.config.os.munmap_fixed + b.config.os.cpu_tlbi + 5us);
   CHECK(two.took == late + b.hit() + 3us - (begin + 1us));
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("a page that is reclaimed leaves its process after a flush, is written
   const Time begin = b.node.now();
   sc_core::sc_start();
   CHECK(out.value == 1);
-  const Time unmapped = b.config.reclaim_page + b.config.cpu_tlbi_page + 1us;
+  const Time unmapped = b.config.reclaim_page + b.flush() + 1us;
   CHECK(out.at - begin == unmapped);
   CHECK(b.used() == used - 1);
   CHECK(b.node.now() - begin == unmapped + b.config.disk_write_latency + b.config.disk_bandwidth.time_for(kPage));

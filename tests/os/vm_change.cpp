@@ -25,7 +25,7 @@ struct Buffer : PresentPages {
 TEST_CASE("mprotect takes rights from the descriptors, and gives them back") {
   OsBench b;
   Buffer buffer(b);
-  const Time flush = kPages * b.config.cpu_tlbi_page;
+  const Time flush = b.flush(kPages);
   const Time walk = b.config.mprotect_fixed + kPages * b.config.mprotect_per_page;
   const auto read = buffer.protect(Protection::read);
   CHECK(read.value == Error::none);
@@ -52,7 +52,7 @@ TEST_CASE("MADV_DONTNEED drops pages, but not locked ones, unless it is told to"
   CHECK(b.present(buffer.va));
   const auto dropped = buffer.advise(Advice::dont_need_locked);
   CHECK(dropped.value == Error::none);
-  CHECK(dropped.took == b.config.syscall + kPages * b.config.cpu_tlbi_page);
+  CHECK(dropped.took == b.config.syscall + b.flush(kPages));
   CHECK_FALSE(b.present(buffer.va));
   CHECK(b.vm.read(*b.process, buffer.va, kPage) == sim::Content::zeros(kPage));
   b.vm.audit();
@@ -81,7 +81,7 @@ TEST_CASE("pages that were only read are the zero page, and cost no memory until
   CHECK(b.process->space().resident_bytes() == 0);
   CHECK(b.walk(va)->physical == b.walk(va + kPage)->physical);
   const auto written = b.run(b.vm.touch(b.thread, *b.process, va, true));
-  CHECK(written.took == b.cold_page() + b.config.cpu_tlbi_page);
+  CHECK(written.took == b.cold_page() + b.flush());
   CHECK(b.used() == used + 3);
   CHECK(b.walk(va)->physical != b.walk(va + kPage)->physical);
   b.vm.audit();
@@ -94,7 +94,7 @@ TEST_CASE("mremap moves pages with their frames, and nothing is left where they 
   const auto epoch = b.store.epoch();
   const auto moved = b.run(b.vm.mremap(b.thread, *b.process, buffer.va, kPages * kPage));
   REQUIRE(moved.value.ok());
-  CHECK(moved.took == b.config.mremap_fixed + kPages * (b.config.mremap_per_page + b.config.cpu_tlbi_page));
+  CHECK(moved.took == b.config.mremap_fixed + kPages * b.config.mremap_per_page + b.flush(kPages));
   CHECK_FALSE(b.present(buffer.va));
   CHECK(b.walk(moved.value.value)->physical == frame);
   CHECK(b.store.is_stale(frame, epoch));
@@ -108,7 +108,7 @@ TEST_CASE("after a fork both share the pages until one of them writes") {
   const auto used = b.used();
   const auto forked = b.run(b.vm.fork(b.thread, *b.process));
   REQUIRE(forked.value.ok());
-  CHECK(forked.took == b.config.fork_fixed + kPages * (b.config.fork_per_page + b.config.cpu_tlbi_page));
+  CHECK(forked.took == b.config.fork_fixed + kPages * b.config.fork_per_page + b.flush());
   Process& child = *forked.value.value;
   CHECK(b.used() == used + 3);  // the child's tables
   CHECK_FALSE(buffer.writable());
@@ -117,12 +117,12 @@ TEST_CASE("after a fork both share the pages until one of them writes") {
   CHECK(b.vm.frame_record(frame).mappings == 2);
   const auto written = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
   const Time copy = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-  CHECK(written.took == b.config.cow_fault + copy + b.config.cpu_tlbi_page);
+  CHECK(written.took == b.config.cow_fault + copy + b.flush());
   CHECK(b.walk(buffer.va)->physical != frame);
   CHECK(b.vm.frame_record(frame).mappings == 1);
   CHECK(buffer.intact());
   // The child has its page alone now: it writes without a copy.
-  REQUIRE(b.run(b.vm.touch(b.thread, child, buffer.va, true)).took == b.config.fault_no_alloc + b.config.cpu_tlbi_page);
+  REQUIRE(b.run(b.vm.touch(b.thread, child, buffer.va, true)).took == b.config.fault_no_alloc + b.flush());
   CHECK(child.space().page(buffer.va)->frame == frame);
   b.vm.audit();
 }

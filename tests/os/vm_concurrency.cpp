@@ -43,7 +43,7 @@ TEST_CASE("munmap waits for a fault in progress, and a fault for munmap, until t
   CHECK(touched.value == Error::none);
   CHECK(touched.at == mapped);
   // It had its core back and the lock when the fault was over, and paid for being woken.
-  const Time freed = mapped + kSwitch + b.config.cpu_tlbi_page + 50us;
+  const Time freed = mapped + kSwitch + b.flush() + 50us;
   CHECK(unmapped.value == Error::none);
   CHECK(unmapped.at == freed);
   CHECK(refused.value == Error::bad_address);

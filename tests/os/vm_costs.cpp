@@ -211,7 +211,7 @@ TEST_CASE("a huge page is pinned, locked and invalidated as one") {
   CHECK(b.run(b.vm.mlock(b.thread, *b.process, va, kHugePage)).took == b.config.mlock_fixed + b.config.mlock_per_page);
   CHECK(b.run(b.vm.munlock(b.thread, *b.process, va, kHugePage)).took ==
         b.config.mlock_fixed + b.config.munlock_per_page);
-  CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).took == b.config.munmap_fixed + b.config.cpu_tlbi_page);
+  CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).took == b.config.munmap_fixed + b.flush());
 }
 
 TEST_CASE("munmap invalidates page by page, or everything from the limit on") {
@@ -223,10 +223,10 @@ TEST_CASE("munmap invalidates page by page, or everything from the limit on") {
     return b.run(b.vm.munmap(b.thread, *b.process, va + first * kPage, pages * kPage)).took;
   };
   REQUIRE(b.vm.make_present(*b.process, va, 10 * kPage) == Error::none);
-  CHECK(unmap(0, 3) == b.config.munmap_fixed + 3 * b.config.cpu_tlbi_page);
-  CHECK(unmap(3, 4) == b.config.munmap_fixed + b.config.cpu_tlbi_page);
+  CHECK(unmap(0, 3) == b.config.munmap_fixed + b.flush(3));
+  CHECK(unmap(3, 4) == b.config.munmap_fixed + b.flush());
   CHECK(unmap(12, 4) == b.config.munmap_fixed);  // nothing was there
-  CHECK(unmap(7, 5) == b.config.munmap_fixed + 3 * b.config.cpu_tlbi_page);
+  CHECK(unmap(7, 5) == b.config.munmap_fixed + b.flush(3));
   CHECK(b.counted("os.tlb_invalidations") == 3);
   CHECK(b.process->space().vmas().empty());
 }
@@ -240,7 +240,7 @@ TEST_CASE("munmap waits for every TLB before it frees frames and tables") {
   Listener first(b, 7us);
   Listener second(b, 5us);
   const auto done = b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kPage));
-  CHECK(done.took == b.config.munmap_fixed + 3 * b.config.cpu_tlbi_page + 12us);
+  CHECK(done.took == b.config.munmap_fixed + b.flush(3) + 12us);
   REQUIRE(first.flushes.size() == 1);
   CHECK(first.flushes[0].leaves == sim::Vector<VirtualAddress>{va, va + kPage, va + 2 * kPage});
   CHECK_FALSE(first.flushes[0].whole);
@@ -250,7 +250,7 @@ TEST_CASE("munmap waits for every TLB before it frees frames and tables") {
   CHECK(b.used() == used);
 }
 
-TEST_CASE("who hears broadcasts is told when the last operation goes out, and the CPU waits with it") {
+TEST_CASE("who hears broadcasts is told when the last operation is out, and the CPU waits with it") {
   OsConfig config;
   config.tlbi_page_limit = 4;
   OsBench b(config);
@@ -265,13 +265,13 @@ TEST_CASE("who hears broadcasts is told when the last operation goes out, and th
     REQUIRE(b.run(b.vm.map_pinned(b.thread, table, pin)).value == Error::none);
     Time begin = b.node.now();
     const auto removed = b.run(b.vm.unmap_pinned(b.thread, table, pin));
-    CHECK(removed.took == pages * b.config.private_map_per_page + operations * b.config.cpu_tlbi_page);
-    CHECK(listener.told_at == begin + removed.took - b.config.cpu_tlbi_page);
+    CHECK(removed.took == pages * b.config.private_map_per_page + b.flush(operations));
+    CHECK(listener.told_at == begin + removed.took - b.config.cpu_dsb);
     CHECK(listener.flushes.back().operations() == operations);
     begin = b.node.now();
     const auto unmapped = b.run(b.vm.munmap(b.thread, *b.process, va, pages * kPage));
-    CHECK(unmapped.took == b.config.munmap_fixed + operations * b.config.cpu_tlbi_page);
-    CHECK(listener.told_at == begin + unmapped.took - b.config.cpu_tlbi_page);
+    CHECK(unmapped.took == b.config.munmap_fixed + b.flush(operations));
+    CHECK(listener.told_at == begin + unmapped.took - b.config.cpu_dsb);
     CHECK(listener.flushes.back().whole == (pages >= 4));
   }
 }

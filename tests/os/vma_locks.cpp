@@ -50,7 +50,7 @@ DuringChange during_change(TwoVmas& v, os::Range range, Begin begin) {
   b.tasks.start(at(b, v.start + 10us, begin(), other));
   sc_core::sc_start();
   CHECK(changed.value == Error::none);
-  const Time work = b.config.mprotect_fixed + b.config.mprotect_per_page + b.config.cpu_tlbi_page + 50us;
+  const Time work = b.config.mprotect_fixed + b.config.mprotect_per_page + b.flush() + 50us;
   CHECK(changed.at == v.start + work);
   CHECK(other.value == Error::none);
   return {changed.at, other.at};
@@ -106,7 +106,7 @@ TEST_CASE("who changes a VMA waits for faults that hold its lock, not for those 
   sc_core::sc_start();
   CHECK(touched.at == v.start + fault);
   CHECK(changed.at == v.start + 1us + kSwitch + b.config.mprotect_fixed);
-  CHECK(late.at == touched.at + kSwitch + b.config.mprotect_per_page + b.config.cpu_tlbi_page);
+  CHECK(late.at == touched.at + kSwitch + b.config.mprotect_per_page + b.flush());
 }
 
 TEST_CASE("a fault that has to wait for the disk lets go of its VMA's lock and goes on with mmap_lock") {
@@ -147,7 +147,7 @@ TEST_CASE("fork locks VMAs that a child does not get, too") {
   Outcome<os::Result<Process*>> forked;
   Outcome<Error> touched;
   b.tasks.start(at_core(b, b.thread, v.start, b.vm.fork(b.thread, *b.process), forked));
-  b.tasks.start(at(b, locked + 7us - kSwitch, b.vm.touch(v.other, *b.process, v.second, true), touched));
+  b.tasks.start(at(b, locked + 6500ns - kSwitch, b.vm.touch(v.other, *b.process, v.second, true), touched));
   sc_core::sc_start();
   REQUIRE(forked.value.ok());
   CHECK(b.counted("os.vma_lock_abort") == 1);
