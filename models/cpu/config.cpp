@@ -40,9 +40,9 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                   {"110 ns", "200 ns"}});
   table.add_time("mmio_read", mmio_read, {0ns, 10us},
                  {"core waits for a device register's value",
-                  "assumed: 100 to 200 ns over the FPD switch",
+                  "assumed: 200 to 500 ns over the switches and a bridge to programmable logic at 150 MHz",
                   Standing::assumed,
-                  {"100 ns", "200 ns"}});
+                  {"200 ns", "500 ns"}});
   table.add_time("mmio_write", mmio_write, {0ns, 10us},
                  {"core is busy with a posted device register write",
                   "assumed: 30 to 80 ns",

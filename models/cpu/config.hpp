@@ -19,7 +19,7 @@ struct CpuConfig {
   sim::Time irq_to_handler = 3us;
   sim::Time tasklet_delay = 2us;
   sim::Time poll_latency = 145ns;
-  sim::Time mmio_read = 150ns;
+  sim::Time mmio_read = 300ns;
   sim::Time mmio_write = 60ns;
   Kernel kernel;  // not declared here: os.kernel, which models/platform hands on
   SchedConfig sched;

@@ -31,21 +31,21 @@ struct OsConfig {
   sim::Time thp_alloc{5'000'000};
   sim::Time gup_per_page{300'000};
   sim::Time gup_per_huge_page{6'000'000};
-  sim::Time pin_fixed{2'000'000};
+  sim::Time pin_fixed{4'000'000};
   sim::Time unpin_per_page{80'000};
   sim::Time unpin_per_huge_page{14'000'000};
-  sim::Time mlock_fixed{2'000'000};
+  sim::Time mlock_fixed{4'000'000};
   sim::Time mlock_per_page{350'000};
   sim::Time munlock_per_page{300'000};
   sim::Time mmap_fixed{3'000'000};
   sim::Time munmap_fixed{4'000'000};
-  sim::Time mprotect_fixed{3'600'000};
+  sim::Time mprotect_fixed{8'000'000};
   sim::Time mprotect_per_page{60'000};
   sim::Time mremap_fixed{4'000'000};
   sim::Time mremap_per_page{200'000};
-  sim::Time fork_fixed{650'000'000};
+  sim::Time fork_fixed{380'000'000};
   sim::Time fork_per_page{100'000};
-  sim::Time exit_fixed{50'000'000};
+  sim::Time exit_fixed{200'000'000};
   sim::Time cow_fault{1'700'000};
   sim::Time hugetlb_fault{3'800'000};
   sim::ByteRate copy_bandwidth{1'800'000'000};
@@ -53,14 +53,14 @@ struct OsConfig {
   sim::Time khugepaged_scan_per_page{50'000};
   sim::Time khugepaged_isolate_per_page{300'000};
   sim::Time khugepaged_free_per_page{400'000};
-  sim::Time userfault_monitor{20'000'000};
-  sim::Time migrate_page{3'000'000};
+  sim::Time userfault_monitor{35'000'000};
+  sim::Time migrate_page{6'000'000};
   sim::Time compact_scan_per_page{100'000};
   sim::Time compact_free_scan_per_page{100'000};
   sim::Time cpu_tlbi{30'000};
   sim::Time cpu_dsb{350'000};
   unsigned tlbi_page_limit = 0;
-  sim::Time private_map_per_page{100'000};
+  sim::Time private_map_per_page{300'000};
 
   // Reclaim and swap.
   std::uint64_t swap_bytes = 0;
@@ -71,7 +71,7 @@ struct OsConfig {
   sim::Time disk_fault{20'000'000};
   unsigned page_cluster = 3;
   sim::Time reclaim_scan_per_page{300'000};
-  sim::Time reclaim_page{4'000'000};
+  sim::Time reclaim_page{9'000'000};
   unsigned swappiness = 60;
   unsigned watermark_scale_factor = 10;
   std::uint64_t min_free_bytes = 0;

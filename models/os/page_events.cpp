@@ -154,9 +154,11 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active
   const FrameRecord& record = core_.frame_table.at(frame);
   bool moved = false;
   for (unsigned pass = 0; pass < passes && !moved; ++pass) {
+    const sim::Time away = core_.config.migrate_page / 2;  // the walk that puts the entries back
+    co_await core_.run(exec, core_.config.migrate_page - away);
     const unsigned unmapped = co_await unmap_for_migration(exec, frame);
     if (unmapped == 0 && record.file == 0) break;  // whoever had it has let go
-    co_await core_.run(exec, core_.config.migrate_page);
+    co_await core_.run(exec, away);
     bool held = record.pins > 0;
     if (!held) co_await core_.copy_page(exec, frame, to);
     // Of a page in the cache faults do not wait for that; and who has unmapped it may still have to flush TLBs.

@@ -70,6 +70,11 @@ void SmmuConfig::declare(sim::ParameterTable& table) {
                    {"0", "64"}});
   table.add_count("beat_bytes", beat_bytes, {4, 16},
                   {"bytes a beat of the TBUs' ports", "UG1085: 128 bit", Standing::published});
+  table.add_time("walk_read_path", walk_read_path, {0ns, 1us},
+                 {"a walker's descriptor read besides the memory's own latency: the way there and back",
+                  "assumed: 120 to 300 ns a read with ddr.latency, not through the CCI and its caches",
+                  Standing::assumed,
+                  {"20 ns", "200 ns"}});
   table.add_time("tlb_sync", tlb_sync, {0ns, 1ms},
                  {"least time from TLBSYNC to completion",
                   "assumed: 0.1 to 2 us; from the TCU to a TBU and back is 30 ns, 128 sets of the macro TLB at a cycle "

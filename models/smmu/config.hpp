@@ -46,6 +46,7 @@ struct SmmuConfig {
   unsigned write_buffer_beats = 16;
   unsigned beat_bytes = 16;
 
+  sim::Time walk_read_path = 80ns;
   sim::Time tlb_sync = 500ns;
   sim::Time dvm_invalidate_latency = 200ns;
   unsigned interrupt_line = 155;       // of the interrupt controller's shared peripheral interrupts

@@ -49,6 +49,7 @@ Latencies::Latencies(const SmmuConfig& config)
       to_tbu(config.clock.cycles(config.tcu_to_tbu_cycles)),
       macro_tlb(config.clock.cycles(config.macro_tlb_cycles)),
       walk_cache(config.clock.cycles(config.walk_cache_cycles)),
+      walk_read_path(config.walk_read_path),
       termination(config.clock.cycles(config.termination_cycles)) {}
 
 State::State(const SmmuConfig& smmu_config, const sim::Context& node, Ports& sockets)

@@ -53,6 +53,7 @@ struct Latencies {
   sim::Time to_tbu;
   sim::Time macro_tlb;
   sim::Time walk_cache;
+  sim::Time walk_read_path;
   sim::Time termination;
 };
 

@@ -136,7 +136,7 @@ void Tcu::descriptor_answer(tlm::tlm_generic_payload& payload) {
   // Memory was read just now, so the truth of this instant is what the descriptor tells.
   if (payload.is_response_ok()) found->descriptor = train.content.word(0);
   found->epoch = truth_.epoch_of(payload.get_address());
-  found->answer_at = train.responses.back();
+  found->answer_at = train.responses.back() + state_.latency.walk_read_path;
   const auto slot = static_cast<std::size_t>(found - walks_.begin());
   state_.context.loop.at<&Tcu::descriptor_read>(found->answer_at, port_, *this, slot);
 }

@@ -100,7 +100,7 @@ struct DriverBench : sim::StepListener {
   Time walk_end(Time in, unsigned reads) const {
     const auto cycles = [this](unsigned n) { return config.smmu.clock.cycles(n); };
     return in + hit() + cycles(config.smmu.tbu_to_tcu_cycles) + cycles(config.smmu.macro_tlb_cycles) +
-           cycles(config.smmu.walk_cache_cycles) + reads * tables.latency;
+           cycles(config.smmu.walk_cache_cycles) + reads * (tables.latency + config.smmu.walk_read_path);
   }
   // Of one attached bank with a fault.
   Time handler() const { return config.kernel.handler_body + 4 * cpu_config.mmio_read + cpu_config.mmio_write; }

@@ -280,7 +280,8 @@ TEST_CASE("a page that somebody maps while it is being migrated stays where it i
   const Range first = f.range(0, 1);
   b.tasks.start(
       at(b, begin, b.vm.page_events().migrate(b.thread, *b.process, first, os::PageEvents::Mover::move_pages), moved));
-  b.tasks.start(at(b, begin, b.vm.touch(thread, other, theirs, true), fault));
+  const Time away = begin + b.config.migrate_page / 2;
+  b.tasks.start(at(b, away, b.vm.touch(thread, other, theirs, true), fault));
   sc_core::sc_start();
   CHECK(fault.value == Error::none);
   CHECK(b.counted("os.migrate_restored") == 1);

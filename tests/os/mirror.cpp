@@ -74,7 +74,7 @@ TEST_CASE("a table that changes while it is read is read again") {
   b.tasks.start(at(b, start, b.vm.mirror_pages(b.thread, m.table, m.va, kPages * kPage, true), mirrored));
   // The pages are moved while the driver writes its descriptors, or between that and its look at them.
   b.tasks.start(at(
-      b, start + b.config.syscall - 3us,
+      b, start + b.config.syscall - 3us - kSwitch - b.config.migrate_page / 2,
       b.vm.page_events().migrate(other, *b.process, {m.va, m.va + kPages * kPage}, os::PageEvents::Mover::move_pages),
       moved));
   sc_core::sc_start();

@@ -112,11 +112,31 @@ TEST_CASE("a program that touches a page on the move waits until it has come to 
   b.tasks.start(at(b, start,
                    b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::move_pages),
                    moved));
-  b.tasks.start(at(b, start + 500ns, b.vm.touch(other, *b.process, buffer.va, true), touched));
+  const Time away = start + b.config.migrate_page / 2;
+  b.tasks.start(at(b, away + 500ns, b.vm.touch(other, *b.process, buffer.va, true), touched));
   sc_core::sc_start();
   CHECK(touched.value == Error::none);
   CHECK(touched.at > start + b.flush() + b.config.migrate_page + copying(b));
   CHECK(b.counted("os.pgmigrate_success") == 1);
+}
+
+TEST_CASE("a page that is to be moved is there until half of the work on it is done") {
+  OsBench b;
+  Buffer buffer(b);
+  Listener listener(b, 0ns);
+  const Time begin = b.node.now();
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  Outcome<unsigned> moved;
+  Outcome<Error> touched;
+  b.tasks.start(at(b, begin,
+                   b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::move_pages),
+                   moved));
+  const Time early = begin + b.config.migrate_page / 2 - 1us;
+  b.tasks.start(at(b, early, b.vm.touch(other, *b.process, buffer.va, true), touched));
+  sc_core::sc_start();
+  CHECK(touched.at == early + kSwitch + b.config.resident_touch);
+  CHECK(listener.told_at == begin + b.config.migrate_page / 2 + b.config.cpu_tlbi);
+  CHECK(moved.at == begin + b.config.migrate_page + b.flush() + copying(b));
 }
 
 TEST_CASE("munmap of a page on the move frees it when the mover has let go of it, once") {
@@ -130,8 +150,8 @@ TEST_CASE("munmap of a page on the move frees it when the mover has let go of it
   b.tasks.start(at(b, start,
                    b.vm.page_events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::move_pages),
                    moved));
-  b.tasks.start(
-      at(b, start - b.config.munmap_fixed, b.vm.munmap(other, *b.process, buffer.va, PresentPages::kBytes), unmapped));
+  b.tasks.start(at(b, start + b.config.migrate_page / 2 - b.config.munmap_fixed,
+                   b.vm.munmap(other, *b.process, buffer.va, PresentPages::kBytes), unmapped));
   sc_core::sc_start();
   CHECK(unmapped.value == Error::none);
   CHECK(moved.at >= start);

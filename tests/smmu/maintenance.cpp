@@ -123,7 +123,7 @@ TEST_CASE("a page that changes during the walk is walked again", "[CB.TLBIVA][CB
   b.run_until(5us);
   CHECK(b.ddr.seen.at(0).address == kPa + 7 * kPage);
   CHECK(b.ddr.seen.at(0).epoch == b.frames.epoch());
-  CHECK(answer.at[0] == b.walk_end(1us, 3) + b.cycles(4) + b.tables.latency + b.to_tbu() + b.ddr.latency);
+  CHECK(answer.at[0] == b.walk_end(1us, 3) + b.cycles(4) + b.table_read() + b.to_tbu() + b.ddr.latency);
   CHECK(b.count("walk_restarts") == 1);
 
   // The translation is on its way to the TBU: it asks again.
@@ -156,7 +156,7 @@ void move_table_under_walk(SmmuBench& b, unsigned descriptors_read) {
   b.write(b.cb(0, reg::cb::kTLBIVA), std::uint64_t{1} << 48 | neighbour >> 12, 8);
   b.run_until(5us);
   // What it was reading is thrown away; then from the root once more.
-  CHECK(answer.at[0] == present_read + b.cycles(4) + 4 * b.tables.latency + b.to_tbu() + b.ddr.latency);
+  CHECK(answer.at[0] == present_read + b.cycles(4) + 4 * b.table_read() + b.to_tbu() + b.ddr.latency);
   CHECK(b.ddr.seen.at(0).address == kPa + 2 * kPage);
   CHECK(b.count("walk_restarts") == 1);
   CHECK(b.count("translation_faults") == 0);

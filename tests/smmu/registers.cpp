@@ -212,7 +212,7 @@ TEST_CASE("every parameter is declared with a source", "[parameters]") {
   config.declare(table);
   CHECK(table.find("smmu.tlb_sync") != nullptr);
   CHECK(table.find("smmu.walk_cache_entries_level2") != nullptr);
-  CHECK(table.all().size() == 25);
+  CHECK(table.all().size() == 26);
   // "assumed" alone tells nobody what else would be plausible.
   const std::regex bare(R"(\s*(assumed\W*)?)");
   for (const sim::Parameter& parameter : table.all()) {

@@ -46,14 +46,14 @@ TEST_CASE("a cold page costs a walk, then the micro-TLB answers", "[CB.TTBR0][CB
   const Time first_read = b.walk_done(1us, 0) - b.to_tbu();
   for (unsigned n = 0; n < 3; ++n) {
     CHECK(b.tables.seen[n].address == b.descriptor_at(kRoot, kVa, n + 1));
-    CHECK(b.tables.seen[n].times == TimeSequence::single(first_read + n * b.tables.latency));
+    CHECK(b.tables.seen[n].times == TimeSequence::single(first_read + n * b.table_read()));
   }
   CHECK(b.count("walks") == 1);
   CHECK(b.count("walk_reads") == 3);
   CHECK(b.count("micro_tlb_misses") == 1);
   CHECK(b.count("micro_tlb_hits") == 1);
   CHECK(b.count("translations") == 2);
-  CHECK(b.count("walk_time") == static_cast<std::uint64_t>((b.cycles(4) + 3 * b.tables.latency).count()));
+  CHECK(b.count("walk_time") == static_cast<std::uint64_t>((b.cycles(4) + 3 * b.table_read()).count()));
 }
 
 TEST_CASE("48-bit addresses cost one descriptor more", "[CB.TCR]") {
@@ -183,7 +183,7 @@ TEST_CASE("walks beyond the TCU's slots queue there") {
   const Answer& same = b.read_cell(3, kVa + kPage, 1us + 5ns);
   b.run_until(5us);
   const Time end_of_first = b.walk_end(1us, 3);
-  const Time done = end_of_first + b.cycles(4) + b.tables.latency + b.to_tbu();
+  const Time done = end_of_first + b.cycles(4) + b.table_read() + b.to_tbu();
   CHECK(second.at[0] == done + b.ddr.latency);
   CHECK(same.at[0] == done + b.ddr.latency);
   CHECK(b.count("walks") == 2);

@@ -193,7 +193,7 @@ struct SmmuBench {
         frames(kMemoryBytes),
         dut((prefix + "smmu").c_str(), config, context, frames),
         ddr((prefix + "ddr").c_str(), context, frames, 200ns),
-        tables((prefix + "tables").c_str(), context, frames, 150ns),
+        tables((prefix + "tables").c_str(), context, frames, 150ns - config.walk_read_path),
         line((prefix + "line").c_str(), context),
         mmio((prefix + "mmio").c_str()) {
     for (unsigned n = 0; n < smmu::kTbus; ++n) {
@@ -298,9 +298,10 @@ struct SmmuBench {
   // From the TBU's miss to the TCU's macro TLB having answered, and on to the TBU.
   Time tcu_lookup() const { return cycles(config.tbu_to_tcu_cycles) + cycles(config.macro_tlb_cycles); }
   Time macro_done(Time in) const { return in + hit() + tcu_lookup() + to_tbu(); }
+  Time table_read() const { return tables.latency + config.walk_read_path; }
   // When a walk of `reads` descriptors ends in the TCU, for a burst that came at `in`.
   Time walk_end(Time in, unsigned reads) const {
-    return in + hit() + tcu_lookup() + cycles(config.walk_cache_cycles) + reads * tables.latency;
+    return in + hit() + tcu_lookup() + cycles(config.walk_cache_cycles) + reads * table_read();
   }
   Time walk_done(Time in, unsigned reads) const { return walk_end(in, reads) + to_tbu(); }
   std::uint64_t count(const char* name) const { return statistics.value(std::string("smmu.") + name); }

@@ -209,8 +209,10 @@ TEST_CASE("C13: several peers fault on one page, which is resolved once") {
 }
 
 TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
+  platform::Machine machine = with_swap();
+  machine.os.reclaim_page = 4us;  // so that pages go while the transfer lasts
   for (const Step step : {Step::read_issued, Step::cell_sent, Step::cell_arrived}) {
-    const Facts f = played(tolerant(), with_swap(), [step](TwoProcesses& p, Facts& facts) -> Task<void> {
+    const Facts f = played(tolerant(), machine, [step](TwoProcesses& p, Facts& facts) -> Task<void> {
       const Buffers b = buffers(p, kBlock);
       const std::uint64_t va = b.remote;
       at_step(p, step, 1, *p.there, [va](cpu::Execution& exec, os::Vm& vm, os::Process& process) -> Task<void> {
