@@ -32,6 +32,7 @@ enum class Change : std::uint8_t {
   busy_factor_16,       // busy cores look for work elsewhere every 16 intervals, not 32
   newidle_by_cost,      // newly idle cores weigh their average idle time against what a look costs
   eevdf,                // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
+  mlock_as_it_is,       // mlock does not wait for pages on their way to the kernel's lists
   tlb_strides,          // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,    // munmap holds mmap_lock only shared while TLBs forget the pages
   ages_in_passing,      // who clears an access flag does not wait for the TLBs
@@ -58,6 +59,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
     {Change::eevdf, linux_release(6, 6), "eevdf"},
+    {Change::mlock_as_it_is, linux_release(4, 16), "mlock-as-it-is"},
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},

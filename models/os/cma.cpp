@@ -83,6 +83,7 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
   const auto take = [&](Address frame) {
     if (core_.frames.take(frame)) taken_ += mine.insert(frame).second ? 1 : 0;
   };
+  co_await core_.batches.drain(exec);  // __alloc_contig_migrate_range
   bool hopeless = false;
   for (unsigned i = 0; i < kTries && mine.size() < pages && !hopeless; ++i) {
     for (Address frame = begin; frame < end; frame += kPage) take(frame);
@@ -97,7 +98,10 @@ Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
       take(frame);
     }
   }
-  if (mine.size() == pages) co_return true;
+  if (mine.size() == pages) {
+    co_await core_.batches.drain(exec);  // of free pages, too: drain_all_pages
+    co_return true;
+  }
   for (const Address frame : mine) core_.frames.free_page(frame);
   taken_ -= mine.size();
   claims_.erase(begin);

@@ -199,6 +199,13 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
        "assumed: two walks of the reverse mapping",
        Standing::assumed,
        {"3 us", "12 us"}});
+  table.add_time(
+      "drain_core", c.drain_core, {500ns, 50us},
+      {"a core's share of a drain of all cores (lru_add_drain_all): its kworker gives back the batches of pages; "
+       "to wake it and to wait for it come on top",
+       "assumed: some 15 to 60 pages",
+       Standing::assumed,
+       {"1 us", "10 us"}});
   table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
                   {"passes after which a page that somebody holds is given up",
                    "Linux mm/migrate.c: 3 asynchronous ones and 7 synchronous ones", Standing::published});

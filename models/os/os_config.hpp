@@ -55,6 +55,7 @@ struct OsConfig {
   sim::Time khugepaged_free_per_page{400'000};
   sim::Time userfault_monitor{35'000'000};
   sim::Time migrate_page{6'000'000};
+  sim::Time drain_core{3'000'000};
   sim::Time compact_scan_per_page{100'000};
   sim::Time compact_free_scan_per_page{100'000};
   sim::Time cpu_tlbi{30'000};

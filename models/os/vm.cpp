@@ -104,6 +104,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
 sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                            bool on_fault) {
   co_await run(exec, core_.config.mlock_fixed);
+  if (!core_.config.kernel.has(Change::mlock_as_it_is)) co_await core_.batches.drain(exec);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;
   const auto [begin, end] = range.value;

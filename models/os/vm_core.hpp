@@ -29,6 +29,7 @@
 #include "models/os/memory_group.hpp"
 #include "models/os/oom_killer.hpp"
 #include "models/os/os_config.hpp"
+#include "models/os/page_batches.hpp"
 #include "models/os/page_cache.hpp"
 #include "models/os/process.hpp"
 #include "models/os/swap.hpp"
@@ -235,6 +236,7 @@ class VmCore {
   FrameTable frame_table;
   VmCounters counters;
   Tlbs tlbs;
+  PageBatches batches{config, cpu, context.loop, counters.batch_drains};
   std::deque<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<MemoryGroup>> groups;  // by number
   HugePool huge_pool;

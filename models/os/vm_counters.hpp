@@ -45,6 +45,8 @@ struct VmCounters {
             s.counter("os.compact_free_scanned", "count", "pages that compaction looked at to find free ones")),
         compact_isolated(
             s.counter("os.compact_isolated", "count", "pages that compaction took: to move, or free ones")),
+        batch_drains(s.counter("os.batch_drains", "count",
+                               "times that all cores gave back their batches of pages (lru_add_drain_all)")),
         compact_stall(s.counter("os.compact_stall", "count", "times that a thread compacted memory by itself")),
         compact_success(s.counter("os.compact_success", "count", "of them, those that got a 2 MiB page")),
         compact_fail(s.counter("os.compact_fail", "count", "of them, those that got none")),
@@ -112,6 +114,7 @@ struct VmCounters {
   sim::Counter& compact_migrate_scanned;
   sim::Counter& compact_free_scanned;
   sim::Counter& compact_isolated;
+  sim::Counter& batch_drains;
   sim::Counter& compact_stall;
   sim::Counter& compact_success;
   sim::Counter& compact_fail;

@@ -53,12 +53,15 @@ bool Vm::maps_shared_file(const Process& process, Range range) {
 sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin) {
   pinning_.insert(&exec);
   Error error = Error::again;
+  bool drained = false;
   while (error == Error::again) {
     const auto populated =
         co_await populate(exec, process, range, pin.write ? Access::write : Access::read, gup_cost(), &pin);
     core_.counters.pins_acquired += pin.frames.size();
     error = populated.error;
     if (error != Error::none || !cma_.holds_any(pin.frames)) break;
+    // collect_longterm_unpinnable_folios: once, as the first of them may be in a core's batch.
+    if (!std::exchange(drained, true)) co_await core_.batches.drain(exec);
     co_await run(exec, std::exchange(pin.release_cost, sim::Time{0}));
     drop_frames(pin);
     const auto frames = std::exchange(pin.frames, {});

@@ -130,6 +130,8 @@ struct OsBench {
   Time flush(std::uint64_t operations = 1) const {
     return static_cast<std::int64_t>(operations) * config.cpu_tlbi + config.cpu_dsb;
   }
+  // All cores give back their batches of pages, while nobody else runs: there and back.
+  Time drain() const { return 2 * cpu_config.context_switch + config.drain_core; }
   Time cold_page() const { return config.anon_minor_fault + zeroing(1); }
   std::uint64_t used() const { return vm.frames().used_pages(); }
   std::uint64_t counted(std::string_view name) const { return node.counted(name); }

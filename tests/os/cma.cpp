@@ -100,7 +100,9 @@ TEST_CASE(
   CHECK_FALSE(listener.present_at_start);
   // Twice through all pages, and each let go of and moved between.
   constexpr auto n = static_cast<std::int64_t>(LentPages::kPages);
-  CHECK(pinned.took == b.config.pin_fixed + n * (2 * b.config.gup_per_page + b.config.unpin_per_page + moving(b)));
+  CHECK(pinned.took ==
+        b.config.pin_fixed + b.drain() + n * (2 * b.config.gup_per_page + b.config.unpin_per_page + moving(b)));
+  CHECK(b.counted("os.batch_drains") == 1);
   CHECK(b.counted("os.cma_pin_migrated") == LentPages::kPages);
   CHECK(b.counted("os.nr_foll_pin_acquired") == 2 * LentPages::kPages);
   CHECK(b.counted("os.nr_foll_pin_released") == LentPages::kPages);
@@ -162,7 +164,8 @@ TEST_CASE("a driver that wants a piece of the area gets it, and the pages that w
   const auto got = b.run(b.vm.cma().allocate(b.thread, 64));
   REQUIRE(got.value);
   CHECK(*got.value == area);
-  CHECK(got.took == static_cast<std::int64_t>(LentPages::kPages) * moving(b));
+  CHECK(got.took == static_cast<std::int64_t>(LentPages::kPages) * moving(b) + 2 * b.drain());
+  CHECK(b.counted("os.batch_drains") == 2);
   for (unsigned i = 0; i < 64; ++i) CHECK(b.vm.frames().is_allocated(area + i * kPage));
   for (unsigned i = 0; i < LentPages::kPages; ++i)
     CHECK((pages.frame(i) < area || pages.frame(i) >= area + 64 * kPage));
