@@ -9,11 +9,12 @@ namespace faultline::dma {
 
 sim::Task<void> BlockScheduler::handle(Message message) {
   const std::uint64_t operation = message.words[0];
-  const bool again = operation == reg::kRetransmit;
+  const bool again = reg::asks_for_block(operation);
   co_await r5_.run(again ? config_.retransmit_processing : config_.message_processing,
                    again ? "retransmission request" : "message");
   switch (operation) {
-    case reg::kRetransmit: handle_retransmit(message); break;
+    case reg::kRetransmit:
+    case reg::kResend: handle_retransmit(message); break;
     case reg::kReadRequest: handle_read_request(message); break;
     case reg::kReadDone: handle_read_done(message); break;
     case reg::kAbort: abort(message.words[1]); break;
@@ -31,12 +32,13 @@ void BlockScheduler::handle_retransmit(const Message& message) {
   }
   Transfer& transfer = *table_.sender(message.words[1]);
   Block& again = transfer.blocks[block];
+  const bool faulted = message.words[0] == reg::kRetransmit;
   // Its pages vanish before each resend, or there never was one.
-  if (again.refaults >= config_.refault_limit) {
+  if (faulted && again.refaults >= config_.refault_limit) {
     ++counters_.refault_failures;
     return finish(transfer, reg::kNotifyError);
   }
-  ++again.refaults;
+  again.refaults += faulted ? 1 : 0;
   again.timeouts = 0;
   requeue(transfer, block);
 }

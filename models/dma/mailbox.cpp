@@ -66,7 +66,7 @@ void Mailbox::deliver(const Message& message) {
 }
 
 void Mailbox::deliver_to_firmware(const Message& message) {
-  const bool rapf = message.words[0] == reg::kRetransmit;
+  const bool rapf = reg::asks_for_block(message.words[0]);
   if (rapf && message.source != context_.node) {
     if (!config_.rapf_enabled) {
       ++counters_.rapf_ignored;

@@ -75,6 +75,8 @@ inline constexpr std::uint64_t kReadRequest = 2;  // transfer, source, destinati
                                                   // initiator node [31:0], its PDID [47:32], the data's PDID [63:48]
 inline constexpr std::uint64_t kReadDone = 3;     // transfer, status: kNotify*, or kReadRunning
 inline constexpr std::uint64_t kAbort = 4;        // transfer: end it with kNotifyError
+inline constexpr std::uint64_t kResend = 5;  // as kRetransmit, of a block that may not have faulted: is not counted
+constexpr bool asks_for_block(std::uint64_t operation) { return operation == kRetransmit || operation == kResend; }
 
 }  // namespace reg
 

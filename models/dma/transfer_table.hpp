@@ -36,7 +36,7 @@ struct Block {
   State state = State::untouched;
   std::uint32_t attempt = 0;
   std::uint32_t timeouts = 0;  // since the last retransmission request
-  std::uint32_t refaults = 0;  // retransmission requests obeyed
+  std::uint32_t refaults = 0;  // retransmission requests for a fault obeyed
 };
 
 // Block k covers bytes k * block_bytes on of the transfer, wherever they lie in memory: a block of an unaligned

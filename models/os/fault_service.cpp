@@ -2,6 +2,7 @@
 #include "models/os/fault_service.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "models/dma/registers.hpp"
 
@@ -68,9 +69,17 @@ sim::Task<void> FaultService::handle() {
   const sim::Vector<BankFault> faults = co_await driver_.handle_interrupt(cpu_.irq_context());
   for (const BankFault& fault : faults) {
     if (fault.stalled) stalled_.push_back(fault);
+    named_.push_back({fault.pdid, sim::page_begin(fault.address)});
   }
   last_handled_ = {entered, context_.now()};
   tasklet_.schedule();
+}
+
+bool FaultService::is_named(const Named& fault) const {
+  const auto in = [&](const sim::Vector<Named>& faults) {
+    return std::find(faults.begin(), faults.end(), fault) != faults.end();
+  };
+  return in(named_) || in(named_before_);
 }
 
 sim::Task<void> FaultService::read_fifo(ByProcess& by_process, Handled handler, sim::Time begun) {
@@ -102,7 +111,9 @@ sim::Task<void> FaultService::read_fifo(ByProcess& by_process, Handled handler, 
     record.write = (address & reg::kFaultAtSource) == 0;
     record.peer = static_cast<sim::NodeId>(ends >> 32);
     record.key = {transfer, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32)};
-    by_process[static_cast<std::uint32_t>(ends & 0xffff)].push_back({record, handler, begun});
+    const auto pdid = static_cast<std::uint32_t>(ends & 0xffff);
+    record.held_off = !config_.hupcf && !is_named({pdid, record.page});
+    by_process[pdid].push_back({record, handler, begun});
   }
 }
 
@@ -113,6 +124,7 @@ sim::Task<void> FaultService::drain() {
   ByProcess by_process;
   sim::Vector<BankFault> stalled;
   stalled.swap(stalled_);
+  named_before_ = std::exchange(named_, {});
   for (const BankFault& fault : stalled) {
     FaultRecord record;
     record.page = sim::page_begin(fault.address);

@@ -20,6 +20,9 @@ struct FaultRecord {
   std::uint64_t page = 0;  // page-aligned virtual address
   bool write = false;      // the device wanted to write it: the fault is at a transfer's destination
   bool stalled = false;    // the access waits in the SMMU for RESUME of `bank`; key and peer are unknown
+  // The access may have been terminated only because another of the process's had faulted (HUPCF = 0): no FAR has named
+  // its page. It may be a fault all the same, whose address the bank has not recorded; then it will fault again.
+  bool held_off = false;
   unsigned bank = 0;
   sim::NodeId peer = 0;  // node whose firmware sends the block again
   sim::BlockKey key;
@@ -76,6 +79,13 @@ class FaultService {
   // By PDID, so that the order of messages does not depend on addresses of the host.
   using ByProcess = sim::Map<std::uint32_t, sim::Vector<Found>>;
 
+  struct Named {
+    std::uint32_t pdid = 0;
+    std::uint64_t page = 0;
+    bool operator==(const Named&) const = default;
+  };
+
+  bool is_named(const Named& fault) const;
   sim::Task<void> handle();
   sim::Task<void> drain();
   sim::Task<void> read_fifo(ByProcess& by_process, Handled handler, sim::Time begun);
@@ -89,6 +99,9 @@ class FaultService {
   std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
   std::vector<std::unique_ptr<FaultSocket>> closed_;  // whose threads still wait
   sim::Vector<BankFault> stalled_;
+  // The faults that FAR has named since the tasklet began to run, and between that and its run before.
+  sim::Vector<Named> named_;
+  sim::Vector<Named> named_before_;
   Handled last_handled_;
   cpu::Tasklet tasklet_;
   sim::Counter& records_;

@@ -28,8 +28,8 @@ Task<void> Tlbs::flush_gathered(cpu::Execution& exec, const Process& process, Ad
                                 std::size_t tables) {
   if (leaves.empty()) co_return;
   const bool strides = config_.kernel.has(Change::tlb_strides);
-  TlbFlush flush{
-      .table = table, .range = leaves.span(), .stride = strides ? bytes_of(leaves.smallest()) : std::uint64_t{kPage}};
+  TlbFlush flush{.table = table, .leaves = {}, .range = leaves.span()};
+  flush.stride = strides ? bytes_of(leaves.smallest()) : kPage;
   flush.leaves = leaves.take();
   flush = bounded(std::move(flush));
   co_await invalidate(exec, process, std::move(flush), /*cpus_walk=*/true);

@@ -40,7 +40,10 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
       refused_(context.statistics.counter("library.faults_refused", "count",
                                           "faults that could not be resolved: no mapping, or no memory")),
       calls_ahead_(context.statistics.counter("library.calls_ahead", "count",
-                                              "get_user_pages calls of touch-ahead after the fault was answered")) {
+                                              "get_user_pages calls of touch-ahead after the fault was answered")),
+      held_off_(context.statistics.counter("library.held_off", "count",
+                                           "fault records of accesses that may have been terminated only because "
+                                           "another had faulted (kernel.hupcf = false)")) {
   tasks_.start(serve());
 }
 
@@ -66,23 +69,29 @@ sim::Task<sim::Vector<FaultRecord>> FaultThread::next_records() {
 
 sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
-  // Faults of many blocks of one page resolve once; a page that may be read need not be writable.
-  sim::Map<std::pair<std::uint64_t, bool>, Error> resolved;
+  Resolved resolved;
   for (const FaultRecord& record : records) {
     if (!record.stalled) context_.report(Step::resolve_begin, record.key);
-    const auto known = resolved.find({record.page, record.write});
-    Error error = Error::none;
-    if (known != resolved.end()) {
-      error = known->second;
-      ++merged_;
-    } else {
-      error = co_await resolve(record.page, record.write);
-      resolved.emplace(std::pair(record.page, record.write), error);
-      ++(error == Error::none ? resolved_ : refused_);
-    }
+    const Error error = co_await resolve_once(record, resolved);
     if (!record.stalled) context_.report(Step::resolve_end, record.key);
     co_await answer(record, error);
   }
+}
+
+// Faults of many blocks of one page resolve once.
+sim::Task<Error> FaultThread::resolve_once(const FaultRecord& record, Resolved& resolved) {
+  held_off_ += record.held_off ? 1 : 0;
+  // A private table has the page, for all that anybody knows; if it has not, the block will fault by itself.
+  if (record.held_off && strategy_.translate == Translate::private_) co_return Error::none;
+  const auto known = resolved.find({record.page, record.write});
+  if (known != resolved.end()) {
+    ++merged_;
+    co_return known->second;
+  }
+  const Error error = co_await resolve(record.page, record.write);
+  resolved.emplace(std::pair(record.page, record.write), error);
+  ++(error == Error::none ? resolved_ : refused_);
+  co_return error;
 }
 
 sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
@@ -135,7 +144,7 @@ sim::Task<void> FaultThread::answer(const FaultRecord& record, Error error) {
   if (record.stalled) {
     co_await service_.resume(thread_, record.bank, error == Error::none);
   } else if (error == Error::none) {
-    co_await library_.request_retry(thread_, record.peer, record.key);
+    co_await library_.request_retry(thread_, record.peer, record.key, !record.held_off);
   } else {
     co_await library_.request_abort(thread_, record.peer, record.key.transfer);
   }

@@ -26,6 +26,8 @@ class FaultThread {
     std::uint64_t end;
     bool write;
   };
+  // Pages of one message that are dealt with; a page that may be read need not be writable.
+  using Resolved = sim::Map<std::pair<std::uint64_t, bool>, os::Error>;
 
   sim::Task<void> serve();
   sim::Task<sim::Vector<os::FaultRecord>> next_records();
@@ -34,6 +36,7 @@ class FaultThread {
   sim::Task<os::Result<std::uint64_t>> call(std::uint64_t page, std::uint64_t bytes, bool write);
   sim::Task<void> go_ahead();
   void plan_ahead(std::uint64_t called, std::uint64_t begin, std::uint64_t end, bool write);
+  sim::Task<os::Error> resolve_once(const os::FaultRecord& record, Resolved& resolved);
   sim::Task<void> answer(const os::FaultRecord& record, os::Error error);
 
   const Strategy strategy_;
@@ -50,6 +53,7 @@ class FaultThread {
   sim::Counter& refused_;
   sim::Counter& calls_ahead_;
   sim::Vector<Ahead> ahead_;
+  sim::Counter& held_off_;
   sim::TaskGroup tasks_;
 };
 

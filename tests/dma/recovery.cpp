@@ -152,6 +152,30 @@ TEST_CASE("a retransmission request for an old attempt or a finished block is ig
   CHECK(bench.counted(0, "dma.retransmitted_blocks") == 1);
 }
 
+TEST_CASE("requests for blocks that may not have faulted do not count towards the limit") {
+  dma::DmaConfig config;
+  config.refault_limit = 1;
+  DmaBench bench(config);
+  bench.set_up();
+  bench.memory[1]->missing = {kDestination / sim::kPageBytes};
+  const auto id = bench.post(0, {kSource, kDestination, 4096, 1, 8});
+  const auto request = [&](std::uint64_t operation, std::uint64_t attempt) {
+    bench.run(20us);
+    bench.send(1, 0, dma::reg::kMessageToFirmware, {operation, id, attempt << 32});
+  };
+  for (std::uint64_t attempt = 0; attempt < 3; ++attempt) request(dma::reg::kResend, attempt);
+  request(dma::reg::kRetransmit, 3);
+  request(dma::reg::kResend, 4);
+  bench.run(20us);
+  CHECK(bench.counted(0, "dma.failed_transfers") == 0);
+  CHECK(bench.counted(0, "dma.retransmitted_blocks") == 5);
+  request(dma::reg::kRetransmit, 5);
+  REQUIRE(bench.run_to_notification(0));
+  CHECK(bench.memory[0]->word(DmaBench::kNotify) == (8 << 8 | dma::reg::kNotifyError));
+  CHECK(bench.counted(0, "dma.refault_failures") == 1);
+  CHECK(bench.counted(0, "dma.timeouts") == 0);
+}
+
 TEST_CASE("a timeout shorter than the way there and back resends, and the copies do no harm") {
   dma::DmaConfig config;
   config.block_timeout = 2us;

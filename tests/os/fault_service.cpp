@@ -109,6 +109,59 @@ TEST_CASE("a record that the tasklet finds before its interrupt has no handler t
   for (const Step step : {Step::handler_entered, Step::handler_done, Step::tasklet_run}) CHECK(b.at(step, 6) == found);
 }
 
+namespace {
+
+// A fault, and records of its page and of another one.
+sim::Vector<os::FaultRecord> beside_a_fault(bool hupcf) {
+  DriverConfig config;
+  config.kernel.hupcf = hupcf;
+  FaultBench b(config);
+  const Time raised = b.node.now() + 10us;
+  b.fault_at(raised);
+  b.engine.push(b.unmapped, b.process->id(), {5, 0, 0});
+  b.engine.push(b.unmapped + 8 * kPage, b.process->id(), {6, 0, 0});
+  sim::Vector<os::FaultRecord> records;
+  b.tasks.start(FaultBench::receive(b, records));
+  b.run_until(raised + 200us);
+  REQUIRE(records.size() == 2);
+  return records;
+}
+
+}  // namespace
+
+TEST_CASE("with HUPCF = 0 a record whose page FAR has not named may be of an access that was only held off") {
+  const auto records = beside_a_fault(false);
+  CHECK_FALSE(records[0].held_off);
+  CHECK(records[1].held_off);
+}
+
+TEST_CASE("with HUPCF = 1 every record is of a fault") {
+  for (const os::FaultRecord& record : beside_a_fault(true)) CHECK_FALSE(record.held_off);
+}
+
+TEST_CASE("what FAR named before the tasklet's run before is forgotten") {
+  DriverConfig config;
+  config.kernel.hupcf = false;
+  FaultBench b(config);
+  sim::Vector<os::FaultRecord> records;
+  // Of two runs of the tasklet the first is for the page of both records, the second is for another.
+  for (unsigned run = 0; run < 2; ++run) {
+    const Time raised = b.node.now() + 10us;
+    if (run == 0) {
+      b.fault_at(raised);
+    } else {
+      b.read(b.unmapped + kPage, raised - b.walk_end(Time{0}, 1));
+    }
+    b.tasks.start(FaultBench::push_at(b, raised + 1us, run));
+    b.run_until(raised + 200us);
+  }
+  b.tasks.start(FaultBench::receive(b, records));
+  b.run_until(b.node.now() + 100us);
+  REQUIRE(records.size() == 2);
+  CHECK_FALSE(records[0].held_off);
+  CHECK(records[1].held_off);
+}
+
 TEST_CASE("a full socket refuses messages and counts their records") {
   DriverConfig config;
   config.kernel.netlink_socket_records = 2;

@@ -20,7 +20,9 @@ constexpr Time kMessage = 20us;  // when the kernel delivers
 
 struct FaultBench : RdmaBench {
   explicit FaultBench(Resolve resolve, unsigned ahead = 4, unsigned a_call = 512)
-      : fault_thread(strategy(resolve, ahead, a_call), node.context, cpu, vm, faults, library) {}
+      : FaultBench(strategy(resolve, ahead, a_call)) {}
+  explicit FaultBench(const rdma::Strategy& wanted)
+      : fault_thread(wanted, node.context, cpu, vm, faults, library) {}
 
   static rdma::Strategy strategy(Resolve resolve, unsigned ahead, unsigned a_call) {
     rdma::Strategy wanted;
@@ -60,6 +62,9 @@ struct FaultBench : RdmaBench {
   // One get_user_pages call.
   Time call(unsigned pages, unsigned cold) const {
     return config.os.syscall + pages * config.os.gup_per_page + cold * cold_page();
+  }
+  Accesses resend_of(Time from, const BlockKey& key) const {
+    return message(from, {5, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
   }
   // The register accesses of answers that begin at `from`.
   Accesses retry_of(Time from, const BlockKey& key) const {
@@ -208,6 +213,42 @@ TEST_CASE("a fault where nothing is mapped aborts the transfer, by touch-ahead")
   b.handle({fault(nowhere, 0, false)});
   CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall + b.config.os.fault_no_alloc, {40, 0, 2}));
   CHECK(b.at(Step::retry_requested).empty());
+}
+
+namespace {
+
+rdma::Strategy on_private_table() {
+  rdma::Strategy strategy = FaultBench::strategy(Resolve::touch_a_page, 1, 512);
+  strategy.translate = rdma::Translate::private_;
+  return strategy;
+}
+
+}  // namespace
+
+TEST_CASE("on a private table a fault ends its transfer, whatever the process has there") {
+  FaultBench b(on_private_table());
+  b.handle({fault(b.map(1))});
+  CHECK(b.registers.taken() == b.abort_of(b.parsed(), {40, 0, 2}));
+  CHECK(b.counted("library.held_off") == 0);
+}
+
+TEST_CASE("on a private table an access that was only held off is made again, and nothing is counted") {
+  FaultBench b(on_private_table());
+  FaultRecord record = fault(b.map(1));
+  record.held_off = true;
+  b.handle({record});
+  CHECK(b.registers.taken() == b.resend_of(b.parsed(), {40, 0, 2}));
+  CHECK(b.counted("library.held_off") == 1);
+  CHECK(b.counted("library.faults_refused") == 0);
+}
+
+TEST_CASE("where faults are resolved the page of an access that was held off is made present, too") {
+  FaultBench b(Resolve::touch_a_page);
+  FaultRecord record = fault(b.map(1));
+  record.held_off = true;
+  b.handle({record});
+  CHECK(b.registers.taken() == b.resend_of(b.parsed() + b.cold_page(), {40, 0, 2}));
+  CHECK(b.counted("library.pages_resolved") == 1);
 }
 
 TEST_CASE("records of one page in one message resolve once and are answered each") {

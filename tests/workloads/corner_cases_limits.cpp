@@ -95,6 +95,33 @@ TEST_CASE("C9: the target's child exits, and the device goes on with the parent'
   }
 }
 
+TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails alone") {
+  rdma::Strategy strategy = tolerant(rdma::Translate::private_);
+  strategy.prepare = rdma::Prepare::pin_once;
+  platform::Machine machine;
+  machine.kernel.hupcf = false;
+  const Facts f = played(strategy, machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
+    co_await p.here->open();
+    co_await p.there->open();
+    const Buffers good = buffers(p, 16 * kBlock);
+    const Buffers bad = buffers(p, kPage);
+    const auto here = p.here->prepare(good.local, good.length);
+    const auto also_here = p.here->prepare(bad.local, bad.length);
+    const auto there = p.there->prepare(good.remote, good.length);
+    for (const auto& buffer : {&here, &also_here}) co_await (*buffer)->set_up(p.here->thread());
+    co_await there->set_up(p.there->thread());
+    const Posted first = co_await post(p, bad);
+    const Posted second = co_await post(p, good);
+    facts["bad failed"] = co_await p.here->library().wait(p.here->thread(), first) == Status::error;
+    facts["done"] = co_await p.here->library().wait(p.here->thread(), second) == Status::done;
+    facts["right"] = arrived(p, good);
+    facts["held off"] = p.total("library.held_off");
+  });
+  check_arrived(f);
+  CHECK(f.at("bad failed") == 1);
+  CHECK(f.at("held off") > 0);
+}
+
 TEST_CASE("C10: the budget of pins is exhausted: an error, nothing lost, and room again after an unpin") {
   platform::Machine machine;
   machine.os.rlimit_memlock = kBlock;
