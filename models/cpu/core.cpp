@@ -36,6 +36,13 @@ void Core::go_on(Execution& thread) {
   dispatch();
 }
 
+void Core::keep_for(const Execution& thread) {
+  if (idle() && last_ == &thread) {
+    lingering_ = &thread;
+    left_at_ = cpu_.context().now();
+  }
+}
+
 void Core::enqueue(Execution& thread, Arrival how) {
   settle();
   const Time now = cpu_.context().now();
@@ -227,6 +234,7 @@ void Core::block() {
   }
   current_ = nullptr;
   need_resched_ = false;
+  last_ = &thread;
   lingering_ = leaves_for_good_ ? nullptr : &thread;
   leaves_for_good_ = false;
   left_at_ = cpu_.context().now();

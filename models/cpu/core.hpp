@@ -62,6 +62,8 @@ class Core {
   // The thread has the core, and asks for more at the instant at which its last request ended.
   bool goes_on(const Execution& thread) const;
   void go_on(Execution& thread);
+  // It goes on at this instant if the core has been its own, and idle, since it left.
+  void keep_for(const Execution& thread);
   // A runnable thread comes to this core; or goes, before it has run.
   void enqueue(Execution& thread, Arrival how);
   void take_away(Execution& waiting);
@@ -124,8 +126,9 @@ class Core {
   std::unique_ptr<FairQueue> fair_;
   std::vector<Execution*> fifo_;
 
-  Execution* current_ = nullptr;    // the thread that has the core, or gets it by the switch that runs; null: idle
-  Execution* lingering_ = nullptr;  // whose context it still is, since left_at_
+  Execution* current_ = nullptr;  // the thread that has the core, or gets it by the switch that runs; null: idle
+  const Execution* lingering_ = nullptr;  // whose context it still is, since left_at_
+  const Execution* last_ = nullptr;       // thread that left the core last
   sim::Time left_at_{-1};
   bool need_resched_ = false;
   bool switching_ = false;

@@ -130,6 +130,8 @@ std::optional<unsigned> Cpu::interrupted_core(const sim::Signal& signal) const {
   return core.number();
 }
 
+void Cpu::keeps_core(const Execution& thread) { core_of(thread).keep_for(thread); }
+
 Task<void> Cpu::cond_resched(Execution& thread) {
   if (!core_of(thread).is_others_turn(thread)) co_return;
   Request point{thread, Work::system, Time{0}};

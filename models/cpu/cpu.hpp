@@ -65,6 +65,10 @@ class Cpu : public sc_core::sc_module {
   // paid. As with condition variables the caller tests its condition.
   sim::Task<void> sleep(Execution& thread, sim::Signal& signal);
 
+  // For waits that are the experiment's and not the program's (a pause between two measurements): if nobody has had its
+  // core since, the thread, which asks for time at this very instant, goes on without a context switch.
+  void keeps_core(const Execution& thread);
+
   // Linux's cond_resched(), in long system calls and kernel threads: lets a thread run that is due on this core. Takes
   // no time when none is. might_sleep(): the same where the kernel is built for voluntary pre-emption.
   sim::Task<void> cond_resched(Execution& thread);

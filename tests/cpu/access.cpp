@@ -42,16 +42,16 @@ TEST_CASE("a register read is sampled at its end, and accesses take their time o
   std::uint64_t read = 0;
   Time done{0};
   Execution& thread = b.cpu.new_thread("driver");
-  b.tasks.start(set_at(b, 0x40, 1, kSwitch + 149ns));
-  b.tasks.start(set_at(b, 0x40, 2, kSwitch + 151ns));
+  b.tasks.start(set_at(b, 0x40, 1, kSwitch + 299ns));
+  b.tasks.start(set_at(b, 0x40, 2, kSwitch + 301ns));
   b.tasks.start(read_and_write(b, thread, 0x40, read, done));
   sc_core::sc_start();
   CHECK(read == 1);
   CHECK(b.registers.values[0x40] == 2);
   CHECK(b.registers.accesses ==
-        std::vector<std::pair<Time, std::uint64_t>>{{kSwitch + 150ns, 0x40}, {kSwitch + 210ns, 0x40}});
-  CHECK(done == kSwitch + 210ns);
-  CHECK(thread.time(Work::system) == kSwitch + 210ns);
+        std::vector<std::pair<Time, std::uint64_t>>{{kSwitch + 300ns, 0x40}, {kSwitch + 360ns, 0x40}});
+  CHECK(done == kSwitch + 360ns);
+  CHECK(thread.time(Work::system) == kSwitch + 360ns);
   CHECK(b.node.payloads.in_use() == 0);
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("register accesses do not speed up with the cores' clock") {
   Time done{0};
   b.tasks.start(read_and_write(b, b.cpu.new_thread("driver"), 0, read, done));
   sc_core::sc_start();
-  CHECK(done == kSwitch / 2 + 210ns);
+  CHECK(done == kSwitch / 2 + 360ns);
 }
 
 TEST_CASE("a register access that nobody answers reads as all ones and is counted") {
