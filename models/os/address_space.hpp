@@ -179,8 +179,9 @@ class AddressSpace {
   // The first aligned 2 MiB with an entry at or after va.
   std::optional<VirtualAddress> next_huge_range(VirtualAddress va) const;
 
-  // Bytes in frames of its own; of them, those in pages of the pool of huge pages; bytes on the swap device; bytes in locked VMAs (present or not, as RLIMIT_MEMLOCK
-  // counts); bytes under long-term pins (a page pinned twice counts twice, as the kernel's pinned_vm does).
+  // Bytes in frames of its own; of them, those in pages of the pool of huge pages; bytes on the swap device; bytes in
+  // locked VMAs (present or not, as RLIMIT_MEMLOCK counts); bytes under long-term pins (a page pinned twice counts
+  // twice, as the kernel's pinned_vm does).
   std::uint64_t resident_bytes() const { return resident_pages_ * kPage; }
   std::uint64_t pool_bytes() const { return pool_pages_ * kPage; }
   std::uint64_t swapped_bytes() const { return swapped_pages_ * kPage; }

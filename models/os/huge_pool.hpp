@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hugetlbfs (Linux mm/hugetlb.c): 2 MiB pages that are taken from memory at boot and kept for mappings that ask for them
-// (MAP_HUGETLB). They are on no list, so nothing reclaims, swaps, compacts, collapses, splits, merges or ages them.
+// hugetlbfs (Linux mm/hugetlb.c): 2 MiB pages that are taken from memory at boot and kept for mappings that ask for
+// them (MAP_HUGETLB). They are on no list, so nothing reclaims, swaps, compacts, collapses, splits, merges or ages
+// them.
 //
 // A private mapping reserves its pages when it is made, and fails if it cannot, so that its own faults find one. The
 // fault that takes a page spends the reservation; a child's copy of the mapping has none.

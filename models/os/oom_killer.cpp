@@ -11,9 +11,9 @@ using sim::Task;
 
 OomKiller::OomKiller(VmCore& core) : core_(core), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
 
-// oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, its page tables below
-// the first, and what the adjustment makes of all that there is (constrained_alloc): the node's memory or the group's, and
-// the swap device.
+// oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, its page tables
+// below the first, and what the adjustment makes of all that there is (constrained_alloc): the node's memory or the
+// group's, and the swap device.
 std::int64_t OomKiller::badness(const Process& process, const MemoryGroup* group) const {
   const std::uint64_t pages =
       (process.space_.resident_bytes() - process.space_.pool_bytes() + process.space_.swapped_bytes()) / kPage;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages on their way to and from the kernel's lists wait in batches of each core (pagevecs, per-CPU lists of free pages).
-// Who must have them where they belong asks each core for its own, and waits for all of them.
+// Pages on their way to and from the kernel's lists wait in batches of each core (pagevecs, per-CPU lists of free
+// pages). Who must have them where they belong asks each core for its own, and waits for all of them.
 #pragma once
 
 #include <vector>
@@ -18,9 +18,9 @@ class PageBatches {
   PageBatches(const OsConfig& config, cpu::Cpu& cpu, sim::EventLoop& loop, sim::Counter& drains)
       : config_(config), cpu_(cpu), drains_(drains), turn_(loop, 1), done_(loop) {}
 
-  // lru_add_drain_all, drain_all_pages: one at a time; a work item for each core's own kworker, os.drain_core each. That
-  // every core has something to give back is assumed. Which pages those are is not known here: they are on the lists
-  // already.
+  // lru_add_drain_all, drain_all_pages: one at a time; a work item for each core's own kworker, os.drain_core each.
+  // That every core has something to give back is assumed. Which pages those are is not known here: they are on the
+  // lists already.
   sim::Task<void> drain(cpu::Execution& exec);
 
  private:

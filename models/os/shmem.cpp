@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pages of shared memory (MAP_SHARED | MAP_ANONYMOUS, tmpfs) on their way to the swap device and back. Linux mm/shmem.c.
-// In all else they are pages of a file that has no disk.
+// Pages of shared memory (MAP_SHARED | MAP_ANONYMOUS, tmpfs) on their way to the swap device and back. Linux
+// mm/shmem.c. In all else they are pages of a file that has no disk.
 #include "models/os/page_cache.hpp"
 #include "models/os/reclaim.hpp"
 #include "models/os/vm_core.hpp"

@@ -128,8 +128,8 @@ class VmCore {
   void set_young(Process& process, VirtualAddress va, bool young);
   // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
   static void set_entry(Process& process, PageState& page, Entry entry);
-  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB pages,
-  // and whole pages of the pool, and none that is in motion already.
+  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB
+  // pages, and whole pages of the pool, and none that is in motion already.
   void hide(Process& process, VirtualAddress va, Entry as);
   void show(Process& process, VirtualAddress va);
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever

@@ -101,8 +101,8 @@ void Vm::own_block(Process& process, VirtualAddress va, Address block) {
   core_.show(process, va);
 }
 
-// unmap_ref_private: who has no pages reserved loses this one, and is refused when it comes back for it: a page of zeros
-// in place of what it had would be worse.
+// unmap_ref_private: who has no pages reserved loses this one, and is refused when it comes back for it: a page of
+// zeros in place of what it had would be worse.
 sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va) {
   const Address frame = process.space_.page(va)->frame;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {

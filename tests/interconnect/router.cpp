@@ -122,8 +122,8 @@ TEST_CASE("the news of a free slot takes the latency of the link that it goes ba
   inside.source(0).post(cells(1, 1us, 4));
   outside.source(0).post(cells(1, 1us, 4));
   sc_core::sc_start();
-  // From a cell's last byte on the link: its latency, the router's pipeline and what the NI's datapath takes longer than
-  // the link has given it already; then the news. The next cell then takes its own time on the link.
+  // From a cell's last byte on the link: its latency, the router's pipeline and what the NI's datapath takes longer
+  // than the link has given it already; then the news. The next cell then takes its own time on the link.
   const auto period = [](Time on_link, Time latency) { return 2 * latency + 145ns + on_link; };
   CHECK(instants(inside.delivered(1)) == regular(kStart + 144ns + 50ns + 145ns, period(144ns, 50ns), 4));
   CHECK(instants(outside.delivered(1)) ==
