@@ -395,7 +395,7 @@ TEST_CASE("list shows what there is, for people and for programs") {
   CHECK(faultline_program({"list", "experiments"}).out == "  sizes  How does latency grow with size?\n");
   CHECK(faultline_program({"list", "workloads"}).out == "  write  RDMA write\n  read   RDMA read\n");
   CHECK(faultline_program({"list", "parameters", "net*y"}).out ==
-        "network.link_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
+        "network.internal_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
   CHECK(faultline_program({"list", "parameters", "cores"}).out ==
         "cpu.cores = 4   (count; 1 to 8)\n    cores of a node [published: UG1085]\n");
   CHECK(faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==
@@ -494,9 +494,9 @@ TEST_CASE("validate prints published beside simulated figures and fails on a mis
 ------------------------------------------------------------------------------
 V1  latency of 64 bytes      fit       1 us  0.2103 us  -79.0 %     10 %  FAIL
 
-V1: a paper; fitted: network.link_latency
+V1: a paper; fitted: network.internal_latency
 )");
-  CHECK(faultline_program({"validate", "--set", "network.link_latency=900 ns"}).code == 0);
+  CHECK(faultline_program({"validate", "--set", "network.internal_latency=900 ns"}).code == 0);
   sandbox.write("figures.toml", R"([[figure]]
 name = "order"
 quantity = "pages wait less than blocks"

@@ -41,17 +41,17 @@ workload.size = ["64 B", "4 KiB"]
 TEST_CASE("the later layer wins: default, platform, parameters, strategy, axis, --set") {
   const std::string common = "platform = \"exanest-qfdb\"\nstrategies = [\"s\"]\n";
   const auto latency = [&](const std::string& text, const std::vector<std::string>& set = {}) {
-    return value(points_of(text, set).front(), "network.link_latency");
+    return value(points_of(text, set).front(), "network.internal_latency");
   };
-  const std::string parameters = "parameters.network.link_latency = \"1 ns\"\n";
-  const std::string strategy = "strategy.s.network.link_latency = \"2 ns\"\n";
-  const std::string axis = "axes.network.link_latency = [\"3 ns\"]\n";
+  const std::string parameters = "parameters.network.internal_latency = \"1 ns\"\n";
+  const std::string strategy = "strategy.s.network.internal_latency = \"2 ns\"\n";
+  const std::string axis = "axes.network.internal_latency = [\"3 ns\"]\n";
   CHECK(latency("") == "120 ns");
   CHECK(latency("platform = \"exanest-qfdb\"\n") == "145 ns");
   CHECK(latency("platform = \"exanest-qfdb\"\n" + parameters) == "1 ns");
   CHECK(latency(common + parameters + strategy) == "2 ns");
   CHECK(latency(common + parameters + strategy + axis) == "3 ns");
-  CHECK(latency(common + parameters + strategy + axis, {"network.link_latency=4 ns"}) == "4 ns");
+  CHECK(latency(common + parameters + strategy + axis, {"network.internal_latency=4 ns"}) == "4 ns");
 }
 
 TEST_CASE("an axis that --set names leaves one point, shown with its value") {
@@ -181,7 +181,7 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
 TEST_CASE("all mistakes of all files come at once, in the order of the text") {
   const Sandbox sandbox;
   sandbox.write("p.toml",
-                "[parameters]\nnetwork.internal_rate = \"16 Gb/s\"\nnetwork.link_latency = { value = \"2 us\", "
+                "[parameters]\nnetwork.internal_rate = \"16 Gb/s\"\nnetwork.internal_latency = { value = \"2 us\", "
                 "standing = \"assumed\", "
                 "source = \"x\" }\n");
   sandbox.write("s.toml", "[parameters]\nstrategy.prepar = \"pin\"\n");
@@ -199,7 +199,7 @@ parameters.workload.size = 1
   CHECK(told ==
         "p.toml:2:25: network.internal_rate: does not say where it is from; allowed: { value = ..., standing = "
         "\"published\", \"derived\", \"fitted\", \"assumed\" or \"setting\", source = \"...\" }\n"
-        "p.toml:3:34: network.link_latency: '2 us' is out of range; allowed: 1 ns to 1 us\n"
+        "p.toml:3:38: network.internal_latency: '2 us' is out of range; allowed: 1 ns to 1 us\n"
         "--set nonsense: is not an assignment; allowed: --set KEY=VALUE\n"
         "mine.toml:3:19: cpu.cores: 9 is out of range; allowed: 1 to 8\n"
         "mine.toml:3:22: cpu.cores: 0 is out of range; allowed: 1 to 8\n"
@@ -236,7 +236,7 @@ TEST_CASE("a platform takes from its base what it does not say itself") {
     sandbox.write("p.toml", platform);
     try {
       const auto points = expand(read_experiment("mine.toml", {}, library, kSimulator), kSimulator);
-      return value(points.front(), "network.link_latency") + ", " + value(points.front(), "network.internal_rate");
+      return value(points.front(), "network.internal_latency") + ", " + value(points.front(), "network.internal_rate");
     } catch (const UserError& error) {
       return error.what();
     }
@@ -295,7 +295,7 @@ TEST_CASE("the effective configuration says who set what") {
   CHECK(effective_point(point, kSimulator, true) ==
         "network.internal_rate = \"16 Gb/s\"                         # default 10 Gb/s; set by platform "
         "exanest-qfdb, line 4 (published: a paper)\n"
-        "network.link_latency = \"145 ns\"                           # default 120 ns; set by platform "
+        "network.internal_latency = \"145 ns\"                       # default 120 ns; set by platform "
         "exanest-qfdb, line 5 (assumed: no source)\n"
         "cpu.cores = 2                                             # default 4; set by experiment, line 3\n"
         "workload.size = \"64 B\"                                    # default 4 KiB; set by --set\n"

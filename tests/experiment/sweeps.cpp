@@ -44,12 +44,12 @@ TEST_CASE("a linear range has as many values as it says, or as its step allows, 
         Texts{"0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"});
   CHECK(values("axes.workload.cold_share = { from = \"0 %\", to = \"100 %\", step = \"50 %\" }") ==
         Texts{"0", "0.5", "1"});
-  CHECK(values("axes.network.link_latency = { from = \"50 ns\", to = \"200 ns\", steps = 3 }") ==
+  CHECK(values("axes.network.internal_latency = { from = \"50 ns\", to = \"200 ns\", steps = 3 }") ==
         Texts{"50 ns", "125 ns", "200 ns"});
   CHECK(values("axes.workload.size = { from = \"1 KiB\", to = \"4 KiB\", step = \"1 KiB\" }") ==
         Texts{"1 KiB", "2 KiB", "3 KiB", "4 KiB"});
   // A difference need not be a legal value.
-  CHECK(values("axes.network.link_latency = { from = \"1 ns\", to = \"2 ns\", step = \"500 ps\" }").size() == 3);
+  CHECK(values("axes.network.internal_latency = { from = \"1 ns\", to = \"2 ns\", step = \"500 ps\" }").size() == 3);
   // Whole numbers that fall together are one.
   CHECK(values("axes.cpu.cores = { from = 1, to = 3, steps = 9 }") == Texts{"1", "2", "3"});
 }
@@ -131,7 +131,7 @@ workload.iterations = [10, 20]
 }
 
 TEST_CASE("a Latin hypercube has one value in each part of each axis, whatever the other axes") {
-  const std::string latency = "network.link_latency = { from = \"1 ns\", to = \"1 us\", scale = \"log10\" }\n";
+  const std::string latency = "network.internal_latency = { from = \"1 ns\", to = \"1 us\", scale = \"log10\" }\n";
   const std::string text = "[sample]\ncount = 30\n[sample.axes]\n" + latency + "cpu.cores = { from = 1, to = 6 }\n" +
                            "strategy.prepare = [\"nothing\", \"touch\", \"pin\"]\n";
   const Texts drawn = values(text);
@@ -244,7 +244,7 @@ workload.iterations = { from = 10, to = 30, step = 10 }
 [sample]
 count = 3
 [sample.axes]
-network.link_latency = { from = "10 ns", to = "90 ns" }
+network.internal_latency = { from = "10 ns", to = "90 ns" }
 network.internal_rate = ["10 Gb/s", "16 Gb/s"]
 )";
   const std::string effective = effective_experiment(read(text), kSimulator);

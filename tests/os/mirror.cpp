@@ -71,7 +71,8 @@ TEST_CASE("a table that changes while it is read is read again") {
   const auto before = b.walk(m.va)->physical;
   Outcome<os::Result<std::uint64_t>> mirrored;
   Outcome<unsigned> moved;
-  b.tasks.start(at(b, start, b.vm.mirror_pages(b.thread, m.table, m.va, kPages * kPage, true), mirrored));
+  b.tasks.start(
+      at_core(b, b.thread, start, b.vm.mirror_pages(b.thread, m.table, m.va, kPages * kPage, true), mirrored));
   // The pages are moved while the driver writes its descriptors, or between that and its look at them.
   b.tasks.start(at(
       b, start + b.config.syscall - 3us - kSwitch - b.config.migrate_page / 2,

@@ -109,9 +109,9 @@ TEST_CASE("a program that touches a page on the move waits until it has come to 
   cpu::Execution& other = b.cpu.new_thread("other", 2);
   Outcome<unsigned> moved;
   Outcome<Error> touched;
-  b.tasks.start(at(b, start,
-                   b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::move_pages),
-                   moved));
+  b.tasks.start(at_core(b, b.thread, start,
+                        b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::move_pages),
+                        moved));
   const Time away = start + b.config.migrate_page / 2;
   b.tasks.start(at(b, away + 500ns, b.vm.touch(other, *b.process, buffer.va, true), touched));
   sc_core::sc_start();

@@ -21,8 +21,7 @@ constexpr Time kMessage = 20us;  // when the kernel delivers
 struct FaultBench : RdmaBench {
   explicit FaultBench(Resolve resolve, unsigned ahead = 4, unsigned a_call = 512)
       : FaultBench(strategy(resolve, ahead, a_call)) {}
-  explicit FaultBench(const rdma::Strategy& wanted)
-      : fault_thread(wanted, node.context, cpu, vm, faults, library) {}
+  explicit FaultBench(const rdma::Strategy& wanted) : fault_thread(wanted, node.context, cpu, vm, faults, library) {}
 
   static rdma::Strategy strategy(Resolve resolve, unsigned ahead, unsigned a_call) {
     rdma::Strategy wanted;

@@ -32,7 +32,7 @@ std::string ask(const std::string& query, const fs::path& folder = "o") {
 
 const std::string kSizes =
     "question = \"How long?\"\nstrategies = [\"resident\", \"fault/touch-ahead\"]\n"
-    "axes.workload.size = [\"64 B\", \"64 KiB\"]\naxes.network.link_latency = [\"120 ns\", \"1 us\"]\n";
+    "axes.workload.size = [\"64 B\", \"64 KiB\"]\naxes.network.internal_latency = [\"120 ns\", \"1 us\"]\n";
 
 }  // namespace
 
@@ -44,8 +44,8 @@ TEST_CASE("points, parameters and metrics are in the database with their units")
   CHECK(ask("SELECT number, strategy, status, error, events FROM points WHERE label LIKE 'res%64 B%latency = 1 us'") ==
         "2|resident|complete|NULL|1001\n");
   CHECK(ask("SELECT key, value, number, unit FROM point_axes WHERE point = 2 ORDER BY position") ==
-        "workload.size|64 B|64.0|B\nnetwork.link_latency|1 us|1.0|us\n");
-  CHECK(ask("SELECT number, unit, differs FROM parameters WHERE point = 2 AND key = 'network.link_latency'") ==
+        "workload.size|64 B|64.0|B\nnetwork.internal_latency|1 us|1.0|us\n");
+  CHECK(ask("SELECT number, unit, differs FROM parameters WHERE point = 2 AND key = 'network.internal_latency'") ==
         "1.0|us|1\n");
   CHECK(ask("SELECT value, differs FROM parameters WHERE point = 8 AND key = 'strategy.on_destination_fault'") ==
         "terminate|1\n");
@@ -62,7 +62,7 @@ TEST_CASE("points, parameters and metrics are in the database with their units")
       CHECK(row.real(0) == metric.value);  // to the last bit
     }
   }
-  CHECK(ask("SELECT \"workload.size\", \"network.link_latency\", faults FROM results WHERE point > 6") ==
+  CHECK(ask("SELECT \"workload.size\", \"network.internal_latency\", faults FROM results WHERE point > 6") ==
         "65536.0|0.12|16.0\n65536.0|1.0|16.0\n");
 }
 

@@ -141,7 +141,7 @@ TEST_CASE("axes that advance together are one, and whatever else tells points ap
   const std::vector<Point> base{varied.points[0]};
   const auto machine = configure(base.front(), kFakeSimulator);
   for (const char* value : {"100 ns", "140 ns"}) {
-    const Setting setting{"network.link_latency", std::string(value), {}, {}, "", "", ""};
+    const Setting setting{"network.internal_latency", std::string(value), {}, {}, "", "", ""};
     varied.points.push_back(with_value(base, setting, *machine).points.front());
     varied.outcomes.push_back(varied.outcomes[0]);
   }
@@ -149,10 +149,10 @@ TEST_CASE("axes that advance together are one, and whatever else tells points ap
   StoredRun other("v");
   const Answer mixed = ask(other, {{"latency_mean"}, {}, {}});
   CHECK(mixed.rows[0].summary.count == 3);
-  CHECK(mixed.mixed == std::vector<std::string>{"network.link_latency"});
+  CHECK(mixed.mixed == std::vector<std::string>{"network.internal_latency"});
   // The parameters of strategies are told apart by their names.
   CHECK(ask(other, {{"latency_mean"}, {"workload.size"}, {}}).mixed ==
-        std::vector<std::string>{"strategy", "network.link_latency"});
+        std::vector<std::string>{"strategy", "network.internal_latency"});
 }
 
 TEST_CASE("two parts of a run are compared by what is the same on both sides") {
@@ -238,7 +238,7 @@ TEST_CASE("parts whose points nothing matches are refused") {
   const std::vector<Point> bases{varied.points[0], varied.points[3]};
   const auto machine = configure(bases.front(), kFakeSimulator);
   for (const char* value : {"100 ns", "140 ns"}) {
-    const Setting setting{"network.link_latency", std::string(value), {}, {}, "", "", ""};
+    const Setting setting{"network.internal_latency", std::string(value), {}, {}, "", "", ""};
     for (const Point& point : with_value(bases, setting, *machine).points) {
       varied.points.push_back(point);
       varied.outcomes.push_back(varied.outcomes[0]);
@@ -246,9 +246,10 @@ TEST_CASE("parts whose points nothing matches are refused") {
   }
   varied.write("v");
   CHECK(refused("v:strategy=resident", "v:strategy=fault/touch-ahead")
-            .find("they differ by network.link_latency alone") != std::string::npos);
-  CHECK(refused("v:strategy=resident", "v:strategy=fault/touch-ahead", {"network.link_latency=140 ns"}) == "accepted");
-  CHECK(refused("v:network.link_latency=100 ns", "v:network.link_latency=140 ns") == "accepted");
+            .find("they differ by network.internal_latency alone") != std::string::npos);
+  CHECK(refused("v:strategy=resident", "v:strategy=fault/touch-ahead", {"network.internal_latency=140 ns"}) ==
+        "accepted");
+  CHECK(refused("v:network.internal_latency=100 ns", "v:network.internal_latency=140 ns") == "accepted");
 }
 
 TEST_CASE("two runs differ by their configuration, by points that one has, and by metrics beyond noise") {
@@ -256,7 +257,7 @@ TEST_CASE("two runs differ by their configuration, by points that one has, and b
   MadeRun a(sandbox, kSeeds);
   MadeRun b(sandbox,
             "strategies = [\"resident\"]\naxes.workload.size = [\"4 KiB\", \"64 B\", \"1 MiB\"]\nrepetitions = 3\n"
-            "parameters.workload.label = \"noisy\"\nparameters.network.link_latency = \"130 ns\"\n");
+            "parameters.workload.label = \"noisy\"\nparameters.network.internal_latency = \"130 ns\"\n");
   // Beside what the link takes: at 64 B 10 us more, at 4 KiB half of what seeds differ by.
   for (std::size_t i = 3; i < 6; ++i) b.metric(i, "latency_mean").value += 10;
   for (std::size_t i = 0; i < 3; ++i) b.metric(i, "latency_mean").value += 0.5;
@@ -268,7 +269,7 @@ TEST_CASE("two runs differ by their configuration, by points that one has, and b
   std::string settings;
   for (const auto& s : found.configuration) settings += s.key + ": " + s.a + " | " + s.b + "\n";
   CHECK(settings ==
-        "strategy: resident, fault/touch-ahead | resident\nnetwork.link_latency: 120 ns | 130 ns\n"
+        "strategy: resident, fault/touch-ahead | resident\nnetwork.internal_latency: 120 ns | 130 ns\n"
         "strategy.on_destination_fault: stall, terminate | stall\nstrategy.prepare: touch, nothing | touch\n"
         "strategy.resolve: touch-a-page, touch-ahead | touch-a-page\n"
         "workload.size: 64 B, 4 KiB, 64 KiB | 4 KiB, 64 B, 1 MiB\n");

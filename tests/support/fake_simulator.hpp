@@ -46,7 +46,7 @@ struct FakeConfiguration {
       const auto group = table.group("network");
       table.add_bit_rate("internal_rate", link_rate, {{1'000'000'000}, {100'000'000'000}},
                          {"line rate", "a paper", Standing::published});
-      table.add_time("link_latency", link_latency, {1ns, 1us}, {"per hop", "", Standing::assumed});
+      table.add_time("internal_latency", link_latency, {1ns, 1us}, {"per hop", "", Standing::assumed});
     }
     table.add_count("cpu.cores", cores, {1, 8}, {"cores of a node", "UG1085", Standing::published});
     {
@@ -161,7 +161,7 @@ class FakeSimulator : public app::Simulator {
             {"pinned_bytes_peak", "B", "pinned"}};
   }
   std::vector<workloads::StepDoc> step_docs() const override {
-    return {{"post", "the user posts", "cpu.cores"}, {"wire", "cells move", "network.link_latency"}};
+    return {{"post", "the user posts", "cpu.cores"}, {"wire", "cells move", "network.internal_latency"}};
   }
 };
 

@@ -180,7 +180,7 @@ TEST_CASE("each cost is in the path of a destination fault as often as it should
                                    {"cpu.poll_latency", 1},
                                    {"cpu.mmio_write", 7 + 1 + 1 + 4},  // post, handler, tasklet, retry request
                                    {"cpu.mmio_read", 4 + 6},           // handler, tasklet
-                                   {"network.internal_latency", 4},        // data, RAPF, data, acknowledgement
+                                   {"network.internal_latency", 4},    // data, RAPF, data, acknowledgement
                                    {"network.router_latency", 4}});
   check_shares(settings, {{"dma.message_processing", 0},
                           {"dma.block_timeout", 0},

@@ -188,6 +188,7 @@ TEST_CASE("a notification that is lost for good is the configuration's fault and
                        {"axi.width", "4 B"},
                        {"dma.block_contexts", std::int64_t{2}},
                        {"dma.block_timeout", "10 us"},
+                       {"dma.retry_limit", std::int64_t{5}},
                        {"kernel.hupcf", false},
                        {"os.thp", "never"}});
   CHECK(p.error.find("notifications of a transfer's end met a fault") != std::string::npos);

@@ -10,14 +10,14 @@ namespace {
 
 // The shortest transfer is the one of 64 B; its page is absent, so that its program's fault thread is at work, too.
 std::int64_t small_beside_two(unsigned cores, const Settings& settings, const std::string& start) {
-  const Point p = run_well(settings + preset("fault/touch-ahead") +
-                           Settings{{"cpu.cores", cores},
-                                    {"workload.kind", "flows"},
-                                    {"workload.flows", "from=0, to=1, size=64 B, cold=destination, transfers=1, start=" +
-                                                           start +
-                                                           "; from=0, to=2, size=4 MiB, transfers=1"
-                                                           "; from=0, to=3, size=4 MiB, transfers=1"},
-                                    {"workload.iterations", 3}});
+  const Point p =
+      run_well(settings + preset("fault/touch-ahead") +
+               Settings{{"cpu.cores", cores},
+                        {"workload.kind", "flows"},
+                        {"workload.flows", "from=0, to=1, size=64 B, cold=destination, transfers=1, start=" + start +
+                                               "; from=0, to=2, size=4 MiB, transfers=1"
+                                               "; from=0, to=3, size=4 MiB, transfers=1"},
+                        {"workload.iterations", 3}});
   return p.ps("latency_min");
 }
 

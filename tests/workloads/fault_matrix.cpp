@@ -242,7 +242,7 @@ Settings at_source(const Settings& base) { return base + Settings{{"inject.end",
 
 TEST_CASE("matrix, source: what unmaps pages faults reads as it faults writes") {
   // migrate_pages; alloc_contig_range; ksm's write_protect_page; change_prot_numa; unmap_mapping_range; zap_page_range
-  check_row(at_source(kSmall), "compaction", {faults, none, stale, none, faults});
+  check_row(at_source(kSmall), "compaction", {faults, undone, stale, none, faults});
   check_row(at_source(kSmall), "move-pages", {faults, undone, stale, none, faults, undone});
   check_row(at_source(kSmall), "numa-hint", {faults, none, none, none, faults, undone});
   check_row(at_source(kSmall), "ksm", {faults, undone, stale, none, faults, undone});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The classic corruption of RDMA with fork: the program stores to its buffer while a child shares it, copy-on-write gives
-// the program a new frame, and a device that has a table of its own goes on to the old one.
+// The classic corruption of RDMA with fork: the program stores to its buffer while a child shares it, copy-on-write
+// gives the program a new frame, and a device that has a table of its own goes on to the old one.
 #include "tests/support/point.hpp"
 
 using namespace faultline;
@@ -41,10 +41,14 @@ TEST_CASE("fork and a child that lives: copy-on-write moves the program away fro
 }
 
 TEST_CASE("fork and a child that lives: one that is gone before the next store leaves the pages to the program") {
-  // A fork in the midst of a transfer of 1 MiB, which lasts for longer than fork and exit. Write protection remains, and
-  // is taken back at the next store: nobody shares the pages any more.
+  // A fork in the midst of a transfer of 1 MiB, which lasts for longer than fork and exit. Write protection remains,
+  // and is taken back at the next store: nobody shares the pages any more.
   const Settings once = registered("pin-once", "private") + kOldKernel +
-                        Settings{{"workload.size", "1 MiB"}, {"inject.count", 1}, {"inject.after", "1 ms"}};
+                        Settings{{"workload.size", "1 MiB"},
+                                 {"inject.count", 1},
+                                 {"inject.after", "1 ms"},
+                                 {"os.fork_fixed", "200 us"},
+                                 {"os.exit_fixed", "100 us"}};
   CHECK(forked(forks("source", "0 ns") + once).count("data_errors") == 0);
   CHECK(forked(forks("source", "5 ms") + once).count("data_errors") > 0);
 }
