@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faults on mapped files.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "models/os/page_cache.hpp"
@@ -116,12 +117,15 @@ Task<Error> PageCache::copy(Execution& exec, Process& process, VirtualAddress va
   co_return core_.adopt(process, va, {*own, PageSize::small}, process.space_.find(va)->writable);
 }
 
-// do_fault_around: neighbours that are in memory are mapped, too. How many.
+// do_fault_around and filemap_map_pages: neighbours that are in memory are mapped, too, in a window that begins at a
+// multiple of its size, or where the VMA does, and ends with the VMA or the page table at the latest. They count as
+// used: since 5.12 an arm64 kernel leaves the flag clear where the cores set access flags themselves
+// (arch_wants_old_prefaulted_pte), and a Cortex-A53 does not. How many.
 unsigned PageCache::map_around(Process& process, VirtualAddress va) {
   const Vma& vma = *process.space_.find(va);
-  const std::uint64_t bytes = std::max(core_.config.fault_around_bytes / kPage * kPage, kPage);
+  const std::uint64_t bytes = std::bit_floor(core_.config.fault_around_bytes);
   const VirtualAddress begin = std::max({va / bytes * bytes, vma.begin, huge_range(va).begin});
-  const VirtualAddress end = std::min({va / bytes * bytes + bytes, vma.end, huge_range(va).end});
+  const VirtualAddress end = std::min({begin + bytes, vma.end, huge_range(va).end});
   unsigned mapped = 0;
   for (VirtualAddress at = begin; at < end; at += kPage) {
     const std::uint32_t page = vma.file_page(at);

@@ -34,6 +34,56 @@ TEST_CASE("a fault on a mapped file reads the pages around it by one command, an
   b.vm.audit();
 }
 
+namespace {
+
+// A file of 64 pages in memory, mapped with that setting: each of its windows of `pages` comes by one fault.
+void check_windows(std::uint64_t fault_around_bytes, unsigned pages) {
+  OsConfig config;
+  config.fault_around_bytes = fault_around_bytes;
+  OsBench b(config);
+  MappedFile f(b, 64, /*shared=*/true);
+  FileReader reader{.file = &f.file};
+  b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, f.file.bytes()));
+  for (std::uint64_t page = 0; page < 64; page += pages) {
+    CHECK(f.touch(page + pages / 2, false).took ==
+          b.config.fault_no_alloc + (pages - 1) * std::int64_t{1} * b.config.fault_around_page);
+  }
+  CHECK(b.counted("os.pgfault") == 64 / pages);
+  for (std::uint64_t page = 0; page < 64; ++page) {
+    CHECK(f.mapped(page));
+    CHECK((b.walk(f.va + page * kPage)->descriptor & (1U << 10U)) != 0);  // the access flag
+  }
+  b.vm.audit();
+}
+
+}  // namespace
+
+TEST_CASE("a fault maps what is in memory of the 64 KiB around it, and pays for each page") {
+  check_windows(65536, 16);
+}
+TEST_CASE("with fault_around_bytes of one page it maps its own alone: 16 times as many faults") {
+  check_windows(4096, 1);
+}
+TEST_CASE("fault_around_bytes is rounded down to a power of two") { check_windows(12288, 2); }
+
+TEST_CASE("where a mapping begins within such a window, the window begins there and is as long") {
+  OsBench b;
+  MappedFile f(b, 64, /*shared=*/true);
+  FileReader reader{.file = &f.file};
+  b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, f.file.bytes()));
+  b.run(b.vm.munmap(b.thread, *b.process, f.va, 5 * kPage));
+  CHECK(f.touch(8, false).took == b.config.fault_no_alloc + 15 * b.config.fault_around_page);
+  CHECK(f.mapped(5));
+  CHECK(f.mapped(20));
+  CHECK_FALSE(f.mapped(21));
+  // And it ends with the mapping.
+  b.run(b.vm.munmap(b.thread, *b.process, f.va + 60 * kPage, 4 * kPage));
+  CHECK(f.touch(50, false).took == b.config.fault_no_alloc + 11 * b.config.fault_around_page);
+  CHECK(f.mapped(48));
+  CHECK(f.mapped(59));
+  b.vm.audit();
+}
+
 TEST_CASE("who comes to the marker makes the kernel read the next window, and does not wait for it") {
   OsBench b;
   MappedFile f(b, 256, /*shared=*/true);
