@@ -80,6 +80,7 @@ Check compare_one(const Figure& figure, const Point& point, const PointOutcome& 
   if (!check.trouble.empty()) return check;
   switch (figure.compare) {
     case Comparison::value: compare_value(figure, value, check); break;
+    case Comparison::difference: compare_value(figure, value - base, check); break;
     case Comparison::ratio: compare_value(figure, value / base, check); break;
     case Comparison::overhead: compare_value(figure, 100 * (value / base - 1), check); break;
     case Comparison::less:

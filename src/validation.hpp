@@ -12,7 +12,7 @@
 
 namespace faultline::app {
 
-enum class Comparison { value, ratio, overhead, less, greater };
+enum class Comparison { value, difference, ratio, overhead, less, greater };
 
 struct Tolerance {
   double amount = 0;

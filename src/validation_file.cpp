@@ -14,7 +14,7 @@ const std::vector<std::string> kKeys{"name",  "quantity", "value",    "unit",   
                                      "use",   "fitted",   "platform", "strategy", "parameters", "metric",
                                      "steps", "scale",    "axes",     "baseline", "compare",    "workload"};
 const std::vector<std::string> kUses{"fit", "predicted", "ordering"};
-const std::vector<std::string> kComparisons{"value", "ratio", "overhead", "less", "greater"};
+const std::vector<std::string> kComparisons{"value", "difference", "ratio", "overhead", "less", "greater"};
 
 class FigureReader {
  public:
@@ -168,8 +168,9 @@ class FigureReader {
     const bool needs_baseline = figure.compare != Comparison::value;
     if (needs_baseline != (node.find("baseline") != nullptr)) {
       diagnostics_.add(node.place, "baseline",
-                       needs_baseline ? "is missing; allowed: the strategy that is compared with"
-                                      : "is useless; allowed: only with compare = ratio, overhead, less or greater");
+                       needs_baseline
+                           ? "is missing; allowed: the strategy that is compared with"
+                           : "is useless; allowed: only with compare = difference, ratio, overhead, less or greater");
     }
     if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
     if (const Node* axes = node.find("axes")) {

@@ -21,13 +21,12 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                    "Linux's default without irqbalance",
                    Standing::assumed,
                    {"0", "3"}});
-  table.add_time(
-      "irq_to_handler", irq_to_handler, {0ns, 100us},
-      {"from taking an interrupt to the handler's first instruction (irq time)",
-       "GIC-400 and Linux's entry path take 1 to 5 us; fitted with the rest of the fault path to 38 us for a "
-       "small transfer with one fault (PART, TPDS 2022)",
-       Standing::fitted,
-       {"1 us", "5 us"}});
+  table.add_time("irq_to_handler", irq_to_handler, {0ns, 100us},
+                 {"from taking an interrupt to the handler's first instruction (irq time)",
+                  "GIC-400 and Linux's entry path take 1 to 5 us; fitted with the rest of the fault path to the 38 us "
+                  "that a small transfer's fault takes (PART, TPDS 2022)",
+                  Standing::fitted,
+                  {"1 us", "5 us"}});
   table.add_time("tasklet_delay", tasklet_delay, {0ns, 100us},
                  {"from the end of interrupt work to a tasklet's first instruction (softirq time)",
                   "0.5 to 4 us; fitted with the rest of the fault path, as cpu.irq_to_handler",

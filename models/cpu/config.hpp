@@ -16,8 +16,8 @@ struct CpuConfig {
   sim::Frequency clock{1'200'000'000};
   sim::Time context_switch = 3500ns;
   unsigned interrupt_core = 0;
-  sim::Time irq_to_handler = 3us;
-  sim::Time tasklet_delay = 2us;
+  sim::Time irq_to_handler = 3800ns;
+  sim::Time tasklet_delay = 2800ns;
   sim::Time poll_latency = 145ns;
   sim::Time mmio_read = 300ns;
   sim::Time mmio_write = 60ns;

@@ -75,7 +75,7 @@ void declare_firmware(DmaConfig& c, sim::ParameterTable& table) {
                   {"300 ns", "2 us"}});
   table.add_time("retransmit_processing", c.retransmit_processing, {0us, 100us},
                  {"R5 time to process a retransmission request",
-                  "fitted, within 1 to 4 us, to T5: 38 us for a small transfer with one fault (PART)",
+                  "fitted, within 1 to 4 us, to the 38 us that a small transfer's fault takes (PART, TPDS 2022)",
                   Standing::fitted,
                   {"1 us", "4 us"}});
   table.add_time("message_processing", c.message_processing, {0us, 100us},

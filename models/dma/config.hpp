@@ -37,7 +37,7 @@ struct DmaConfig {
   unsigned remote_reads = 16;       // RDMA reads served at a time
   Time transfer_startup = 2us;
   Time block_scheduling = 800ns;
-  Time retransmit_processing = 3us;
+  Time retransmit_processing = 3400ns;
   Time message_processing = 500ns;  // any other message to the R5
   Time block_timeout = 1ms;
   unsigned retry_limit = 64;    // consecutive timeouts of one block; 0: no limit

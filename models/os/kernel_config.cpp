@@ -7,15 +7,15 @@ void KernelConfig::declare(sim::ParameterTable& table) {
   using sim::Standing;
   const auto group = table.group("kernel");
   table.add_time("handler_body", handler_body, {0ns, 10us},
-                 {"context-fault handler besides its register accesses (with them 1.5 us)",
-                  "1 to 3 us with them; fitted with the rest of the fault path to 38 us for a small transfer with one "
-                  "fault (PART, TPDS 2022)",
+                 {"context-fault handler besides its register accesses (with them 2.7 us)",
+                  "1 to 3 us with them; fitted with the rest of the fault path to the 38 us that a small transfer's "
+                  "fault takes (PART, TPDS 2022)",
                   Standing::fitted,
                   {"340 ns", "2.34 us"}});
   table.add_time(
       "netlink_send", netlink_send, {0ns, 20us},
       {"tasklet: building and queueing one netlink message",
-       "with wake-up and receive 12 us; half an AF_UNIX round trip on A53 boards is 13.5 us (TI, lmbench); fitted as "
+       "with wake-up and receive 15.6 us; half an AF_UNIX round trip on A53 boards is 13.5 us (TI, lmbench); fitted as "
        "kernel.handler_body",
        Standing::fitted,
        {"1.25 us", "6.25 us"}});

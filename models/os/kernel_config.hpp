@@ -17,9 +17,9 @@ enum class TlbMaintenance {
 };
 
 struct KernelConfig {
-  sim::Time handler_body = 840ns;
-  sim::Time netlink_send = 3us;
-  sim::Time netlink_receive = 5500ns;
+  sim::Time handler_body = 1400ns;
+  sim::Time netlink_send = 4300ns;
+  sim::Time netlink_receive = 7800ns;
   sim::Time resume_call = 500ns;
   unsigned netlink_socket_records = 256;
   bool hupcf = true;

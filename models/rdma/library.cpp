@@ -41,12 +41,12 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
                   "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
   table.add_time("parse_fault", parse_fault, {100ns, 5us},
                  {"fault thread: decoding one netlink message",
-                  "0.5 to 2 us; fitted with the rest of the fault path to 38 us for a small transfer with one fault "
-                  "(PART, TPDS 2022)",
+                  "0.5 to 2 us; fitted with the rest of the fault path to the 38 us that a small transfer's fault "
+                  "takes (PART, TPDS 2022)",
                   Standing::fitted,
                   {"500 ns", "2 us"}});
   table.add_time("post_retry", post_retry, {100ns, 2us},
-                 {"fault thread: user code around the register writes of one retry request (with them 0.8 us)",
+                 {"fault thread: user code around the register writes of one retry request (with them 0.9 us)",
                   "0.5 to 1 us; fitted as library.parse_fault",
                   Standing::fitted,
                   {"280 ns", "780 ns"}});

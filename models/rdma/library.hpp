@@ -31,8 +31,8 @@ struct LibraryConfig {
   sim::Time completion = 350ns;  // user code between the poll's hit and the return
   sim::Time message_send = 160ns;
   sim::Time message_receive = 150ns;
-  sim::Time parse_fault = 1us;   // fault thread: each netlink message
-  sim::Time post_retry = 580ns;  // fault thread: around the MMIO writes of one RAPF or local retry
+  sim::Time parse_fault = 1400ns;  // fault thread: each netlink message
+  sim::Time post_retry = 660ns;    // fault thread: around the MMIO writes of one RAPF or local retry
   FaultThreadClass fault_thread = FaultThreadClass::process;
 
   void declare(sim::ParameterTable& table);

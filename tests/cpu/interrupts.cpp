@@ -15,8 +15,16 @@ namespace {
 constexpr Time kEntry = 3us;
 constexpr Time kTasklet = 2us;
 
-cpu::CpuConfig half_clock() {
+// The test's own costs: the machine's are fitted, and may be fitted again.
+cpu::CpuConfig full_clock() {
   cpu::CpuConfig config;
+  config.irq_to_handler = kEntry;
+  config.tasklet_delay = kTasklet;
+  return config;
+}
+
+cpu::CpuConfig half_clock() {
+  cpu::CpuConfig config = full_clock();
   config.clock = sim::Frequency{600'000'000};
   return config;
 }
@@ -38,7 +46,9 @@ struct WiredBench : CpuBench {
   InterruptController gic{"gic", cpu, node.context};
   std::vector<std::pair<Time, unsigned>> handled;  // first instruction, line
 
-  explicit WiredBench(const cpu::CpuConfig& wanted = {}) : CpuBench(wanted) { device.interrupt.bind(gic.lines); }
+  explicit WiredBench(const cpu::CpuConfig& wanted = full_clock()) : CpuBench(wanted) {
+    device.interrupt.bind(gic.lines);
+  }
 
   // A handler of `cost` that lowers the line at its end if told to.
   void handle(unsigned line, Time cost, bool lowers) {
@@ -54,7 +64,7 @@ struct WiredBench : CpuBench {
 using Handled = std::vector<std::pair<Time, unsigned>>;
 
 struct TaskletBench : CpuBench {
-  explicit TaskletBench(const cpu::CpuConfig& wanted = {}) : CpuBench(wanted) {}
+  explicit TaskletBench(const cpu::CpuConfig& wanted = full_clock()) : CpuBench(wanted) {}
   std::vector<Time> began;
   Time body_cost = 4us;
   Tasklet tasklet{cpu, [this] { return body(*this); }};
@@ -114,7 +124,7 @@ TEST_CASE("interrupt: at the instant at which work would end it goes first") {
 }
 
 TEST_CASE("interrupt: the core that takes it is a parameter, and its user work waits") {
-  cpu::CpuConfig config;
+  cpu::CpuConfig config = full_clock();
   config.interrupt_core = 2;
   WiredBench b(config);
   b.handle(155, 1us, true);
