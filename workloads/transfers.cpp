@@ -370,9 +370,9 @@ Task<void> Transfers::run_clean(unsigned index) {
   cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
   const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
   const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
-  check_buffer(initiator_->vm().make_present(initiator_->process(), local, config_.clean_size), "first use",
+  check_buffer(initiator_->vm().keep_present(initiator_->process(), local, config_.clean_size), "first use",
                initiator_->node());
-  check_buffer(target_->vm().make_present(target_->process(), far, config_.clean_size), "first use", target_->node());
+  check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->node());
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
   const bool read = config_.clean_kind == Kind::read;
   const auto operation = read ? rdma::Operation::read : rdma::Operation::write;

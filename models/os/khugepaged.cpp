@@ -177,7 +177,8 @@ void Khugepaged::show_range(Process& process, Range range, Address table) {
 bool Khugepaged::fit(const Process& process, Range range, Wish wish, Step step) const {
   const AddressSpace& space = process.space_;
   const Vma* vma = space.find(range.begin);
-  if (vma == nullptr || vma->end < range.end || !vma->accessible || vma->file != nullptr || vma->hugetlb != 0)
+  if (vma == nullptr || vma->end < range.end || !vma->accessible || vma->file != nullptr || vma->hugetlb != 0 ||
+      vma->driver)  // VM_NO_KHUGEPAGED
     return false;
   if (wish == Wish::scan && !core_.allows_huge(*vma)) return false;
   if (space.is_huge(range.begin)) return false;

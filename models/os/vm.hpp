@@ -199,6 +199,8 @@ class Vm {
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
+  // The same, and from then on the kernel neither reclaims nor moves nor merges them, as if they were a driver's.
+  Error keep_present(Process& process, VirtualAddress va, std::uint64_t bytes);
   // Removes the pages that lie wholly in the range, VMAs stay: like MADV_DONTNEED, TLBs included.
   Error discard(Process& process, VirtualAddress va, std::uint64_t bytes);
   // Writes the pattern (seed, 0 ...) as the program's stores would, copy-on-write included; bytes are lost on absent

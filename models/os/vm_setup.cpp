@@ -27,9 +27,21 @@ Result<VirtualAddress> Vm::map_file(Process& process, File& file, bool shared, s
 Result<VirtualAddress> Vm::map_driver_memory(Process& process, std::uint64_t bytes) {
   Result<VirtualAddress> mapped = map(process, bytes);
   if (!mapped.ok()) return mapped;
-  process.space_.change(mapped.value, mapped.value + sim::page_end(bytes), [](Vma& vma) { vma.driver = true; });
-  mapped.error = make_present(process, mapped.value, bytes);
+  mapped.error = keep_present(process, mapped.value, bytes);
   return mapped;
+}
+
+Error Vm::keep_present(Process& process, VirtualAddress va, std::uint64_t bytes) {
+  const auto range = pages_around(process, va, bytes);
+  if (!range.ok()) return range.error;
+  // The pages of the pool of huge pages stay anyway, and are not cut.
+  const Vma* vma = process.space_.find(range.value.begin);
+  if (vma != nullptr && vma->hugetlb == 0) {
+    process.space_.change(range.value.begin, range.value.end, [](Vma& part) { part.driver = true; });
+  }
+  const Error error = make_present(process, va, bytes);
+  if (error == Error::none) relist(process, range.value, true);
+  return error;
 }
 
 void Vm::limit_memory(Process& process, std::uint64_t bytes) {

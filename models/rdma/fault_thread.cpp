@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/fault_thread.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include "models/sim/failure.hpp"
 
 namespace faultline::rdma {
 
@@ -67,7 +71,18 @@ sim::Task<sim::Vector<FaultRecord>> FaultThread::next_records() {
   co_return co_await socket_.receive(thread_);
 }
 
+// A bound that meets faults is none.
+void FaultThread::check_bound() const {
+  if (strategy_.prepare != Prepare::ideal || mirror_ != nullptr) return;
+  throw sim::RunFailure(
+      fmt::format("node {}: the device meets a fault in a buffer whose pages are to be always there "
+                  "(strategy.prepare = ideal): something in this run takes them, so that it is no bound",
+                  context_.node),
+      {"inject.mechanism", "workload.memory", "background.processes", "strategy.prepare"}, true);
+}
+
 sim::Task<void> FaultThread::handle(sim::Vector<FaultRecord> records) {
+  check_bound();
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
   Resolved resolved;
   for (const FaultRecord& record : records) {

@@ -30,6 +30,8 @@ class FaultThread {
   using Resolved = sim::Map<std::pair<std::uint64_t, bool>, os::Error>;
 
   sim::Task<void> serve();
+  // Throws sim::RunFailure (refused) when pages fault that strategy.prepare = ideal says to be always there.
+  void check_bound() const;
   sim::Task<sim::Vector<os::FaultRecord>> next_records();
   sim::Task<void> handle(sim::Vector<os::FaultRecord> records);
   sim::Task<os::Error> resolve(std::uint64_t page, bool write);

@@ -25,7 +25,7 @@ class Ideal : public PreparePolicy {
  public:
   using PreparePolicy::PreparePolicy;
   Task<Error> set_up(cpu::Execution&) override {
-    co_return buffer_.vm.make_present(buffer_.process, buffer_.address, buffer_.length);
+    co_return buffer_.vm.keep_present(buffer_.process, buffer_.address, buffer_.length);
   }
 };
 

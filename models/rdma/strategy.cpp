@@ -14,7 +14,7 @@ void Strategy::declare(sim::ParameterTable& table) {
        {"mlock", Prepare::mlock},
        {"pin-per-transfer", Prepare::pin_per_transfer},
        {"pin-once", Prepare::pin_once}},
-      {"what the owner of a buffer does so that its pages are there (ideal: present at no cost; touch and "
+      {"what the owner of a buffer does so that its pages are there (ideal: present at no cost, and kept so; touch and "
        "pin-per-transfer: the initiator asks the target's program by a small message, which that waits for "
        "by polling)",
        "",

@@ -13,7 +13,7 @@ namespace faultline::rdma {
 // What the owner of a buffer does so that its pages are there.
 enum class Prepare {
   nothing,           // the first access of the device finds out
-  ideal,             // pages are present at no cost: the bound for a transfer by itself
+  ideal,             // pages are present at no cost, and nobody takes them: the bound for a transfer by itself
   touch,             // the owner touches each page before each transfer
   populate,          // MADV_POPULATE_WRITE when the buffer is mapped (MAP_POPULATE that tells errors)
   mlock,             // mlock() when the buffer is mapped
