@@ -76,7 +76,7 @@ Patterns::Program Patterns::open(unsigned node, bool sends) {
 }
 
 // Made when its turn comes: all of them at once would be as many as the square of the number of nodes.
-Stream Patterns::stream(unsigned node, unsigned round) {
+Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
   const TransferConfig& w = configuration_.workload;
   Flow flow;
   flow.from = node;
@@ -85,12 +85,13 @@ Stream Patterns::stream(unsigned node, unsigned round) {
   flow.source_offset = w.source_offset;
   flow.destination_offset = w.destination_offset;
   flow.cold = w.cold;
-  flow.transfers = static_cast<unsigned>(w.iterations);
+  flow.transfers = static_cast<unsigned>(measured ? w.iterations : w.warmup);
   flow.window = w.window;
   const Program& from = senders_[node];
   const Program& to = receivers_[flow.to];
-  Stream made(flow, cluster_.node(node).context, *from.endpoint, *to.endpoint,
-              std::uint64_t{node} * pattern_.rounds() + round);
+  const std::uint64_t streams = std::uint64_t{cluster_.size()} * pattern_.rounds();
+  const std::uint64_t number = std::uint64_t{node} * pattern_.rounds() + round;
+  Stream made(flow, cluster_.node(node).context, *from.endpoint, *to.endpoint, measured ? number : streams + number);
   for (unsigned lane = 0; lane < w.window; ++lane) {
     // In each round a node hears from one other, which writes to the slots of that round.
     made.add_lane({from.buffer + lane * slot_bytes(true),
@@ -110,6 +111,8 @@ Task<void> Patterns::run() {
   start_everywhere(&Patterns::set_up_sender);
   while (unfinished_ > 0) co_await all_ended_;
   setup_time_ = clock().now();
+  start_everywhere(&Patterns::warm_up);
+  while (unfinished_ > 0) co_await all_ended_;
   measurement_begins(clock().now());
   start_everywhere(&Patterns::send);
   while (unfinished_ > 0) co_await all_ended_;
@@ -135,13 +138,23 @@ Task<void> Patterns::set_up(Program& program, bool sends) {
   check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->node());
 }
 
+// What TLBs, walk caches and allocators hold when somebody measures.
+Task<void> Patterns::warm_up(unsigned node) {
+  if (configuration_.workload.warmup == 0) co_return;
+  std::vector<Sample> samples;
+  std::uint64_t failed = 0;
+  for (unsigned round = 0; round < pattern_.rounds(); ++round) {
+    Stream transfers = stream(node, round, false);
+    co_await transfers.run(cools_again(), {samples, failed, data_errors_});
+  }
+}
+
 Task<void> Patterns::send(unsigned node) {
-  const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
   const sim::Time pause = StartPhase(configuration_.workload.start_spread, seed_, node).next();
   if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
-    Stream transfers = stream(node, round);
-    co_await transfers.run(cold_again, {samples_, failed_, data_errors_});
+    Stream transfers = stream(node, round, true);
+    co_await transfers.run(cools_again(), {samples_, failed_, data_errors_});
   }
 }
 

@@ -47,11 +47,15 @@ class Patterns : public Benchmark {
 
   Program open(unsigned node, bool sends);
   std::uint64_t slot_bytes(bool sends) const;
-  Stream stream(unsigned node, unsigned round);
+  // `measured`: the transfers that are, or those before them.
+  Stream stream(unsigned node, unsigned round, bool measured);
+  // Nothing keeps pages present that were absent.
+  bool cools_again() const { return configuration_.strategy.prepare == rdma::Prepare::nothing; }
   sim::Task<void> run();
   sim::Task<void> set_up_receiver(unsigned node) { return set_up(receivers_[node], false); }
   sim::Task<void> set_up_sender(unsigned node) { return set_up(senders_[node], true); }
   sim::Task<void> set_up(Program& program, bool sends);
+  sim::Task<void> warm_up(unsigned node);
   sim::Task<void> send(unsigned node);
   using Part = sim::Task<void> (Patterns::*)(unsigned node);
   // Starts the part of every node, and tells all_ended_ when the last one has ended.

@@ -137,6 +137,26 @@ TEST_CASE("a strategy that keeps pages present keeps a pattern's") {
   }
 }
 
+TEST_CASE("a pattern warms up before it is measured: TLBs have what the first transfers fetched") {
+  const Settings ring = pattern("ring", "none") + preset("resident");
+  const Point cold = run(ring + Settings{{"workload.warmup", 0}});
+  const Point warm = run(ring + Settings{{"workload.warmup", 1}});
+  CHECK(warm.count("transfers") == cold.count("transfers"));
+  CHECK(warm["latency_max"] < cold["latency_max"]);
+  CHECK(warm.count("walks") == 0);
+}
+
+TEST_CASE("in a pattern no strategy is faster than resident") {
+  for (const char* kind : {"ring", "permutation"}) {
+    const Settings settings = pattern(kind, "destination") + Settings{{"workload.warmup", 1}};
+    const Point bound = run(settings + preset("resident"));
+    for (const char* strategy : {"pin-once", "mlock", "populate", "fault/touch-ahead", "fault/stall"}) {
+      INFO(kind << ", " << strategy);
+      CHECK(bound["latency_mean"] <= run(settings + preset(strategy))["latency_mean"]);
+    }
+  }
+}
+
 TEST_CASE("a pattern that cannot be is refused with the key and what is allowed") {
   const Settings all = pattern("all-to-all", "none");
   CHECK(conflict(all) == "none");
