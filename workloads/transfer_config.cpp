@@ -5,6 +5,22 @@ namespace faultline::workloads {
 
 void TransferConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("workload");
+  declare_transfers(table);
+  declare_buffers(table);
+  declare_cold_pages(table);
+  declare_others(table);
+  table.add_choice(
+      "checks", checks_fail, {{"fail", true}, {"count", false}},
+      {"wrong data, stale accesses, transfers that fail and locks beyond RLIMIT_MEMLOCK make the run a failure, or are "
+       "only shown: for experiments on what goes wrong",
+       "",
+       {}});
+  table.add_time("time_limit", time_limit, {1us, 10000s},
+                 {"simulated time after which an unfinished run is given up", "", {}});
+}
+
+// What is sent, how often, from where to where, and when.
+void TransferConfig::declare_transfers(sim::ParameterTable& table) {
   table.add_choice(
       "kind", kind,
       {{"write", Kind::write},
@@ -21,10 +37,31 @@ void TransferConfig::declare(sim::ParameterTable& table) {
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
   table.add_count("iterations", iterations, {std::uint64_t{1}, std::uint64_t{10'000'000}},
                   {"transfers that are measured; in a pattern: of each node to each of its peers", "", {}});
-  table.add_count("warmup", warmup, {std::uint64_t{0}, std::uint64_t{1'000'000}},
-                  {"transfers before them, not measured; flows and patterns have none", "", {}});
+  table.add_count(
+      "warmup", warmup, {std::uint64_t{0}, std::uint64_t{1'000'000}},
+      {"transfers before them, not measured; in a pattern: of each node to each of its peers; flows have none",
+       "",
+       {}});
   table.add_count("window", window, {1u, 64u},
                   {"transfers under way at a time, each from and to buffers of its own", "", {}});
+  table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
+  table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
+  table.add_time(
+      "start_spread", start_spread, {0us, 1s},
+      {"each sender begins after a pause drawn from 0 to this, and so does each transfer of the kinds 'write', 'read' "
+       "and 'message' that finds no other under way; no part of latency and goodput. 0: no pause, all senders begin at "
+       "one instant",
+       "assumed: as long as what recurs in the data path: a block on a link takes 9.5 us at 16 Gb/s, a poll or a turn "
+       "of the R5 less",
+       sim::Standing::assumed,
+       {"1 us", "20 us"}});
+}
+
+// What memory the buffers are.
+void TransferConfig::declare_buffers(sim::ParameterTable& table) {
+  table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
+  table.add_bytes("destination_offset", destination_offset, {0, 4095},
+                  {"offset of the destination buffer in its first page", "", {}});
   table.add_flag(
       "madvise_hugepage", madvise_hugepage,
       {"buffers are advised MADV_HUGEPAGE when they are set up: with os.thp = madvise they get huge pages", "", {}});
@@ -50,6 +87,10 @@ void TransferConfig::declare(sim::ParameterTable& table) {
       {"memory that each program at the ends may have (memory.max of a cgroup of its own); 0: no limit", "", {}});
   table.add_flag("oom_protected", memory.never_killed,
                  {"the OOM killer leaves the programs at the ends alone (oom_score_adj = -1000)", "", {}});
+}
+
+// Which of their pages are absent, and why.
+void TransferConfig::declare_cold_pages(sim::ParameterTable& table) {
   table.add_choice(
       "cold", cold,
       {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
@@ -85,17 +126,16 @@ void TransferConfig::declare(sim::ParameterTable& table) {
        "source's kinds, or read and never written: then the shared page of zeros is there, and must not be "
        "written",
        "", sim::Standing::setting});
-  table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
-  table.add_bytes("destination_offset", destination_offset, {0, 4095},
-                  {"offset of the destination buffer in its first page", "", {}});
+}
+
+// Who else sends: a bystander, every node in a pattern, flows.
+void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_count(
       "clean_window", clean_window, {0u, 16u},
       {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
   table.add_choice("clean_kind", clean_kind, {{"write", Kind::write}, {"read", Kind::read}},
                    {"whether the clean transfers are RDMA writes or reads by the initiator", "", {}});
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
-  table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
-  table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
   table.add_count(
       "peers", peers, {0u, 65535u},
       {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});
@@ -105,23 +145,6 @@ void TransferConfig::declare(sim::ParameterTable& table) {
                   "and the flows by semicolons",
                   "",
                   {}});
-  table.add_time(
-      "start_spread", start_spread, {0us, 1s},
-      {"each sender begins after a pause drawn from 0 to this, and so does each transfer of the kinds 'write', 'read' "
-       "and 'message' that finds no other under way; no part of latency and goodput. 0: no pause, all senders begin at "
-       "one instant",
-       "assumed: as long as what recurs in the data path: a block on a link takes 9.5 us at 16 Gb/s, a poll or a turn "
-       "of the R5 less",
-       sim::Standing::assumed,
-       {"1 us", "20 us"}});
-  table.add_choice(
-      "checks", checks_fail, {{"fail", true}, {"count", false}},
-      {"wrong data, stale accesses, transfers that fail and locks beyond RLIMIT_MEMLOCK make the run a failure, or are "
-       "only shown: for experiments on what goes wrong",
-       "",
-       {}});
-  table.add_time("time_limit", time_limit, {1us, 10000s},
-                 {"simulated time after which an unfinished run is given up", "", {}});
 }
 
 }  // namespace faultline::workloads

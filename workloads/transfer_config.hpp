@@ -76,6 +76,12 @@ struct TransferConfig {
 
   bool cold_source() const { return cold == Cold::source || cold == Cold::both; }
   bool cold_destination() const { return cold == Cold::destination || cold == Cold::both; }
+
+ private:
+  void declare_transfers(sim::ParameterTable& table);
+  void declare_buffers(sim::ParameterTable& table);
+  void declare_cold_pages(sim::ParameterTable& table);
+  void declare_others(sim::ParameterTable& table);
 };
 
 }  // namespace faultline::workloads
