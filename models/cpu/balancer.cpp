@@ -93,8 +93,9 @@ void Balancer::newly_idle(Core& core) {
 
 void Balancer::look_at_tick() {
   const auto waits = [](const auto& core) { return core->has_waiting(); };
-  if (armed_ || !std::any_of(cores_.begin(), cores_.end(), waits)) return;
+  if (!std::any_of(cores_.begin(), cores_.end(), waits)) return;
   if (is_work_conserving()) fill_idle_cores();
+  if (armed_) return;
   armed_ = true;
   const Time period = config_.tick();
   const Time next = round_up(context_.now() + Time{1}, period);

@@ -231,6 +231,9 @@ TEST_CASE("an invariant watches that no core idles beside a thread that waits") 
 TEST_CASE("work-conserving: no core ever idles beside a thread that waits, whatever the load") {
   CpuBench b(cores(3, SchedPolicy::work_conserving));
   std::vector<Execution*> threads;
+  // One of real time and one of the others are bound, so that who waits may wait for a core that others take away.
+  threads.push_back(&b.cpu.new_thread("fifo", 0u, cpu::SchedClass::fifo));
+  threads.push_back(&b.cpu.new_thread("bound", 0u));
   for (int i = 0; i < 7; ++i) threads.push_back(&b.cpu.new_thread("t" + std::to_string(i)));
   unsigned finished = 0;
   const auto live = [](CpuBench& bench, Execution& who, std::uint64_t seed, unsigned& ended) -> Task<void> {
