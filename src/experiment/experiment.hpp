@@ -32,6 +32,10 @@ struct ReportSpec {
   std::string rows;                       // matrix, verdict: an axis; empty for the first
   std::string columns_axis = "strategy";  // matrix, verdict: an axis or "strategy"
   std::string baseline;                   // matrix: show values relative to this strategy's; empty: as they are
+  // verdict: only the points that have this value on this axis (or this strategy); empty: all.
+  std::string only_axis = {};
+  std::string only_value = {};
+  Place only_place = {};
 };
 
 // More points than these are a slip in an axis, unless somebody says that they are meant.

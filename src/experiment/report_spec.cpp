@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 
+#include "src/experiment/point.hpp"
+
 namespace faultline::app {
 namespace {
 
@@ -17,7 +19,8 @@ struct ViewKeys {
 const std::array<ViewKeys, 4> kViews{
     ViewKeys{View::points, "points", {"view", "columns"}},
     ViewKeys{View::matrix, "matrix", {"view", "metric", "rows", "columns", "baseline"}},
-    ViewKeys{View::verdict, "verdict", {"view", "rows", "columns"}}, ViewKeys{View::breakdown, "breakdown", {"view"}}};
+    ViewKeys{View::verdict, "verdict", {"view", "rows", "columns", "only"}},
+    ViewKeys{View::breakdown, "breakdown", {"view"}}};
 
 class ReportReader {
  public:
@@ -106,12 +109,32 @@ class ReportReader {
     take("rows", "axis", both, spec.rows);
     take("columns", "axis", both, spec.columns_axis);
     take("baseline", "strategy", strategies_, spec.baseline);
+    if (const Node* only = node.find("only"); only != nullptr && spec.view == View::verdict)
+      read_only(*only, spec, both);
     if (!spec.baseline.empty() && spec.columns_axis != "strategy") {
       diagnostics_.add(node.place, "report.baseline", "is a strategy, so the columns must be the strategies");
     }
     if (!spec.rows.empty() && spec.rows == spec.columns_axis) {
       diagnostics_.add(node.place, "report", fmt::format("rows and columns are the same axis '{}'", spec.rows));
     }
+  }
+
+  // "os.kernel = 4.9"; whether the axis has the value is known when its values have been written.
+  void read_only(const Node& node, ReportSpec& spec, const std::vector<std::string>& axes) {
+    const std::string text = node.is_text() ? node.text() : "";
+    const std::size_t equals = text.find(" = ");
+    if (equals == std::string::npos) {
+      diagnostics_.add(node.place, "report.only",
+                       describe(node) + " is no condition; allowed: \"AXIS = VALUE\", or \"strategy = NAME\"");
+      return;
+    }
+    spec.only_axis = text.substr(0, equals);
+    spec.only_value = text.substr(equals + 3);
+    spec.only_place = node.place;
+    if (std::find(axes.begin(), axes.end(), spec.only_axis) != axes.end()) return;
+    diagnostics_.add(node.place, "report.only",
+                     fmt::format("no axis '{}'; allowed: {}{}", spec.only_axis, fmt::join(axes, ", "),
+                                 did_you_mean(sim::nearest_name(spec.only_axis, axes))));
   }
 
   Diagnostics& diagnostics_;
@@ -134,6 +157,23 @@ std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& 
   return specs;
 }
 
+void check_shown_values(const Experiment& experiment, Diagnostics& diagnostics) {
+  for (const ReportSpec& spec : experiment.reports) {
+    if (spec.only_axis.empty() || deciding(experiment.overrides, spec.only_axis) != nullptr) continue;
+    std::vector<std::string> known;
+    for (const Strategy& strategy : experiment.strategies) {
+      if (spec.only_axis == "strategy") known.push_back(strategy.name);
+    }
+    for (const Axis& axis : experiment.axes) {
+      if (axis.key == spec.only_axis) known = axis.texts;
+    }
+    if (std::find(known.begin(), known.end(), spec.only_value) != known.end()) continue;
+    diagnostics.add(
+        spec.only_place, "report.only",
+        fmt::format("{} has no value '{}'; allowed: {}", spec.only_axis, spec.only_value, fmt::join(known, ", ")));
+  }
+}
+
 std::string to_toml(const ReportSpec& spec) {
   std::string text = "[[report]]\n";
   switch (spec.view) {
@@ -154,6 +194,7 @@ std::string to_toml(const ReportSpec& spec) {
       text += "view = \"verdict\"\n";
       if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
       text += "columns = " + quote_toml(spec.columns_axis) + "\n";
+      if (!spec.only_axis.empty()) text += "only = " + quote_toml(spec.only_axis + " = " + spec.only_value) + "\n";
       break;
     case View::breakdown: text += "view = \"breakdown\"\n"; break;
   }

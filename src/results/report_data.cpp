@@ -107,7 +107,7 @@ ReportData::ReportData(const EffectiveExperiment& effective, const Manifest& man
   const std::vector<PointOutcome> no_outcomes;
   for (const ReportSpec& spec : experiment_.reports) {
     const bool is_one = spec.view == View::verdict;
-    verdicts_.emplace_back(is_one ? rows_axis_of({experiment_, no_points, no_outcomes}, spec) : "", spec.columns_axis);
+    verdicts_.emplace_back(is_one ? rows_axis_of({experiment_, no_points, no_outcomes}, spec) : "", spec);
   }
 }
 
@@ -284,7 +284,10 @@ Json ReportData::reports_json() const {
       report["metric"] = spec.metric;
       report["baseline"] = spec.baseline;
     }
-    if (spec.view == View::verdict) report["verdict"] = verdict_json(verdicts_[i]);
+    if (spec.view == View::verdict) {
+      report["only"] = spec.only_axis.empty() ? "" : spec.only_axis + " = " + spec.only_value;
+      report["verdict"] = verdict_json(verdicts_[i]);
+    }
     list.push_back(std::move(report));
   }
   return list;

@@ -18,6 +18,7 @@ double value_of(const PointOutcome& outcome, const std::string& metric) {
 }  // namespace
 
 void Verdict::add(const Point& point, const PointOutcome& outcome) {
+  if (!only_axis_.empty() && coordinate(point, only_axis_) != only_value_) return;
   const std::string row = coordinate(point, rows_axis_);
   const std::string column = coordinate(point, columns_axis_);
   rows_.number_of(row);

@@ -15,8 +15,11 @@ namespace faultline::app {
 
 class Verdict {
  public:
-  Verdict(std::string rows_axis, std::string columns_axis)
-      : rows_axis_(std::move(rows_axis)), columns_axis_(std::move(columns_axis)) {}
+  Verdict(std::string rows_axis, const ReportSpec& spec)
+      : rows_axis_(std::move(rows_axis)),
+        columns_axis_(spec.columns_axis),
+        only_axis_(spec.only_axis),
+        only_value_(spec.only_value) {}
   void add(const Point& point, const PointOutcome& outcome);
 
   // After the last point: rows and columns come in the experiment's order from then on.
@@ -50,6 +53,8 @@ class Verdict {
 
   std::string rows_axis_;
   std::string columns_axis_;
+  std::string only_axis_;
+  std::string only_value_;
   TextNumbers rows_;
   TextNumbers columns_;
   std::map<std::pair<std::string, std::string>, Cell> cells_;

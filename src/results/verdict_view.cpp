@@ -7,9 +7,11 @@
 namespace faultline::app {
 
 std::string verdict_view(const Results& results, const ReportSpec& spec) {
-  Verdict verdict(rows_axis_of(results, spec), spec.columns_axis);
+  Verdict verdict(rows_axis_of(results, spec), spec);
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
+  if (verdict.rows().empty()) return "";  // the axis has been set to another value
   verdict.sort(results.experiment);
+  const std::string only = spec.only_axis.empty() ? "" : ", " + spec.only_axis + " = " + spec.only_value;
   std::vector<Column> heads{{verdict.rows_axis(), "", Align::right}};
   for (const std::string& column : verdict.columns()) heads.push_back({column, "", Align::right});
   TextTable table(heads);
@@ -24,10 +26,10 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
     table.add(std::move(words));
     delays.add(std::move(times));
   }
-  return "faults of the device: in how many runs\n" + table.text() +
+  return "faults of the device: in how many runs" + only + "\n" + table.text() +
          "faults: in at least half of the runs, and the mechanism went through; race: in fewer, or only where it was "
-         "undone; n/a: it cannot happen\n\nlongest delay of a transfer [us], transfers delayed of all\n" +
-         delays.text();
+         "undone; n/a: it cannot happen\n\nlongest delay of a transfer [us], transfers delayed of all" +
+         only + "\n" + delays.text();
 }
 
 }  // namespace faultline::app

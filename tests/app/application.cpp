@@ -376,6 +376,26 @@ wire  link     3.277       4.277   76.6      100           #####################
 )") != std::string::npos);
 }
 
+TEST_CASE("tables: a verdict on the points that have one value, and none where that was set away") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", R"(strategies = ["resident", "fault/touch-ahead"]
+axes.workload.size = ["64 B", "4 KiB"]
+report = { view = "verdict", columns = "workload.size", rows = "strategy", only = "workload.size = 4 KiB" }
+)");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o"});
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find(R"(faults of the device: in how many runs, workload.size = 4 KiB
+         strategy  4 KiB
+------------------------
+         resident    n/a
+fault/touch-ahead    n/a
+)") != std::string::npos);
+  CHECK(read_text("o/effective.toml").find("only = \"workload.size = 4 KiB\"\n") != std::string::npos);
+  const Ran other = faultline_program({"run", "mine.toml", "--set", "workload.size=64 B"});
+  CHECK(other.code == 0);
+  CHECK(other.out.find("faults of the device") == std::string::npos);
+}
+
 TEST_CASE("a narrow terminal gets fewer columns and is told which") {
   const Sandbox sandbox;
   const Ran ran = faultline_program({"run", "sizes"}, 80);

@@ -156,6 +156,14 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "goodput, faults, pinned_bytes_peak; did you mean 'faults'?"},
       {"report = { view = \"breakdown\", metric = \"x\" }\n",
        "mine.toml:1:32: report.metric: no such key; allowed: view"},
+      {"axes.workload.size = [\"64 B\"]\nreport = { view = \"verdict\", only = \"64 B\" }\n",
+       "mine.toml:2:37: report.only: the text '64 B' is no condition; allowed: \"AXIS = VALUE\", or \"strategy = "
+       "NAME\""},
+      {"axes.workload.size = [\"64 B\"]\nreport = { view = \"verdict\", only = \"workload.sise = 64 B\" }\n",
+       "mine.toml:2:37: report.only: no axis 'workload.sise'; allowed: strategy, workload.size; did you mean "
+       "'workload.size'?"},
+      {"axes.workload.size = [\"64 B\"]\nreport = { view = \"verdict\", only = \"workload.size = 64 KiB\" }\n",
+       "mine.toml:2:37: report.only: workload.size has no value '64 KiB'; allowed: 64 B"},
       {"workload = \"wirte\"\n",
        "mine.toml:1:12: workload.kind: 'wirte' is not one of the choices; allowed: write, read; did you mean 'write'?"},
       {"parameters = { workload.cold_share = 0.5, strategy.prepare = \"pin\" }\n",

@@ -87,7 +87,7 @@ function reportSection(run, filters, report, number) {
   const id = `report-${number + 1}`;
   const name = `${run.experiment} ${number + 1}`;
   if (report.view === 'verdict') {
-    return section(id, `What the device met: ${report.rows} by ${report.columns}`,
+    return section(id, `What the device met: ${report.rows} by ${report.columns}${report.only ? `, ${report.only}` : ''}`,
       live(filters, () => verdictTable(run, filters, report)));
   }
   if (report.view === 'breakdown') {
