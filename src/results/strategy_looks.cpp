@@ -9,10 +9,23 @@ namespace faultline::app {
 namespace {
 
 // Kinship shares a colour: pin-private is dashed as pin-once is not.
-const std::map<std::string, unsigned> kShipped{
-    {"resident", 0},         {"fault/touch-a-page", 1}, {"fault/touch-ahead", 2}, {"fault/stall", 3},
-    {"pin-per-transfer", 4}, {"pin-once", 5},           {"pre-touch", 6},         {"mlock", 7},
-    {"populate", 8},         {"fault/mirrored", 10},    {"pin-private", 13},      {"mlock-private", 15}};
+const std::map<std::string, unsigned> kShipped{{"resident", 0},
+                                               {"fault/touch-a-page", 1},
+                                               {"fault/touch-ahead", 2},
+                                               {"fault/stall", 3},
+                                               {"pin-per-transfer", 4},
+                                               {"pin-once", 5},
+                                               {"pre-touch", 6},
+                                               {"mlock", 7},
+                                               {"populate", 8},
+                                               {"fault/touch-ahead-16", 9},
+                                               {"fault/mirrored", 10},
+                                               {"fault/stall-ahead-16", 11},
+                                               {"pin-private", 13},
+                                               {"mlock-private", 15},
+                                               {"fault/touch-ahead-256", 17},
+                                               {"fault/touch-ahead-64", 18},
+                                               {"fault/stall-ahead-256", 19}};
 
 }  // namespace
 
