@@ -67,8 +67,8 @@ TEST_CASE("background: where the program's own doing takes the pages of resident
   }
 }
 
-// A turn is milliseconds, 16 pages from the swap device are a fraction of one. The fault thread that stood behind kswapd for
-// a turn, another core idle, was seen as a worst case of 6.6 ms.
+// A turn is milliseconds, 16 pages from the swap device are a fraction of one. A fault thread that stood behind kswapd
+// for a turn, another core idle, was seen as a worst case of 6.6 ms.
 TEST_CASE("background: beside a busy kswapd the fault thread waits for no turn while a core idles") {
   const Settings pressed{{"workload.size", "64 KiB"},   {"workload.iterations", 300},   {"workload.warmup", 1},
                          {"os.user_memory", "32 MiB"},  {"os.swap_bytes", "256 MiB"},   {"background.processes", 2},
