@@ -46,6 +46,7 @@ struct OsConfig {
   sim::Time fork_fixed{380'000'000};
   sim::Time fork_per_page{100'000};
   sim::Time exit_fixed{200'000'000};
+  sim::Time exec_fixed{65'000'000};
   sim::Time cow_fault{1'700'000};
   sim::Time hugetlb_fault{3'800'000};
   sim::ByteRate copy_bandwidth{1'800'000'000};
@@ -80,12 +81,20 @@ struct OsConfig {
   // Files.
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 10;
   std::uint64_t fault_around_bytes = std::uint64_t{64} << 10;
-  sim::Time fault_around_page{420'000};
+  sim::Time fault_around_page{270'000};
   unsigned dirty_background_ratio = 10;
   unsigned dirty_ratio = 20;
   sim::Time dirty_writeback_interval{5'000'000'000'000};
   sim::Time dirty_expire{30'000'000'000'000};
   sim::Time writeback_page{1'000'000};
+
+  // Processes that wait for each other.
+  sim::Time wake_up{6'800'000};
+  sim::Time pipe_write{800'000};
+  sim::Time pipe_read{800'000};
+  sim::Time socket_write{3'000'000};
+  sim::Time socket_read{2'000'000};
+  sim::Time signal_catch{6'650'000};
 
   // Policy.
   cpu::Kernel kernel;
@@ -111,6 +120,9 @@ struct OsConfig {
   std::uint64_t nr_hugepages = 0;
 
   void declare(sim::ParameterTable& table);  // under "os."
+
+ private:
+  void declare_waiting(sim::ParameterTable& table);
 };
 
 }  // namespace faultline::os

@@ -136,6 +136,8 @@ class Vm {
   sim::Task<Result<Process*>> fork(cpu::Execution& exec, Process& parent);
   // Releases its pins and unmaps everything. The process is gone afterwards; no device may be attached to it.
   sim::Task<void> exit(cpu::Execution& exec, Process& process);
+  // The process has a new program, and no memory until that maps some. Its pins stay: they are its drivers'.
+  sim::Task<void> execve(cpu::Execution& exec, Process& process);
 
   // Pins. RLIMIT_MEMLOCK bounds a process's pinned bytes, apart from its locked bytes (as the kernel's
   // pinned_vm). All or nothing.
@@ -156,6 +158,11 @@ class Vm {
   // One access to each page of the range, in order; stops at the first error.
   sim::Task<Error> touch_range(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                                bool write);
+  // memcpy and bzero of a program, both ranges whole pages: each page is touched, then moved at os.copy_bandwidth or
+  // cleared at os.zero_bandwidth in user mode. invalid: misaligned.
+  sim::Task<Error> copy_memory(cpu::Execution& exec, Process& process, VirtualAddress to, VirtualAddress from,
+                               std::uint64_t bytes);
+  sim::Task<Error> zero_memory(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
   // Linux's handle_mm_fault under the mmap lock: what all of the above do for an absent page.
   sim::Task<Error> handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
 
@@ -263,6 +270,8 @@ class Vm {
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
   sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
+  sim::Task<Error> present_for(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
   sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);

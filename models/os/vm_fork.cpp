@@ -109,7 +109,6 @@ bool Vm::copies_pinned(const Process& parent, Range range) const {
 }
 
 sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
-  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   co_await run(exec, core_.config.exit_fixed);
   sim::Vector<PinId> pins;
   for (const auto& [id, pin] : pins_) {
@@ -117,14 +116,24 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   }
   std::sort(pins.begin(), pins.end());
   for (const PinId pin : pins) co_await unpin(exec, pin);
+  co_await unmap_all(exec, process);
+  while (process.users_ > 0) co_await process.page_settled_;
+  core_.destroy_process(process);
+}
+
+sim::Task<void> Vm::execve(cpu::Execution& exec, Process& process) {
+  co_await run(exec, core_.config.exec_fixed);
+  co_await unmap_all(exec, process);
+}
+
+sim::Task<void> Vm::unmap_all(cpu::Execution& exec, Process& process) {
+  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   co_await core_.lock_for_change(exec, process, all);
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);
   co_await core_.unmap_all(exec, process);
   core_.huge_pool.release(process, all);
   process.lock_.unlock_exclusive();
-  while (process.users_ > 0) co_await process.page_settled_;
-  core_.destroy_process(process);
 }
 
 }  // namespace faultline::os
