@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "models/platform/cluster.hpp"
@@ -36,6 +37,8 @@ class Benchmark {
 
   // Transfers that are measured in all, if nothing comes between.
   virtual std::uint64_t planned() const = 0;
+  // Of the kind `kernel-cost`: what the program prints, in us.
+  virtual std::optional<double> kernel_cost() const { return std::nullopt; }
   // What was injected; nullptr: nothing was to be.
   virtual const Injection* injection() const { return nullptr; }
   bool finished() const { return finished_; }

@@ -13,6 +13,7 @@
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
 #include "workloads/flows.hpp"
+#include "workloads/kernel_costs.hpp"
 #include "workloads/patterns.hpp"
 #include "workloads/point_metrics.hpp"
 #include "workloads/recording.hpp"
@@ -136,6 +137,9 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           std::uint64_t seed) {
   if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster, seed);
+  if (configuration.workload.kind == Kind::kernel_cost) {
+    return std::make_unique<KernelCosts>(configuration, cluster, seed);
+  }
   if (is_pattern(configuration.workload.kind)) return std::make_unique<Patterns>(configuration, cluster, seed);
   return std::make_unique<Transfers>(configuration, cluster, seed);
 }

@@ -168,7 +168,7 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured, const 
     return static_cast<double>(after - before) / 1e6;
   };
   metrics.push_back({"cpu_time", cpu_time, "us", ""});
-  if (config.kind == Kind::flows || is_pattern(config.kind)) return;
+  if (!has_two_ends(config.kind)) return;
   metrics.push_back(
       {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
   metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
@@ -210,7 +210,7 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
-  if (workload.kind == Kind::flows || is_pattern(workload.kind)) return now;  // every node may be both
+  if (!has_two_ends(workload.kind)) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;
@@ -232,6 +232,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::vector<Metric>& metrics = result.metrics;
   add_latency(metrics, transfers.samples());
   add_goodput(metrics, transfers, configuration.workload);
+  if (const auto cost = transfers.kernel_cost()) metrics.push_back({"kernel_cost", *cost, "us", ""});
   metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
   metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
   add_injection(metrics, transfers);
@@ -278,6 +279,10 @@ std::vector<MetricDoc> metric_docs() {
        "(workload.start_spread)"},
       {"goodput_peak", "MB/s", "the larger of goodput and the rate of the fastest single transfer"},
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
+      {"kernel_cost", "us",
+       "kind kernel-cost: what the program prints for one switch, call, process or page; its rounds are the transfers, "
+       "and "
+       "the bytes that they move are in goodput"},
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
       {"background_accesses", "1", "accesses of background processes while transfers were measured"},

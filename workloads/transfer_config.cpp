@@ -29,9 +29,10 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
        {"flows", Kind::flows},
        {"all-to-all", Kind::all_to_all},
        {"ring", Kind::ring},
-       {"permutation", Kind::permutation}},
+       {"permutation", Kind::permutation},
+       {"kernel-cost", Kind::kernel_cost}},
       {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
-       "or every node does, in a pattern",
+       "or every node does, in a pattern; or a program that measures the initiator's kernel",
        "",
        {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});
@@ -145,6 +146,7 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
                   "and the flows by semicolons",
                   "",
                   {}});
+  program.declare(table);
 }
 
 }  // namespace faultline::workloads

@@ -8,6 +8,7 @@
 #include "models/rdma/program_memory.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
+#include "workloads/program_config.hpp"
 
 namespace faultline::workloads {
 
@@ -21,11 +22,15 @@ enum class Kind {
   all_to_all,   // every node writes to the others in turn
   ring,         // every node writes to the next one
   permutation,  // every node writes to one other and is written to by one
+  kernel_cost,  // no transfers: a program that measures the kernel of one node
 };
 // Every node takes part, in a pattern that is not listed but computed.
 constexpr bool is_pattern(Kind kind) {
   return kind == Kind::all_to_all || kind == Kind::ring || kind == Kind::permutation;
 }
+
+// One initiator and one target, which no other node is.
+constexpr bool has_two_ends(Kind kind) { return kind == Kind::write || kind == Kind::read || kind == Kind::message; }
 
 // Which end's pages are absent when a transfer begins.
 enum class Cold { none, source, destination, both };
@@ -68,6 +73,7 @@ struct TransferConfig {
   unsigned target = 1;
   unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
   std::string flows;   // of the kind `flows`: workloads/flow.hpp
+  ProgramConfig program;
   sim::Time start_spread = 10us;
   bool checks_fail = true;
   sim::Time time_limit = 100s;

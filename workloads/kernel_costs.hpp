@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a node's kernel costs its programs, as a program measures it there (the kind `kernel-cost`).
+#pragma once
+
+#include <memory>
+
+#include "workloads/benchmark.hpp"
+#include "workloads/kernel_program.hpp"
+
+namespace faultline::workloads {
+
+class KernelCosts : public Benchmark {
+ public:
+  KernelCosts(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+
+  void start() override { tasks_.start(run()); }
+  std::uint64_t planned() const override { return config_.iterations; }
+  std::optional<double> kernel_cost() const override;
+
+ private:
+  sim::Task<void> run();
+  sim::Time now() const { return node_.context.now(); }
+
+  const TransferConfig config_;
+  platform::Node& node_;
+  std::unique_ptr<KernelProgram> program_;
+  sim::Time overhead_{0};  // of all rounds together
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::workloads
