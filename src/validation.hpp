@@ -32,6 +32,7 @@ struct Figure {
   double value = 0;  // without meaning for less and greater
   std::string unit;
   Tolerance tolerance;
+  std::string known_off;        // why the simulated value lies outside; then it must, or this is no longer true
   std::vector<Point> points;    // one a combination of the axes
   std::vector<Point> baseline;  // as many, or none
 };

@@ -10,9 +10,9 @@
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kKeys{"name",  "quantity", "value",    "unit",     "tolerance",  "source",
-                                     "use",   "fitted",   "platform", "strategy", "parameters", "metric",
-                                     "steps", "scale",    "axes",     "baseline", "compare",    "workload"};
+const std::vector<std::string> kKeys{"name",   "quantity", "value",    "unit",       "tolerance", "source", "use",
+                                     "fitted", "platform", "strategy", "parameters", "metric",    "steps",  "scale",
+                                     "axes",   "baseline", "compare",  "workload",   "known_off"};
 const std::vector<std::string> kUses{"fit", "predicted", "ordering"};
 const std::vector<std::string> kComparisons{"value", "difference", "ratio", "overhead", "less", "greater"};
 
@@ -45,6 +45,7 @@ class FigureReader {
     read_fitted(node, figure);
     read_measure(node, figure);
     read_published(node, figure);
+    read_known_off(node, figure);
     read_points(node, figure, experiment);
     return figure;
   }
@@ -130,6 +131,13 @@ class FigureReader {
     } else {
       figure.tolerance.amount = number(node, "tolerance", 0);
     }
+  }
+
+  // A reason takes the place of a wider tolerance: who mends the cause has to take it away.
+  void read_known_off(const Node& node, Figure& figure) {
+    figure.known_off = optional_text(node, "known_off", diagnostics_);
+    if (figure.known_off.empty() || figure.use == "predicted") return;
+    diagnostics_.add(node.find("known_off")->place, "known_off", "is useless; allowed: only with use = predicted");
   }
 
   void read_percent(const Node& node, Tolerance& tolerance) {

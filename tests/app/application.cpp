@@ -506,6 +506,30 @@ TEST_CASE("Ctrl-C leaves a readable run folder and exit code 130") {
   CHECK(Json::parse(read_text("o/meta.json")).at("interrupted") == true);
 }
 
+TEST_CASE("a prediction that is known to be off is shown so, and fails when it is off no more") {
+  const Sandbox sandbox;
+  sandbox.write("figures.toml", R"([[figure]]
+name = "L1"
+quantity = "latency of 64 bytes"
+value = 1
+unit = "us"
+tolerance = "10 %"
+source = "a paper"
+use = "predicted"
+known_off = "nothing is so slow"
+strategy = "resident"
+parameters.workload.size = "64 B"
+metric = "latency_typical"
+)");
+  const Ran off = faultline_program({"validate", "figures.toml"});
+  CHECK(off.code == 0);
+  CHECK(off.out.find("  off\n") != std::string::npos);
+  CHECK(off.out.find("L1: a paper; known to be off: nothing is so slow\n") != std::string::npos);
+  const Ran mended = faultline_program({"validate", "figures.toml", "--set", "network.internal_latency=900 ns"});
+  CHECK(mended.code == 1);
+  CHECK(mended.out.find("FAIL") != std::string::npos);
+}
+
 TEST_CASE("validate prints published beside simulated figures and fails on a miss") {
   const Sandbox sandbox;
   const Ran missed = faultline_program({"validate"});
