@@ -62,7 +62,7 @@ TEST_CASE("background: where the program's own doing takes the pages of resident
     INFO(mechanism);
     const Point p =
         run(preset("resident") +
-            Settings{{"workload.size", "64 KiB"}, {"inject.mechanism", mechanism}, {"inject.period", "50 us"}});
+            Settings{{"workload.iterations", 20}, {"inject.mechanism", mechanism}, {"inject.period", "20 us"}});
     CHECK(p.error.find("strategy.prepare = ideal") != std::string::npos);
   }
 }
@@ -79,9 +79,8 @@ TEST_CASE("background: beside a busy kswapd the fault thread waits for no turn w
     const Point p = run_well(settings);
     CHECK(p.count("faults") > 0);
     CHECK(p.count("swapped_out") > 100);
-    CHECK(p["latency_max"] < 750);  // sched.min_granularity, without its factor
     const Point best = run_well(settings + Settings{{"sched.policy", "work-conserving"}});
-    CHECK(p["latency_max"] <= 1.05 * best["latency_max"]);
+    CHECK(p["latency_max"] < best["latency_max"] + 750);  // sched.min_granularity [us], without its factor
   }
 }
 
