@@ -18,6 +18,8 @@ using sim::Step;
 
 namespace {
 
+constexpr std::size_t kRemembered = 256;  // as many faults as wait in a socket
+
 cpu::Execution& new_thread(cpu::Cpu& cpu, FaultThreadClass kind) {
   const bool bound = kind == FaultThreadClass::kworker_bound;
   const bool fifo = kind == FaultThreadClass::interrupt_thread;
@@ -44,10 +46,14 @@ FaultThread::FaultThread(const Strategy& strategy, const sim::Context& context, 
       refused_(context.statistics.counter("library.faults_refused", "count",
                                           "faults that could not be resolved: no mapping, or no memory")),
       calls_ahead_(context.statistics.counter("library.calls_ahead", "count",
-                                              "get_user_pages calls of touch-ahead after the fault was answered")),
+                                              "calls of touch-ahead or fixup-user-fault after the fault was answered")),
       held_off_(context.statistics.counter("library.held_off", "count",
                                            "fault records of accesses that may have been terminated only because "
-                                           "another had faulted (kernel.hupcf = false)")) {
+                                           "another had faulted (kernel.hupcf = false)")),
+      touched_(context.statistics.counter("library.refaults_touched", "count",
+                                          "faults that came back at a page which get_user_pages had found present, and "
+                                          "which the fault thread then touched itself")) {
+  answered_.reserve(kRemembered);
   tasks_.start(serve());
 }
 
@@ -103,30 +109,63 @@ sim::Task<Error> FaultThread::resolve_once(const FaultRecord& record, Resolved& 
     ++merged_;
     co_return known->second;
   }
-  const Error error = co_await resolve(record.page, record.write);
+  const Error error = co_await resolve(record);
   resolved.emplace(std::pair(record.page, record.write), error);
   ++(error == Error::none ? resolved_ : refused_);
   co_return error;
 }
 
-sim::Task<Error> FaultThread::resolve(std::uint64_t page, bool write) {
+// Pages as get_user_pages finds them may still fault: it looks neither at access flags nor at whether a clean page may
+// be written by hardware. The library sees no more than the same block at the same pages again, which it then touches.
+// A stalled access names no block: there the very page counts that was answered last.
+bool FaultThread::came_back(const FaultRecord& record) const {
+  if (record.stalled) return record.page == stalled_page_;
+  return std::any_of(answered_.begin(), answered_.end(), [&](const Answered& one) {
+    return one.peer == record.peer && one.transfer == record.key.transfer && one.block == record.key.block &&
+           one.pages.begin <= record.page && record.page < one.pages.end;
+  });
+}
+
+void FaultThread::remember(const FaultRecord& record, std::uint64_t bytes) {
+  if (record.stalled) {
+    stalled_page_ = record.page;
+    return;
+  }
+  const Answered answered{.peer = record.peer,
+                          .transfer = record.key.transfer,
+                          .block = record.key.block,
+                          .pages = {record.page, record.page + bytes}};
+  if (answered_.size() < kRemembered) {
+    answered_.push_back(answered);
+  } else {
+    answered_[oldest_] = answered;
+    oldest_ = (oldest_ + 1) % kRemembered;
+  }
+}
+
+sim::Task<Error> FaultThread::resolve(const FaultRecord& record) {
+  const auto [page, write] = std::pair(record.page, record.write);
   // The device's own table holds what was prepared beforehand; presence in the process's would not help.
   if (strategy_.translate == Translate::private_) co_return Error::bad_address;
-  if (strategy_.resolve == Resolve::touch_a_page && mirror_ == nullptr) {
+  if (mirror_ == nullptr && (strategy_.resolve == Resolve::touch_a_page || came_back(record))) {
+    if (strategy_.resolve != Resolve::touch_a_page) ++touched_;
     co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }
-  const std::uint64_t pages = strategy_.resolve == Resolve::touch_ahead ? strategy_.touch_ahead_pages : 1;
+  const std::uint64_t pages = strategy_.resolve == Resolve::touch_a_page ? 1 : strategy_.touch_ahead_pages;
   const std::uint64_t bytes = std::min<std::uint64_t>(pages, strategy_.call_pages) * os::kPage;
   const os::Result<std::uint64_t> present = co_await call(page, bytes, write);
   // The faulting page is what counts; a later one that found no memory will fault again.
   if (present.value == 0) co_return present.error;
+  if (mirror_ == nullptr && strategy_.resolve == Resolve::touch_ahead) remember(record, present.value * os::kPage);
   if (present.value * os::kPage == bytes) plan_ahead(page, page + bytes, page + pages * os::kPage, write);
   co_return Error::none;
 }
 
 sim::Task<os::Result<std::uint64_t>> FaultThread::call(std::uint64_t page, std::uint64_t bytes, bool write) {
-  return mirror_ != nullptr ? vm_.mirror_pages(thread_, *mirror_, page, bytes, write)
-                            : vm_.fault_in_pages(thread_, library_.process(), page, bytes, write);
+  if (mirror_ != nullptr) return vm_.mirror_pages(thread_, *mirror_, page, bytes, write);
+  os::Process& process = library_.process();
+  return strategy_.resolve == Resolve::fixup_user_fault ? vm_.fixup_user_faults(thread_, process, page, bytes, write)
+                                                        : vm_.fault_in_pages(thread_, process, page, bytes, write);
 }
 
 // Adds the pages from `begin` to `end` to those that are still to be made present, and takes out what the call from

@@ -29,12 +29,22 @@ class FaultThread {
   // Pages of one message that are dealt with; a page that may be read need not be writable.
   using Resolved = sim::Map<std::pair<std::uint64_t, bool>, os::Error>;
 
+  // A block that a call of get_user_pages answered, and the pages which that covered.
+  struct Answered {
+    sim::NodeId peer;
+    std::uint64_t transfer;
+    std::uint32_t block;
+    os::Range pages;
+  };
+
   sim::Task<void> serve();
   // Throws sim::RunFailure (refused) when pages fault that strategy.prepare = ideal says to be always there.
   void check_bound() const;
   sim::Task<sim::Vector<os::FaultRecord>> next_records();
   sim::Task<void> handle(sim::Vector<os::FaultRecord> records);
-  sim::Task<os::Error> resolve(std::uint64_t page, bool write);
+  sim::Task<os::Error> resolve(const os::FaultRecord& record);
+  bool came_back(const os::FaultRecord& record) const;
+  void remember(const os::FaultRecord& record, std::uint64_t bytes);
   sim::Task<os::Result<std::uint64_t>> call(std::uint64_t page, std::uint64_t bytes, bool write);
   sim::Task<void> go_ahead();
   void plan_ahead(std::uint64_t called, std::uint64_t begin, std::uint64_t end, bool write);
@@ -56,6 +66,10 @@ class FaultThread {
   sim::Counter& calls_ahead_;
   sim::Vector<Ahead> ahead_;
   sim::Counter& held_off_;
+  sim::Counter& touched_;
+  sim::Vector<Answered> answered_;  // the latest
+  std::size_t oldest_ = 0;          // of them, when there are as many as are kept
+  std::uint64_t stalled_page_ = 1;  // answered last; 1: none
   sim::TaskGroup tasks_;
 };
 

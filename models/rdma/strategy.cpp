@@ -31,16 +31,23 @@ void Strategy::declare(sim::ParameterTable& table) {
                    {"SCTLR.CFCFG of the source's context bank: error and local retry, or stall until resumed", "", {}});
   table.add_choice("on_destination_fault", on_destination_fault, on_fault,
                    {"SCTLR.CFCFG of the destination's context bank: error and RAPF, or stall until resumed", "", {}});
-  table.add_choice(
-      "resolve", resolve, {{"touch-a-page", Resolve::touch_a_page}, {"touch-ahead", Resolve::touch_ahead}},
-      {"how the library's fault thread makes pages present: one access, or get_user_pages over several", "", {}});
-  table.add_count("touch_ahead_pages", touch_ahead_pages, {1u, 512u},
-                  {"pages that touch-ahead makes present, from the faulting one on; does not follow dma.block_bytes",
-                   "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
+  table.add_choice("resolve", resolve,
+                   {{"touch-a-page", Resolve::touch_a_page},
+                    {"touch-ahead", Resolve::touch_ahead},
+                    {"fixup-user-fault", Resolve::fixup_user_fault}},
+                   {"how the library's fault thread makes pages present: one access, get_user_pages over several, or a "
+                    "page fault in the kernel for each of several (fixup_user_fault), which also sets access flags",
+                    "",
+                    {}});
+  table.add_count(
+      "touch_ahead_pages", touch_ahead_pages, {1u, 512u},
+      {"pages that touch-ahead and fixup-user-fault make present, from the faulting one on; does not follow "
+       "dma.block_bytes",
+       "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
   table.add_count(
       "call_pages", call_pages, {1u, 512u},
-      {"pages of touch-ahead in one get_user_pages call at most. A fault is answered when the first call is done; the "
-       "others follow, unless further faults have come, which go first. From touch_ahead_pages on: all in one call",
+      {"pages of touch-ahead or fixup-user-fault in one call at most. A fault is answered when the first call is done; "
+       "the others follow, unless further faults have come, which go first. From touch_ahead_pages on: all in one call",
        "assumed: the thesis (Psistakis) names one get_user_pages call a fault; that its library split it is not known",
        sim::Standing::assumed});
 }

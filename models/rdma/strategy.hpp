@@ -36,8 +36,9 @@ enum class OnFault {
 
 // How the fault thread of the library makes the page present.
 enum class Resolve {
-  touch_a_page,  // one store or load
-  touch_ahead,   // get_user_pages over touch_ahead_pages pages from the fault on, call_pages of them a call
+  touch_a_page,      // one store or load
+  touch_ahead,       // get_user_pages over touch_ahead_pages pages from the fault on, call_pages of them a call
+  fixup_user_fault,  // handle_mm_fault for each of them, as drivers with shared virtual addressing (SVA) do
 };
 
 struct Strategy {

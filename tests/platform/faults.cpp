@@ -105,6 +105,56 @@ TEST_CASE("a transfer to a process that does not exist ends with an error when i
   CHECK(f.at("timeouts") == 4);  // the first attempt and three retries
 }
 
+namespace {
+
+// 16 KiB, one block, written to pages that are there, but whose access flags are clear.
+Facts into_old_pages(const rdma::Strategy& strategy) {
+  return facts_from_child([=] {
+    TwoProcesses p(strategy);
+    Facts facts;
+    facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
+      const std::uint64_t local = q.buffer(*q.here, 16384);
+      const std::uint64_t remote = q.buffer(*q.there, 16384);
+      q.here->vm().fill(q.here->process(), local, 16384, 7);
+      rdma::Endpoint& there = *q.there;
+      there.vm().page_events().mark_idle(there.process(), {remote, remote + 16384});
+      facts["done"] = co_await transfer(q, Operation::write, local, remote, 16384) == Status::done;
+      facts["right"] = q.same(local, remote, 16384);
+    });
+    facts["page faults"] = p.total("os.pgfault");
+    facts["resolved"] = p.total("library.pages_resolved");
+    facts["touched"] = p.total("library.refaults_touched");
+    return facts;
+  });
+}
+
+Facts well(int page_faults, int resolved, int touched) {
+  return {{"finished", 1},        {"done", 1},         {"right", 1}, {"page faults", page_faults},
+          {"resolved", resolved}, {"touched", touched}};
+}
+
+}  // namespace
+
+// get_user_pages finds the pages and cures nothing; what comes back at them the library touches, a page a fault.
+TEST_CASE("touch-ahead meets old pages twice, and then page by page") {
+  rdma::Strategy ahead = tolerant(rdma::Resolve::touch_ahead);
+  CHECK(into_old_pages(ahead) == well(4, 5, 4));
+  ahead.touch_ahead_pages = 2;
+  CHECK(into_old_pages(ahead) == well(4, 6, 4));
+}
+
+TEST_CASE("touch-ahead meets old pages twice each where accesses stall") {
+  CHECK(into_old_pages(tolerant(rdma::Resolve::touch_ahead, rdma::OnFault::stall)) == well(4, 8, 4));
+}
+
+TEST_CASE("a touch cures an old page, and fixup_user_fault as many as it is asked to") {
+  CHECK(into_old_pages(tolerant(rdma::Resolve::touch_a_page)) == well(4, 4, 0));
+  rdma::Strategy fixup = tolerant(rdma::Resolve::fixup_user_fault);
+  CHECK(into_old_pages(fixup) == well(4, 1, 0));
+  fixup.touch_ahead_pages = 2;
+  CHECK(into_old_pages(fixup) == well(4, 2, 0));
+}
+
 TEST_CASE("a page that is gone again before the block is sent again faults again") {
   for (const bool at_source : {false, true}) {
     for (const auto resolve : {rdma::Resolve::touch_a_page, rdma::Resolve::touch_ahead}) {

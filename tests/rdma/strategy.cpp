@@ -86,7 +86,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.translate", std::string("pinned")) == "shared, private, mirrored");
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
-  CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead");
+  CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead, fixup-user-fault");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
   CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 512");
