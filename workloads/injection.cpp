@@ -24,6 +24,8 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                     {"numa-hint", Mechanism::numa_hint},
                     {"ksm", Mechanism::ksm},
                     {"ageing", Mechanism::ageing},
+                    {"clear-refs", Mechanism::clear_refs},
+                    {"idle-tracking", Mechanism::idle_tracking},
                     {"write-protect", Mechanism::write_protect},
                     {"fork", Mechanism::fork},
                     {"fork-child-lives", Mechanism::fork_child_lives},
@@ -75,6 +77,8 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
   const Mechanism m = config_.mechanism;
   if (m == Mechanism::zero_page) injections_ = buffers.size();  // it has happened
   if (m == Mechanism::none || m == Mechanism::zero_page || (m == Mechanism::lock_on_fault && !locked)) co_return;
+  const cpu::Kernel& kernel = buffers.front().vm.config().kernel;
+  if (m == Mechanism::userfault_wp && !kernel.has(os::Change::userfault_protection)) co_return;
   buffers.front().vm.observe_changes([this, process = &buffers.front().process](const os::Process& whose, unsigned n) {
     if (&whose == process) count(n);
   });
@@ -112,6 +116,8 @@ Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
     case Mechanism::numa_hint: co_await events.numa_hint(exec, b.process, range); break;
     case Mechanism::ksm: co_await events.merge_equal(exec, b.process, range); break;
     case Mechanism::ageing: co_await events.age(exec, b.process, range); break;
+    case Mechanism::clear_refs: co_await events.clear_refs(exec, b.process); break;
+    case Mechanism::idle_tracking: events.mark_idle(b.process, range); break;
     case Mechanism::write_protect: co_await events.write_protect(exec, b.process, range); break;
     case Mechanism::userfault_wp: co_await events.userfault_protect(exec, b.process, range); break;
     case Mechanism::fork:
@@ -119,7 +125,7 @@ Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
     case Mechanism::truncate: co_await events.truncate(exec, b.process, range); break;
     case Mechanism::dont_need: co_return co_await drop(exec, b);
     case Mechanism::lock_on_fault: co_return co_await lock_on_fault(exec, b);
-    case Mechanism::reclaim: co_await b.vm.reclaim().page_out(exec, b.process, range); break;
+    case Mechanism::reclaim: co_return co_await reclaim(exec, b);
     case Mechanism::memory_failure: {
       const os::VirtualAddress page = b.begin + times_.below(b.bytes / kPage) * kPage;
       co_await events.poison(exec, b.process, {page, page + kPage});
@@ -128,8 +134,18 @@ Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
 }
 
 Task<void> Injection::drop(cpu::Execution& exec, Buffer b) {
-  const os::Error error = co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, Advice::dont_need_locked);
+  const bool locked_too = b.vm.config().kernel.has(os::Change::dontneed_locked);
+  const Advice advice = locked_too ? Advice::dont_need_locked : Advice::dont_need;
+  const os::Error error = co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, advice);
   if (error == os::Error::none) count(b.bytes / kPage);
+}
+
+Task<void> Injection::reclaim(cpu::Execution& exec, Buffer b) {
+  if (b.vm.config().kernel.has(os::Change::madv_pageout)) {
+    co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, Advice::page_out);
+  } else {
+    co_await b.vm.reclaim().page_out(exec, b.process, {b.begin, b.begin + b.bytes});
+  }
 }
 
 Task<void> Injection::lock_on_fault(cpu::Execution& exec, Buffer b) {

@@ -27,17 +27,19 @@ enum class Mechanism : std::uint8_t {
   move_pages,        // migration of whatever is there (move_pages(), memory offlining)
   numa_hint,         // NUMA balancing
   ksm,               // write protection and merging with an equal page
-  ageing,            // access flags cleared
-  write_protect,     // soft-dirty tracking, write-back
+  ageing,            // access flags cleared by reclaim
+  clear_refs,        // by who measures what a program uses (/proc/PID/clear_refs)
+  idle_tracking,     // by idle-page tracking or DAMON
+  write_protect,     // mprotect() to read-only and back; of a shared file write-back
   fork,              // a child that goes on to exec() at once
   fork_child_lives,  // a child that lives on, while the program stores to its buffer between transfers
-  userfault_wp,      // a monitor in user space wants to be asked before pages are written (userfaultfd)
+  userfault_wp,      // a monitor in user space wants to be asked before pages are written (userfaultfd, from 6.10 on)
   lock_on_fault,     // the program maps its buffer anew, and locks it by mlock2(MLOCK_ONFAULT)
   zero_page,         // instead: the buffer was only read before it was prepared
   truncate,          // the file below is cut, or gets a hole
-  dont_need,         // the program drops the pages (MADV_DONTNEED_LOCKED)
+  dont_need,         // the program drops the pages (MADV_DONTNEED_LOCKED; before 5.18 not those that are locked)
   memory_failure,    // of one page
-  reclaim,           // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT)
+  reclaim,  // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT; before 5.4 as reclaim takes them)
 };
 
 struct InjectionConfig {
@@ -90,6 +92,7 @@ class Injection {
   sim::Task<void> collapse(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> split(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> drop(cpu::Execution& exec, Buffer buffer);
+  sim::Task<void> reclaim(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> fork(cpu::Cpu& cpu, cpu::Execution& exec, Buffer buffer);
   sim::Task<void> live(cpu::Execution& exec, os::Vm& vm, os::Process& child) const;
   sim::Task<void> pin(cpu::Execution& exec, Buffer buffer);

@@ -74,6 +74,8 @@ struct PageState {
   Address frame = 0;  // also of hidden and moving pages; of a swapped one its slot
   Entry entry = Entry::none;
   bool writable = false;   // the descriptor allows it; when the VMA does, too, a write fault makes it so
+  bool clean = false;      // not `writable`, but only because nobody has written (PTE_WRITE and PTE_RDONLY): the next
+                           // store faults, and that is all, for there is no hardware that sets dirty bits
   bool young = false;      // the access flag
   bool dirty = false;      // written by the CPU, or handed to a device for writing
   bool zero = false;       // the shared zero page
@@ -82,6 +84,11 @@ struct PageState {
   bool pool = false;       // of a hugetlb mapping
 
   bool present() const { return entry == Entry::present; }
+  bool may_write() const { return writable || clean; }  // pte_write()
+  void write_protect() {                                // pte_wrprotect()
+    writable = false;
+    clean = false;
+  }
   // One that is this page's, not the shared zero page.
   bool has_frame() const { return entry != Entry::none && entry != Entry::swapped && !zero; }
   SwapSlot slot() const { return static_cast<SwapSlot>(frame); }

@@ -60,7 +60,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   // hpage_collapse_scan_pmd, with the lock shared.
   co_await process.lock_.lock_shared(core_.cpu, exec);
   co_await core_.run(exec, core_.config.khugepaged_scan_per_page * kPagesPerHuge);
-  const bool chosen = fit(process, range, wish, Step::scan) && !held(process, range);
+  const bool chosen = fit(process, range, wish, Step::scan) && !core_.held(process, range);
   process.lock_.unlock_shared();
   if (!chosen) {
     ++core_.counters.collapse_refused;
@@ -130,7 +130,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
   core_.change_ends(process, range);
   co_await core_.run(exec, core_.config.khugepaged_isolate_per_page * kPagesPerHuge);
-  if (held(process, range)) {
+  if (core_.held(process, range)) {
     show_range(process, range, table);
     co_return Outcome::undone;
   }
@@ -199,7 +199,7 @@ bool Khugepaged::fit(const Process& process, Range range, Wish wish, Step step) 
     }
     if (!page->present() || page->userfault) return false;
     if (core_.frame_table.find(page->frame).mappings > 1) ++shared;
-    writable = writable || page->writable;
+    writable = writable || page->may_write();
     if (page->young) ++young;
   }
   // MADV_COLLAPSE does not ask for used pages, nor for the limits.
@@ -207,17 +207,6 @@ bool Khugepaged::fit(const Process& process, Range range, Wish wish, Step step) 
   const bool used = swapped > 0 ? young >= kPagesPerHuge / 2 : young > 0;
   return writable && used && none <= core_.config.khugepaged_max_ptes_none &&
          swapped <= core_.config.khugepaged_max_ptes_swap && shared <= core_.config.khugepaged_max_ptes_shared;
-}
-
-// More references than mappings: somebody has a pin, or works on the page.
-bool Khugepaged::held(const Process& process, Range range) const {
-  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    const PageState* page = process.space_.entry(va);
-    if (page == nullptr || !page->has_frame()) continue;
-    const FrameRecord record = core_.frame_table.find(page->frame);
-    if (record.pins > 0 || record.isolated > 0) return true;
-  }
-  return false;
 }
 
 }  // namespace faultline::os

@@ -44,7 +44,6 @@ class Khugepaged {
   // Pages of the range on the swap device are as good as others in the scan, but not in what follows.
   enum class Step : std::uint8_t { scan, collapse };
   bool fit(const Process& process, Range range, Wish wish, Step step) const;
-  bool held(const Process& process, Range range) const;
 
   VmCore& core_;
   Compaction& compaction_;

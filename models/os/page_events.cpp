@@ -196,8 +196,13 @@ Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
 unsigned PageEvents::remap(Address frame, Address to) {
   unsigned remapped = 0;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    const PageState* page = mapper.process->space_.entry(mapper.va);
+    PageState* page = mapper.process->space_.entry(mapper.va);
     if (page->entry != Entry::migrating) continue;
+    page->young = page->young && core_.config.kernel.has(Change::migration_keeps_young);
+    if (page->writable && !core_.config.kernel.has(Change::migration_writable)) {
+      page->writable = false;
+      page->clean = true;
+    }
     if (to != frame) {
       core_.redirect(*mapper.process, mapper.va, to);
       core_.retire(*mapper.process, frame);
@@ -214,7 +219,11 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
-    if (space.is_huge(*next) && !co_await split(exec, process, *next)) break;
+    if (space.is_huge(*next)) {
+      // split_huge_page finds the references before it unmaps anything.
+      if (core_.held(process, huge_range(*next))) continue;
+      if (!co_await split(exec, process, *next)) break;
+    }
     co_await core_.cond_resched(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
@@ -241,7 +250,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
     core_.hide(process, va, Entry::moving);
     co_await core_.flush(exec, process, va);
     shared = core_.frame_table.at(frame).pins == 0;
-    if (shared) process.space_.entry(va)->writable = false;
+    if (shared) process.space_.entry(va)->write_protect();
     core_.show(process, va);
   }
   core_.change_ends(process, range);
@@ -253,7 +262,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   if (!equal) co_return false;
   // replace_page
   co_await core_.change_begins(exec, process, range);
-  shared = unchanged() && !process.space_.page(va)->writable;
+  shared = unchanged() && !process.space_.page(va)->may_write();
   if (shared) {
     core_.hide(process, va, Entry::moving);
     co_await core_.flush(exec, process, va);
@@ -271,19 +280,53 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   co_return shared;
 }
 
-Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
-  sim::Vector<VirtualAddress> leaves;
+// Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
+Leaves PageEvents::used_leaves(const Process& process, Range range) {
+  Leaves leaves;
   const AddressSpace& space = process.space_;
-  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+  space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+    const PageState* page = space.page(va);
+    const Vma* vma = space.find(va);
     // Pages of the pool are on no list, and clear_refs passes them by.
-    if (space.page(va) == nullptr || space.page(va)->pool) return;
-    core_.set_young(process, va, false);
-    leaves.push_back(va);
+    if (page == nullptr || !page->young || page->zero || page->pool) return;
+    if (vma != nullptr && !vma->driver) leaves.add(va, size);
   });
+  return leaves;
+}
+
+Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
+  const Process::User user(process);
+  unsigned aged = 0;
+  const Leaves leaves = used_leaves(process, range);
+  for (const VirtualAddress va : leaves.addresses()) {
+    const PageState* page = process.space_.page(va);  // others may have been at it
+    const Vma* vma = process.space_.find(va);
+    if (page == nullptr || !page->young || vma == nullptr || !vma->evictable()) continue;
+    ++aged;
+    co_await core_.clear_young(exec, process, va);
+  }
+  core_.on_change(process, aged);
+  co_return aged;
+}
+
+Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  Leaves leaves = used_leaves(process, all);
+  for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
+  const auto aged = static_cast<unsigned>(leaves.size());
+  core_.on_change(process, aged);
+  if (!core_.config.kernel.has(Change::clear_refs_unflushed))
+    co_await core_.flush_all(exec, process, std::move(leaves));
+  process.lock_.unlock_shared();
+  co_return aged;
+}
+
+unsigned PageEvents::mark_idle(Process& process, Range range) {
+  const Leaves leaves = used_leaves(process, range);
+  for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
   core_.on_change(process, static_cast<unsigned>(leaves.size()));
-  // Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
-  for (const VirtualAddress leaf : leaves) co_await core_.flush_young(exec, process, leaf);
-  co_return static_cast<unsigned>(leaves.size());
+  return static_cast<unsigned>(leaves.size());
 }
 
 Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
@@ -302,7 +345,7 @@ Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process
   const AddressSpace& space = process.space_;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = space.page(va);
-    if (page == nullptr || !page->writable) return;
+    if (page == nullptr || !page->may_write()) return;
     core_.protect(process, va, false);
     leaves.add(va, size);
   });
@@ -336,6 +379,17 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
   return hide(exec, process, range, Entry::poisoned);
 }
 
+// change_pte_range: of private memory.
+bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
+  const Vma* vma = process.space_.find(va);
+  if (vma == nullptr || vma->shared) return true;
+  const FrameRecord record = core_.frame_table.find(process.space_.page(va)->frame);
+  const bool shared = record.mappings > 1;
+  const bool held = shared || record.pins > 0 || record.isolated > 0;
+  return !(shared && core_.config.kernel.has(Change::numa_skips_shared)) &&
+         !(held && core_.config.kernel.has(Change::numa_skips_held));
+}
+
 // A failure does not ask for pins.
 Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as) {
   co_await core_.change_begins(exec, process, range);
@@ -345,7 +399,7 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
     va = *next + kPage;
     const PageState* page = space.page(*next);
     if (page == nullptr || page->zero || page->pool) continue;
-    if (as == Entry::hidden && core_.frame_table.find(page->frame).pins > 0) continue;
+    if (as == Entry::hidden && !hinted(process, *next)) continue;
     if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
     core_.hide(process, *next, as);
     leaves.add(*next, PageSize::small);

@@ -34,14 +34,19 @@ class PageEvents {
   // write; then the page shares the frame of an equal one, which here always exists.
   sim::Task<unsigned> merge_equal(cpu::Execution& exec, Process& process, Range range);
 
-  // Page ageing (reclaim, DAMON): clears access flags. Does not look at pins.
+  // Who clears access flags. None looks at pins, and reclaim alone leaves locked pages alone.
+  // page_referenced: page by page, each with a TLB invalidation, which older kernels wait for.
   sim::Task<unsigned> age(cpu::Execution& exec, Process& process, Range range);
-  // Soft-dirty tracking (clear_refs): takes the right to write; of a shared mapping of a file: its dirty pages are
+  // /proc/PID/clear_refs: all pages of the process, under mmap_lock; TLBs hear of it in the oldest kernels alone.
+  sim::Task<unsigned> clear_refs(cpu::Execution& exec, Process& process);
+  // Idle-page tracking (page_idle) and DAMON: no TLB hears of it. Takes no time of anybody's that is modelled.
+  unsigned mark_idle(Process& process, Range range);
+  // Takes the right to write, as mprotect to read-only and back does; of a shared mapping of a file: its dirty pages are
   // written to the disk, and lose that right first. Does not look at pins.
   sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
   // userfaultfd in write-protect mode: takes the right to write, which a monitor gives back when it is asked.
   sim::Task<unsigned> userfault_protect(cpu::Execution& exec, Process& process, Range range);
-  // NUMA balancing: PROT_NONE until the next access; not on pages under a pin.
+  // NUMA balancing: PROT_NONE until the next access; which private pages it leaves alone the kernel's version says.
   sim::Task<unsigned> numa_hint(cpu::Execution& exec, Process& process, Range range);
   // Memory failure: the pages are gone, and who touches them is told so.
   sim::Task<unsigned> poison(cpu::Execution& exec, Process& process, Range range);
@@ -51,6 +56,8 @@ class PageEvents {
 
  private:
   std::size_t migrating(Address frame) const;
+  static Leaves used_leaves(const Process& process, Range range);
+  bool hinted(const Process& process, VirtualAddress va) const;
   sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
   sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
   sim::Task<bool> migrate_block(cpu::Execution& exec, Address frame);

@@ -25,8 +25,9 @@ Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, boo
 
 Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
-  // folio_maybe_dma_pinned; or a fault is about to map it.
-  if (is_pinned(frame) || record.isolated > 1) co_return Outcome::keep;
+  // folio_maybe_dma_pinned; or a fault is about to map it. A huge page that is held is not split in any kernel.
+  const bool held = is_pinned(frame) && (core_.config.kernel.has(Change::reclaim_sees_pins) || core_.is_whole(frame));
+  if (held || record.isolated > 1) co_return Outcome::keep;
   co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
   const bool discard = is_lazyfree(frame);
   if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
@@ -122,9 +123,8 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
     const PageState* page = process.space_.page(mapper.va);
     if (page == nullptr || page->frame != frame || !page->young) continue;
     const Process::User user(process);
-    core_.set_young(process, mapper.va, false);
     ++found;
-    co_await core_.flush_young(exec, process, mapper.va);
+    co_await core_.clear_young(exec, process, mapper.va);
   }
   co_return found;
 }
@@ -175,7 +175,8 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
   const Entry before = page.entry;
   core_.hide(process, va, Entry::moving);
   co_await core_.flush(exec, process, va);
-  if (core_.frame_table.at(page.frame).pins > 0) {
+  const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::reclaim_sees_pins);
+  if (sees_pins && core_.frame_table.at(page.frame).pins > 0) {
     if (before == Entry::present) {
       core_.show(process, va);
     } else {

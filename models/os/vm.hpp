@@ -43,10 +43,10 @@ enum class Advice : std::uint8_t {
   dont_need,         // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
   dont_need_locked,  // MADV_DONTNEED_LOCKED: the same on any VMA
   collapse,          // MADV_COLLAPSE: 2 MiB pages now, whatever sysfs says; again: not all could be
-  free,              // MADV_FREE: the pages may go when memory is short, until they are written again
-  dont_fork,         // MADV_DONTFORK: a child does not inherit the VMA
+  free,       // MADV_FREE: the pages may go when memory is short, until they are written again; invalid on a locked VMA
+  dont_fork,  // MADV_DONTFORK: a child does not inherit the VMA
   do_fork,
-  page_out,  // MADV_PAGEOUT: to the swap device, whether used or not; invalid on a locked VMA
+  page_out,  // MADV_PAGEOUT: to the swap device, whether used or not; invalid on a locked VMA, and before Linux 5.4
 };
 
 enum class Protection : std::uint8_t { none, read, read_write };
@@ -147,11 +147,16 @@ class Vm {
   const Pin* find_pin(PinId pin) const;
 
   // get_user_pages without keeping the pages: makes the range present in one system call. As there, it ends before
-  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. Pages whose
-  // access flag is clear are faulted on as by fixup_user_fault. The value is the number of pages present from va on,
-  // also when an error stopped it.
+  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. Of 4 KiB
+  // pages that are present it sets neither the access flag nor, of a clean one, the right to write: a device that
+  // faulted for these faults again. The value is the number of pages present from va on, also when an error stopped it.
   sim::Task<Result<std::uint64_t>> fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                   std::uint64_t bytes, bool write);
+
+  // fixup_user_fault for one page after the other, in one system call: handle_mm_fault whatever the page's state, which
+  // cures what get_user_pages does not look at, and costs a fault a page. Range and value as of fault_in_pages().
+  sim::Task<Result<std::uint64_t>> fixup_user_faults(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                                     std::uint64_t bytes, bool write);
 
   // One access by user code: a load or store when the page is present, a page fault first when not.
   sim::Task<Error> touch(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
@@ -258,6 +263,9 @@ class Vm {
   sim::Task<Error> replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
+  sim::Task<Error> dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
+  // The part of the range that a call of get_user_pages gets to: never empty, so that a refusal comes from a fault.
+  static Range accessible_part(const Process& process, Range range, bool write);
   // Linux's __get_user_pages; pins the pages as it passes them if `pin` is not nullptr. The value is the
   // number of pages passed.
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,
@@ -269,6 +277,7 @@ class Vm {
   }
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
+  Leaves age_for_page_out(Process& process, Range range);
   sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);
   sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
   sim::Task<Error> present_for(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
@@ -281,10 +290,16 @@ class Vm {
   // Without time.
   static Result<Range> pages_around(const Process& process, VirtualAddress va, std::uint64_t bytes);
   static Result<Range> aligned_pages(const Process& process, VirtualAddress va, std::uint64_t bytes);
-  static bool usable(const PageState* page, bool write) {
+  // Whether an access goes through: the cores have no hardware that sets access flags or dirty bits.
+  static bool accessible(const PageState* page, bool write) {
     return page != nullptr && page->present() && page->young && (page->writable || !write);
   }
-  bool owned_alone(const Process& process, VirtualAddress va) const;
+  // Whether get_user_pages takes the page as it is (follow_page_pte), and hmm_range_fault, too: neither asks for the
+  // access flag, nor whether the descriptor says already that the page is written.
+  static bool takeable(const PageState* page, bool write) {
+    return page != nullptr && page->present() && (page->may_write() || !write);
+  }
+  bool reusable(const Process& process, VirtualAddress va) const;
   bool copies_pinned(const Process& parent, Range range) const;
   static bool maps_shared_file(const Process& process, Range range);
   void own_block(Process& process, VirtualAddress va, Address block);
@@ -295,6 +310,7 @@ class Vm {
   void restore_reservations(Process& process, Range range);
   Error bring_block(Process& process, VirtualAddress at);
   Error own_block_now(Process& process, VirtualAddress at);
+  sim::Task<void> touch_huge(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
   void use_pages(Process& process, Range range, bool write, Pin* pin);
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);

@@ -15,6 +15,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
 
   if (maps_pool(process, range) && refused_of_pool(process, range, advice)) co_return Error::invalid;
   if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
+  if (advice == Advice::dont_need_locked && !core_.config.kernel.has(Change::dontneed_locked)) co_return Error::invalid;
   if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
   if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
@@ -58,10 +59,28 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
 sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range range) {
   co_await process.lock_.lock_shared(core_.cpu, exec);
   Error error = process.space_.covered(range.begin, range.end) ? Error::none : Error::bad_address;
-  if (process.space_.locked_bytes(range.begin, range.end) > 0) error = Error::invalid;
-  if (error == Error::none) co_await core_.reclaim->page_out(exec, process, range);
+  const bool locked = process.space_.locked_bytes(range.begin, range.end) > 0;
+  if (locked || !core_.config.kernel.has(Change::madv_pageout)) error = Error::invalid;
+  if (error == Error::none) {
+    Leaves aged = age_for_page_out(process, range);
+    co_await core_.reclaim->page_out(exec, process, range);
+    co_await core_.flush_gathered(exec, process, std::move(aged));  // tlb_finish_mmu
+  }
   process.lock_.unlock_shared();
   co_return error;
+}
+
+// madvise_cold_or_pageout_pte_range, before it left the flags to reclaim: which TLBs are told about at the end.
+Leaves Vm::age_for_page_out(Process& process, Range range) {
+  Leaves aged;
+  if (core_.config.kernel.has(Change::pageout_keeps_young)) return aged;
+  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+    const PageState* page = process.space_.page(va);
+    if (page == nullptr || page->zero || !page->young || core_.frame_table.find(page->frame).mappings != 1) return;
+    core_.set_young(process, va, false);
+    aged.add(va, size);
+  });
+  return aged;
 }
 
 sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range range) {
@@ -93,7 +112,7 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
 sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range range) {
   bool files = false;
   process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) { files = files || vma.file != nullptr; });
-  if (files) co_return Error::invalid;
+  if (files || process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   co_await core_.change_begins(exec, process, range);
@@ -101,7 +120,7 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
   AddressSpace& space = process.space_;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     if (space.page(va) == nullptr || space.page(va)->zero) return;
-    core_.protect(process, va, false);
+    core_.make_clean(process, va);
     core_.set_young(process, va, false);
     leaves.add(va, size);
     space.for_each_page_of_leaf(va, [](PageState& page) { page.dirty = false, page.lazyfree = true; });
@@ -162,9 +181,8 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     }
     if (page.entry == Entry::hidden) core_.show(process, *next);
     // A page that somebody shares, or that is clean, becomes writable by a fault.
-    const bool writable =
-        protection == Protection::read_write && page.dirty && !page.pool && owned_alone(process, *next);
-    if (page.writable == writable || (protection == Protection::read_write && page.writable)) continue;
+    const bool writable = protection == Protection::read_write && page.dirty && !page.pool && reusable(process, *next);
+    if (page.may_write() == writable || (protection == Protection::read_write && page.may_write())) continue;
     core_.protect(process, *next, writable);
     leaves.add(*next, size);
   }

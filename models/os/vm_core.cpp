@@ -173,7 +173,8 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vecto
   for (const VirtualAddress leaf : leaves) co_await flush(exec, process, leaf);
 }
 
-sim::Task<void> VmCore::flush_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+  set_young(process, leaf, false);
   const PageSize size = process.space_.is_huge(leaf) ? PageSize::huge : PageSize::small;
   return tlbs.flush_young(exec, process, process.table_->root(), leaf, size);
 }
@@ -329,6 +330,26 @@ bool VmCore::owned_alone(const PageState& page) const {
   if (!page.has_frame()) return false;
   const FrameRecord record = frame_table.find(page.frame);
   return record.mappings == 1 && !record.foreign && record.file == 0 && !swap.wanted(page.frame);
+}
+
+bool VmCore::reusable(const PageState& page, PageSize size) const {
+  if (!owned_alone(page)) return false;
+  const cpu::Kernel& kernel = config.kernel;
+  const bool counts = kernel.has(Change::reuse_by_references) && !kernel.has(Change::exclusive_pages);
+  if (!counts || size == PageSize::huge) return true;  // do_huge_pmd_wp_page asks reuse_swap_page in either case
+  const FrameRecord record = frame_table.find(page.frame);
+  return record.pins == 0 && record.isolated == 0;
+}
+
+// More references than mappings: somebody has a pin, or works on the page.
+bool VmCore::held(const Process& process, Range range) const {
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    const PageState* page = process.space_.entry(va);
+    if (page == nullptr || !page->has_frame()) continue;
+    const FrameRecord record = frame_table.find(page->frame);
+    if (record.pins > 0 || record.isolated > 0) return true;
+  }
+  return false;
 }
 
 void VmCore::stamp(Address frame) { store.mapping_changed(frame); }

@@ -99,11 +99,12 @@ class VmCore {
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // One after the other, as work by the reverse mapping does.
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
-  sim::Task<void> flush_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   sim::Task<void> flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
   sim::Task<void> flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<void> flush_range(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<void> flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
+  // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young).
+  sim::Task<void> clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
   // That holds until the caller waits again.
   sim::Task<void> settled(Process& process, Range range);
@@ -125,6 +126,8 @@ class VmCore {
   // To another place of the same process. There is a frame for each table that this may need.
   void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
   void protect(Process& process, VirtualAddress va, bool writable);
+  // pte_mkclean: the page stays writable by right, and the next store faults. Of one that is not writable: nothing.
+  void make_clean(Process& process, VirtualAddress va);
   void set_young(Process& process, VirtualAddress va, bool young);
   // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
   static void set_entry(Process& process, PageState& page, Entry entry);
@@ -209,6 +212,11 @@ class VmCore {
   bool evictable(Address frame) const;
   // Whether a process has the frame for itself: nobody maps it, works on it or will want it from the swap device.
   bool owned_alone(const PageState& page) const;
+  // Whether a write fault on a page, or on a part of a huge one, gives it the right to write instead of copying it
+  // (do_wp_page): it is the process's alone, and in some kernels nobody may refer to it otherwise, by a pin for one.
+  bool reusable(const PageState& page, PageSize size) const;
+  // Whether any page of the range has more references than mappings: by a pin, or by who works on it.
+  bool held(const Process& process, Range range) const;
   bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
   bool allows_huge(const Vma& vma) const;
   Address zero_page() const { return zero_page_; }

@@ -160,14 +160,14 @@ std::int64_t Vm::descriptors(const Process& process, Range range) {
   return count;
 }
 
-// False: a page is not usable any more.
+// False: a page cannot be taken any more.
 bool Vm::fill_mirror(MirroredTable& mirror, Range range, bool write, sim::Vector<VirtualAddress>& upgraded) {
   const AddressSpace& space = mirror.process_.space_;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     const PageState* page = space.page(va);
-    if (!usable(page, write)) return false;
+    if (!takeable(page, write)) return false;
     if (const auto known = mirror.table_->walk(va)) {
-      if (page->writable && !known->writable) {
+      if (page->may_write() && !known->writable) {
         mirror.table_->protect(va, true);
         upgraded.push_back(va);
       }
@@ -175,7 +175,7 @@ bool Vm::fill_mirror(MirroredTable& mirror, Range range, bool write, sim::Vector
     }
     const PageSize size = space.is_huge(va) ? PageSize::huge : PageSize::small;
     const VirtualAddress begin = va / bytes_of(size) * bytes_of(size);
-    const Error error = mirror.table_->map(begin, space.page(begin)->frame, size, page->writable);
+    const Error error = mirror.table_->map(begin, space.page(begin)->frame, size, page->may_write());
     if (error != Error::none) return true;  // no memory for a table: the device faults again
     mirror.mapped_.emplace(begin, size);
   }

@@ -104,7 +104,7 @@ Error VmCore::install_huge_zero_page(Process& process, VirtualAddress va) {
 }
 
 Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size) {
-  page.writable = false;
+  page.write_protect();
   const Error error = add_entry(process, va, page, size);
   if (error != Error::none) return error;
   if (page.has_frame()) add_mappings(process, va, page.frame, size);
@@ -140,7 +140,19 @@ PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize siz
 
 void VmCore::protect(Process& process, VirtualAddress va, bool writable) {
   process.table_->protect(va, writable);
-  process.space_.for_each_page_of_leaf(va, [writable](PageState& page) { page.writable = writable; });
+  process.space_.for_each_page_of_leaf(va, [writable](PageState& page) {
+    page.writable = writable;
+    page.clean = false;
+  });
+}
+
+void VmCore::make_clean(Process& process, VirtualAddress va) {
+  if (!state(process, va).writable) return;
+  process.table_->protect(va, false);
+  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+    page.writable = false;
+    page.clean = true;
+  });
 }
 
 void VmCore::set_young(Process& process, VirtualAddress va, bool young) {

@@ -52,6 +52,8 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
       co_await run(exec, owed + short_fault);
       page = space.entry(va);
       if (page != nullptr && page->entry == Entry::hidden) core_.show(process, va);
+    } else if (write && page->clean) {
+      error = co_await dirty_fault(exec, process, va, owed);
     } else if (write && !page->writable) {
       error = co_await write_fault(exec, process, va, owed);
     } else {
@@ -60,7 +62,7 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     }
     owed = sim::Time{0};
     if (error != Error::none && process.was_killed()) error = Error::killed;
-    if (error == Error::again && usable(space.page(va), write)) error = Error::none;
+    if (error == Error::again && accessible(space.page(va), write)) error = Error::none;
   }
   if (error == Error::none) use_pages(process, {va, va + kPage}, write, nullptr);
   co_return error;
@@ -117,20 +119,32 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
   ++core_.counters.cow_faults;
   if (core_.is_huge_zero_page(process, va)) co_return co_await replace_huge_zero_page(exec, process, va, owed);
-  if (!owned_alone(process, va)) {
+  if (!reusable(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
     co_await run(exec, owed);
     const Error error = co_await core_.split(exec, process, va);
     co_return error == Error::none ? Error::again : error;
   }
   co_await run(exec, owed + core_.config.fault_no_alloc);
-  if (process.space_.page(va) == nullptr || !owned_alone(process, va)) co_return Error::again;
+  if (process.space_.page(va) == nullptr || !reusable(process, va)) co_return Error::again;
   core_.protect(process, va, true);
   core_.set_young(process, va, true);
   core_.swap.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush(exec, process, va);
   co_return Error::again;  // where it is still so, it is done
+}
+
+// handle_pte_fault of a page that may be written by right: ptep_set_access_flags, and no more.
+sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
+  co_await run(exec, owed + core_.config.fault_no_alloc);
+  const PageState* page = process.space_.page(va);
+  if (page == nullptr || !page->clean) co_return Error::again;
+  core_.protect(process, va, true);
+  core_.set_young(process, va, true);
+  core_.swap.dirtied(page->frame);
+  co_await core_.flush(exec, process, va);
+  co_return Error::again;
 }
 
 // do_huge_zero_wp_pmd (Linux 6.13; kernels before split at once): a huge page, or zero pages of 4 KiB to be copied.
@@ -160,9 +174,10 @@ sim::Task<Error> Vm::replace_huge_zero_page(cpu::Execution& exec, Process& proce
   co_return unchanged ? Error::none : Error::again;
 }
 
-bool Vm::owned_alone(const Process& process, VirtualAddress va) const {
+bool Vm::reusable(const Process& process, VirtualAddress va) const {
+  const PageSize size = process.space_.is_huge(va) ? PageSize::huge : PageSize::small;
   bool alone = true;
-  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) { alone = alone && core_.owned_alone(page); });
+  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) { alone = alone && core_.reusable(page, size); });
   return alone;
 }
 
@@ -171,7 +186,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   const PageState old = *process.space_.page(va);
   const auto unchanged = [&] {
     const PageState* page = process.space_.page(va);
-    return page != nullptr && !page->writable && page->frame == old.frame && page->zero == old.zero;
+    return page != nullptr && !page->may_write() && page->frame == old.frame && page->zero == old.zero;
   };
   std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
   if (!old.zero) hold.emplace(core_, old.frame);
@@ -214,13 +229,17 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
     // A long-term pin does not keep the zero page (FAULT_FLAG_UNSHARE).
     const bool write = access == Access::write || (access == Access::as_mapped && space.writes_privately(va)) ||
                        (pin != nullptr && page != nullptr && page->zero);
-    if (!usable(page, write)) {
+    if (!takeable(page, write)) {
       error = co_await fault(exec, process, va, write, owed);
       owed = sim::Time{0};
       co_await core_.cond_resched(exec);
       continue;
     }
     const bool huge = space.is_huge(va);
+    if (huge && pin == nullptr && !accessible(page, write)) {
+      co_await touch_huge(exec, process, va, write);
+      continue;
+    }
     const VirtualAddress next = huge ? std::min(range.end, (va / kHugePage + 1) * kHugePage) : va + kPage;
     owed += cost.of((next - va) / kPage, huge);
     if (pin != nullptr) {
@@ -232,6 +251,14 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
   }
   co_await core_.run_giving_way(exec, owed);
   co_return Result<std::uint64_t>{.error = error, .value = (va - range.begin) / kPage};
+}
+
+// touch_pmd (FOLL_TOUCH): of a 2 MiB page the flags are set. Pins take gup_fast's way, which does not.
+sim::Task<void> Vm::touch_huge(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
+  const bool dirties = write && process.space_.page(va)->clean;
+  if (dirties) core_.protect(process, va, true);
+  core_.set_young(process, va, true);
+  if (dirties) co_await core_.flush(exec, process, huge_range(va).begin);
 }
 
 void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
@@ -251,13 +278,33 @@ sim::Task<Result<std::uint64_t>> Vm::fault_in_pages(cpu::Execution& exec, Proces
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
   co_await process.lock_.lock_shared(core_.cpu, exec);
-  Range allowed = range.value;
-  allowed.end = process.space_.accessible_until(allowed.begin, allowed.end, write);
-  if (allowed.end == allowed.begin) allowed.end += kPage;  // whose fault is refused
+  const Range allowed = accessible_part(process, range.value, write);
   const auto result =
       co_await populate(exec, process, allowed, write ? Access::write : Access::read, gup_cost(), nullptr);
   process.lock_.unlock_shared();
   co_return result;
+}
+
+Range Vm::accessible_part(const Process& process, Range range, bool write) {
+  range.end = process.space_.accessible_until(range.begin, range.end, write);
+  if (range.end == range.begin) range.end += kPage;  // whose fault is refused
+  return range;
+}
+
+sim::Task<Result<std::uint64_t>> Vm::fixup_user_faults(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                                       std::uint64_t bytes, bool write) {
+  co_await run(exec, core_.config.syscall);
+  const auto range = pages_around(process, va, bytes);
+  if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const Range allowed = accessible_part(process, range.value, write);
+  Result<std::uint64_t> fixed;
+  while (fixed.ok() && fixed.value < allowed.pages()) {
+    fixed.error = co_await fault(exec, process, allowed.begin + fixed.value * kPage, write, sim::Time{0});
+    if (fixed.ok()) ++fixed.value;
+  }
+  process.lock_.unlock_shared();
+  co_return fixed;
 }
 
 sim::Task<Error> Vm::touch(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
@@ -271,7 +318,7 @@ sim::Task<Error> Vm::touch_range(cpu::Execution& exec, Process& process, Virtual
   sim::Time owed{0};
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
     if (process.was_killed()) co_return Error::killed;
-    if (usable(process.space_.page(at), write)) {
+    if (accessible(process.space_.page(at), write)) {
       use_pages(process, {at, at + kPage}, write, nullptr);
       owed += core_.config.resident_touch;
       continue;

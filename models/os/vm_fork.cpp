@@ -68,7 +68,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     }
     const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
     va = *next + bytes_of(size);
-    const PageState page = *space.entry(*next);
+    PageState page = *space.entry(*next);
     // Of a file's pages the child finds out by itself.
     const bool of_file = page.has_frame() && core_.frame_table.find(page.frame).file != 0;
     if (page.entry == Entry::poisoned || of_file) continue;
@@ -83,16 +83,17 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       const auto frame = co_await core_.new_frame(exec, parent);
       if (!frame) co_return Error::no_memory;
       co_await core_.copy_page(exec, page.frame, *frame);
-      const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.writable);
+      const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.may_write());
       if (error != Error::none) co_return error;
       if (page.entry == Entry::hidden) core_.hide(child, *next, Entry::hidden);
       continue;
     }
+    if (!page.pool) page.young = false;  // in the child (copy_present_pte; copy_hugetlb_page_range keeps it)
     const Error error = core_.share(child, *next, page, size);
     if (error != Error::none) co_return error;
-    if (!page.writable) continue;
+    if (!page.may_write()) continue;
     core_.protect(parent, *next, false);
-    if (page.present()) leaves.add(*next, size);
+    if (page.present() && page.writable) leaves.add(*next, size);
   }
   co_await core_.run_giving_way(exec, core_.config.fork_per_page * copied);
   co_return Error::none;

@@ -8,7 +8,7 @@ namespace faultline::os {
 sim::Task<Error> Vm::present_for(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
   co_await settled(process, va, kPage);
   Error error = Error::none;
-  while (error == Error::none && !usable(process.space_.page(va), write)) {
+  while (error == Error::none && !accessible(process.space_.page(va), write)) {
     error = co_await handle_fault(exec, process, va, write);
   }
   if (error == Error::none) use_pages(process, {va, va + kPage}, write, nullptr);

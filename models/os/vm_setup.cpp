@@ -97,11 +97,11 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
       return Error::none;
     }
   }
-  if (!owned_alone(process, va) && process.space_.is_huge(va)) {
+  if (process.space_.is_huge(va) && !process.space_.page(va)->clean && !reusable(process, va)) {
     const Error error = core_.split_now(process, va);
     if (error != Error::none) return error;
   }
-  if (owned_alone(process, va)) {
+  if (process.space_.page(va)->clean || reusable(process, va)) {
     core_.protect(process, va, true);
     core_.swap.dirtied(process.space_.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});

@@ -139,20 +139,24 @@ Task<std::uint32_t> Writeback::clean_run(Execution& exec, File& file, std::uint3
   co_return end;
 }
 
-// folio_mkclean: whoever writes the page from now on says so.
+// folio_mkclean: whoever writes the page from now on says so. The descriptor is invalid until TLBs have forgotten it
+// (ptep_clear_flush), so that meanwhile reads of a device fault, too.
 Task<void> Writeback::protect(Execution& exec, Address frame) {
   const auto protect_there = [&](Process& process, VirtualAddress va) -> Task<void> {
     const Range range{va, va + kPage};
     co_await core_.settled(process, range);
     const bool there = core_.frame_table.has_mapper(frame, {&process, va});
     PageState* page = there ? process.space_.entry(va) : nullptr;
-    if (page == nullptr || !page->writable) co_return;
+    if (page == nullptr || !page->may_write()) co_return;
     if (!page->present()) {
-      page->writable = false;
+      page->write_protect();
       co_return;
     }
-    core_.protect(process, va, false);
+    core_.hide(process, va, Entry::moving);
     co_await core_.flush(exec, process, va);
+    page = process.space_.entry(va);
+    page->write_protect();
+    core_.show(process, va);
     core_.on_change(process, 1);
   };
   co_await core_.for_each_mapper(exec, frame, protect_there);

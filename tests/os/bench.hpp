@@ -93,6 +93,13 @@ class NoDevices : public sc_core::sc_module {
   }
 };
 
+inline OsConfig of_kernel(os::KernelVersion version) {
+  OsConfig config;
+  config.kernel.version = version;
+  config.khugepaged = false;
+  return config;
+}
+
 struct OsBench {
   explicit OsBench(const OsConfig& wanted = {}, std::uint64_t memory_bytes = 64 * kMiB)
       : config(small(wanted)), ddr_config{.size = memory_bytes} {

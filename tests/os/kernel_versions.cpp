@@ -6,22 +6,19 @@
 #include <set>
 #include <sstream>
 
+#include "models/os/reclaim.hpp"
 #include "tests/os/bench.hpp"
+#include "tests/os/mapped_file.hpp"
 #include "tests/support/source_tree.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
+using os::Advice;
 using os::Change;
 using os::KernelVersion;
+using os::PageEvents;
 
 namespace {
-
-OsConfig of_kernel(KernelVersion version) {
-  OsConfig config;
-  config.kernel.version = version;
-  config.khugepaged = false;
-  return config;
-}
 
 // When another VMA's fault is over that begins 10 us after a munmap which waits 50 us for a device to forget its page.
 Time fault_beside_munmap(OsBench& b) {
@@ -73,4 +70,173 @@ TEST_CASE("before 4.20 a fault waits until munmap's TLB invalidation is over") {
 TEST_CASE("since 4.20 a fault goes on beside munmap's TLB invalidation") {
   OsBench b(of_kernel(KernelVersion::linux_5_4));
   CHECK(fault_beside_munmap(b) == 10us + kSwitch + b.cold_page());
+}
+
+namespace {
+
+// How many of four private pages get a NUMA hint.
+unsigned hints(OsBench& b, bool shared, bool pinned) {
+  PresentPages pages(b);
+  if (shared) REQUIRE(b.run(b.vm.fork(b.thread, *b.process)).value.ok());
+  if (pinned) pages.pin();
+  return b.run(b.vm.page_events().numa_hint(b.thread, *b.process, pages.range())).value;
+}
+
+}  // namespace
+
+TEST_CASE("4.14: NUMA hints are for pages that a child maps, too") {
+  OsBench b(of_kernel(KernelVersion::linux_4_14));
+  CHECK(hints(b, /*shared=*/true, /*pinned=*/false) == PresentPages::kPages);
+}
+
+TEST_CASE("4.19: NUMA hints are not for pages that a child maps, too") {
+  OsBench b(of_kernel(KernelVersion::linux_4_19));
+  CHECK(hints(b, /*shared=*/true, /*pinned=*/false) == 0);
+}
+
+TEST_CASE("5.10: NUMA hints are for pages under a pin") {
+  OsBench b(of_kernel(KernelVersion::linux_5_10));
+  CHECK(hints(b, /*shared=*/false, /*pinned=*/true) == PresentPages::kPages);
+}
+
+TEST_CASE("5.15: NUMA hints are not for pages under a pin") {
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
+  CHECK(hints(b, /*shared=*/false, /*pinned=*/true) == 0);
+}
+
+namespace {
+
+// Whether a pinned page, whose right to write was taken, is still the process's after a store.
+bool keeps_pinned_page(OsBench& b) {
+  PresentPages pages(b);
+  pages.pin();
+  const auto frame = pages.frame();
+  REQUIRE(b.run(b.vm.page_events().write_protect(b.thread, *b.process, pages.range())).value == PresentPages::kPages);
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, pages.va, true)).value == Error::none);
+  CHECK(pages.writable());
+  b.vm.audit();
+  return pages.frame() == frame;
+}
+
+}  // namespace
+
+TEST_CASE("5.4: a write fault counts mappings, and a pinned page stays the process's") {
+  OsBench b(of_kernel(KernelVersion::linux_5_4));
+  CHECK(keeps_pinned_page(b));
+}
+
+TEST_CASE("5.10: a write fault counts references, and a pin has lost its page") {
+  OsBench b(of_kernel(KernelVersion::linux_5_10));
+  CHECK_FALSE(keeps_pinned_page(b));
+}
+
+TEST_CASE("6.1: a write fault knows whose the page is, and a pinned page stays the process's") {
+  OsBench b(of_kernel(KernelVersion::linux_6_1));
+  CHECK(keeps_pinned_page(b));
+}
+
+TEST_CASE("MADV_PAGEOUT is not known before 5.4") {
+  OsConfig config = of_kernel(KernelVersion::linux_4_19);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  const PresentPages pages(b);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, pages.va, kPage, Advice::page_out)).value == Error::invalid);
+  CHECK(b.present(pages.va));
+}
+
+TEST_CASE("MADV_DONTNEED_LOCKED is not known before 5.18") {
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
+  const PresentPages pages(b);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, pages.va, kPage, Advice::dont_need_locked)).value == Error::invalid);
+  CHECK(b.present(pages.va));
+}
+
+namespace {
+
+// What MADV_PAGEOUT does to pages that it must leave where they are, because they are pinned.
+struct LeftBehind {
+  bool young;
+  std::size_t flushes;
+};
+LeftBehind page_out_pinned(KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  PresentPages pages(b);
+  pages.pin();
+  const Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, pages.va, PresentPages::kBytes, Advice::page_out)).value ==
+        Error::none);
+  REQUIRE(b.present(pages.va));
+  b.vm.audit();
+  return {(b.walk(pages.va)->descriptor & 0x400) != 0, listener.flushes.size()};
+}
+
+}  // namespace
+
+TEST_CASE("6.6: MADV_PAGEOUT ages pinned pages, though it leaves them") {
+  const LeftBehind left = page_out_pinned(KernelVersion::linux_6_6);
+  CHECK_FALSE(left.young);
+  CHECK(left.flushes == 1);
+}
+
+TEST_CASE("6.12: MADV_PAGEOUT leaves pinned pages as they are") {
+  const LeftBehind left = page_out_pinned(KernelVersion::linux_6_12);
+  CHECK(left.young);
+  CHECK(left.flushes == 0);
+}
+
+namespace {
+
+// Reclaim of pinned pages; whether they are still mapped.
+bool reclaim_leaves_pinned(KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  PresentPages pages(b);
+  pages.pin();
+  const auto frame = pages.frame();
+  CHECK(b.run(b.vm.reclaim().page_out(b.thread, *b.process, pages.range())).value == 0);
+  const bool mapped = b.present(pages.va);
+  b.vm.audit();
+  // It is the same page, found in the swap cache, that a fault brings.
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, pages.va, true)).value == Error::none);
+  CHECK(pages.frame() == frame);
+  CHECK(pages.intact());
+  CHECK(b.counted("os.pgmajfault") == 0);
+  b.vm.audit();
+  return mapped;
+}
+
+}  // namespace
+
+TEST_CASE("5.4: reclaim unmaps pinned pages before it finds them held") {
+  CHECK_FALSE(reclaim_leaves_pinned(KernelVersion::linux_5_4));
+}
+
+TEST_CASE("5.10: reclaim looks for pins before it unmaps") { CHECK(reclaim_leaves_pinned(KernelVersion::linux_5_10)); }
+
+TEST_CASE("a file's page that is being cleaned is not mapped until TLBs have forgotten it") {
+  OsBench b;
+  MappedFile f(b, 4, /*shared=*/true);
+  CHECK(f.touch(0, true).value == Error::none);
+  Listener listener(b, 0ns);
+  listener.present_at_start = true;
+  b.run(b.vm.page_events().write_protect(b.thread, *b.process, f.range(0, 1)));
+  CHECK(listener.flushes.size() == 1);
+  CHECK_FALSE(listener.present_at_start);
+  CHECK(f.mapped(0));
+  CHECK_FALSE(f.writable(0));
+  b.vm.audit();
+}
+
+TEST_CASE("KSM does not split a huge page of which a part is pinned") {
+  OsBench b;
+  const VirtualAddress va = b.map(kHugePage, {.advice = os::HugeAdvice::huge, .alignment = kHugePage});
+  REQUIRE(b.vm.make_present(*b.process, va, kHugePage) == Error::none);
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, va + 5 * kPage, kPage, true)).value.ok());
+  const Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.page_events().merge_equal(b.thread, *b.process, {va, va + kHugePage})).value == 0);
+  CHECK(b.process->space().is_huge(va));
+  CHECK(listener.flushes.empty());
 }

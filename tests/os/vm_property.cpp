@@ -222,10 +222,12 @@ struct Beside {
         if (!locked) m.each(c.first, c.count, [](ModelPage& p) { p.present = false, p.seed = 0; });
         break;
       }
-      case kFree:
-        RC_ASSERT(advise(m, c, Advice::free) == if_mapped);
-        m.each(c.first, c.count, [](ModelPage& p) { p.lazy = p.present; });
+      case kFree: {
+        const bool locked = !m.all(c.first, c.count, [](const ModelPage& p) { return !p.locked; });
+        RC_ASSERT(advise(m, c, Advice::free) == (locked ? Error::invalid : if_mapped));
+        if (!locked) m.each(c.first, c.count, [](ModelPage& p) { p.lazy = p.present; });
         break;
+      }
       case kPopulateRead:
       case kPopulateWrite: {
         const bool write = c.what == kPopulateWrite;

@@ -123,8 +123,19 @@ TEST_CASE("matrix: KSM clears the descriptor before it sees the pin, and merges 
   check_row(kSmall, "ksm", {faults, undone, stale, none, faults, undone});
 }
 
-TEST_CASE("matrix: ageing clears access flags of pinned pages, too, in the one table that the kernel ages") {
-  check_row(kSmall, "ageing", {faults, faults, none, none, none, none});
+TEST_CASE("matrix: reclaim ages pinned pages, but no locked ones, in the one table that the kernel ages") {
+  check_row(kSmall, "ageing", {none, faults, none, none, none, none});
+}
+
+TEST_CASE("matrix: clear_refs ages locked pages, too, but since 4.14 a device's TLB keeps what it has") {
+  check_row(kSmall + Settings{{"os.kernel", "4.9"}}, "clear-refs", {faults, faults});
+  check_row(kSmall + Settings{{"os.kernel", "4.14"}}, "clear-refs", {none, none});
+}
+
+TEST_CASE("matrix: idle tracking is met where a device's TLB has lost the page") {
+  check_row(kSmall, "idle-tracking", {none, none, none, none, none, none});
+  check_row(kSmall + Settings{{"smmu.micro_tlb_entries", 4}, {"smmu.macro_tlb_entries", 4}}, "idle-tracking",
+            {faults, faults, none, none, none, none});
 }
 
 TEST_CASE("matrix: write protection does not look at pins") {
@@ -132,11 +143,13 @@ TEST_CASE("matrix: write protection does not look at pins") {
 }
 
 TEST_CASE("matrix: userfaultfd protects whatever it is asked to") {
-  check_row(kSmall, "userfault-wp", {faults, faults, none, none, faults, faults});
+  const Settings newest = kSmall + Settings{{"os.kernel", "6.12"}};
+  check_row(newest, "userfault-wp", {faults, faults, none, none, faults, faults});
+  CHECK_FALSE(meet(kSmall, "userfault-wp", mlock_shared).applies);
 }
 
 TEST_CASE("matrix: reclaim leaves locked pages alone, and looks for pins before it unmaps") {
-  const Settings swap = kSmall + Settings{{"os.swap_bytes", "1 GiB"}};
+  const Settings swap = kSmall + Settings{{"os.swap_bytes", "1 GiB"}, {"os.kernel", "6.12"}};
   check_row(swap, "reclaim", {none});
   for (const Way w : {mlock_private, pin_private, mlock_mirrored}) {
     INFO(kWays[w]);
@@ -148,6 +161,16 @@ TEST_CASE("matrix: reclaim leaves locked pages alone, and looks for pins before 
     const Met raced = meet(swap, "reclaim", w);
     CHECK((!raced.faults || !raced.changed));
     CHECK_FALSE(raced.stale);
+  }
+}
+
+TEST_CASE("matrix: before 6.9 MADV_PAGEOUT ages pinned pages, and before 5.4 reclaim unmaps them") {
+  const Settings swap = kSmall + Settings{{"os.swap_bytes", "1 GiB"}};
+  for (const char* kernel : {"6.1", "4.9"}) {
+    INFO(kernel);
+    CHECK(meet(swap + Settings{{"os.kernel", kernel}}, "reclaim", pin_shared).faults);
+    CHECK_FALSE(meet(swap + Settings{{"os.kernel", kernel}}, "reclaim", mlock_shared).faults);
+    CHECK_FALSE(meet(swap + Settings{{"os.kernel", kernel}}, "reclaim", pin_private).faults);
   }
 }
 
@@ -257,7 +280,8 @@ TEST_CASE("matrix, source: a split of a huge page goes through an invalid descri
 
 TEST_CASE("matrix, source: a device that reads does not mind who may write, but a mirror is emptied all the same") {
   check_row(at_source(kSmall), "write-protect", {none, none, none, none, faults, faults});
-  check_row(at_source(kSmall), "userfault-wp", {none, none, none, none, faults, faults});
+  const Settings protects = {{"os.kernel", "6.12"}};  // which arm64 has it
+  check_row(at_source(kSmall) + protects, "userfault-wp", {none, none, none, none, faults, faults});
 }
 
 TEST_CASE("matrix, source: the program's stores bring what was never there") {
