@@ -309,10 +309,10 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
   const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
+  injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
   running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
                                                        config_.size);
   running_.push_back(std::move(running));
-  injection_.transfer_begins();
 }
 
 Task<void> Transfers::finish() {
