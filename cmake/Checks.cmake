@@ -14,7 +14,13 @@ if(TARGET test_properties)
   add_test(NAME "properties: a hundred thousand cases"
            COMMAND test_properties "trains keep every time of random traffic")
   set_tests_properties("properties: a hundred thousand cases" PROPERTIES LABELS nightly TIMEOUT 43200
-    ENVIRONMENT "FAULTLINE_CASES=100000")
+    ENVIRONMENT "FAULTLINE_CASES_TIMES=200")
+endif()
+
+# Properties of the memory manager: a few hundred cases each time, twenty times as many nightly.
+if(TARGET test_os)
+  catch_discover_tests(test_os TEST_SPEC "[property]" TEST_PREFIX "nightly os:" DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=20")
 endif()
 
 # Whole points, recorded.

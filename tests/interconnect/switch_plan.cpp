@@ -380,7 +380,7 @@ std::string described(const std::vector<std::vector<Time>>& departures) {
 }  // namespace
 
 TEST_CASE("a plan that learns of trains, changes and slots bit by bit ends as if cells were decided on one by one") {
-  test::set_number_of_cases("2000");
+  test::set_number_of_cases(2000);
   REQUIRE(rc::check([] {
     const Case c = any_case();
     const auto expected = one_by_one(c);

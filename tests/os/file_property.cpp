@@ -130,8 +130,8 @@ Task<bool> apply(Arena& a, Model& model, unsigned what, std::uint32_t page, std:
 
 }  // namespace
 
-TEST_CASE("random use of a file agrees with a model of two lists of pages") {
-  set_number_of_cases("300", "100");
+TEST_CASE("random use of a file agrees with a model of two lists of pages", "[property]") {
+  set_number_of_cases(300);
   OsConfig config;
   config.swap_bytes = 4 * kMiB;
   config.dirty_writeback_interval = 300us;

@@ -237,8 +237,8 @@ struct Beside {
   }
 };
 
-TEST_CASE("random operations on hugetlb memory agree with a model without time") {
-  set_number_of_cases("30");
+TEST_CASE("random operations on hugetlb memory agree with a model without time", "[property]") {
+  set_number_of_cases(30);
   OsConfig config;
   config.nr_hugepages = 5;  // three for the owner; its children and copies have to do with two
   config.rlimit_memlock = os::kUnlimited;

@@ -344,7 +344,7 @@ void make_huge_zero_page(OsBench& b) {
 void check_operations(OsConfig config, bool huge) {
   config.rlimit_memlock = kLimit * kPage;
   config.swap_bytes = 2 * kPages * kPage;  // three processes may want more
-  set_number_of_cases("1000");
+  set_number_of_cases(200);
   OsBench b(config, 256 * kMiB);
   if (huge) make_huge_zero_page(b);
   const auto operations = [&b, huge] {
@@ -384,9 +384,9 @@ void check_operations(OsConfig config, bool huge) {
 
 }  // namespace
 
-TEST_CASE("random operations agree with a model of plain maps") { check_operations({}, /*huge=*/false); }
+TEST_CASE("random operations agree with a model of plain maps", "[property]") { check_operations({}, /*huge=*/false); }
 
-TEST_CASE("random operations agree with a model of plain maps where memory comes in huge pages") {
+TEST_CASE("random operations agree with a model of plain maps where memory comes in huge pages", "[property]") {
   OsConfig config;
   config.thp = os::ThpMode::always;
   check_operations(config, /*huge=*/true);

@@ -8,12 +8,14 @@
 namespace faultline::test {
 
 // To be called before the first property of a process is checked; `max_success` in RC_PARAMS wins. `size`: up to which
-// rapidcheck lets numbers and lists grow; its own choice is 100.
-inline void set_number_of_cases(const std::string& cases, const std::string& size = "100") {
+// rapidcheck lets numbers and lists grow; its own choice is 100. FAULTLINE_CASES_TIMES: so many times as many, nightly.
+inline void set_number_of_cases(unsigned cases, unsigned size = 100) {
   const char* given = std::getenv("RC_PARAMS");
+  const char* times = std::getenv("FAULTLINE_CASES_TIMES");
   std::string parameters = given == nullptr ? "" : given;
   if (parameters.find("max_success") != std::string::npos) return;
-  parameters += " max_success=" + cases + " max_size=" + size;
+  const unsigned long long all = (times == nullptr ? 1 : std::stoull(times)) * cases;
+  parameters += " max_success=" + std::to_string(all) + " max_size=" + std::to_string(size);
   setenv("RC_PARAMS", parameters.c_str(), 1);
 }
 
