@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "models/os/page_cache.hpp"
+#include "models/os/reclaim.hpp"
 #include "models/sim/failure.hpp"
 #include "workloads/stream.hpp"
 
@@ -45,8 +46,10 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
     // Of a file only what is clean can go.
     if (kind == ColdKind::file)
       co_await vm.page_cache().writeback().sync(pager, *process.space().find(range.begin)->file);
-    check_buffer(co_await vm.madvise(pager, process, range.begin, bytes, os::Advice::page_out), "paging out",
-                 endpoint.node());
+    // As reclaim takes them: MADV_PAGEOUT is younger than some kernels, and refuses locked pages, which reclaim keeps.
+    const bool locked = process.space().locked_bytes(range.begin, range.end) > 0;
+    check_buffer(locked ? os::Error::invalid : os::Error::none, "paging out", endpoint.node());
+    co_await vm.reclaim().page_out(pager, process, range);
   }
   if (kind == ColdKind::zero_page) co_return;
   // The swap device may take its time.
