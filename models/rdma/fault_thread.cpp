@@ -116,8 +116,9 @@ sim::Task<Error> FaultThread::resolve_once(const FaultRecord& record, Resolved& 
 }
 
 // Pages as get_user_pages finds them may still fault: it looks neither at access flags nor at whether a clean page may
-// be written by hardware. The library sees no more than the same block at the same pages again, which it then touches.
-// A stalled access names no block: there the very page counts that was answered last.
+// be written by hardware. The library sees no more than the same block at the same pages again, and then touches the
+// page as well. A stalled access names no block: there the very page counts that was answered last. It may be absent
+// anew, as that of another transfer.
 bool FaultThread::came_back(const FaultRecord& record) const {
   if (record.stalled) return record.page == stalled_page_;
   return std::any_of(answered_.begin(), answered_.end(), [&](const Answered& one) {
@@ -147,8 +148,7 @@ sim::Task<Error> FaultThread::resolve(const FaultRecord& record) {
   const auto [page, write] = std::pair(record.page, record.write);
   // The device's own table holds what was prepared beforehand; presence in the process's would not help.
   if (strategy_.translate == Translate::private_) co_return Error::bad_address;
-  if (mirror_ == nullptr && (strategy_.resolve == Resolve::touch_a_page || came_back(record))) {
-    if (strategy_.resolve != Resolve::touch_a_page) ++touched_;
+  if (strategy_.resolve == Resolve::touch_a_page && mirror_ == nullptr) {
     co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }
   const std::uint64_t pages = strategy_.resolve == Resolve::touch_a_page ? 1 : strategy_.touch_ahead_pages;
@@ -156,9 +156,13 @@ sim::Task<Error> FaultThread::resolve(const FaultRecord& record) {
   const os::Result<std::uint64_t> present = co_await call(page, bytes, write);
   // The faulting page is what counts; a later one that found no memory will fault again.
   if (present.value == 0) co_return present.error;
-  if (mirror_ == nullptr && strategy_.resolve == Resolve::touch_ahead) remember(record, present.value * os::kPage);
   if (present.value * os::kPage == bytes) plan_ahead(page, page + bytes, page + pages * os::kPage, write);
-  co_return Error::none;
+  if (mirror_ != nullptr || strategy_.resolve != Resolve::touch_ahead) co_return Error::none;
+  const bool again = came_back(record);
+  remember(record, present.value * os::kPage);
+  if (!again) co_return Error::none;
+  ++touched_;
+  co_return co_await vm_.touch(thread_, library_.process(), page, write);
 }
 
 sim::Task<os::Result<std::uint64_t>> FaultThread::call(std::uint64_t page, std::uint64_t bytes, bool write) {
