@@ -8,7 +8,7 @@ for file in "$configs"/experiments/*.toml; do
   name="$(basename "$file" .toml)"
   run 0 "$program" config "$name" --configs "$configs"
   few=(--set workload.iterations=1 --set workload.warmup=0)
-  grep -q 'message' "$file" || few+=(--set 'workload.size=4 KiB')
+  grep -qE 'message|^zip .*workload\.size' "$file" || few+=(--set 'workload.size=4 KiB')
   run 0 "$program" run "$name" --configs "$configs" --quiet --jobs 2 --out "out/$name" "${few[@]}"
   refuse error
   [[ -s "out/$name/results.json" ]] || {
