@@ -62,7 +62,7 @@ TEST_CASE("background: where the program's own doing takes the pages of resident
     INFO(mechanism);
     const Point p =
         run(preset("resident") +
-            Settings{{"workload.iterations", 20}, {"inject.mechanism", mechanism}, {"inject.period", "20 us"}});
+            Settings{{"workload.iterations", 100}, {"inject.mechanism", mechanism}, {"inject.period", "20 us"}});
     CHECK(p.error.find("strategy.prepare = ideal") != std::string::npos);
   }
 }
