@@ -41,8 +41,8 @@ class PageEvents {
   sim::Task<unsigned> clear_refs(cpu::Execution& exec, Process& process);
   // Idle-page tracking (page_idle) and DAMON: no TLB hears of it. Takes no time of anybody's that is modelled.
   unsigned mark_idle(Process& process, Range range);
-  // Takes the right to write, as mprotect to read-only and back does; of a shared mapping of a file: its dirty pages are
-  // written to the disk, and lose that right first. Does not look at pins.
+  // Takes the right to write, as mprotect to read-only and back does; of a shared mapping of a file: its dirty pages
+  // are written to the disk, and lose that right first. Does not look at pins.
   sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
   // userfaultfd in write-protect mode: takes the right to write, which a monitor gives back when it is asked.
   sim::Task<unsigned> userfault_protect(cpu::Execution& exec, Process& process, Range range);
