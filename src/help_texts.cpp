@@ -213,9 +213,10 @@ Mistakes in the files are reported as 'run' would report them.
 const std::string_view kValidateHelp = R"(faultline validate [FIGURES.toml] [options]
 
 Simulates the points to which published figures belong and prints both side by side, with the error, whether it is
-within the tolerance, and whether the figure was used to fit a parameter (then agreement proves nothing) or is
-predicted. FIGURES.toml is validation/published.toml of the configs folder unless given. Exit code 1 when a check
-fails.
+within what is allowed, and what would make the check fail. A figure is 'predicted'; or a 'fit', to which parameters
+were chosen (then agreement proves nothing); or holds 'by construction'; or is the 'other reading' of a figure's words,
+which is shown and not checked. FIGURES.toml is validation/published.toml of the configs folder unless given. Exit
+code 1 when a check fails.
 
   faultline validate
   faultline validate --format json

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Published figures beside simulated ones. A figure that a parameter was fitted to is shown as such:
-// agreeing with it proves nothing.
+// Published figures beside simulated ones. A figure that a parameter was fitted to, and one that could hardly come out
+// otherwise, is shown as such: agreeing with it proves nothing.
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +15,14 @@
 
 namespace faultline::app {
 
+enum class Use {
+  predicted,     // no parameter was chosen with it in view: agreement says something
+  fit,           // parameters were chosen so that it comes out
+  construction,  // the model can hardly give anything else
+  reading,       // what else the words of a figure may mean: shown, and not checked
+};
+
+// What is made of a point's measure and its baseline's before it is compared with what is published.
 enum class Comparison { value, difference, ratio, overhead, less, greater };
 
 struct Tolerance {
@@ -19,20 +30,31 @@ struct Tolerance {
   bool relative = false;  // of the published value
 };
 
+// What is published: a number that is to be met within a tolerance, or ends that are not to be crossed. None of them
+// for less and greater, whose other side is measured.
+struct Published {
+  std::optional<double> value;
+  Tolerance tolerance;
+  std::optional<double> at_least;
+  std::optional<double> at_most;
+};
+
 struct Figure {
   std::string name;
   std::string quantity;
   std::string source;
-  std::string use;  // fit, predicted, ordering
+  Use use = Use::predicted;
+  std::string fails_if;   // what would make the check fail; empty for another reading
+  std::string known_off;  // why the simulated value lies outside; then it must, or this is no longer true
+  std::string note;       // what else one has to know of it; may be empty
   std::vector<std::string> fitted;
   std::string metric;
+  std::string over;                // a metric that the first is divided by; may be empty
   std::vector<std::string> steps;  // instead of a metric: breakdown steps that are added
   double scale = 1;
   Comparison compare = Comparison::value;
-  double value = 0;  // without meaning for less and greater
+  Published published;
   std::string unit;
-  Tolerance tolerance;
-  std::string known_off;        // why the simulated value lies outside; then it must, or this is no longer true
   std::vector<Point> points;    // one a combination of the axes
   std::vector<Point> baseline;  // as many, or none
 };
@@ -41,7 +63,7 @@ struct Figure {
 struct Check {
   const Figure* figure = nullptr;
   std::string where;      // the axes' values
-  std::string published;  // "1.3 us", "< 38.2 us"
+  std::string published;  // "1.3 us", "< 38.2 us", ">= 0.3 us"
   std::string simulated;
   double value = 0;   // the simulated one, in the figure's unit
   std::string error;  // "+2.1 %"
@@ -55,9 +77,19 @@ std::vector<Figure> read_figures(const std::filesystem::path& path, const std::v
 
 // Every point of every figure, and the comparisons of their outcomes in the same order.
 std::vector<Point> points_of(const std::vector<Figure>& figures);
-std::vector<Check> compare(const std::vector<Figure>& figures, const std::vector<PointOutcome>& outcomes);
+std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const PointOutcome> outcomes);
+// One of a figure's points; `baseline` is null where the figure has none.
+Check compare(const Figure& figure, const Point& point, const PointOutcome& outcome, const PointOutcome* baseline);
+
+// Whether a check that does not pass is a failure: of another reading it is not.
+bool counts(const Check& check);
+
+// "predicted", "by construction".
+std::string use_text(Use use);
 
 std::string checks_table(const std::vector<Check>& checks);
+// Where each figure is from, what was fitted to it, what would make it fail.
+std::string figures_text(const std::vector<Check>& checks);
 std::string checks_json(const std::vector<Check>& checks);
 std::string checks_csv(const std::vector<Check>& checks);
 

@@ -4,17 +4,25 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include "src/validation.hpp"
 
 namespace faultline::app {
 namespace {
 
-const std::vector<std::string> kKeys{"name",   "quantity", "value",    "unit",       "tolerance", "source", "use",
-                                     "fitted", "platform", "strategy", "parameters", "metric",    "steps",  "scale",
-                                     "axes",   "baseline", "compare",  "workload",   "known_off"};
-const std::vector<std::string> kUses{"fit", "predicted", "ordering"};
+const std::vector<std::string> kKeys{"name",       "quantity", "value",    "at_least", "at_most",   "tolerance",
+                                     "unit",       "source",   "use",      "fails_if", "known_off", "note",
+                                     "fitted",     "platform", "strategy", "workload", "axes",      "baseline",
+                                     "parameters", "compare",  "metric",   "over",     "steps",     "scale"};
+const std::vector<std::string> kUses{"predicted", "fit", "construction", "reading"};
 const std::vector<std::string> kComparisons{"value", "difference", "ratio", "overhead", "less", "greater"};
+
+// The number of a name in a list that has it; 0 where it is wrong, which is told elsewhere.
+std::size_t number_in(const std::vector<std::string>& names, const std::string& name) {
+  const auto which = std::find(names.begin(), names.end(), name);
+  return which == names.end() ? 0 : static_cast<std::size_t>(which - names.begin());
+}
 
 class FigureReader {
  public:
@@ -38,10 +46,10 @@ class FigureReader {
     figure.name = needed_text(node, "name");
     figure.quantity = needed_text(node, "quantity");
     figure.source = needed_text(node, "source");
-    figure.use = one_of(node, "use", kUses, "");
-    const std::string compare = one_of(node, "compare", kComparisons, "value");
-    const auto which = std::find(kComparisons.begin(), kComparisons.end(), compare);
-    figure.compare = static_cast<Comparison>(which == kComparisons.end() ? 0 : which - kComparisons.begin());
+    figure.note = optional_text(node, "note", diagnostics_);
+    figure.use = static_cast<Use>(number_in(kUses, one_of(node, "use", kUses, "")));
+    figure.compare = static_cast<Comparison>(number_in(kComparisons, one_of(node, "compare", kComparisons, "value")));
+    read_fails_if(node, figure);
     read_fitted(node, figure);
     read_measure(node, figure);
     read_published(node, figure);
@@ -76,15 +84,23 @@ class FigureReader {
     return text;
   }
 
-  double number(const Node& node, const std::string& key, double otherwise) {
+  std::optional<double> number(const Node& node, const std::string& key) {
     const Node* value = node.find(key);
-    if (value == nullptr) return otherwise;
+    if (value == nullptr) return {};
     if (value->kind == Node::Kind::value) {
       if (const auto* whole = std::get_if<std::int64_t>(&value->value)) return static_cast<double>(*whole);
       if (const auto* real = std::get_if<double>(&value->value)) return *real;
     }
     diagnostics_.add(value->place, key, describe(*value) + " is not a number");
-    return otherwise;
+    return {};
+  }
+
+  void read_fails_if(const Node& node, Figure& figure) {
+    if (figure.use != Use::reading) {
+      figure.fails_if = needed_text(node, "fails_if");
+    } else if (const Node* useless = node.find("fails_if")) {
+      diagnostics_.add(useless->place, "fails_if", "is useless; allowed: not with use = reading, which is not checked");
+    }
   }
 
   void read_fitted(const Node& node, Figure& figure) {
@@ -96,47 +112,70 @@ class FigureReader {
                        fmt::format("no such parameter '{}'{}", name->text(),
                                    did_you_mean(machine->parameters().nearest(name->text()))));
     }
-    if (figure.use == "fit" && figure.fitted.empty())
+    if (figure.use == Use::fit && figure.fitted.empty())
       missing(node, "fitted", "the parameters that were fitted to this figure");
   }
 
   void read_measure(const Node& node, Figure& figure) {
     for (const Node* step : optional_texts(node, "steps", diagnostics_)) figure.steps.push_back(step->text());
-    figure.metric = optional_text(node, "metric", diagnostics_);
-    if (figure.metric.empty() == figure.steps.empty()) {
+    figure.metric = metric(node, "metric");
+    figure.over = metric(node, "over");
+    if (figure.metric.empty() == figure.steps.empty())
       diagnostics_.add(node.place, "metric", "give either a metric or steps");
-    } else if (!figure.metric.empty() && std::find(metrics_.begin(), metrics_.end(), figure.metric) == metrics_.end()) {
-      diagnostics_.add(node.find("metric")->place, "metric",
-                       fmt::format("no metric '{}'; allowed: {}{}", figure.metric, fmt::join(metrics_, ", "),
-                                   did_you_mean(sim::nearest_name(figure.metric, metrics_))));
+    figure.scale = number(node, "scale").value_or(1);
+  }
+
+  std::string metric(const Node& node, const std::string& key) {
+    std::string name = optional_text(node, key, diagnostics_);
+    if (!name.empty() && std::find(metrics_.begin(), metrics_.end(), name) == metrics_.end()) {
+      diagnostics_.add(node.find(key)->place, key,
+                       fmt::format("no metric '{}'; allowed: {}{}", name, fmt::join(metrics_, ", "),
+                                   did_you_mean(sim::nearest_name(name, metrics_))));
     }
-    figure.scale = number(node, "scale", 1);
+    return name;
   }
 
   void read_published(const Node& node, Figure& figure) {
+    Published& published = figure.published;
     figure.unit = optional_text(node, "unit", diagnostics_);
     if (figure.compare == Comparison::less || figure.compare == Comparison::greater) {
       // No published number: the measured ones are compared in their own unit.
       if (figure.unit.empty()) figure.unit = figure.metric.empty() ? "us" : units_[figure.metric];
+      for (const char* key : {"value", "at_least", "at_most", "tolerance"}) {
+        if (const Node* value = node.find(key))
+          diagnostics_.add(value->place, key, "is useless; allowed: not with compare = less or greater");
+      }
       return;
     }
-    if (node.find("value") == nullptr) missing(node, "value", "the published number");
+    published.value = number(node, "value");
+    published.at_least = number(node, "at_least");
+    published.at_most = number(node, "at_most");
+    const bool has_ends = node.find("at_least") != nullptr || node.find("at_most") != nullptr;
+    if ((node.find("value") != nullptr) == has_ends)
+      diagnostics_.add(node.place, "value", "give either a value or what it is at_least, at_most or both");
+    if (published.at_least && published.at_most && *published.at_least > *published.at_most)
+      diagnostics_.add(node.find("at_most")->place, "at_most", "is below at_least");
     if (node.find("unit") == nullptr) missing(node, "unit", "the published number's unit");
-    figure.value = number(node, "value", 0);
-    const Node* tolerance = node.find("tolerance");
-    if (tolerance == nullptr) {
+    read_tolerance(node, has_ends, published.tolerance);
+  }
+
+  void read_tolerance(const Node& node, bool has_ends, Tolerance& tolerance) {
+    const Node* given = node.find("tolerance");
+    if (has_ends) {
+      if (given != nullptr) diagnostics_.add(given->place, "tolerance", "is useless; allowed: only with a value");
+    } else if (given == nullptr) {
       missing(node, "tolerance", "\"5 %\", or a number in the figure's unit");
-    } else if (tolerance->is_text()) {
-      read_percent(*tolerance, figure.tolerance);
+    } else if (given->is_text()) {
+      read_percent(*given, tolerance);
     } else {
-      figure.tolerance.amount = number(node, "tolerance", 0);
+      tolerance.amount = number(node, "tolerance").value_or(0);
     }
   }
 
   // A reason takes the place of a wider tolerance: who mends the cause has to take it away.
   void read_known_off(const Node& node, Figure& figure) {
     figure.known_off = optional_text(node, "known_off", diagnostics_);
-    if (figure.known_off.empty() || figure.use == "predicted") return;
+    if (figure.known_off.empty() || figure.use == Use::predicted) return;
     diagnostics_.add(node.find("known_off")->place, "known_off", "is useless; allowed: only with use = predicted");
   }
 

@@ -25,7 +25,7 @@ void declare_hardware(DmaConfig& c, sim::ParameterTable& table) {
   table.add_count(
       "message_pipeline", c.message_pipeline, {0, 1000},
       {"cycles of the packetizer, and of the mailbox",
-       "fitted to T3: network interface and library take 0.47 us of a message (ExaNeSt prototype)", Standing::fitted});
+       "fitted: network interface and library take 0.47 us of a message (ExaNeSt prototype)", Standing::fitted});
   table.add_count("fault_fifo", c.fault_fifo, {1, 512},
                   {"fault records held for the driver", "assumed", Standing::assumed, {"8", "512"}});
   table.add_count("fault_logging", c.fault_logging, {0, 1000},

@@ -27,6 +27,8 @@ class Reproduction(unittest.TestCase):
     def test_marks_are_the_files_own_values(self):
         published = read_published(CONFIGS)
         self.assertEqual(mark(published["T5"])[:2], (38, 3.8))
+        self.assertEqual(mark(published["T5"], above=6.5),
+                         (44.5, 3.8, "T5: 38 µs more than without a fault, published"))
         value, margin, text = mark(published["T4"], 0.16, "Gb/s")
         self.assertAlmostEqual(value, 13.12)
         self.assertAlmostEqual(margin, 0.32)
@@ -43,7 +45,7 @@ class Reproduction(unittest.TestCase):
         section = Section("E1", "One & two", "shows", [], ["some-run"], ["T1"], "much")
         published = {"T1": {"name": "T1", "quantity": "latency", "value": 1.3, "unit": "us", "source": "a paper", "use": "fit"}}
         check = {"name": "T1", "at": "", "quantity": "latency", "published": "1.3 us", "allowed": "5 %", "simulated": "2 us",
-                 "error": "+54 %", "use": "fit", "passed": False}
+                 "error": "+54 %", "use": "fit", "passed": False, "counts": True}
         with tempfile.TemporaryDirectory() as folder:
             png = Path(folder) / "E1-a.png"
             png.write_bytes(b"png")

@@ -27,9 +27,15 @@ def _table(head, rows):
     return f"<table><thead><tr>{cells}</tr></thead><tbody>\n{body}</tbody></table>\n"
 
 
+def _verdict(check):
+    if not check["counts"]:
+        return "agrees" if check["passed"] else "differs"
+    return "holds" if check["passed"] else "missed"
+
+
 def _checks(checks):
     rows = [(f"{each['name']} {each['at']}", each["quantity"], each["published"], each["allowed"], each["simulated"],
-             each["error"], each["use"], "holds" if each["passed"] else "missed") for each in checks]
+             each["error"], each["use"], _verdict(each)) for each in checks]
     return _table(("", "quantity", "published", "tolerance", "simulated", "error", "use", ""), rows)
 
 
@@ -74,7 +80,8 @@ def page(sections, drawn, checks, published, version, quick):
     if quick:
         html += '<p class="trouble">Made with --quick: one or two transfers a point.</p>\n'
     html += (f"<p>{links}</p>\n<h2>Published figures</h2>\n<p>A figure of use <i>fit</i> was used to choose parameters and "
-             f"validates nothing; an <i>ordering</i> is a published relation.</p>\n{_checks(checks)}")
+             f"validates nothing, nor does one that holds <i>by construction</i>; <i>another reading</i> of a figure's words is "
+             f"not checked.</p>\n{_checks(checks)}")
     for section in sections:
         html += _section(section, *drawn[section.name], published)
     return html + "</body></html>\n"

@@ -5,9 +5,10 @@ import tomllib
 
 
 def read_published(configs):
-    """By name."""
+    """By name; other readings of a figure are left to `faultline validate`."""
     with open(configs / "validation" / "published.toml", "rb") as file:
-        return {figure["name"]: figure for figure in tomllib.load(file)["figure"]}
+        return {figure["name"]: figure for figure in tomllib.load(file)["figure"]
+                if figure["use"] != "reading"}
 
 
 def tolerance(figure):
@@ -18,8 +19,10 @@ def tolerance(figure):
     return stated
 
 
-def mark(figure, scale=1.0, unit=None):
-    """(value, tolerance, text) for a figure to be marked with."""
+def mark(figure, scale=1.0, unit=None, above=None):
+    """(value, tolerance, text) for a figure to be marked with; `above`: what the published value comes on top of."""
     value, margin = figure["value"] * scale, tolerance(figure) * scale
     unit = unit or figure["unit"].replace("us", "µs")
-    return value, margin, f"{figure['name']}: {value:g} {unit}, published"
+    if above is None:
+        return value, margin, f"{figure['name']}: {value:g} {unit}, published"
+    return above + value, margin, f"{figure['name']}: {value:g} {unit} more than without a fault, published"

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of published figures for people and for programs.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "src/results/results.hpp"
+#include "src/results/text_table.hpp"
+#include "src/validation.hpp"
+
+namespace faultline::app {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kWidth = 120;
+
+std::string tolerance_text(const Figure& figure) {
+  if (!figure.published.value) return "";
+  const Tolerance& tolerance = figure.published.tolerance;
+  return fmt::format("{:g} {}", tolerance.amount, tolerance.relative ? "%" : figure.unit);
+}
+
+std::string verdict(const Check& check) {
+  if (!counts(check)) return check.passed ? "agrees" : "differs";
+  if (!check.passed) return "FAIL";
+  if (!check.figure->known_off.empty()) return "off";
+  return check.figure->use == Use::construction ? "holds" : "pass";
+}
+
+}  // namespace
+
+std::string use_text(Use use) {
+  switch (use) {
+    case Use::predicted: return "predicted";
+    case Use::fit: return "fit";
+    case Use::construction: return "by construction";
+    case Use::reading: return "other reading";
+  }
+  return "";
+}
+
+std::string checks_table(const std::vector<Check>& checks) {
+  TextTable table({{"", "", Align::left},
+                   {"quantity", "", Align::left},
+                   {"at", "", Align::left},
+                   {"use", "", Align::left},
+                   {"published", "", Align::right},
+                   {"simulated", "", Align::right},
+                   {"error", "", Align::right},
+                   {"allowed", "", Align::right},
+                   {"", "", Align::left}});
+  for (const Check& check : checks) {
+    const Figure& figure = *check.figure;
+    table.add({figure.name, figure.quantity, check.where, use_text(figure.use), check.published,
+               check.trouble.empty() ? check.simulated : "none", check.error, tolerance_text(figure), verdict(check)});
+  }
+  return table.text();
+}
+
+std::string figures_text(const std::vector<Check>& checks) {
+  std::string text;
+  const Figure* last = nullptr;
+  for (const Check& check : checks) {
+    if (!check.trouble.empty()) text += fmt::format("{}: {}\n", check.figure->name, check.trouble);
+    if (check.figure == last) continue;
+    last = check.figure;
+    text += wrap(fmt::format("{}: {}", last->name, last->source), kWidth, 4) + "\n";
+    const auto add = [&](const std::string& line) { text += "    " + wrap(line, kWidth - 4, 4) + "\n"; };
+    if (!last->fitted.empty()) add(fmt::format("fitted: {}", fmt::join(last->fitted, ", ")));
+    if (!last->fails_if.empty()) add("fails if " + last->fails_if);
+    if (!last->known_off.empty()) add("known to be off: " + last->known_off);
+    if (!last->note.empty()) add(last->note);
+  }
+  return text;
+}
+
+std::string checks_json(const std::vector<Check>& checks) {
+  Json list = Json::array();
+  for (const Check& check : checks) {
+    const Figure& figure = *check.figure;
+    list.push_back({{"name", figure.name},
+                    {"quantity", figure.quantity},
+                    {"at", check.where},
+                    {"use", use_text(figure.use)},
+                    {"published", check.published},
+                    {"simulated", check.simulated},
+                    {"value", check.trouble.empty() ? Json(check.value) : Json()},
+                    {"unit", figure.unit},
+                    {"error", check.error},
+                    {"allowed", tolerance_text(figure)},
+                    {"counts", counts(check)},
+                    {"passed", check.passed},
+                    {"known_off", figure.known_off},
+                    {"trouble", check.trouble},
+                    {"source", figure.source},
+                    {"fitted", figure.fitted},
+                    {"fails_if", figure.fails_if},
+                    {"note", figure.note}});
+  }
+  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string checks_csv(const std::vector<Check>& checks) {
+  std::string csv =
+      "name,quantity,at,use,published,simulated,error,allowed,counts,passed,trouble,source,fails_if,known_off,note\n";
+  for (const Check& check : checks) {
+    const Figure& figure = *check.figure;
+    std::string line;
+    const auto add = [&](const std::string& field) { line += (line.empty() ? "" : ",") + csv_field(field); };
+    for (const std::string& field :
+         {figure.name, figure.quantity, check.where, use_text(figure.use), check.published, check.simulated,
+          check.error, tolerance_text(figure), std::string(counts(check) ? "true" : "false"),
+          std::string(check.passed ? "true" : "false"), check.trouble, figure.source, figure.fails_if, figure.known_off,
+          figure.note}) {
+      add(field);
+    }
+    csv += line + "\n";
+  }
+  return csv;
+}
+
+}  // namespace faultline::app
