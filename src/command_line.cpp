@@ -21,6 +21,7 @@ namespace {
 
 constexpr unsigned kMostJobs = 4096;
 constexpr unsigned kMostLevels = 100;
+constexpr unsigned kMostSamples = 10'000;
 constexpr std::uint64_t kMostSeconds = 100'000'000;  // three years
 constexpr std::uint64_t kMostMostPoints = 1'000'000'000;
 
@@ -160,6 +161,11 @@ Options interpret(const po::variables_map& values, Options options) {
   if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
   if (values.count("levels") != 0)
     options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
+  options.bands = values.count("bands") != 0;
+  if (values.count("samples") != 0) {
+    if (!options.bands) throw UserError("--samples: needs --bands");
+    options.samples = static_cast<unsigned>(whole_number("samples", text("samples"), 1, kMostSamples));
+  }
   options.configs = text("configs");
   // Not beyond what a TOML integer holds, so that effective.toml can be read again.
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);

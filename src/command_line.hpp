@@ -45,6 +45,8 @@ struct Options {
   std::vector<std::string> strategies;  // sensitivity: empty for all
   std::string baseline;                 // sensitivity: a strategy; empty for none
   unsigned levels = 2;                  // sensitivity: values of a number, from its lowest to its highest
+  bool bands = false;                   // validate
+  unsigned samples = 40;                // validate: of the bands
   bool changed = false;                 // config: only what is not the default
   std::string figure;                   // plot, as are the following
   std::string x_axis;

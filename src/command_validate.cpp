@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // faultline validate
 #include <algorithm>
+#include <optional>
+#include <span>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/validation.hpp"
+#include "src/validation_bands.hpp"
 
 namespace faultline::app {
 
@@ -13,21 +16,36 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
   std::filesystem::path path = library.folder() / "validation" / "published.toml";
   if (!options.arguments.empty()) path = options.arguments.front();
   const std::vector<Figure> figures = read_figures(path, options.overrides, library, simulator);
+  const std::uint64_t seed = options.seed.value_or(1);
+  std::optional<BandPlan> bands;
+  if (options.bands) bands.emplace(figures, options.samples, seed, simulator);
+
   std::vector<Point> points = points_of(figures);
-  for (Point& point : points) point.seed = options.seed.value_or(1);
+  const std::size_t own = points.size();
+  if (bands) points.insert(points.end(), bands->points().begin(), bands->points().end());
+  for (Point& point : points) point.seed = seed;
   const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console);
   const auto not_run = [](const PointOutcome& o) { return o.status == PointStatus::not_run; };
   if (std::any_of(outcomes.begin(), outcomes.end(), not_run)) {
     console.err << "interrupted: nothing is kept\n";
     return kInterrupted;
   }
-  const std::vector<Check> checks = compare(figures, outcomes);
+  const std::span<const PointOutcome> all(outcomes);
+  std::vector<Check> checks = compare(figures, all.first(own));
+  if (bands) bands->add_bands(checks, all.subspan(own));
   switch (options.format) {
-    case Format::table: console.out << checks_table(checks) << "\n" << figures_text(checks); break;
+    case Format::table:
+      console.out << checks_table(checks) << "\n";
+      if (bands) console.out << bands_table(checks, *bands) << "\n";
+      console.out << figures_text(checks);
+      break;
     case Format::json: console.out << checks_json(checks); break;
     case Format::csv: console.out << checks_csv(checks); break;
   }
-  if (const int code = exit_code(outcomes, false); code == kBug || code == kUsage) return code;
+  // A sample that cannot be is no sample; one that shows a bug is a bug.
+  const std::vector<PointOutcome> of_figures(outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(own));
+  if (exit_code(outcomes, false) == kBug) return kBug;
+  if (exit_code(of_figures, false) == kUsage) return kUsage;
   const bool passed =
       std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed || !counts(check); });
   return passed ? kFine : kCheckFailed;

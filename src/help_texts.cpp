@@ -218,8 +218,17 @@ were chosen (then agreement proves nothing); or holds 'by construction'; or is t
 which is shown and not checked. FIGURES.toml is validation/published.toml of the configs folder unless given. Exit
 code 1 when a check fails.
 
+--bands shows how far each prediction and each fit spreads: all numbers that no source states, those that were fitted
+too, are drawn from their plausible ranges by equal factors, each sample one point of a Latin hypercube over all of
+them at once. Printed are the lowest and the highest value and the 5 % and 95 % ranks (for an ordering: of the distance
+to the other side), and in how many samples the figure comes out within what is allowed, also where it is known to be
+off. Choices between designs, numbers without a plausible range and what the figure itself or --set fixes are not
+varied; a value that does not go with the others stays as it is. The same seed draws the same samples.
+
   faultline validate
   faultline validate --format json
+  faultline validate --bands                                  40 samples of each
+  faultline validate --bands --samples 200 --seed 7           finer, and others
   faultline validate --set network.internal_latency="200 ns"  how much does a figure depend on that?
 )";
 

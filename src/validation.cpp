@@ -66,7 +66,8 @@ void compare_ordering(const Figure& figure, double value, double baseline, Check
   check.published = fmt::format("{} {}", less ? "<" : ">", with_unit(baseline, figure.unit));
   check.value = value;
   check.simulated = with_unit(value, figure.unit);
-  check.error = fmt::format("{:+.1f} %", 100 * (value / baseline - 1));
+  check.measure = 100 * (value / baseline - 1);
+  check.error = fmt::format("{:+.1f} %", check.measure);
   check.passed = less ? value < baseline : value > baseline;
 }
 
@@ -77,7 +78,7 @@ std::string error_text(const Figure& figure, double error, double of) {
 
 void compare_value(const Figure& figure, double value, Check& check) {
   const Published& published = figure.published;
-  check.value = value;
+  check.value = check.measure = value;
   check.simulated = with_unit(value, figure.unit);
   if (published.value) {
     const Tolerance& tolerance = published.tolerance;

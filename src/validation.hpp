@@ -59,16 +59,28 @@ struct Figure {
   std::vector<Point> baseline;  // as many, or none
 };
 
+// How a check's measure spreads over samples of what nobody has published: nearest ranks, in the measure's unit.
+struct Band {
+  std::size_t samples = 0;  // that could be simulated; with none the rest is 0
+  std::size_t passed = 0;   // of them: within what is allowed, also where the figure is known to be off
+  double lowest = 0;
+  double p5 = 0;
+  double p95 = 0;
+  double highest = 0;
+};
+
 // What became of one figure at one point.
 struct Check {
   const Figure* figure = nullptr;
   std::string where;      // the axes' values
   std::string published;  // "1.3 us", "< 38.2 us", ">= 0.3 us"
   std::string simulated;
-  double value = 0;   // the simulated one, in the figure's unit
-  std::string error;  // "+2.1 %"
+  double value = 0;    // the simulated one, in the figure's unit
+  double measure = 0;  // that, or for less and greater how far it is from the other side, in %
+  std::string error;   // "+2.1 %"
   bool passed = false;
   std::string trouble;  // why there is no simulated value
+  std::optional<Band> band;
 };
 
 // Reads the file, checks all of it, throws UserError with every mistake.
@@ -84,8 +96,9 @@ Check compare(const Figure& figure, const Point& point, const PointOutcome& outc
 // Whether a check that does not pass is a failure: of another reading it is not.
 bool counts(const Check& check);
 
-// "predicted", "by construction".
+// "predicted", "by construction"; the measure with its unit.
 std::string use_text(Use use);
+std::string measure_text(const Check& check, double measure);
 
 std::string checks_table(const std::vector<Check>& checks);
 // Where each figure is from, what was fitted to it, what would make it fail.

@@ -2,6 +2,7 @@
 // Checks of published figures for people and for programs.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "src/results/results.hpp"
@@ -15,17 +16,31 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kWidth = 120;
 
+bool is_ordering(const Figure& figure) {
+  return figure.compare == Comparison::less || figure.compare == Comparison::greater;
+}
+
 std::string tolerance_text(const Figure& figure) {
   if (!figure.published.value) return "";
   const Tolerance& tolerance = figure.published.tolerance;
   return fmt::format("{:g} {}", tolerance.amount, tolerance.relative ? "%" : figure.unit);
 }
 
+std::string measure_unit(const Figure& figure) { return is_ordering(figure) ? "%" : figure.unit; }
+
 std::string verdict(const Check& check) {
   if (!counts(check)) return check.passed ? "agrees" : "differs";
   if (!check.passed) return "FAIL";
   if (!check.figure->known_off.empty()) return "off";
   return check.figure->use == Use::construction ? "holds" : "pass";
+}
+
+Json band_json(const Check& check) {
+  const Band& band = *check.band;
+  const auto number = [&](double value) { return band.samples == 0 ? Json() : Json(value); };
+  return {{"samples", band.samples},        {"passed", band.passed}, {"unit", measure_unit(*check.figure)},
+          {"lowest", number(band.lowest)},  {"p5", number(band.p5)}, {"p95", number(band.p95)},
+          {"highest", number(band.highest)}};
 }
 
 }  // namespace
@@ -38,6 +53,11 @@ std::string use_text(Use use) {
     case Use::reading: return "other reading";
   }
   return "";
+}
+
+std::string measure_text(const Check& check, double measure) {
+  if (is_ordering(*check.figure)) return fmt::format("{:+.1f} %", measure);
+  return fmt::format("{:.4g}{}", measure, check.figure->unit.empty() ? "" : " " + check.figure->unit);
 }
 
 std::string checks_table(const std::vector<Check>& checks) {
@@ -97,13 +117,17 @@ std::string checks_json(const std::vector<Check>& checks) {
                     {"fitted", figure.fitted},
                     {"fails_if", figure.fails_if},
                     {"note", figure.note}});
+    if (check.band) list.back()["band"] = band_json(check);
   }
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string checks_csv(const std::vector<Check>& checks) {
+  const bool has_bands =
+      std::any_of(checks.begin(), checks.end(), [](const Check& check) { return check.band.has_value(); });
   std::string csv =
-      "name,quantity,at,use,published,simulated,error,allowed,counts,passed,trouble,source,fails_if,known_off,note\n";
+      "name,quantity,at,use,published,simulated,error,allowed,counts,passed,trouble,source,fails_if,known_off,note";
+  csv += has_bands ? ",band_unit,band_lowest,band_p5,band_p95,band_highest,band_passed,band_samples\n" : "\n";
   for (const Check& check : checks) {
     const Figure& figure = *check.figure;
     std::string line;
@@ -114,6 +138,15 @@ std::string checks_csv(const std::vector<Check>& checks) {
           std::string(check.passed ? "true" : "false"), check.trouble, figure.source, figure.fails_if, figure.known_off,
           figure.note}) {
       add(field);
+    }
+    if (const auto& band = check.band) {
+      add(measure_unit(figure));
+      for (const double value : {band->lowest, band->p5, band->p95, band->highest})
+        add(band->samples == 0 ? "" : fmt::format("{:.6g}", value));
+      add(std::to_string(band->passed));
+      add(std::to_string(band->samples));
+    } else if (has_bands) {
+      line += ",,,,,,,";
     }
     csv += line + "\n";
   }

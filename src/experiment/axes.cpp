@@ -84,19 +84,6 @@ void lead_by_first(std::vector<Axis>& axes, std::size_t leader) {
   }
 }
 
-// Where on the way through a range each point lies, from 0 to 1: drawn, or one in each part of a Latin hypercube.
-std::vector<double> draw(std::uint64_t points, bool by_parts, sim::RandomStream random) {
-  std::vector<std::uint64_t> part(points);
-  std::iota(part.begin(), part.end(), std::uint64_t{0});
-  for (std::uint64_t i = points; i > 1; --i) std::swap(part[i - 1], part[random.below(i)]);
-  std::vector<double> shares(points);
-  for (std::uint64_t i = 0; i < points; ++i) {
-    const double inside = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
-    shares[i] = by_parts ? (static_cast<double>(part[i]) + inside) / static_cast<double>(points) : inside;
-  }
-  return shares;
-}
-
 // A list's value at a share of the way.
 const Setting& at_share(const std::vector<Setting>& values, double share) {
   const auto chosen = static_cast<std::size_t>(share * static_cast<double>(values.size()));
@@ -117,6 +104,18 @@ std::vector<Setting> drawn_values(const Node& node, const std::string& key, cons
 }
 
 }  // namespace
+
+std::vector<double> drawn_shares(std::uint64_t points, bool by_parts, sim::RandomStream random) {
+  std::vector<std::uint64_t> part(points);
+  std::iota(part.begin(), part.end(), std::uint64_t{0});
+  for (std::uint64_t i = points; i > 1; --i) std::swap(part[i - 1], part[random.below(i)]);
+  std::vector<double> shares(points);
+  for (std::uint64_t i = 0; i < points; ++i) {
+    const double inside = static_cast<double>(random.next() >> 11) * 0x1.0p-53;
+    shares[i] = by_parts ? (static_cast<double>(part[i]) + inside) / static_cast<double>(points) : inside;
+  }
+  return shares;
+}
 
 std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::ParameterTable& parameters,
                             Diagnostics& diagnostics) {
@@ -206,7 +205,7 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   for_each_axis(*drawn, "", diagnostics, [&](const Node& node, const std::string& key) {
     if (is_known(axes, node, key, diagnostics)) return;
     // A stream for each, so that one axis more does not change the others.
-    const auto shares = draw(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
+    const auto shares = drawn_shares(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
     Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader, true};
     if (!axis.values.empty()) axes.push_back(std::move(axis));
   });

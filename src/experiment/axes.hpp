@@ -4,9 +4,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "models/sim/random.hpp"
 #include "src/experiment/settings.hpp"
 
 namespace faultline::app {
@@ -29,6 +31,9 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
 void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics);
 // [sample] count, method, seed, axes: `count` combinations of values that are drawn, as axes that advance together.
 void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector<Axis>& axes, Diagnostics& diagnostics);
+
+// Where on the way through a range each point lies, from 0 to 1: drawn, or one in each part of a Latin hypercube.
+std::vector<double> drawn_shares(std::uint64_t points, bool by_parts, sim::RandomStream random);
 
 // Whether nothing advances with an axis.
 bool is_alone(const std::vector<Axis>& axes, std::size_t axis);

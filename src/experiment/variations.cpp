@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
+#include "src/experiment/plausible.hpp"
 #include "src/experiment/quantity.hpp"
 
 namespace faultline::app {
@@ -14,15 +14,6 @@ namespace {
 
 using sim::Parameter;
 using sim::ParameterKind;
-
-// The platform's word on its own number, else the declaration's.
-std::string standing_of(const Parameter& parameter, const SettingLayers& settings) {
-  const Setting* setting = deciding(settings, parameter.name);
-  if (setting != nullptr && !setting->standing.empty()) return setting->standing;
-  return std::string(sim::to_string(parameter.doc.standing));
-}
-
-bool has_published_source(const std::string& standing) { return standing == "published" || standing == "setting"; }
 
 std::pair<std::string, std::string> ends_of(const std::string& range) {
   const auto to = range.find(" to ");
@@ -44,33 +35,24 @@ struct Candidates {
   std::vector<sim::ParameterValue> values;
 };
 
-std::vector<double> spread(double low, double high, unsigned levels) {
-  std::vector<double> numbers{low};
-  for (unsigned i = 1; i + 1 < levels; ++i) {
-    const double part = static_cast<double>(i) / (levels - 1);
-    numbers.push_back(low > 0 ? low * std::pow(high / low, part) : low + (high - low) * part);
-  }
-  numbers.push_back(high);
+std::vector<double> spread(const NumberRange& range, unsigned levels) {
+  std::vector<double> numbers;
+  for (unsigned i = 0; i < levels; ++i) numbers.push_back(at_share(range, static_cast<double>(i) / (levels - 1)));
   return numbers;
 }
 
 Candidates candidates_for_number(const Parameter& parameter, unsigned levels) {
-  const auto number = [&](const std::string& text) { return number_of(parameter.kind, text); };
-  Candidates candidates;
-  double low = 0, high = 0;
-  if (parameter.doc.plausible.size() == 2) {
-    candidates.range = "plausible";
-    low = number(parameter.doc.plausible.front());
-    high = number(parameter.doc.plausible.back());
-  } else {
-    const double now = number(parameter.get());
-    const auto [lowest, highest] = ends_of(parameter.allowed);
+  Candidates candidates{"plausible", {}};
+  auto range = plausible_range(parameter);
+  if (!range) {
     candidates.range = "half to double";
-    low = std::max(now / 2, number(lowest));
-    high = std::min(now * 2, number(highest));
+    const double now = number_of(parameter.kind, parameter.get());
     if (now == 0) return candidates;
+    const auto [lowest, highest] = ends_of(parameter.allowed);
+    range = {std::max(now / 2, number_of(parameter.kind, lowest)),
+             std::min(now * 2, number_of(parameter.kind, highest))};
   }
-  for (const double each : spread(low, high, levels)) candidates.values.push_back(value_of(parameter.kind, each));
+  for (const double each : spread(*range, levels)) candidates.values.push_back(value_of(parameter.kind, each));
   return candidates;
 }
 

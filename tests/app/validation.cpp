@@ -57,6 +57,7 @@ steps = ["post", "wire"]
   CHECK(checks[0].at("passed") == true);
   CHECK(checks[0].at("published") == "< 41.43 us");
   CHECK(checks[0].at("fails_if") == "a fault is free");
+  CHECK_FALSE(checks[0].contains("band"));
   CHECK(checks[2].at("value").get<double>() == Approx(8.5536));
   CHECK(checks[2].at("passed") == false);
   CHECK(ran.code == 1);
