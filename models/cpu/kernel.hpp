@@ -39,6 +39,7 @@ enum class Change : std::uint8_t {
   tlb_strides,            // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,      // munmap holds mmap_lock only shared while TLBs forget the pages
   ages_in_passing,        // who clears an access flag does not wait for the TLBs
+  longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
   madv_pageout,           // there is MADV_PAGEOUT
   fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
   block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
@@ -78,6 +79,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
+    {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},

@@ -49,9 +49,10 @@ bool Vm::maps_shared_file(const Process& process, Range range) {
 }
 
 // __gup_longterm_locked: pins the pages; as long as some of them lie in the CMA area lets go of all, has those moved
-// out, and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN).
+// out, and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN). Old kernels do none of that.
 sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin) {
-  pinning_.insert(&exec);
+  const bool leaves = core_.config.kernel.has(Change::longterm_leaves_cma);
+  if (leaves) pinning_.insert(&exec);
   Error error = Error::again;
   bool drained = false;
   while (error == Error::again) {
@@ -59,7 +60,7 @@ sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Ran
         co_await populate(exec, process, range, pin.write ? Access::write : Access::read, gup_cost(), &pin);
     core_.counters.pins_acquired += pin.frames.size();
     error = populated.error;
-    if (error != Error::none || !cma_.holds_any(pin.frames)) break;
+    if (error != Error::none || !leaves || !cma_.holds_any(pin.frames)) break;
     // collect_longterm_unpinnable_folios: once, as the first of them may be in a core's batch.
     if (!std::exchange(drained, true)) co_await core_.batches.drain(exec);
     co_await run(exec, std::exchange(pin.release_cost, sim::Time{0}));

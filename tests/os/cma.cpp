@@ -114,6 +114,33 @@ TEST_CASE(
   b.vm.audit();
 }
 
+TEST_CASE("4.19: a long-term pin stays in the CMA area, and a driver that wants it finds it there") {
+  OsConfig config = with_cma(16 * kMiB);
+  config.kernel.version = os::KernelVersion::linux_4_19;
+  OsBench b(config);
+  LentPages pages(b);
+  const Address begin = pages.frame(0);
+  const auto pinned = pages.pin();
+  REQUIRE(pinned.value.ok());
+  CHECK(pinned.took == b.config.pin_fixed + LentPages::kPages * b.config.gup_per_page);
+  CHECK(pages.inside() == LentPages::kPages);
+  CHECK_FALSE(b.run(b.vm.cma().allocate_at(b.thread, begin, 1)).value);
+  CHECK(pages.frame(0) == begin);
+  CHECK(b.run(b.vm.unpin(b.thread, pinned.value.value)).value == Error::none);
+  CHECK(b.run(b.vm.cma().allocate_at(b.thread, begin, 1)).value);
+  CHECK(pages.frame(0) != begin);
+  b.vm.audit();
+}
+
+TEST_CASE("5.4: a long-term pin leaves the CMA area first") {
+  OsConfig config = with_cma(16 * kMiB);
+  config.kernel.version = os::KernelVersion::linux_5_4;
+  OsBench b(config);
+  LentPages pages(b);
+  REQUIRE(pages.pin().value.ok());
+  CHECK(pages.inside() == 0);
+}
+
 TEST_CASE("pages that come with a long-term pin do not come to the CMA area, though most of what is free lies there") {
   OsBench b(with_cma(48 * kMiB));
   const VirtualAddress touched = b.map(kPage);
