@@ -59,3 +59,12 @@ done
   echo "found only $lines lines of output in the documents"
   exit 1
 }
+
+# A part of the fault matrix; all of it nightly.
+matrix_row() {
+  run 0 faultline run "$1" --quiet --set inject.mechanism="$2"
+  expect_documented "## $3"
+}
+matrix_row fault-matrix compaction "The destination"
+matrix_row fault-matrix-source fork "The source"
+matrix_row fault-matrix-files reclaim "Mapped files"

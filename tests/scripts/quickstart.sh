@@ -17,4 +17,11 @@ for file in configs/experiments/*.toml; do
   name="$(basename "$file" .toml)"
   run 0 timeout 60 build/release/faultline run "$name" --quiet --out "shipped/$name"
   refuse "CHECK FAILED"
+  case "$name" in
+    fault-matrix) expect_documented "## The destination" ;;
+    fault-matrix-source) expect_documented "## The source" ;;
+    fault-matrix-files) expect_documented "## Mapped files" ;;
+    fault-matrix-kernels) expect_printed "### The destination, by kernel" ;;
+    fault-matrix-kernels-source) expect_printed "### The source, by kernel" ;;
+  esac
 done
