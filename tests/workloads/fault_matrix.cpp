@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a device meets at a buffer that it writes: configs/experiments/fault-matrix.toml in small, every cell. Linux's word for
-// each is in docs/fault-matrix.md.
+// What a device meets at a buffer that it writes: configs/experiments/fault-matrix.toml in small, every cell. Linux's
+// word for each is in docs/fault-matrix.md.
 #include "tests/workloads/fault_matrix.hpp"
 
 using namespace faultline;
@@ -14,7 +14,8 @@ TEST_CASE("matrix: khugepaged collapses locked pages, clears their descriptor me
 }
 
 TEST_CASE("matrix: compaction moves locked pages, and looks for pins before it unmaps") {
-  // isolate_migratepages_block. A pin, or a mirror's filling, that comes after the look is found in folio_migrate_mapping.
+  // isolate_migratepages_block. A pin, or a mirror's filling, that comes after the look is found in
+  // folio_migrate_mapping.
   check_row(kSmall, "compaction", {faults, undone, stale, none, faults, raced, none});
 }
 
@@ -67,8 +68,8 @@ TEST_CASE("matrix: userfaultfd protects whatever it is asked to") {
 }
 
 TEST_CASE("matrix: reclaim leaves locked pages alone, and looks for pins before it unmaps") {
-  // shrink_folio_list. Between transfers the pages of the second and the sixth way are nobody's, and go; a pin that comes
-  // while they do keeps the frame, unmapped.
+  // shrink_folio_list. Between transfers the pages of the second and the sixth way are nobody's, and go; a pin that
+  // comes while they do keeps the frame, unmapped.
   check_row(kSwap, "reclaim", {none, raced, none, none, none, raced, none});
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the fault matrix depends on the kernel's version: configs/experiments/fault-matrix-kernels*.toml in small, the last
-// kernel before each change and the first one after it.
+// Where the fault matrix depends on the kernel's version: configs/experiments/fault-matrix-kernels*.toml in small, the
+// last kernel before each change and the first one after it.
 #include "tests/workloads/fault_matrix.hpp"
 
 using namespace faultline;

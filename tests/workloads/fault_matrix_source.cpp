@@ -33,7 +33,8 @@ TEST_CASE("matrix, source: a split of a huge page goes through an invalid descri
 }
 
 TEST_CASE("matrix, source: memory that is dropped is gone for shared tables, but not for one of the device's own") {
-  // What a transfer's own pin has taken is what the program stored, unless that was dropped between the store and the pin.
+  // What a transfer's own pin has taken is what the program stored, unless that was dropped between the store and the
+  // pin.
   check_row(at_source(kSmall), "truncate", {lost, dropped, stale, kept, lost, dropped, stale});
   check_row(at_source(kSmall), "dont-need", {lost, dropped, stale, kept, lost, dropped, stale});
 }
