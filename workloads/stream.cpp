@@ -46,6 +46,17 @@ std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platf
                                     has_source ? strategy.on_source_fault : strategy.on_destination_fault);
 }
 
+Task<void> both_settled(Endpoint& one, std::uint64_t address, Endpoint& other, std::uint64_t other_address,
+                        std::uint64_t bytes) {
+  const sim::EventLoop& loop = one.vm().context().loop;
+  for (bool waited = true; waited;) {
+    const sim::Time before = loop.now();
+    co_await one.vm().settled(one.process(), address, bytes);
+    co_await other.vm().settled(other.process(), other_address, bytes);
+    waited = loop.now() != before;
+  }
+}
+
 void leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold) {
   const auto [first, end] = endpoint.pages_of(address, bytes);
   const std::uint64_t all = end - first;
@@ -71,8 +82,7 @@ Task<void> Stream::run(bool cold_again, Tally tally) {
     if (running_.size() == lanes_.size()) co_await finish(tally);
     const Lane& lane = lanes_[i % lanes_.size()];
     if (cold_again) {
-      co_await from_.vm().settled(from_.process(), lane.from_address, flow_.size);
-      co_await to_.vm().settled(to_.process(), lane.to_address, flow_.size);
+      co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
       make_cold(lane);
     }
     co_await begin(lane);

@@ -74,6 +74,10 @@ rdma::Endpoint::Host host_of(platform::Node& node, const Configuration& configur
 std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
                                              bool has_source);
 
+// Ends when no page of either buffer is in motion. While one is waited for, the kernel may take up the other again.
+sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::Endpoint& other,
+                             std::uint64_t other_address, std::uint64_t bytes);
+
 // Leaves the pages of a buffer present or absent, without simulated time: as the program's life has left them.
 void leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
 

@@ -282,15 +282,14 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   const bool cools = !keeps_present && (!disturbed_ || started_ < config_.window);
   if (cools) {
     if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
-    co_await initiator_->vm().settled(initiator_->process(), lane.initiator_address, config_.size);
-    co_await target_->vm().settled(target_->process(), lane.target_address, config_.size);
+    co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
     for (const bool target : {false, true}) {
       if (has_pagers()) co_await write_again(lane, target);
       make_cold(lane, target);
       if (has_pagers()) co_await write_again(lane, target);
     }
   }
-  co_await write_source(lane);
+  if (!target_writes_source()) co_await write_source(lane);
   if (!target_prepares_destination()) co_await write_destination(lane);
   for (const bool target : {false, true}) {
     if (cools && has_pagers()) co_await put_away(lane, target);
@@ -354,6 +353,8 @@ Task<void> Transfers::serve_target() {
     Lane& lane = lanes_[request[1]];
     Error error = Error::none;
     if (request[0] == kPrepare) {
+      // By its own program, whose thread it is that serves.
+      if (target_writes_source()) co_await write_source(lane);
       if (target_prepares_destination()) co_await write_destination(lane);
       error = co_await lane.target_policy->before(target_->thread(), !reads());
     } else {

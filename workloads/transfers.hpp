@@ -72,6 +72,8 @@ class Transfers : public Benchmark {
   rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
   // The destination's owner is then the target, whose program waits for requests.
   bool target_prepares_destination() const { return strategy_.prepares_per_transfer() && !reads(); }
+  // Where nothing disturbs, stores take no time and no thread.
+  bool target_writes_source() const { return strategy_.prepares_per_transfer() && reads() && disturbed_; }
   std::uint64_t source_address(const Lane& lane) const {
     return reads() ? lane.target_address : lane.initiator_address;
   }

@@ -133,3 +133,24 @@ TEST_CASE("background: impossible settings are refused") {
   CHECK(refused({{"inject.mechanism", "reclaim"}}));
   CHECK_FALSE(refused({{"inject.mechanism", "reclaim"}, {"os.swap_bytes", "1 GiB"}}));
 }
+
+// Its own thread does, which serves the initiator meanwhile.
+TEST_CASE("background: the target of a read writes its buffer before it prepares it") {
+  for (const char* prepare : {"pin-per-transfer", "touch"}) {
+    INFO(prepare);
+    run_well(hungry(12) + Settings{{"workload.kind", "read"}, {"strategy.prepare", prepare}});
+  }
+}
+
+TEST_CASE(
+    "background: a buffer is made present when khugepaged leaves it, though it took it while the other was waited "
+    "for") {
+  run_well(preset("fault/touch-ahead") + Settings{{"cpu.cores", 1},
+                                                  {"workload.size", "16 MiB"},
+                                                  {"workload.iterations", 4},
+                                                  {"workload.madvise_hugepage", true},
+                                                  {"workload.advise_late", true},
+                                                  {"os.thp", "madvise"},
+                                                  {"os.khugepaged_time_scale", 100},
+                                                  {"os.khugepaged_scan_sleep", "1 s"}});
+}
