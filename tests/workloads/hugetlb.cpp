@@ -88,3 +88,19 @@ TEST_CASE("hugetlb: a child that lives on moves the program away from what its d
   CHECK(pinned.count("data_errors") == 0);
   CHECK(pinned.count("stale_accesses") == 0);
 }
+
+TEST_CASE("hugetlb: senders of a pattern have pages of their own, so that nobody drops what another receives") {
+  for (const char* cold : {"source", "destination"}) {
+    INFO(cold);
+    const Point p = run(Settings{{"workload.kind", "all-to-all"},
+                                 {"workload.memory", "hugetlb"},
+                                 {"os.nr_hugepages", 16},
+                                 {"workload.iterations", 5},
+                                 {"workload.window", 2},
+                                 {"workload.cold", cold}});
+    CHECK(p.error.empty());
+    CHECK(p.count("transfers") == 5 * 4 * 3);
+    CHECK(p.count("data_errors") == 0);
+    CHECK(p.count("transfers_failed") == 0);
+  }
+}
