@@ -55,6 +55,8 @@ class PageCache {
   File::Page& page_of(Address frame);
   void remove(Address frame);                 // it is clean; the caller lets go of the frame
   void replace(Address frame, Address copy);  // which nobody else holds
+  // In the page cache; of shared memory also in the swap cache, on its way to the swap device or back.
+  bool is_in_core(const File& file, std::uint32_t page) const;
   // shmem_writepage: the page of shared memory, which has a slot, is the swap cache's from now on, and no more the
   // file's.
   void hand_to_swap(Address frame);

@@ -23,6 +23,12 @@ void PageCache::hand_to_swap(Address frame) {
   remove(frame);
 }
 
+bool PageCache::is_in_core(const File& file, std::uint32_t page) const {
+  if (file.find(page) != nullptr) return true;
+  const SwapSlot slot = slot_of(file, page);
+  return slot != 0 && core_.swap.cached(slot).has_value();
+}
+
 // shmem_swapin_folio: found in the swap cache, or read. again: look once more; no_memory. The lock is not held while
 // the device is at work.
 Task<Error> PageCache::swap_in(Execution& exec, Process& process, File& file, std::uint32_t page, sim::Time owed) {

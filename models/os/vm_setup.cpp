@@ -180,7 +180,7 @@ bool Vm::is_in_core(const Process& process, VirtualAddress va) const {
   const PageState* page = process.space_.entry(va);
   if (page != nullptr) return page->entry != Entry::swapped || core_.swap.in_memory(process, va);
   const Vma* vma = process.space_.find(va);
-  return vma != nullptr && vma->file != nullptr && vma->file->find(vma->file_page(va)) != nullptr;
+  return vma != nullptr && vma->file != nullptr && core_.page_cache.is_in_core(*vma->file, vma->file_page(va));
 }
 
 sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t bytes) const {

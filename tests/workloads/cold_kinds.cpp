@@ -74,6 +74,15 @@ TEST_CASE("as many pages are on the swap device as are to be absent, in kernels 
   }
 }
 
+TEST_CASE("small buffers of shared memory go to the swap device, too") {
+  for (const char* size : {"64 B", "4 KiB", "12 KiB"}) {
+    INFO(size);
+    const Point p = run_well(kByPage + kSwapDevice + cold_kind("destination", "swapped", size) +
+                             Settings{{"workload.memory", "shmem"}, {"workload.iterations", 3}});
+    CHECK(p.count("swapped_in") >= 3);
+  }
+}
+
 TEST_CASE("an evicted page of a file is read from the disk, one that is not mapped is found in the page cache") {
   for (const char* end : {"source", "destination"}) {
     INFO(end);
