@@ -154,7 +154,7 @@ void check_transfers(const Configuration& configuration, const Add& add) {
   }
   if (configuration.background.uses_memory() && w.cold != Cold::none) {
     add({"background.processes", "background.scanners", "workload.cold"},
-        "pages that are made absent before each transfer hide who else takes them");
+        "pages that are made absent before each transfer hide who else takes them: choose one of both");
   }
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
     add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
@@ -268,6 +268,9 @@ void check_program(const Configuration& configuration, const Add& add) {
   refuse("workload.clean_window", w.clean_window > 0, "a program has no transfers beside it");
   refuse("workload.cold", w.cold != Cold::none, "a program's pages are as it uses them");
   refuse("workload.memory", w.memory.backing != rdma::Backing::anonymous, "a program says itself what it maps");
+  refuse("workload.memory_limit", w.memory.limit > 0, "a program is in no memory cgroup");
+  refuse("workload.oom_protected", w.memory.never_killed, "a program is not protected from the OOM killer");
+  refuse("workload.peers", w.peers > 0, "a program has no peers");
   refuse("workload.source_offset", w.source_offset > 0, "a program has no source");
   refuse("workload.destination_offset", w.destination_offset > 0, "a program has no destination");
   const ProgramConfig& p = w.program;

@@ -298,7 +298,9 @@ std::vector<MetricDoc> metric_docs() {
       {"delay_max", "us", "by how much the longest transfer took longer than the fastest one"},
       {"setup_time", "us", "preparation done once for the buffers, before the transfers (not in the latencies)"},
       {"teardown_time", "us", "unlocking and unpinning of the buffers after the last transfer (not in the latencies)"},
-      {"cpu_time", "us", "CPU time of all cores of all nodes while measuring, without polling"},
+      {"cpu_time", "us",
+       "CPU time of all cores of all nodes while measuring, without polling; background processes and kernel threads "
+       "included"},
       {"cpu_time_initiator", "us", "the same of the initiator's node alone"},
       {"cpu_time_target", "us", "the same of the target's node alone"},
       {"stale_accesses", "1", "cells moved, in the whole run, through a translation that was no longer true"},
