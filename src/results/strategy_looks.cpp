@@ -26,7 +26,9 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"mlock-private", 15},
                                                {"fault/touch-ahead-256", 17},
                                                {"fault/touch-ahead-64", 18},
-                                               {"fault/stall-ahead-256", 19}};
+                                               {"fault/stall-ahead-256", 19},
+                                               {"register", 20},
+                                               {"fault/fixup-stall-256", 21}};
 
 }  // namespace
 

@@ -62,13 +62,15 @@ TEST_CASE("trains keep times: touch-ahead-64") { every_place("fault/touch-ahead-
 TEST_CASE("trains keep times: touch-ahead-256") { every_place("fault/touch-ahead-256"); }
 TEST_CASE("trains keep times: stall-ahead-16") { every_place("fault/stall-ahead-16"); }
 TEST_CASE("trains keep times: stall-ahead-256") { every_place("fault/stall-ahead-256"); }
+TEST_CASE("trains keep times: register") { every_place("register"); }
+TEST_CASE("trains keep times: fixup-stall-256") { every_place("fault/fixup-stall-256"); }
 TEST_CASE("trains keep times: fixup-user-fault") { every_place("fault/fixup-user-fault"); }
 TEST_CASE("trains keep times: stall") { every_place("fault/stall"); }
 TEST_CASE("trains keep times: mirrored") { every_place("fault/mirrored"); }
 TEST_CASE("trains keep times: mlock-private") { every_place("mlock-private"); }
 TEST_CASE("trains keep times: pin-private") { every_place("pin-private"); }
 
-TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 18); }
+TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 20); }
 
 TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
   const std::vector<Settings> variants = {{{"workload.kind", "read"}},
