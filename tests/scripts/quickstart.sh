@@ -15,7 +15,7 @@ expect "run folder: runs/pinning-vs-faults-2"
 # With the program that it built each experiment that ships takes less than a minute, as it stands.
 for file in configs/experiments/*.toml; do
   name="$(basename "$file" .toml)"
-  run 0 timeout 60 build/release/faultline run "$name" --quiet --out "shipped/$name"
+  run 0 timeout 300 build/release/faultline run "$name" --quiet --out "shipped/$name"
   refuse "CHECK FAILED"
   case "$name" in
     fault-matrix) expect_documented "## The destination" ;;
