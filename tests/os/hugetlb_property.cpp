@@ -238,7 +238,7 @@ struct Beside {
 };
 
 TEST_CASE("random operations on hugetlb memory agree with a model without time", "[property]") {
-  set_number_of_cases(30);
+  set_number_of_cases(30, 100, 1);
   OsConfig config;
   config.nr_hugepages = 5;  // three for the owner; its children and copies have to do with two
   config.rlimit_memlock = os::kUnlimited;

@@ -24,7 +24,7 @@ std::string variable(const char* name, const char* otherwise) {
 
 void check_equality(const Domain& domain, const std::string& id) {
   const Compare compared = domain.counters ? Compare::all : Compare::times;
-  set_number_of_cases(500);  // rapidcheck prints its seed by itself
+  set_number_of_cases(500, 100, 1);  // rapidcheck prints its seed by itself
   const auto result = rc::detail::checkTestable(
       [&] {
         const Case c = *any_case(domain);
