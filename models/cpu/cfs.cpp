@@ -39,13 +39,14 @@ void Cfs::update_min_vruntime() {
   if (const Execution* first = least(nullptr)) min_vruntime_ = std::max(min_vruntime_, first->entity.vruntime);
 }
 
-// sched_slice(): the entity's part of the period.
+// sched_slice(): the entity's part of the period. With BASE_SLICE a thread of small weight gets the granularity.
 Time Cfs::slice(const SchedEntity& entity) const {
   std::int64_t weights = 0;
   for (const Execution* thread : threads()) weights += thread->entity.weight;
   const auto count = static_cast<std::int64_t>(size());
   const Time period = count > kThreadsAPeriod ? config().min_granularity * count : config().latency;
-  return Time{period.count() / weights * entity.weight};
+  const Time part{period.count() / weights * entity.weight};
+  return slice_floor_ ? std::max(part, config().min_granularity) : part;
 }
 
 // check_preempt_tick()

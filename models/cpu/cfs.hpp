@@ -10,7 +10,7 @@ namespace faultline::cpu {
 
 class Cfs : public FairQueue {
  public:
-  explicit Cfs(const SchedConfig& config) : FairQueue(config) {}
+  Cfs(const SchedConfig& config, bool slice_floor) : FairQueue(config), slice_floor_(slice_floor) {}
 
   void leave_for_another(SchedEntity& entity) const override { entity.vruntime -= min_vruntime_; }
   void come_from_another(SchedEntity& entity) const override { entity.vruntime += min_vruntime_; }
@@ -26,6 +26,7 @@ class Cfs : public FairQueue {
   sim::Time slice(const SchedEntity& entity) const;
   const Execution* least(const Execution* except) const;
 
+  const bool slice_floor_;
   sim::Time min_vruntime_{0};  // of the queue, and never less than it was
 };
 

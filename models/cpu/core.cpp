@@ -9,8 +9,12 @@ namespace faultline::cpu {
 
 using sim::Time;
 
-Core::Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched)
-    : cpu_(cpu), number_(number), port_(port), fair_(FairQueue::make(sched)), average_idle_(2 * sched.migration_cost) {}
+Core::Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched, const SchedRules& rules)
+    : cpu_(cpu),
+      number_(number),
+      port_(port),
+      fair_(FairQueue::make(sched, rules)),
+      average_idle_(2 * sched.migration_cost) {}
 
 void Core::interrupt(Request& request) {
   (request.kind == Work::irq ? irq_ : softirq_).push_back(&request);

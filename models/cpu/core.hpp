@@ -55,7 +55,7 @@ struct Cpu::Counters {
 
 class Core {
  public:
-  Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched);
+  Core(Cpu& cpu, unsigned number, sim::Port port, const SchedConfig& sched, const SchedRules& rules);
 
   // Work of the interrupt contexts.
   void interrupt(Request& request);

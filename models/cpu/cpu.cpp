@@ -62,7 +62,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
   if (config.interrupt_core >= config.cores) throw std::invalid_argument("cpu.interrupt_core must be below cpu.cores");
   balancer_ = std::make_unique<Balancer>(sched_, rules_, context, cores_, counters_->pulls);
   for (unsigned i = 0; i < config.cores; ++i) {
-    cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port(), sched_));
+    cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port(), sched_, rules_));
   }
   const auto interrupt_context = [this](const char* label) {
     executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));

@@ -9,9 +9,9 @@
 
 namespace faultline::cpu {
 
-std::unique_ptr<FairQueue> FairQueue::make(const SchedConfig& config) {
+std::unique_ptr<FairQueue> FairQueue::make(const SchedConfig& config, const SchedRules& rules) {
   if (config.policy == SchedPolicy::eevdf) return std::make_unique<Eevdf>(config);
-  return std::make_unique<Cfs>(config);
+  return std::make_unique<Cfs>(config, rules.slice_floor);
 }
 
 void FairQueue::add(Execution& thread, Arrival how) {

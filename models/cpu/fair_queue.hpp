@@ -9,6 +9,7 @@
 
 #include "models/cpu/execution.hpp"
 #include "models/cpu/sched_config.hpp"
+#include "models/cpu/sched_rules.hpp"
 
 namespace faultline::cpu {
 
@@ -23,7 +24,7 @@ class FairQueue {
  public:
   virtual ~FairQueue() = default;
   // By `config.policy`, which is not `kernel`; its times are scaled.
-  static std::unique_ptr<FairQueue> make(const SchedConfig& config);
+  static std::unique_ptr<FairQueue> make(const SchedConfig& config, const SchedRules& rules);
 
   const std::vector<Execution*>& threads() const { return threads_; }
   std::size_t size() const { return threads_.size(); }

@@ -109,6 +109,28 @@ TEST_CASE("CFS: with more than eight threads the period grows, so that none gets
   CHECK(b.done[9] == 9 * 6ms + kSwitch + 1us);
 }
 
+// Linux's BASE_SLICE: the part of the period of a thread of nice 19 beside one of nice 0 is 86 us.
+TEST_CASE("CFS since 5.13: a turn of a thread of small weight lasts for the granularity, too") {
+  const auto turn_of_nice = [](bool slice_floor, Time granularity) {
+    cpu::CpuConfig config = one_core();
+    config.sched.hz = 1000;
+    config.sched.min_granularity = granularity;
+    cpu::SchedRules rules;
+    rules.slice_floor = slice_floor;
+    const Ends ends = simulated(config, rules, [](CpuBench& b) {
+      b.run(b.cpu.new_thread("nice", 0, SchedClass::fair, 19), Work::user, 100ms);
+      b.run(b.cpu.new_thread("normal", 0), Work::user, 1us);
+      sc_core::sc_start();
+      return std::int64_t{0};
+    });
+    return ends.done[1] - kSwitch - 1us;
+  };
+  const Time at_third_tick = 3ms - kSwitch;
+  CHECK(turn_of_nice(false, at_third_tick) == 1ms);
+  CHECK(turn_of_nice(true, at_third_tick) == 3ms);
+  CHECK(turn_of_nice(true, at_third_tick + Time{1}) == 4ms);
+}
+
 TEST_CASE("CFS: who wakes takes the core from whoever is ahead by more than the granularity, and no earlier") {
   // Both had slept for long, so both began at the same virtual time.
   CHECK(wait_of_woken(one_core(), kSwitch + 1ms + Time{1}) == kSwitch);

@@ -300,11 +300,13 @@ TEST_CASE("the kernel's version decides the scheduler's rules") {
   CHECK(oldest.wakes_at_interrupt_core);
   CHECK_FALSE(oldest.newidle_by_cost);
   CHECK(oldest.busy_factor == 32);
+  CHECK_FALSE(oldest.slice_floor);
   const SchedRules newest = SchedRules::of({KernelVersion::linux_6_12});
   CHECK(newest.eevdf);
   CHECK_FALSE(newest.wakes_at_interrupt_core);
   CHECK(newest.newidle_by_cost);
   CHECK(newest.busy_factor == 16);
+  CHECK(newest.slice_floor);
   cpu::CpuConfig config;
   config.kernel = {KernelVersion::linux_6_6};
   Node node;
