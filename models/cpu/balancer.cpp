@@ -139,6 +139,14 @@ void Balancer::check() const {
   }
 }
 
+// get_sd_balance_interval(). Linux's upper bound, 100 ms for each core, is never reached.
+Time Balancer::time_between_looks(const Core& core) const {
+  const Time tick = config_.tick();
+  if (core.idle()) return round_up(core.balance.interval, tick);
+  const Time busy = round_up(core.balance.interval * rules_.busy_factor, tick);
+  return rules_.busy_off_beat ? std::max(busy - tick, tick) : busy;
+}
+
 // rebalance_domains(); for idle cores a busy one has it done (nohz_idle_balance).
 void Balancer::balance(Core& core) {
   const auto cores = static_cast<std::int64_t>(cores_.size());
@@ -146,8 +154,7 @@ void Balancer::balance(Core& core) {
   const Time longest = 2 * shortest;
   Core::Balance& b = core.balance;
   b.interval = std::clamp(b.interval, shortest, longest);
-  const Time interval = round_up(b.interval, config_.tick()) * (core.idle() ? 1 : rules_.busy_factor);
-  if (b.last >= Time{0} && context_.now() < b.last + interval) return;
+  if (b.last >= Time{0} && context_.now() < b.last + time_between_looks(core)) return;
   b.last = context_.now();
   if (busiest(core) == nullptr) {
     b.failed = 0;

@@ -30,6 +30,7 @@ class Balancer {
  private:
   void tick();
   void balance(Core& core);
+  sim::Time time_between_looks(const Core& core) const;
   void fill_idle_cores();
   // Throws std::logic_error when a core has been idle beside a waiting thread for longer than the rules allow: a bug of
   // ours.

@@ -59,6 +59,7 @@ enum class Change : std::uint8_t {
   hugetlb_dont_need,      // MADV_DONTNEED drops hugetlb pages
   hugetlb_rereserves,     // and reserves them anew
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
+  busy_off_beat,          // busy cores look a tick earlier than their interval says
   count
 };
 
@@ -100,6 +101,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
     {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
+    {Change::busy_off_beat, linux_release(5, 10), "busy-off-beat"},
 }};
 
 namespace detail {

@@ -11,6 +11,7 @@ struct SchedRules {
   bool wakes_at_interrupt_core = true;  // an interrupt takes the thread that it wakes to its own core, if that is idle
   bool newidle_by_cost = false;         // sched.newidle_cost, not sched.migration_cost, bounds looks for work
   unsigned busy_factor = 32;            // cores that are not idle look for work at the tick so much less often
+  bool busy_off_beat = false;           // and a tick earlier than that
   bool slice_floor = false;             // CFS: no turn ends before sched.min_granularity (BASE_SLICE)
   bool pulls = true;                    // false in no kernel: cores never take threads from each other
 
@@ -19,6 +20,7 @@ struct SchedRules {
             .wakes_at_interrupt_core = !kernel.has(Change::wakes_on_last_core),
             .newidle_by_cost = kernel.has(Change::newidle_by_cost),
             .busy_factor = kernel.has(Change::busy_factor_16) ? 16U : 32U,
+            .busy_off_beat = kernel.has(Change::busy_off_beat),
             .slice_floor = kernel.has(Change::base_slice_floor)};
   }
 };

@@ -197,10 +197,13 @@ TEST_CASE("a core that is idle for short times does not look when it becomes idl
 }
 
 TEST_CASE("a busy core takes a thread from one with two more than it, at few of the ticks") {
-  const auto first_pull = [](unsigned factor) {
+  const auto first_pull = [](unsigned factor, bool off_beat, unsigned hz = 250) {
     SchedRules rules;
     rules.busy_factor = factor;
-    const Ends ends = simulated(cores(2), rules, [](CpuBench& b) {
+    rules.busy_off_beat = off_beat;
+    cpu::CpuConfig config = cores(2);
+    config.sched.hz = hz;
+    const Ends ends = simulated(config, rules, [](CpuBench& b) {
       std::vector<Execution*> anywhere;
       for (int i = 0; i < 3; ++i) anywhere.push_back(&new_on_core_0(b));
       // While the three come to core 0 there are as many on core 1, of which two end.
@@ -212,9 +215,12 @@ TEST_CASE("a busy core takes a thread from one with two more than it, at few of 
     });
     return Time{ends.value} - 1ms;  // what is looked at is a millisecond old
   };
-  // All look at the first tick; the interval is then 4 ms, times the factor.
-  CHECK(first_pull(32) == kTick + 32 * 4ms);
-  CHECK(first_pull(16) == kTick + 16 * 4ms);
+  // All look at the first tick, in vain; the interval is then 4 ms, times the factor, in whole ticks.
+  CHECK(first_pull(32, false) == kTick + 128ms);
+  CHECK(first_pull(16, false) == kTick + 64ms);
+  CHECK(first_pull(16, true) == kTick + 60ms);
+  CHECK(first_pull(16, false, 100) == 10ms + 70ms);
+  CHECK(first_pull(16, true, 100) == 10ms + 60ms);
 }
 
 TEST_CASE("an invariant watches that no core idles beside a thread that waits") {
@@ -300,12 +306,14 @@ TEST_CASE("the kernel's version decides the scheduler's rules") {
   CHECK(oldest.wakes_at_interrupt_core);
   CHECK_FALSE(oldest.newidle_by_cost);
   CHECK(oldest.busy_factor == 32);
+  CHECK_FALSE(oldest.busy_off_beat);
   CHECK_FALSE(oldest.slice_floor);
   const SchedRules newest = SchedRules::of({KernelVersion::linux_6_12});
   CHECK(newest.eevdf);
   CHECK_FALSE(newest.wakes_at_interrupt_core);
   CHECK(newest.newidle_by_cost);
   CHECK(newest.busy_factor == 16);
+  CHECK(newest.busy_off_beat);
   CHECK(newest.slice_floor);
   cpu::CpuConfig config;
   config.kernel = {KernelVersion::linux_6_6};
