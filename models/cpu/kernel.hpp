@@ -60,6 +60,7 @@ enum class Change : std::uint8_t {
   hugetlb_rereserves,     // and reserves them anew
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
   busy_off_beat,          // busy cores look a tick earlier than their interval says
+  irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
   count
 };
 
@@ -102,6 +103,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
     {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
     {Change::busy_off_beat, linux_release(5, 10), "busy-off-beat"},
+    {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
 }};
 
 namespace detail {

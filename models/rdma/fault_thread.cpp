@@ -21,8 +21,10 @@ namespace {
 constexpr std::size_t kRemembered = 256;  // as many faults as wait in a socket
 
 cpu::Execution& new_thread(cpu::Cpu& cpu, FaultThreadClass kind) {
-  const bool bound = kind == FaultThreadClass::kworker_bound;
   const bool fifo = kind == FaultThreadClass::interrupt_thread;
+  // irq_thread_check_affinity()
+  const bool stays = fifo && cpu.config().kernel.has(cpu::Change::irq_thread_stays);
+  const bool bound = stays || kind == FaultThreadClass::kworker_bound;
   return cpu.new_thread("fault thread", bound ? std::optional(cpu.config().interrupt_core) : std::nullopt,
                         fifo ? cpu::SchedClass::fifo : cpu::SchedClass::fair);
 }

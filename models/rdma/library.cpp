@@ -57,7 +57,8 @@ void LibraryConfig::declare(sim::ParameterTable& table) {
        {"kworker-bound", FaultThreadClass::kworker_bound},
        {"kworker-unbound", FaultThreadClass::kworker_unbound}},
       {"how the thread that resolves page faults is scheduled, which decides what it waits for: as the program's own "
-       "threads; as the thread of an interrupt (SCHED_FIFO: before all of them); as a kernel worker of the core that "
+       "threads; as the thread of an interrupt (SCHED_FIFO: before all of them; since 4.19 on the interrupt's core "
+       "alone); as a kernel worker of the core that "
        "takes interrupts, or of any. Its costs are the same",
        "ExaNeSt's fault library is a thread of the process; the others are what drivers use",
        Standing::derived,

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 // How the kernel schedules the thread that resolves page faults.
 enum class FaultThreadClass : std::uint8_t {
   process,           // a thread of the program: SCHED_NORMAL, on any core
-  interrupt_thread,  // threaded interrupt: SCHED_FIFO, on any core
+  interrupt_thread,  // threaded interrupt: SCHED_FIFO, on the core that takes interrupts; before 4.19 on any core
   kworker_bound,     // worker of the core that takes interrupts: SCHED_NORMAL, there alone
   kworker_unbound,   // worker of an unbound queue: SCHED_NORMAL, on any core
 };

@@ -21,7 +21,8 @@ constexpr Time kMessage = 20us;  // when the kernel delivers
 struct FaultBench : RdmaBench {
   explicit FaultBench(Resolve resolve, unsigned ahead = 4, unsigned a_call = 512)
       : FaultBench(strategy(resolve, ahead, a_call)) {}
-  explicit FaultBench(const rdma::Strategy& wanted) : fault_thread(wanted, node.context, cpu, vm, faults, library) {}
+  explicit FaultBench(const rdma::Strategy& wanted, const RdmaConfig& parts = {})
+      : RdmaBench(parts), fault_thread(wanted, node.context, cpu, vm, faults, library) {}
 
   static rdma::Strategy strategy(Resolve resolve, unsigned ahead, unsigned a_call) {
     rdma::Strategy wanted;
@@ -436,5 +437,22 @@ TEST_CASE("the calls that are left end where the mapping or the memory ends") {
     });
     INFO("memory " << memory);
     CHECK(f == Facts{{"present", 1}, {"calls", 1}, {"refused", 0}, {"answered", 1}});
+  }
+}
+
+TEST_CASE("the thread of an interrupt runs on any core before 4.19, since then where the interrupt is taken") {
+  for (const auto version : {cpu::KernelVersion::linux_4_14, cpu::KernelVersion::linux_4_19}) {
+    const Facts f = facts_from_child([version] {
+      RdmaConfig parts;
+      parts.cpu.kernel.version = version;
+      parts.cpu.interrupt_core = 3;  // threads begin on core 0, the next one
+      parts.library.fault_thread = rdma::FaultThreadClass::interrupt_thread;
+      FaultBench b(FaultBench::strategy(Resolve::touch_a_page, 4, 512), parts);
+      b.handle({fault(b.map(1))});
+      return Facts{{"interrupt core", b.cpu.charged(3, cpu::Work::user) > Time{0}},
+                   {"next core", b.cpu.charged(0, cpu::Work::user) > Time{0}}};
+    });
+    const bool stays = version == cpu::KernelVersion::linux_4_19;
+    CHECK(f == Facts{{"interrupt core", stays}, {"next core", !stays}});
   }
 }
