@@ -28,7 +28,7 @@ Balancer::Balancer(const SchedConfig& config, const SchedRules& rules, const sim
       pulls_(pulls),
       port_(context.loop.new_core_port()) {}
 
-bool Balancer::wake_up(Execution& thread, std::optional<unsigned> waker) {
+bool Balancer::wake_up(Execution& thread, const std::optional<Waker>& waker) {
   const unsigned before = thread.core_;
   const unsigned to = thread.bound_ ? before : choose(thread, waker);
   if (to != before) move(thread, to);
@@ -52,14 +52,23 @@ std::optional<unsigned> Balancer::first_idle(unsigned from) const {
   return std::nullopt;
 }
 
-// select_task_rq_fair(): wake_affine(), then select_idle_sibling(), which begins with the core that ran it last.
-unsigned Balancer::choose(const Execution& thread, std::optional<unsigned> waker) const {
+// select_task_rq_fair(): wake_affine() chooses between two cores, select_idle_sibling() looks for an idle one from there.
+unsigned Balancer::choose(const Execution& thread, const std::optional<Waker>& waker) const {
   if (thread.entity.sched_class == SchedClass::fifo) return choose_for_fifo(thread);
-  if (waker && rules_.wakes_at_interrupt_core && cores_[*waker]->idle()) return *waker;
-  if (const auto idle = first_idle(thread.core_)) return *idle;
-  // wake_affine_weight(): the interrupted core when it has less to do.
-  if (waker && cores_[*waker]->runnable() < cores_[thread.core_]->runnable()) return *waker;
-  return thread.core_;
+  const unsigned target = waker ? last_core_or_wakers(thread, *waker) : thread.core_;
+  if (!cores_[target]->idle() && cores_[thread.core_]->idle()) return thread.core_;
+  return first_idle(target).value_or(target);
+}
+
+// wake_affine(), by wake_affine_idle() and wake_affine_weight().
+unsigned Balancer::last_core_or_wakers(const Execution& thread, const Waker& waker) const {
+  const Core& here = *cores_[waker.core];
+  const Core& last = *cores_[thread.core_];
+  if (here.idle()) return last.idle() && !rules_.wakes_at_interrupt_core ? last.number() : here.number();
+  // The waker is taken for the thread that was interrupted.
+  const bool about_to_sleep = waker.how == Waking::sync && here.current() != nullptr;
+  const std::size_t stay = here.runnable() - (about_to_sleep ? 1 : 0);
+  return stay < last.runnable() ? here.number() : last.number();
 }
 
 // select_task_rq_rt(): it takes the core from any fair thread, so it only avoids its like.

@@ -18,9 +18,9 @@ class Balancer {
   Balancer(const SchedConfig& config, const SchedRules& rules, const sim::Context& context,
            const std::vector<std::unique_ptr<Core>>& cores, sim::Counter& pulls);
 
-  // A thread that slept has a request. `waker`: the core whose interrupt handler or tasklet has woken it.
+  // A thread that slept has a request. `waker`: the interrupt that has woken it, if one has.
   // True when it has gone to another core.
-  bool wake_up(Execution& thread, std::optional<unsigned> waker);
+  bool wake_up(Execution& thread, const std::optional<Waker>& waker);
   // Where a thread that is new would run now.
   unsigned core_for_new(unsigned wanted) const;
   void newly_idle(Core& core);
@@ -35,7 +35,8 @@ class Balancer {
   // Throws std::logic_error when a core has been idle beside a waiting thread for longer than the rules allow: a bug of
   // ours.
   void check() const;
-  unsigned choose(const Execution& thread, std::optional<unsigned> waker) const;
+  unsigned choose(const Execution& thread, const std::optional<Waker>& waker) const;
+  unsigned last_core_or_wakers(const Execution& thread, const Waker& waker) const;
   unsigned choose_for_fifo(const Execution& thread) const;
   std::optional<unsigned> first_idle(unsigned from) const;
   bool pull(Core& to, bool even_hot);

@@ -23,7 +23,7 @@ struct Request {
   bool endless = false;             // a spin: `remaining` means nothing, it ends when
   sim::Time seen_at = sim::kNever;  // the polling load sees the value: known once it is stored
   bool gives_way = false;           // system work that another thread may take the core from (cond_resched)
-  std::optional<unsigned> waker{};  // core of the interrupt that has woken the thread
+  std::optional<Waker> waker{};     // the interrupt that has woken the thread
   std::coroutine_handle<> waiter{};
 };
 

@@ -113,13 +113,13 @@ void Cpu::submit(Request& request) {
   }
 }
 
-Task<void> Cpu::sleep(Execution& thread, sim::Signal& signal) {
+Task<void> Cpu::sleep(Execution& thread, sim::Signal& signal, Waking how) {
   core_of(thread).leave(thread);
   co_await signal;
   ++counters_->wake_ups;
   // It returns from the system call that it slept in.
   Request back{thread, Work::system, Time{0}};
-  back.waker = interrupted_core(signal);
+  if (const auto core = interrupted_core(signal)) back.waker = Waker{*core, how};
   const Submission done{*this, back};
   co_await done;
 }

@@ -63,7 +63,8 @@ class Cpu : public sc_core::sc_module {
 
   // Gives up the core until the signal is notified. It continues, in the kernel, when it has a core, context switch
   // paid. As with condition variables the caller tests its condition.
-  sim::Task<void> sleep(Execution& thread, sim::Signal& signal);
+  // `how`: whoever notifies the signal from an interrupt's context wakes it so.
+  sim::Task<void> sleep(Execution& thread, sim::Signal& signal, Waking how = Waking::plain);
 
   // For waits that are the experiment's and not the program's (a pause between two measurements): if nobody has had its
   // core since, the thread, which asks for time at this very instant, goes on without a context switch.

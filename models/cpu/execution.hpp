@@ -21,6 +21,15 @@ enum class SchedClass : std::uint8_t {
   fifo,  // SCHED_FIFO: before all fair threads, for as long as it runs
 };
 
+// How a thread is woken. `sync` (WF_SYNC): the waker says that it is about to sleep; placement believes it.
+enum class Waking : std::uint8_t { plain, sync };
+
+// The core whose interrupt handler or tasklet has woken a thread.
+struct Waker {
+  unsigned core;
+  Waking how = Waking::plain;
+};
+
 struct Request;
 
 // The scheduler's side of a thread (Linux's sched_entity). Virtual times are those of one core's queue.

@@ -12,8 +12,8 @@ namespace reg = dma::reg;
 using cpu::Work;
 using sim::Step;
 
-sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread) {
-  while (waiting_.empty()) co_await cpu_.sleep(thread, arrived_);
+sim::Task<sim::Vector<FaultRecord>> FaultSocket::receive(cpu::Execution& thread, cpu::Waking how) {
+  while (waiting_.empty()) co_await cpu_.sleep(thread, arrived_, how);
   co_await cpu_.run(thread, Work::system, config_.netlink_receive);
   sim::Vector<FaultRecord> records;
   records.swap(waiting_);

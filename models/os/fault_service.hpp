@@ -34,8 +34,9 @@ class FaultSocket {
   FaultSocket(const KernelConfig& config, cpu::Cpu& cpu, sim::EventLoop& loop)
       : config_(config), cpu_(cpu), arrived_(loop) {}
 
-  // recvmsg(): blocks until there are records, then gives all of them.
-  sim::Task<sim::Vector<FaultRecord>> receive(cpu::Execution& thread);
+  // recvmsg(): blocks until there are records, then gives all of them. A socket wakes with WF_SYNC
+  // (sock_def_readable); a kernel thread, which no socket wakes, says `plain`.
+  sim::Task<sim::Vector<FaultRecord>> receive(cpu::Execution& thread, cpu::Waking how = cpu::Waking::sync);
   // recvmsg() with MSG_DONTWAIT: nothing if there are none, for `empty`, the cost of a system call that does nothing.
   sim::Task<sim::Vector<FaultRecord>> receive_now(cpu::Execution& thread, sim::Time empty);
   // False: too many records wait already, and the message is lost whole. As in Linux, a message that comes before

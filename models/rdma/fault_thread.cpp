@@ -76,7 +76,8 @@ sim::Task<sim::Vector<FaultRecord>> FaultThread::next_records() {
     if (!records.empty()) co_return records;
     co_await go_ahead();
   }
-  co_return co_await socket_.receive(thread_);
+  const bool of_program = library_.config().fault_thread == FaultThreadClass::process;
+  co_return co_await socket_.receive(thread_, of_program ? cpu::Waking::sync : cpu::Waking::plain);
 }
 
 // A bound that meets faults is none.

@@ -10,6 +10,7 @@ using namespace faultline::test;
 using cpu::SchedClass;
 using cpu::SchedPolicy;
 using cpu::SchedRules;
+using cpu::Waking;
 
 namespace {
 
@@ -28,8 +29,9 @@ Task<void> interrupt(CpuBench& b, Time at, Time cost, sim::Signal& signal) {
   signal.notify_all();
 }
 
-Task<void> sleep_and_run(CpuBench& b, Execution& who, sim::Signal& signal, Time cost, std::size_t slot) {
-  co_await b.cpu.sleep(who, signal);
+Task<void> sleep_and_run(CpuBench& b, Execution& who, sim::Signal& signal, Time cost, std::size_t slot,
+                         Waking how = Waking::plain) {
+  co_await b.cpu.sleep(who, signal, how);
   co_await b.cpu.run(who, Work::user, cost);
   b.done[slot] = b.node.now();
 }
@@ -123,6 +125,45 @@ TEST_CASE("wake-up by an interrupt, no core idle: to its core when that has less
     });
     CHECK(ends.value == (others == 2 ? 0 : 1));
   }
+}
+
+TEST_CASE("wake-up by an interrupt, the last core busy: to the interrupt's core if that is idle") {
+  CpuBench b(cores(4));
+  sim::Signal signal(b.node.loop);
+  Execution& thread = b.cpu.new_thread("thread");
+  REQUIRE(thread.core() == 1);
+  const std::size_t slot = b.new_slot();
+  b.run(b.cpu.new_thread("there", 1), Work::user, 1ms);
+  b.tasks.start(sleep_and_run(b, thread, signal, 1us, slot));
+  b.tasks.start(interrupt(b, 10us, 2us, signal));
+  sc_core::sc_start();
+  CHECK(thread.core() == 0);
+}
+
+// Linux's WF_SYNC. Two cores, `here` threads on the interrupt's, `there` on that of the thread which is woken.
+TEST_CASE("wake-up by an interrupt that says that it will sleep: the interrupted thread does not count") {
+  const auto core_of_woken = [](Waking how, unsigned here, unsigned there, unsigned count = 2) {
+    const Ends ends = simulated(cores(count), {}, [=](CpuBench& b) {
+      sim::Signal signal(b.node.loop);
+      Execution& thread = b.cpu.new_thread("thread");
+      const std::size_t slot = b.new_slot();
+      for (unsigned i = 0; i < here; ++i) b.run(b.cpu.new_thread("interrupted", 0), Work::user, 1ms);
+      for (unsigned i = 0; i < there; ++i) b.run(b.cpu.new_thread("there", 1), Work::user, 1ms);
+      b.tasks.start(sleep_and_run(b, thread, signal, 1us, slot, how));
+      b.tasks.start(interrupt(b, 10us, 2us, signal));
+      sc_core::sc_start(sc_core::sc_time(20, sc_core::SC_US));
+      return static_cast<std::int64_t>(thread.core());
+    });
+    return ends.value;
+  };
+  CHECK(core_of_woken(Waking::plain, 1, 1) == 1);
+  CHECK(core_of_woken(Waking::sync, 1, 1) == 0);
+  CHECK(core_of_woken(Waking::sync, 2, 1) == 1);
+  CHECK(core_of_woken(Waking::sync, 2, 2) == 0);
+  CHECK(core_of_woken(Waking::sync, 3, 2) == 1);
+  // Cores that are idle go before: the last one, then others.
+  CHECK(core_of_woken(Waking::sync, 1, 0) == 1);
+  CHECK(core_of_woken(Waking::sync, 1, 1, 3) == 2);
 }
 
 TEST_CASE("wake-up: a FIFO thread takes its last core from a fair one, and avoids only its like") {

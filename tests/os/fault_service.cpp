@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interrupt handler, tasklet and netlink socket with a real SMMU.
 #include "tests/os/driver_bench.hpp"
+#include "tests/support/child.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -273,4 +274,35 @@ TEST_CASE("a stalled access that no message can tell of is terminated") {
   CHECK(b.counted("driver.undelivered_records") == 1);
   CHECK(lost.status == tlm::TLM_ADDRESS_ERROR_RESPONSE);
   CHECK(told.status == tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+// Each core has a thread that polls. A socket wakes with WF_SYNC, by which the one that was interrupted does not count.
+TEST_CASE("with no core idle a socket's reader goes to the interrupt's core, a kernel thread stays where it is") {
+  for (const cpu::Waking how : {cpu::Waking::sync, cpu::Waking::plain}) {
+    const Facts f = facts_from_child([how] {
+      FaultBench b;
+      cpu::Execution& reader = b.cpu.new_thread("reader");
+      const unsigned home = reader.core();
+      REQUIRE(home != b.cpu.config().interrupt_core);
+      for (unsigned core = 0; core < b.cpu.config().cores; ++core) {
+        b.tasks.start(b.cpu.run(b.cpu.new_thread("polls", core), cpu::Work::user, 10ms));
+      }
+      const Time raised = b.node.now() + 10us;
+      b.fault_at(raised);
+      b.tasks.start(FaultBench::push_at(b, raised + 1us, 5));
+      b.tasks.start([](FaultBench& bench, cpu::Execution& thread, cpu::Waking kind) -> Task<void> {
+        if (kind == cpu::Waking::sync) {
+          co_await bench.socket.receive(thread);
+        } else {
+          co_await bench.socket.receive(thread, kind);
+        }
+      }(b, reader, how));
+      b.run_until(raised + 200us);
+      return Facts{{"sent", b.counted("driver.netlink_messages") == 1},
+                   {"at home", reader.core() == home},
+                   {"interrupt core", reader.core() == b.cpu.config().interrupt_core}};
+    });
+    const bool joins = how == cpu::Waking::sync;
+    CHECK(f == Facts{{"sent", 1}, {"at home", !joins}, {"interrupt core", joins}});
+  }
 }
