@@ -54,7 +54,7 @@ std::optional<unsigned> Balancer::first_idle(unsigned from) const {
 
 // select_task_rq_fair(): wake_affine() chooses between two cores, select_idle_sibling() looks for an idle one from there.
 unsigned Balancer::choose(const Execution& thread, const std::optional<Waker>& waker) const {
-  if (thread.entity.sched_class == SchedClass::fifo) return choose_for_fifo(thread);
+  if (thread.entity.sched_class == SchedClass::fifo) return choose_for_fifo(thread, waker);
   const unsigned target = waker ? last_core_or_wakers(thread, *waker) : thread.core_;
   if (!cores_[target]->idle() && cores_[thread.core_]->idle()) return thread.core_;
   return first_idle(target).value_or(target);
@@ -71,14 +71,14 @@ unsigned Balancer::last_core_or_wakers(const Execution& thread, const Waker& wak
   return stay < last.runnable() ? here.number() : last.number();
 }
 
-// select_task_rq_rt(): it takes the core from any fair thread, so it only avoids its like.
-unsigned Balancer::choose_for_fifo(const Execution& thread) const {
+// select_task_rq_rt(), find_lowest_rq(): it takes the core from any fair thread, so it only avoids its like, and does not
+// prefer idle cores. The first without one; kernels since 5.15 take these in turn (cpumask_any_and_distribute).
+unsigned Balancer::choose_for_fifo(const Execution& thread, const std::optional<Waker>& waker) const {
   if (!cores_[thread.core_]->runs_fifo()) return thread.core_;
-  if (const auto idle = first_idle(thread.core_)) return *idle;
-  for (const auto& core : cores_) {
-    if (!core->runs_fifo()) return core->number();
-  }
-  return thread.core_;
+  if (waker && !cores_[waker->core]->has_fifo()) return waker->core;
+  const auto lowest = [](const auto& core) { return !core->has_fifo(); };
+  const auto found = std::find_if(cores_.begin(), cores_.end(), lowest);
+  return found != cores_.end() ? (*found)->number() : thread.core_;
 }
 
 // find_idlest_cpu(), where nothing of the same load is nearer: an idle core, else the one with the fewest threads.

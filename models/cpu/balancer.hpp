@@ -37,7 +37,7 @@ class Balancer {
   void check() const;
   unsigned choose(const Execution& thread, const std::optional<Waker>& waker) const;
   unsigned last_core_or_wakers(const Execution& thread, const Waker& waker) const;
-  unsigned choose_for_fifo(const Execution& thread) const;
+  unsigned choose_for_fifo(const Execution& thread, const std::optional<Waker>& waker) const;
   std::optional<unsigned> first_idle(unsigned from) const;
   bool pull(Core& to, bool even_hot);
   Core* busiest(const Core& to) const;

@@ -79,6 +79,7 @@ class Core {
   sim::Time average_idle() const { return average_idle_; }
   std::size_t runnable() const { return fair_->size() + fifo_.size(); }
   bool runs_fifo() const { return current_ != nullptr && current_->entity.sched_class == SchedClass::fifo; }
+  bool has_fifo() const { return !fifo_.empty(); }
   // Runnable threads besides the one that has the core.
   bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
   const FairQueue& fair() const { return *fair_; }

@@ -181,6 +181,33 @@ TEST_CASE("wake-up: a FIFO thread takes its last core from a fair one, and avoid
   CHECK(b.done[2] == 60us + kSwitch + 100us);
 }
 
+// Two FIFO threads of core 2: one runs there when the other wakes. Fair threads run on cores 0 and 1; core 3 is idle.
+TEST_CASE(
+    "wake-up: a FIFO thread whose last core has its like goes to the interrupt's core, else to the first without") {
+  for (const bool by_interrupt : {false, true}) {
+    cpu::CpuConfig config = cores(4);
+    config.interrupt_core = 1;  // threads begin on core 2, the next one
+    const Ends ends = simulated(config, {}, [=](CpuBench& b) {
+      sim::Signal signal(b.node.loop);
+      Execution& woken = b.cpu.new_thread("woken", {}, SchedClass::fifo);
+      REQUIRE(woken.core() == 2);
+      b.run(b.cpu.new_thread("its like", 2, SchedClass::fifo), Work::user, 1ms);
+      b.run(b.cpu.new_thread("fair", 0), Work::user, 1ms);
+      b.run(b.cpu.new_thread("fair", 1), Work::user, 1ms);
+      b.tasks.start(sleep_and_run(b, woken, signal, 1us, b.new_slot()));
+      if (by_interrupt) {
+        b.tasks.start(interrupt(b, 10us, 2us, signal));
+      } else {
+        b.notify(signal, 12us);
+      }
+      sc_core::sc_start();
+      return static_cast<std::int64_t>(woken.core());
+    });
+    CHECK(ends.value == (by_interrupt ? 1 : 0));
+    CHECK(ends.done.back() == 12us + kSwitch + 1us);
+  }
+}
+
 TEST_CASE("a core that becomes idle takes a thread that waits") {
   CHECK(end_of_waiting(cores(2), {}, Time{0}, 2ms) == 2ms + kSwitch + 100us);
   SchedRules mutant;
