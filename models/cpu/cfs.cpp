@@ -18,22 +18,16 @@ void Cfs::place(SchedEntity& entity, Arrival how) {
   if (how == Arrival::woken) entity.vruntime = std::max(entity.vruntime, min_vruntime_ - config().latency / 2);
 }
 
-const Execution* Cfs::least(const Execution* except) const {
-  const Execution* best = nullptr;
-  for (const Execution* thread : threads()) {
+Execution* Cfs::least(const Execution* except) const {
+  Execution* best = nullptr;
+  for (Execution* thread : threads()) {
     if (thread != except && (best == nullptr || thread->entity.vruntime < best->entity.vruntime)) best = thread;
   }
   return best;
 }
 
 // pick_next_entity()
-Execution& Cfs::choose() const {
-  Execution* best = nullptr;
-  for (Execution* thread : threads()) {
-    if (best == nullptr || thread->entity.vruntime < best->entity.vruntime) best = thread;
-  }
-  return *best;
-}
+Execution& Cfs::choose() const { return *least(nullptr); }
 
 void Cfs::update_min_vruntime() {
   if (const Execution* first = least(nullptr)) min_vruntime_ = std::max(min_vruntime_, first->entity.vruntime);

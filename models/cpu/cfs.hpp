@@ -24,7 +24,8 @@ class Cfs : public FairQueue {
   void advanced(SchedEntity&) override { update_min_vruntime(); }
   void update_min_vruntime();
   sim::Time slice(const SchedEntity& entity) const;
-  const Execution* least(const Execution* except) const;
+  // Null: there is nobody else.
+  Execution* least(const Execution* except) const;
 
   const bool slice_floor_;
   sim::Time min_vruntime_{0};  // of the queue, and never less than it was
