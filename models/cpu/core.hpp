@@ -62,7 +62,8 @@ class Core {
   // The thread has the core, and asks for more at the instant at which its last request ended.
   bool goes_on(const Execution& thread) const;
   void go_on(Execution& thread);
-  // It goes on at this instant if the core has been its own, and idle, since it left.
+  // The thread asks for the core again at this instant. If the core has been idle since the thread left it, the thread
+  // gets it without a context switch.
   void keep_for(const Execution& thread);
   // A runnable thread comes to this core; or goes, before it has run.
   void enqueue(Execution& thread, Arrival how);
@@ -107,7 +108,7 @@ class Core {
  private:
   // Decides what runs now and when that ends, and arms the event for it.
   void dispatch();
-  // Gives the core to whose turn it is, which may be whoever has it.
+  // Chooses the thread that runs next. If it is another than the current one, a context switch to it begins.
   void reschedule();
   bool may_reschedule() const;
   Request* choose_interrupt() const;
@@ -128,7 +129,7 @@ class Core {
   std::vector<Execution*> fifo_;
 
   Execution* current_ = nullptr;  // the thread that has the core, or gets it by the switch that runs; null: idle
-  const Execution* lingering_ = nullptr;  // whose context it still is, since left_at_
+  const Execution* lingering_ = nullptr;  // left an idle core at left_at_; its context is still loaded
   const Execution* last_ = nullptr;       // thread that left the core last
   sim::Time left_at_{-1};
   bool need_resched_ = false;
