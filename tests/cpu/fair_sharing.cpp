@@ -232,6 +232,23 @@ TEST_CASE("EEVDF: a thread that is owed time takes the core when it wakes") {
   CHECK(b.done[slot] == 24ms + kSwitch + 1ms + 2ms + kSwitch);
 }
 
+// A poller is user code. Four cores: a period of 18 ms, a wake-up granularity of 3 ms.
+TEST_CASE("CFS: a worker takes the core from a poller at once, unless that has itself just come from sleep") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::cfs);
+  const Time begins = kSwitch + 3ms;
+  // Both have half a period for their sleep: the poller keeps the core for that, to the tick.
+  CHECK(wait_of_woken(config, 1ms) == 12ms + kSwitch - 1ms);
+  CHECK(wait_of_woken(config, begins) == 12ms + kSwitch - begins);
+  CHECK(wait_of_woken(config, begins + Time{1}) == kSwitch);
+  CHECK(wait_of_woken(config, 21ms) == kSwitch);
+}
+
+TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  CHECK(wait_of_woken(config, 1ms) == kTick + kSwitch - 1ms);
+  CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
+}
+
 TEST_CASE("kernel code gives way at cond_resched() and to user mode; with full pre-emption anywhere") {
   for (const Preemption model : {Preemption::none, Preemption::voluntary, Preemption::full}) {
     INFO(static_cast<int>(model));
