@@ -28,14 +28,12 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
-  wakes_on_last_core,     // an interrupt's wake-up leaves a thread on its last core when that is idle
-  busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
-  newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
-  eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
-  migration_writable,     // a migrated page may be written by hardware, too, if it was writable
   clear_refs_unflushed,   // /proc/PID/clear_refs clears access flags and no TLB hears of it
+  migration_writable,     // a migrated page may be written by hardware, too, if it was writable
   mlock_as_it_is,         // mlock does not wait for pages on their way to the kernel's lists
+  wakes_on_last_core,     // an interrupt's wake-up leaves a thread on its last core when that is idle
   numa_skips_shared,      // NUMA hints leave private pages alone that another process maps, too
+  irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
   tlb_strides,            // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,      // munmap holds mmap_lock only shared while TLBs forget the pages
   ages_in_passing,        // who clears an access flag does not wait for the TLBs
@@ -44,41 +42,43 @@ enum class Change : std::uint8_t {
   fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
   block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
   reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
+  busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
+  busy_off_beat,          // busy cores look a tick earlier than their interval says
   reclaim_sees_pins,      // reclaim leaves anonymous pages under a pin alone; before: unmapped, found held, kept
   numa_skips_held,        // NUMA hints leave private pages alone that anybody refers to
+  hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
+  base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
+  newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
+  hugetlb_mremap,         // hugetlb mappings can be moved
   dontneed_locked,        // there is MADV_DONTNEED_LOCKED
+  hugetlb_dont_need,      // MADV_DONTNEED drops hugetlb pages
   mprotect_gathers,       // mprotect's flush goes from the first changed entry to the last
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
   migration_keeps_young,  // a migrated page keeps its access flag
   vma_locks,              // page faults take the lock of their VMA instead of mmap_lock
   refuses_file_pins,      // no long-term pins that write to files whose dirty pages are tracked
+  eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
   pageout_keeps_young,    // MADV_PAGEOUT reclaims whether used or not; before: clears access flags first
+  hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
   userfault_protection,   // userfaultfd's write protection on arm64
-  hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
-  hugetlb_mremap,         // hugetlb mappings can be moved
-  hugetlb_dont_need,      // MADV_DONTNEED drops hugetlb pages
-  hugetlb_rereserves,     // and reserves them anew
-  base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
-  busy_off_beat,          // busy cores look a tick earlier than their interval says
-  irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
   count
 };
 
 struct ChangeRow {
   Change change;
-  unsigned since;         // release that had it first, after 4.9 and not after 6.12
+  // Release that had it first, after 4.9 and not after 6.12. A kernel of KernelVersion is the newest stable one of its
+  // series: what a stable release of it brought counts as having come with the series.
+  unsigned since;
   std::string_view name;  // of its row in models/os/README.md
 };
 
 inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> kChanges{{
-    {Change::wakes_on_last_core, linux_release(4, 16), "wakes-on-last-core"},
-    {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
-    {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
-    {Change::eevdf, linux_release(6, 6), "eevdf"},
+    {Change::clear_refs_unflushed, linux_release(4, 13), "clear-refs-unflushed"},
     {Change::migration_writable, linux_release(4, 14), "migration-writable"},
-    {Change::clear_refs_unflushed, linux_release(4, 14), "clear-refs-unflushed"},
-    {Change::mlock_as_it_is, linux_release(4, 16), "mlock-as-it-is"},
+    {Change::mlock_as_it_is, linux_release(4, 15), "mlock-as-it-is"},
+    {Change::wakes_on_last_core, linux_release(4, 16), "wakes-on-last-core"},
     {Change::numa_skips_shared, linux_release(4, 16), "numa-skips-shared"},
+    {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
@@ -87,33 +87,36 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},
     {Change::reuse_by_references, linux_release(5, 9), "reuse-by-references"},
+    {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
+    {Change::busy_off_beat, linux_release(5, 10), "busy-off-beat"},
     {Change::reclaim_sees_pins, linux_release(5, 10), "reclaim-sees-pins"},
-    {Change::numa_skips_held, linux_release(5, 15), "numa-skips-held"},
+    {Change::numa_skips_held, linux_release(5, 10), "numa-skips-held"},
+    {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
+    {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
+    {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
+    {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
     {Change::dontneed_locked, linux_release(5, 18), "dontneed-locked"},
+    {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
     {Change::mprotect_gathers, linux_release(5, 19), "mprotect-gathers"},
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
+    {Change::eevdf, linux_release(6, 6), "eevdf"},
     {Change::pageout_keeps_young, linux_release(6, 9), "pageout-keeps-young"},
-    {Change::userfault_protection, linux_release(6, 10), "userfault-protection"},
-    {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
-    {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
-    {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
-    {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
-    {Change::busy_off_beat, linux_release(5, 10), "busy-off-beat"},
-    {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
+    {Change::userfault_protection, linux_release(6, 10), "userfault-protection"},
 }};
 
 namespace detail {
 constexpr bool in_order() {
   for (std::size_t i = 0; i < kChanges.size(); ++i) {
     if (kChanges[i].change != static_cast<Change>(i)) return false;
+    if (i > 0 && kChanges[i].since < kChanges[i - 1].since) return false;
   }
   return true;
 }
-static_assert(in_order(), "a change is looked up by its number");
+static_assert(in_order(), "a change is looked up by its number, and the rows follow the releases");
 }  // namespace detail
 
 struct Kernel {
