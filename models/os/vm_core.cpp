@@ -173,6 +173,11 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vecto
   for (const VirtualAddress leaf : leaves) co_await flush(exec, process, leaf);
 }
 
+sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, VirtualAddress leaf, bool by_store) {
+  set_young(process, leaf, true);
+  if (by_store || !config.kernel.has(Change::flags_unflushed)) co_await flush(exec, process, leaf);
+}
+
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   set_young(process, leaf, false);
   const PageSize size = process.space_.is_huge(leaf) ? PageSize::huge : PageSize::small;

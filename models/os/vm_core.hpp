@@ -103,6 +103,8 @@ class VmCore {
   sim::Task<void> flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<void> flush_range(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<void> flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
+  // Sets the access flag of a page or block, for a store or for a load (ptep_set_access_flags).
+  sim::Task<void> make_young(cpu::Execution& exec, Process& process, VirtualAddress leaf, bool by_store);
   // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young).
   sim::Task<void> clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.

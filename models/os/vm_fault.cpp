@@ -58,7 +58,8 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
       error = co_await write_fault(exec, process, va, owed);
     } else {
       co_await run(exec, owed + short_fault);
-      if (space.page(va) != nullptr) core_.set_young(process, va, true);
+      page = space.page(va);
+      if (page != nullptr && !page->young) co_await core_.make_young(exec, process, va, write);
     }
     owed = sim::Time{0};
     if (error != Error::none && process.was_killed()) error = Error::killed;
@@ -257,8 +258,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
 sim::Task<void> Vm::touch_huge(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
   const bool dirties = write && process.space_.page(va)->clean;
   if (dirties) core_.protect(process, va, true);
-  core_.set_young(process, va, true);
-  if (dirties) co_await core_.flush(exec, process, huge_range(va).begin);
+  co_await core_.make_young(exec, process, huge_range(va).begin, write);
 }
 
 void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {

@@ -38,7 +38,10 @@ TEST_CASE("matrix: clear_refs ages locked pages, too, but since 4.14 a device's 
   check_row(on("4.9", kSmall), "clear-refs", {faults, faults, none, none, none, none, none});
   check_row(on("4.14", kSmall), "clear-refs", {none, none});
   check(on("4.9", at_source(kSmall)), "clear-refs", mlock_shared, faults);
-  check(on("4.14", at_source(kSmall)), "clear-refs", mlock_shared, none);
+  // There the program's own stores have the TLB forget what they make young, before 5.10 its loads as well
+  // (ptep_set_access_flags), and the device's next walk may find the page old again.
+  check(on("4.14", at_source(kSmall)), "clear-refs", mlock_shared, faults);
+  check(on("5.10", at_source(kSmall)), "clear-refs", mlock_shared, faults);
 }
 
 TEST_CASE("matrix: kernels before 5.9 protect pinned pages at a fork as well") {
