@@ -146,7 +146,7 @@ Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualA
   core_.protect(process, va, true);
   core_.set_young(process, va, true);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
-  co_await core_.flush(exec, process, va);
+  co_await core_.flush_entry(exec, process, va);
   if (!process.space_.find(va)->file->is_shmem() && writeback_.is_over_limit()) {
     process.lock_.unlock_fault(exec);
     co_await writeback_.throttle(exec);

@@ -169,13 +169,17 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAdd
   return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, size);
 }
 
+sim::Task<void> VmCore::flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
+  return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, PageSize::small);
+}
+
 sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
   for (const VirtualAddress leaf : leaves) co_await flush(exec, process, leaf);
 }
 
 sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, VirtualAddress leaf, bool by_store) {
   set_young(process, leaf, true);
-  if (by_store || !config.kernel.has(Change::flags_unflushed)) co_await flush(exec, process, leaf);
+  if (by_store || !config.kernel.has(Change::flags_unflushed)) co_await flush_entry(exec, process, leaf);
 }
 
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {

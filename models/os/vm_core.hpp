@@ -97,6 +97,8 @@ class VmCore {
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
   void change_ends(Process& process, Range range);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
+  // Where rights or flags have changed in place: one operation, of a block, too (flush_tlb_page).
+  sim::Task<void> flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // One after the other, as work by the reverse mapping does.
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);

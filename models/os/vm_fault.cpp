@@ -132,7 +132,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   core_.set_young(process, va, true);
   core_.swap.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
-  co_await core_.flush(exec, process, va);
+  co_await core_.flush_entry(exec, process, va);
   co_return Error::again;  // where it is still so, it is done
 }
 
@@ -144,7 +144,7 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
   core_.protect(process, va, true);
   core_.set_young(process, va, true);
   core_.swap.dirtied(page->frame);
-  co_await core_.flush(exec, process, va);
+  co_await core_.flush_entry(exec, process, va);
   co_return Error::again;
 }
 

@@ -58,7 +58,7 @@ sim::Task<Error> Vm::hugetlb_wp(cpu::Execution& exec, Process& process, VirtualA
     if (core_.frame_table.find(old).mappings == 1) {
       core_.protect(process, va, true);
       core_.set_young(process, va, true);
-      co_await core_.flush(exec, process, va);
+      co_await core_.flush_entry(exec, process, va);
       co_return Error::again;  // where it is still so, it is done
     }
     if (const auto block = core_.huge_pool.take_available()) {

@@ -205,3 +205,37 @@ void split_block(KernelVersion version, std::uint64_t operations, bool whole) {
 TEST_CASE("a block is flushed by 512 invalidations up to 4.19") { split_block(KernelVersion::linux_4_19, 512, false); }
 TEST_CASE("a block is flushed with the address space in 5.4") { split_block(KernelVersion::linux_5_4, 1, true); }
 TEST_CASE("a block is flushed by one invalidation since 5.10") { split_block(KernelVersion::linux_5_10, 1, false); }
+
+namespace {
+
+// What a store costs to a block whose right to write, or whose access flag, was taken.
+Time store_to_block(KernelVersion version, bool protect) {
+  OsBench b(blocks_flushed_by(version));
+  const VirtualAddress va = b.map_present(kHugePage, {.alignment = kHugePage});
+  const Range range{va, va + kHugePage};
+  PageEvents& events = b.vm.page_events();
+  if (protect) {
+    CHECK(b.run(events.write_protect(b.thread, *b.process, range)).value == 1);
+  } else {
+    CHECK(events.mark_idle(*b.process, range) == 1);
+  }
+  Listener listener(b, 0ns);
+  const Time took = b.run(b.vm.touch(b.thread, *b.process, va + 5 * kPage, true)).took;
+  CHECK(b.process->space().is_huge(va));
+  REQUIRE(listener.flushes.size() == 1);
+  CHECK_FALSE(listener.flushes[0].whole);
+  CHECK(took == b.config.fault_no_alloc + b.flush(listener.flushes[0].operations()));
+  return took - b.config.fault_no_alloc;
+}
+
+}  // namespace
+
+TEST_CASE("4.9: a block that may be written again is one invalidation") {
+  CHECK(store_to_block(KernelVersion::linux_4_9, /*protect=*/true) == OsConfig{}.cpu_tlbi + OsConfig{}.cpu_dsb);
+}
+TEST_CASE("4.9: a block that is young again is one invalidation") {
+  CHECK(store_to_block(KernelVersion::linux_4_9, /*protect=*/false) == OsConfig{}.cpu_tlbi + OsConfig{}.cpu_dsb);
+}
+TEST_CASE("5.4: a block that may be written again is one invalidation") {
+  CHECK(store_to_block(KernelVersion::linux_5_4, /*protect=*/true) == OsConfig{}.cpu_tlbi + OsConfig{}.cpu_dsb);
+}
