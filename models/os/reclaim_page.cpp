@@ -25,9 +25,10 @@ Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, boo
 
 Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
-  // folio_maybe_dma_pinned; or a fault is about to map it. A huge page that is held is not split in any kernel.
-  const bool held = is_pinned(frame) && (core_.config.kernel.has(Change::reclaim_sees_pins) || core_.is_whole(frame));
-  if (held || record.isolated > 1) co_return Outcome::keep;
+  // folio_maybe_dma_pinned, which is asked of what is to be swapped; or a fault is about to map it. A huge page that is
+  // held is not split in any kernel.
+  const bool asks = core_.config.kernel.has(Change::reclaim_sees_pins) && !is_lazyfree(frame);
+  if ((is_pinned(frame) && (asks || core_.is_whole(frame))) || record.isolated > 1) co_return Outcome::keep;
   co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
   const bool discard = is_lazyfree(frame);
   if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
@@ -162,8 +163,9 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
   co_return owners;
 }
 
-// try_to_unmap_one. False: somebody has pinned the page since it was looked at; the descriptor, which was cleared
-// already, is put back.
+// try_to_unmap_one. False: somebody has pinned the page; the descriptor, which was cleared already, is put back. So it is
+// with pages that were to be dropped, which are ordinary ones again, and since page_try_share_anon_rmap with those that
+// were pinned after reclaim had looked; before, such a pin found its page in the swap cache.
 Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how) {
   if (how == Unmap::file) {
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
@@ -175,8 +177,9 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
   const Entry before = page.entry;
   core_.hide(process, va, Entry::moving);
   co_await core_.flush(exec, process, va);
-  const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::reclaim_sees_pins);
+  const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::exclusive_pages);
   if (sees_pins && core_.frame_table.at(page.frame).pins > 0) {
+    process.space_.entry(va)->lazyfree = false;
     if (before == Entry::present) {
       core_.show(process, va);
     } else {

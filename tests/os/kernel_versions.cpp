@@ -220,6 +220,73 @@ TEST_CASE("5.4: reclaim unmaps pinned pages before it finds them held") {
 
 TEST_CASE("5.10: reclaim looks for pins before it unmaps") { CHECK(reclaim_leaves_pinned(KernelVersion::linux_5_10)); }
 
+namespace {
+
+// Reclaim of pinned pages after MADV_FREE, and once more when they are not pinned: then they are swapped, not dropped.
+void reclaim_pinned_lazyfree(KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  PresentPages pages(b);
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, pages.va, PresentPages::kBytes, Advice::free)).value == Error::none);
+  // For reading: what a device may write to is no longer to be dropped.
+  const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, pages.va, PresentPages::kBytes, false)).value;
+  REQUIRE(pin.ok());
+  const Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.reclaim().page_out(b.thread, *b.process, pages.range())).value == 0);
+  CHECK(listener.flushes.size() == PresentPages::kPages);
+  CHECK(b.present(pages.va));
+  REQUIRE(b.run(b.vm.unpin(b.thread, pin.value)).value == Error::none);
+  CHECK(b.run(b.vm.reclaim().page_out(b.thread, *b.process, pages.range())).value == PresentPages::kPages);
+  CHECK(b.counted("os.pswpout") == PresentPages::kPages);
+  CHECK(pages.intact());
+  b.vm.audit();
+}
+
+}  // namespace
+
+TEST_CASE("4.9: a pinned page after MADV_FREE is unmapped, found held and put back, an ordinary page") {
+  reclaim_pinned_lazyfree(KernelVersion::linux_4_9);
+}
+TEST_CASE("6.1: a pinned page after MADV_FREE is unmapped, found held and put back, an ordinary page") {
+  reclaim_pinned_lazyfree(KernelVersion::linux_6_1);
+}
+
+namespace {
+
+// Whether a page stays mapped that is pinned when reclaim has looked for pins and not yet unmapped it.
+bool late_pin_keeps(KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.swap_bytes = kMiB;
+  config.reclaim_page = 20us;  // from the look for pins to the unmapping
+  OsBench b(config);
+  const PresentPages pages(b);
+  const auto frame = pages.frame();
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  Outcome<unsigned> reclaimed;
+  Outcome<os::Result<os::PinId>> pinned;
+  b.tasks.start(at(b, 0ns, b.vm.reclaim().page_out(b.thread, *b.process, pages.first()), reclaimed));
+  b.tasks.start(at(b, b.node.now() + 1us, b.vm.pin_user_pages(other, *b.process, pages.va, kPage, true), pinned));
+  sc_core::sc_start();
+  CHECK(reclaimed.value == 0);
+  REQUIRE(pinned.value.ok());
+  const bool mapped = b.present(pages.va);
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, pages.va, true)).value == Error::none);
+  CHECK(pages.frame() == frame);
+  b.vm.audit();
+  return mapped;
+}
+
+}  // namespace
+
+TEST_CASE("5.15: a page that is pinned while reclaim is at it goes to the swap cache") {
+  CHECK_FALSE(late_pin_keeps(KernelVersion::linux_5_15));
+}
+
+TEST_CASE("6.1: a page that is pinned while reclaim is at it is put back") {
+  CHECK(late_pin_keeps(KernelVersion::linux_6_1));
+}
+
 TEST_CASE("a file's page that is being cleaned is not mapped until TLBs have forgotten it") {
   OsBench b;
   MappedFile f(b, 4, /*shared=*/true);
