@@ -199,9 +199,12 @@ unsigned PageEvents::remap(Address frame, Address to) {
     PageState* page = mapper.process->space_.entry(mapper.va);
     if (page->entry != Entry::migrating) continue;
     page->young = page->young && core_.config.kernel.has(Change::migration_keeps_young);
-    if (page->writable && !core_.config.kernel.has(Change::migration_writable)) {
-      page->writable = false;
-      page->clean = true;
+    if (page->may_write()) {
+      const bool writable = core_.config.kernel.has(Change::migration_writable);
+      page->dirty = page->dirty || (writable && page->clean);
+      page->lazyfree = page->lazyfree && !writable;
+      page->writable = writable;
+      page->clean = !writable;
     }
     if (to != frame) {
       core_.redirect(*mapper.process, mapper.va, to);

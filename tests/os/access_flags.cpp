@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that software would let an access use and hardware does not: without access flag, or clean and so not
 // writable. Who makes them, who cures them, and who does not.
+#include "models/os/reclaim.hpp"
 #include "tests/os/bench.hpp"
 
 using namespace faultline;
@@ -229,6 +230,37 @@ TEST_CASE("4.9: a migrated page is old and clean, and a load and a store take tw
   const AfterMove after = after_move(b);
   CHECK(after.load == b.config.fault_no_alloc + b.flush());
   CHECK(after.store == b.config.fault_no_alloc + b.flush());
+}
+
+namespace {
+
+// How many pages are dropped unwritten that were migrated after MADV_FREE.
+std::uint64_t dropped_after_move(KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  const Pages buffer(b);
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, buffer.va, kAll, Advice::free)).value == Error::none);
+  CHECK(b.run(buffer.events().migrate(b.thread, *b.process, buffer.range(), PageEvents::Mover::move_pages)).value ==
+        kFour);
+  b.vm.audit();
+  CHECK(buffer.writable() == (version != KernelVersion::linux_4_9));
+  CHECK(b.run(b.vm.reclaim().page_out(b.thread, *b.process, buffer.range())).value == kFour);
+  CHECK(buffer.intact() == (version != KernelVersion::linux_4_9));
+  return kFour - b.counted("os.pswpout");
+}
+
+}  // namespace
+
+TEST_CASE("4.9: a page after MADV_FREE that moves is still to be dropped") {
+  CHECK(dropped_after_move(KernelVersion::linux_4_9) == kFour);
+}
+
+TEST_CASE("4.14: a page after MADV_FREE that moves counts as written") {
+  CHECK(dropped_after_move(KernelVersion::linux_4_14) == 0);
+}
+TEST_CASE("6.12: a page after MADV_FREE that moves counts as written") {
+  CHECK(dropped_after_move(KernelVersion::linux_6_12) == 0);
 }
 
 TEST_CASE("5.10: a migrated page is old, and one fault cures it") {
