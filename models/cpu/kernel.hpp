@@ -55,7 +55,9 @@ enum class Change : std::uint8_t {
   hugetlb_dont_need,      // MADV_DONTNEED drops hugetlb pages
   mprotect_gathers,       // mprotect's flush goes from the first changed entry to the last
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
+  mprotect_writable,      // mprotect gives the right to write back to dirty pages that are the process's own
   migration_keeps_young,  // a migrated page keeps its access flag
+  mprotect_writable_all,  // to clean pages and to those of 2 MiB, too
   vma_locks,              // page faults take the lock of their VMA instead of mmap_lock
   refuses_file_pins,      // no long-term pins that write to files whose dirty pages are tracked
   eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
@@ -101,7 +103,9 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
     {Change::mprotect_gathers, linux_release(5, 19), "mprotect-gathers"},
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},
+    {Change::mprotect_writable, linux_release(6, 0), "mprotect-writable"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
+    {Change::mprotect_writable_all, linux_release(6, 2), "mprotect-writable-all"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
     {Change::eevdf, linux_release(6, 6), "eevdf"},

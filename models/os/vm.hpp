@@ -284,6 +284,9 @@ class Vm {
   sim::Task<Error> collapse(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> make_lazyfree(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Error> protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection);
+  // Whether mprotect makes an entry writable that is not, so that no fault has to.
+  bool gives_writing_back(const Process& process, VirtualAddress va) const;
+  void count_as_written(Process& process, VirtualAddress va);
   sim::Task<Error> move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma);
   sim::Task<Error> copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range, Leaves& leaves);
 

@@ -154,6 +154,23 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
   co_return error;
 }
 
+// can_change_pte_writable, can_change_pmd_writable; change_pte_range before there were those.
+bool Vm::gives_writing_back(const Process& process, VirtualAddress va) const {
+  const PageState& page = *process.space_.page(va);
+  const cpu::Kernel& kernel = core_.config.kernel;
+  const bool all = kernel.has(Change::mprotect_writable_all);
+  if (!kernel.has(Change::mprotect_writable) || page.pool || page.userfault || !reusable(process, va)) return false;
+  return all || (page.dirty && !process.space_.is_huge(va));
+}
+
+// Without hardware that sets dirty bits what may be written is dirty (pte_mkwrite).
+void Vm::count_as_written(Process& process, VirtualAddress va) {
+  process.space_.for_each_page_of_leaf(va, [&](PageState& page) {
+    page.lazyfree = false;
+    core_.swap.dirtied(page.frame);
+  });
+}
+
 sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
   AddressSpace& space = process.space_;
   Leaves leaves;
@@ -179,11 +196,14 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
       core_.hide(process, *next, Entry::hidden);
       continue;
     }
-    if (page.entry == Entry::hidden) core_.show(process, *next);
-    // A page that somebody shares, or that is clean, becomes writable by a fault.
-    const bool writable = protection == Protection::read_write && page.dirty && !page.pool && reusable(process, *next);
-    if (page.may_write() == writable || (protection == Protection::read_write && page.may_write())) continue;
+    const bool hidden = page.entry == Entry::hidden;
+    if (hidden) core_.show(process, *next);
+    // pte_modify takes the right to write, and what was hidden has lost it in any case.
+    if (protection == Protection::read_write && !hidden && page.may_write()) continue;
+    const bool writable = protection == Protection::read_write && gives_writing_back(process, *next);
+    if (page.writable == writable && !page.clean) continue;
     core_.protect(process, *next, writable);
+    if (writable) count_as_written(process, *next);
     leaves.add(*next, size);
   }
   co_await run(exec, core_.config.mprotect_per_page * changed);

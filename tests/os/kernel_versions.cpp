@@ -139,6 +139,57 @@ TEST_CASE("6.1: a write fault knows whose the page is, and a pinned page stays t
   CHECK(keeps_pinned_page(b));
 }
 
+namespace {
+
+enum class Memory { dirty, clean, block };
+
+// Whether a page may be written without a fault after mprotect took the right to write and gave it back.
+bool writable_again(KernelVersion version, os::Protection meanwhile, Memory memory) {
+  OsConfig config = of_kernel(version);
+  config.thp = os::ThpMode::madvise;
+  OsBench b(config);
+  const std::uint64_t bytes = memory == Memory::block ? kHugePage : PresentPages::kBytes;
+  const auto advice = memory == Memory::block ? os::HugeAdvice::huge : os::HugeAdvice::none;
+  const VirtualAddress va = b.map_present(bytes, {.advice = advice, .alignment = kHugePage});
+  CHECK(b.process->space().is_huge(va) == (memory == Memory::block));
+  REQUIRE(b.vm.fill(*b.process, va, bytes, 1) == bytes);
+  if (memory == Memory::clean) {
+    REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, va, bytes, Advice::free)).value == Error::none);
+    REQUIRE(b.run(b.vm.touch(b.thread, *b.process, va, false)).value == Error::none);
+  }
+  REQUIRE(b.run(b.vm.mprotect(b.thread, *b.process, va, bytes, meanwhile)).value == Error::none);
+  REQUIRE(b.run(b.vm.mprotect(b.thread, *b.process, va, bytes, os::Protection::read_write)).value == Error::none);
+  const bool writable = (b.walk(va)->descriptor & 0x80) == 0;
+  const Time touch = b.run(b.vm.touch(b.thread, *b.process, va, true)).took;
+  CHECK((touch == b.config.resident_touch) == writable);
+  b.vm.audit();
+  return writable;
+}
+
+}  // namespace
+
+TEST_CASE("5.15: after mprotect to read-only and back pages take write faults") {
+  CHECK_FALSE(writable_again(KernelVersion::linux_5_15, os::Protection::read, Memory::dirty));
+}
+TEST_CASE("5.15: after mprotect to nothing and back pages take write faults") {
+  CHECK_FALSE(writable_again(KernelVersion::linux_5_15, os::Protection::none, Memory::dirty));
+}
+TEST_CASE("6.1: mprotect gives the right to write back to dirty pages") {
+  CHECK(writable_again(KernelVersion::linux_6_1, os::Protection::read, Memory::dirty));
+}
+TEST_CASE("6.1: mprotect gives the right to write back to clean pages by a fault") {
+  CHECK_FALSE(writable_again(KernelVersion::linux_6_1, os::Protection::read, Memory::clean));
+}
+TEST_CASE("6.1: mprotect gives the right to write back to 2 MiB by a fault") {
+  CHECK_FALSE(writable_again(KernelVersion::linux_6_1, os::Protection::read, Memory::block));
+}
+TEST_CASE("6.6: mprotect gives the right to write back to clean pages") {
+  CHECK(writable_again(KernelVersion::linux_6_6, os::Protection::none, Memory::clean));
+}
+TEST_CASE("6.6: mprotect gives the right to write back to 2 MiB") {
+  CHECK(writable_again(KernelVersion::linux_6_6, os::Protection::read, Memory::block));
+}
+
 TEST_CASE("MADV_PAGEOUT is not known before 5.4") {
   OsConfig config = of_kernel(KernelVersion::linux_4_19);
   config.swap_bytes = kMiB;
