@@ -39,6 +39,7 @@ enum class Change : std::uint8_t {
   ages_in_passing,        // who clears an access flag does not wait for the TLBs
   longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
   madv_pageout,           // there is MADV_PAGEOUT
+  huge_cow_splits,        // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
   fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
   block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
   reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
@@ -87,6 +88,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
     {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},
+    {Change::huge_cow_splits, linux_release(5, 8), "huge-cow-splits"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},
     {Change::reuse_by_references, linux_release(5, 9), "reuse-by-references"},

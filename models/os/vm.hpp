@@ -260,7 +260,8 @@ class Vm {
   sim::Task<Error> hugetlb_copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address block);
   sim::Task<void> unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va);
   sim::Task<Error> copy_block_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va);
-  sim::Task<Error> replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
+  sim::Task<Error> copy_huge_page(cpu::Execution& exec, Process& process, VirtualAddress at, sim::Time owed);
+  sim::Task<void> replace_shared_block(cpu::Execution& exec, Process& process, VirtualAddress va, Address block);
   sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   sim::Task<Error> dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);

@@ -119,9 +119,9 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
   if (process.space_.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
   ++core_.counters.cow_faults;
-  if (core_.is_huge_zero_page(process, va)) co_return co_await replace_huge_zero_page(exec, process, va, owed);
   if (!reusable(process, va)) {
     if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
+    if (!core_.config.kernel.has(Change::huge_cow_splits)) co_return co_await copy_huge_page(exec, process, va, owed);
     co_await run(exec, owed);
     const Error error = co_await core_.split(exec, process, va);
     co_return error == Error::none ? Error::again : error;
@@ -148,31 +148,58 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
   co_return Error::again;
 }
 
-// do_huge_zero_wp_pmd (Linux 6.13; kernels before split at once): a huge page, or zero pages of 4 KiB to be copied.
-sim::Task<Error> Vm::replace_huge_zero_page(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
-  const Range range = huge_range(va);
+// do_huge_pmd_wp_page before 5.8: a page of 2 MiB of its own, cleared or copied; where there is none, 4 KiB as later.
+sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, VirtualAddress at, sim::Time owed) {
+  const Range range = huge_range(at);
+  const VirtualAddress va = range.begin;
   const Vma vma = *process.space_.find(va);
+  const PageState old = *process.space_.page(va);
+  const auto unchanged = [&] {
+    const PageState* page = process.space_.page(va);
+    return page != nullptr && process.space_.is_huge(va) && !page->may_write() && page->frame == old.frame;
+  };
+  std::optional<VmCore::Hold> hold;
+  if (!old.zero) hold.emplace(core_, old.frame);
   co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const auto block =
-      core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
+  const bool room = core_.allows_huge(vma) && core_.reclaim->has_room(process, kPagesPerHuge);
+  const auto block = room ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
   if (!block) {
     ++core_.counters.thp_fault_fallback;
     co_await run(exec, owed);
-    Error error = Error::none;
-    if (core_.is_huge_zero_page(process, va)) error = co_await core_.split(exec, process, va);
+    const Error error = unchanged() ? co_await core_.split(exec, process, va) : Error::none;
     co_return error == Error::none ? Error::again : error;
   }
   co_await run(exec, owed + core_.config.thp_alloc);
-  co_await core_.clear_memory(exec, {*block, PageSize::huge});
+  if (old.zero) {
+    co_await core_.clear_memory(exec, {*block, PageSize::huge});
+  } else {
+    co_await core_.copy_block(exec, old.frame, *block);
+  }
   co_await core_.change_begins(exec, process, range);
-  const bool unchanged = core_.is_huge_zero_page(process, va);
-  if (unchanged) {
-    co_await core_.replace_huge_zero_page(exec, process, range, *block);
+  const bool same = unchanged();
+  if (same) {
     ++core_.counters.thp_fault_alloc;
+    if (old.zero) {
+      co_await core_.replace_huge_zero_page(exec, process, range, *block);
+    } else {
+      co_await replace_shared_block(exec, process, va, *block);
+    }
   }
   core_.change_ends(process, range);
-  if (!unchanged) core_.frames.free_huge(*block);
-  co_return unchanged ? Error::none : Error::again;
+  if (!same) core_.frames.free_huge(*block);
+  if (same && !old.zero) core_.retire_block(process, old.frame);
+  co_return same ? Error::none : Error::again;
+}
+
+// pmdp_huge_clear_flush, and the entry of the copy.
+sim::Task<void> Vm::replace_shared_block(cpu::Execution& exec, Process& process, VirtualAddress va, Address block) {
+  core_.hide(process, va, Entry::moving);
+  co_await core_.flush(exec, process, va);
+  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+    page.dirty = true;
+    page.lazyfree = false;
+  });
+  own_block(process, va, block);
 }
 
 bool Vm::reusable(const Process& process, VirtualAddress va) const {

@@ -91,7 +91,8 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
-  if (core_.is_huge_zero_page(process, va) && core_.reclaim->has_room(process, kPagesPerHuge)) {
+  const bool whole = !core_.config.kernel.has(Change::huge_cow_splits);
+  if (whole && core_.is_huge_zero_page(process, va) && core_.reclaim->has_room(process, kPagesPerHuge)) {
     if (const auto block = core_.frames.allocate_huge()) {
       core_.replace_huge_zero_page_now(process, huge_range(va), *block);
       return Error::none;

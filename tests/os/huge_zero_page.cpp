@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// os.use_zero_page: reads of untouched memory that may have 2 MiB pages.
+// os.use_zero_page: reads of untouched memory that may have 2 MiB pages; and first writes to those, and to shared ones.
 #include "tests/os/bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
+using os::KernelVersion;
 using os::kPagesPerHuge;
 
 namespace {
 
-OsConfig with_thp(bool use_zero_page = true) {
-  OsConfig config;
+OsConfig with_thp(bool use_zero_page = true, KernelVersion version = KernelVersion::linux_6_1) {
+  OsConfig config = of_kernel(version);
   config.thp = os::ThpMode::always;
-  config.khugepaged = false;
   config.use_zero_page = use_zero_page;
   return config;
 }
 
 // Two aligned ranges of 2 MiB; of the first a byte has been read.
 struct Read {
-  explicit Read(std::uint64_t memory = 64 * kMiB) : b(with_thp(), memory), va(b.map(2 * kHugePage, kAligned)) {
+  explicit Read(std::uint64_t memory = 64 * kMiB, KernelVersion version = KernelVersion::linux_6_1)
+      : b(with_thp(true, version), memory), va(b.map(2 * kHugePage, kAligned)) {
     used = b.used();
     first_read = b.run(b.vm.touch(b.thread, *b.process, va + 5 * kPage, false));
     REQUIRE(first_read.value == Error::none);
@@ -48,8 +49,8 @@ TEST_CASE("the first read makes the huge zero page, later ones map it, and nobod
   b.vm.audit();
 }
 
-TEST_CASE("the first write gets a huge page of its own, after the TLBs have forgotten the zeros") {
-  Read r;
+TEST_CASE("5.4: the first write gets a huge page of its own, after the TLBs have forgotten the zeros") {
+  Read r(64 * kMiB, KernelVersion::linux_5_4);
   OsBench& b = r.b;
   const Listener listener(b, 50us);
   const auto zeros = b.walk(r.va)->physical;
@@ -66,9 +67,61 @@ TEST_CASE("the first write gets a huge page of its own, after the TLBs have forg
   b.vm.audit();
 }
 
+TEST_CASE("5.10: the first write splits it, and one page is its own") {
+  Read r(64 * kMiB, KernelVersion::linux_5_10);
+  OsBench& b = r.b;
+  const auto written = b.run(b.vm.touch(b.thread, *b.process, r.va + kPage, true));
+  CHECK(written.value == Error::none);
+  CHECK(written.took == b.flush() + b.config.thp_split + b.cold_page() + b.flush());
+  CHECK(b.process->space().resident_bytes() == kPage);
+  CHECK(b.counted("os.thp_split_pmd") == 1);
+  CHECK(b.counted("os.thp_fault_alloc") == 0);
+  b.vm.audit();
+}
+
+namespace {
+
+// A store of a process that shares a page of 2 MiB with its child.
+struct Shared {
+  explicit Shared(KernelVersion version)
+      : b(with_thp(true, version)), va(b.map_present(kHugePage, Read::kAligned)), child(share()) {
+    written = b.run(b.vm.touch(b.thread, *b.process, va + kPage, true));
+    CHECK(written.value == Error::none);
+    CHECK(b.vm.read(*child, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
+    CHECK(b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
+    CHECK(child->space().is_huge(va));
+    CHECK(b.walk(va + kPage)->physical != child->page_table().translate(va + kPage));
+    b.vm.audit();
+  }
+  Process* share() {
+    REQUIRE(b.vm.fill(*b.process, va, kHugePage, 7) == kHugePage);
+    return b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  }
+  OsBench b;
+  VirtualAddress va;
+  Process* child;
+  Timed<Error> written;
+};
+
+}  // namespace
+
+TEST_CASE("5.4: a store to a huge page that a child maps copies all of it") {
+  const Shared s(KernelVersion::linux_5_4);
+  CHECK(s.b.process->space().is_huge(s.va));
+  CHECK(s.b.counted("os.thp_split_pmd") == 0);
+  CHECK(s.written.took > s.b.config.thp_alloc + s.b.flush());
+}
+
+TEST_CASE("5.10: a store to a huge page that a child maps splits it and copies 4 KiB") {
+  const Shared s(KernelVersion::linux_5_10);
+  CHECK_FALSE(s.b.process->space().is_huge(s.va));
+  CHECK(s.b.counted("os.thp_split_pmd") == 1);
+  CHECK(s.b.walk(s.va)->physical == s.child->page_table().translate(s.va));
+}
+
 TEST_CASE("where there is no other huge page the first write splits it, and one page is copied") {
   // 2 MiB and a few pages for the user.
-  Read r(4 * kMiB + 64 * kPage);
+  Read r(4 * kMiB + 64 * kPage, KernelVersion::linux_5_4);
   OsBench& b = r.b;
   const auto written = b.run(b.vm.touch(b.thread, *b.process, r.va + kPage, true));
   CHECK(written.value == Error::none);
@@ -109,7 +162,7 @@ TEST_CASE("two threads that read first make one") {
 }
 
 TEST_CASE("a child reads the same zeros, and its writes are its own") {
-  Read r;
+  Read r(64 * kMiB, KernelVersion::linux_5_4);
   OsBench& b = r.b;
   const auto child = b.run(b.vm.fork(b.thread, *b.process)).value;
   REQUIRE(child.ok());
