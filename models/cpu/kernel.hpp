@@ -43,6 +43,7 @@ enum class Change : std::uint8_t {
   fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
   block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
   reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
+  anon_starts_inactive,   // anonymous pages begin as old ones, and one reference does not make them young
   busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
   busy_off_beat,          // busy cores look a tick earlier than their interval says
   reclaim_sees_pins,      // reclaim leaves anonymous pages under a pin alone; before: unmapped, found held, kept
@@ -92,6 +93,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},
     {Change::reuse_by_references, linux_release(5, 9), "reuse-by-references"},
+    {Change::anon_starts_inactive, linux_release(5, 9), "anon-starts-inactive"},
     {Change::busy_factor_16, linux_release(5, 10), "busy-factor-16"},
     {Change::busy_off_beat, linux_release(5, 10), "busy-off-beat"},
     {Change::reclaim_sees_pins, linux_release(5, 10), "reclaim-sees-pins"},

@@ -174,7 +174,8 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active
     core_.frames.free_page(to);
   } else {
     if (copy.list == LruList::none) core_.lru(copy).add(to, copy.inactive());  // which nobody maps
-    if (active && core_.evictable(to)) core_.lru(copy).move(to, copy.active());
+    const bool stays = copy.is_active() == active || !core_.evictable(to);
+    if (!stays) core_.lru(copy).move(to, active ? copy.active() : copy.inactive());
   }
   co_return moved;
 }

@@ -15,7 +15,8 @@ Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, boo
   if (!used_or_not) {
     const unsigned references = co_await take_references(exec, frame);
     FrameRecord& record = core_.frame_table.at(frame);
-    const bool activate = references > 1 || (references > 0 && record.referenced);
+    const bool once = !record.on_file_lists() && !core_.config.kernel.has(Change::anon_starts_inactive);
+    const bool activate = references > 1 || (references > 0 && (record.referenced || once));
     record.referenced = references > 0;
     if (references > 0) co_return activate ? Outcome::activate : Outcome::keep;
   }

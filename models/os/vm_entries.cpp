@@ -24,8 +24,8 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
   list_frame(process, va, frame);
 }
 
-// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page; only one that
-// is used while it gets there stays. What comes into a locked VMA is not to be taken.
+// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page (anonymous ones
+// since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be taken.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
   const Vma* vma = process.space_.find(va);
@@ -33,7 +33,9 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
   if (record.list != LruList::none) {
     if (!evictable) lru(record).move(frame, LruList::unevictable);
   } else if (record.isolated == 0 && !record.foreign && !record.pool) {
-    lru(record).add(frame, evictable ? record.inactive() : LruList::unevictable);
+    const bool active = record.file == 0 && !config.kernel.has(Change::anon_starts_inactive);
+    const LruList own = active ? record.active() : record.inactive();
+    lru(record).add(frame, evictable ? own : LruList::unevictable);
   }
 }
 
@@ -216,6 +218,9 @@ void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
   show(process, va);
   process.space_.swapped_in();
   add_mappings(process, va, frame, PageSize::small);
+  if (!config.kernel.has(Change::anon_starts_inactive) && evictable(frame)) {
+    lru(frame_table.at(frame)).move(frame, LruList::active_anon);
+  }
   swap.release(slot);
 }
 

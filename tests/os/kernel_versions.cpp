@@ -190,6 +190,58 @@ TEST_CASE("6.6: mprotect gives the right to write back to 2 MiB") {
   CHECK(writable_again(KernelVersion::linux_6_6, os::Protection::read, Memory::block));
 }
 
+TEST_CASE("5.4: anonymous pages begin on the active list, when they come from the swap device, too") {
+  OsConfig config = of_kernel(KernelVersion::linux_5_4);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  const PresentPages pages(b);
+  CHECK(b.vm.frame_record(pages.frame()).list == os::LruList::active_anon);
+  REQUIRE(b.run(b.vm.reclaim().page_out(b.thread, *b.process, pages.range())).value == PresentPages::kPages);
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, pages.va, false)).value == Error::none);
+  CHECK(b.vm.frame_record(pages.frame()).list == os::LruList::active_anon);
+  b.vm.audit();
+}
+
+TEST_CASE("5.10: anonymous pages begin on the inactive list") {
+  OsBench b(of_kernel(KernelVersion::linux_5_10));
+  const PresentPages pages(b);
+  CHECK(b.vm.frame_record(pages.frame()).list == os::LruList::inactive_anon);
+}
+
+namespace {
+
+// How often reclaim puts pages on the active list of a program that takes 15 MiB of 16, then reads what has become old
+// of it, and then takes 2 MiB more.
+std::uint64_t activated(KernelVersion version, bool reads) {
+  OsConfig config = of_kernel(version);
+  config.user_memory = 16 * kMiB;
+  config.min_free_bytes = 2 * kMiB;
+  config.swap_bytes = 64 * kMiB;
+  OsBench b(config);
+  const VirtualAddress va = b.map(17 * kMiB);
+  CHECK(b.run(b.vm.touch_range(b.thread, *b.process, va, 15 * kMiB, true)).value == Error::none);
+  unsigned read = 0;
+  for (VirtualAddress at = va; reads && at < va + 15 * kMiB; at += kPage) {
+    const os::PageState* page = b.process->space().page(at);
+    if (page == nullptr || b.vm.frame_record(page->frame).list != os::LruList::inactive_anon) continue;
+    CHECK(b.run(b.vm.touch(b.thread, *b.process, at, false)).value == Error::none);
+    ++read;
+  }
+  CHECK(reads == (read > 0));
+  CHECK(b.run(b.vm.touch_range(b.thread, *b.process, va + 15 * kMiB, 2 * kMiB, true)).value == Error::none);
+  b.vm.audit();
+  return b.counted("os.pgactivate");
+}
+
+}  // namespace
+
+TEST_CASE("5.4: a page that is found used once is active again") {
+  CHECK(activated(KernelVersion::linux_5_4, /*reads=*/true) > 0);
+}
+TEST_CASE("5.10: a page that is found used once is not active for that") {
+  CHECK(activated(KernelVersion::linux_5_10, /*reads=*/false) == 0);
+}
+
 TEST_CASE("MADV_PAGEOUT is not known before 5.4") {
   OsConfig config = of_kernel(KernelVersion::linux_4_19);
   config.swap_bytes = kMiB;
