@@ -49,6 +49,7 @@ enum class Change : std::uint8_t {
   reclaim_sees_pins,      // reclaim leaves anonymous pages under a pin alone; before: unmapped, found held, kept
   numa_skips_held,        // NUMA hints leave private pages alone that anybody refers to
   flags_unflushed,        // setting an access flag alone tells no TLB
+  clear_refs_exclusive,   // /proc/PID/clear_refs holds mmap_lock exclusively
   hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
   newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
@@ -99,6 +100,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::reclaim_sees_pins, linux_release(5, 10), "reclaim-sees-pins"},
     {Change::numa_skips_held, linux_release(5, 10), "numa-skips-held"},
     {Change::flags_unflushed, linux_release(5, 10), "flags-unflushed"},
+    {Change::clear_refs_exclusive, linux_release(5, 10), "clear-refs-exclusive"},
     {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
     {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},

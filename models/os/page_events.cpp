@@ -314,7 +314,12 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
 }
 
 Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const bool alone = core_.config.kernel.has(Change::clear_refs_exclusive);
+  if (alone) {
+    co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  } else {
+    co_await process.lock_.lock_shared(core_.cpu, exec);
+  }
   const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   Leaves leaves = used_leaves(process, all);
   for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
@@ -322,7 +327,11 @@ Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
   core_.on_change(process, aged);
   if (!core_.config.kernel.has(Change::clear_refs_unflushed))
     co_await core_.flush_all(exec, process, std::move(leaves));
-  process.lock_.unlock_shared();
+  if (alone) {
+    process.lock_.unlock_exclusive();
+  } else {
+    process.lock_.unlock_shared();
+  }
   co_return aged;
 }
 

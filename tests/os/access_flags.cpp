@@ -333,3 +333,26 @@ TEST_CASE("since 4.14 clear_refs ages all of a process, and no TLB hears of it")
   CHECK(listener.flushes.empty());
   CHECK(listener.dropped.empty());
 }
+
+namespace {
+
+// Whether clear_refs waits for a fault that began 1 us before it.
+bool clear_refs_waits(KernelVersion version) {
+  OsBench b(of_kernel(version));
+  const VirtualAddress va = b.map(kPage);
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  const Time start = b.node.now() + 1ms;
+  Outcome<Error> touched;
+  Outcome<unsigned> cleared;
+  b.tasks.start(at_core(b, b.thread, start, b.vm.touch(b.thread, *b.process, va, true), touched));
+  b.tasks.start(at_core(b, other, start + 1us, b.vm.page_events().clear_refs(other, *b.process), cleared));
+  sc_core::sc_start();
+  CHECK(touched.at == start + b.cold_page());
+  CHECK(cleared.value == (cleared.at > touched.at ? 1 : 0));
+  return cleared.at > start + 1us;
+}
+
+}  // namespace
+
+TEST_CASE("5.4: clear_refs goes on beside a fault") { CHECK_FALSE(clear_refs_waits(KernelVersion::linux_5_4)); }
+TEST_CASE("5.10: clear_refs waits for a fault") { CHECK(clear_refs_waits(KernelVersion::linux_5_10)); }
