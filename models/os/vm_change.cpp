@@ -216,15 +216,16 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
   co_await run(exec, core_.config.mremap_fixed);
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};
-  const Range range = found.value;
+  Range range = found.value;
   AddressSpace& space = process.space_;
   co_await core_.lock_for_change(exec, process, range);
   Result<VirtualAddress> result;
   const Vma* vma = space.find(range.begin);
+  // As many whole pages of the pool as the length begins.
+  if (vma != nullptr && vma->hugetlb != 0) range.end = huge_range(range.end - 1).end;
   if (vma == nullptr || vma->end < range.end) {
     result.error = Error::bad_address;
-  } else if (vma->hugetlb != 0 && (!core_.config.kernel.has(Change::hugetlb_mremap) || range.begin % kHugePage != 0 ||
-                                   range.end % kHugePage != 0)) {
+  } else if (vma->hugetlb != 0 && (!core_.config.kernel.has(Change::hugetlb_mremap) || range.begin % kHugePage != 0)) {
     result.error = Error::invalid;
   } else {
     Vma moved = *vma;

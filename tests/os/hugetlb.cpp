@@ -271,6 +271,12 @@ TEST_CASE("hugetlb: a mapping moves with its pages and its reservations") {
   CHECK(touch(b, moved.value.value + kHugePage, true).value == Error::none);
   CHECK(pool(b) == Pool{2, 0, 0});
   CHECK(b.run(b.vm.mremap(b.thread, *b.process, moved.value.value + kPage, kHugePage)).value.error == Error::invalid);
+  // A length that ends within a page is that page's.
+  const auto again = b.run(b.vm.mremap(b.thread, *b.process, moved.value.value, kHugePage + kPage)).value;
+  REQUIRE(again.ok());
+  CHECK(b.process->space().is_huge(again.value));
+  CHECK(b.process->space().is_huge(again.value + kHugePage));
+  b.vm.audit();
 }
 
 namespace {
