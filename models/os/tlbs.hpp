@@ -112,14 +112,14 @@ class Tlbs {
   // A table that only devices walk, whose driver invalidates each leaf and then waits.
   sim::Task<void> flush_device(cpu::Execution& exec, const Process& process, Address table,
                                sim::Vector<VirtualAddress> leaves);
+  // What older kernels do for each table by itself (__flush_tlb_pgtable).
+  sim::Task<void> flush_tables(cpu::Execution& exec, std::size_t tables);
   // Takes no time.
   void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves);
 
  private:
   // One operation for all if there would be too many.
   TlbFlush bounded(TlbFlush flush) const;
-  // What older kernels do for each table by itself (__flush_tlb_pgtable).
-  sim::Task<void> flush_tables(cpu::Execution& exec, std::size_t tables);
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, TlbFlush flush, bool cpus_walk);
 
   const OsConfig& config_;

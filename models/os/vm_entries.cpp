@@ -300,13 +300,18 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
   co_return unmapped;
 }
 
-// exit_mmap
+// exit_mmap. An address space that goes needs no invalidation for its pages: who has its ASID next makes TLBs forget it.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
   const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   co_await change_begins(exec, process, all);
   co_await settled(process, all);
   const Zapped zapped = zap(process, all);
-  if (!zapped.leaves.empty()) co_await flush_all(exec, process, zapped.leaves, zapped.tables.size());
+  if (!config.kernel.has(Change::tlb_strides)) {
+    drop(process, all, zapped.leaves.addresses());
+    co_await tlbs.flush_tables(exec, zapped.tables.size());
+  } else if (!zapped.leaves.empty()) {
+    co_await flush_all(exec, process, zapped.leaves, zapped.tables.size());
+  }
   retire(process, zapped);
   change_ends(process, all);
 }

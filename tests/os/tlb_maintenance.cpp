@@ -163,6 +163,21 @@ TEST_CASE("fork and exit invalidate the whole address space, however little is t
   for (const os::TlbFlush& flush : listener.flushes) CHECK(flush.whole);
 }
 
+TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address space") {
+  OsBench b(flushed_by(KernelVersion::linux_4_19));
+  b.map_present(kPage);
+  const auto forked = b.run(b.vm.fork(b.thread, *b.process));
+  REQUIRE(forked.value.ok());
+  Listener listener(b, 0ns);
+  const auto ended = b.run([](OsBench& bench, Process& process) -> Task<bool> {
+    co_await bench.vm.exit(bench.thread, process);
+    co_return true;
+  }(b, *forked.value.value));
+  CHECK(ended.took == b.config.exit_fixed + 2 * b.flush());
+  CHECK(listener.flushes.empty());
+  CHECK(listener.dropped.size() == 1);
+}
+
 TEST_CASE("up to 4.19 each table that becomes empty takes an invalidation and a wait of its own") {
   OsBench b(flushed_by(KernelVersion::linux_4_9));
   const VirtualAddress va = b.map_present(3 * kPage);  // by two tables
