@@ -28,21 +28,22 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
-  clear_refs_unflushed,   // /proc/PID/clear_refs clears access flags and no TLB hears of it
-  migration_writable,     // a migrated page may be written by hardware, too, if it was writable
-  mlock_as_it_is,         // mlock does not wait for pages on their way to the kernel's lists
-  wakes_on_last_core,     // an interrupt's wake-up leaves a thread on its last core when that is idle
-  numa_skips_shared,      // NUMA hints leave private pages alone that another process maps, too
-  irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
-  tlb_strides,            // TLBs forget a range in steps of its smallest entries, and tables with it
-  munmap_downgrades,      // munmap holds mmap_lock only shared while TLBs forget the pages
-  ages_in_passing,        // who clears an access flag does not wait for the TLBs
-  longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
-  madv_pageout,           // there is MADV_PAGEOUT
-  huge_cow_splits,        // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
-  fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
-  block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
-  reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
+  clear_refs_unflushed,  // /proc/PID/clear_refs clears access flags and no TLB hears of it
+  migration_writable,    // a migrated page may be written by hardware, too, if it was writable
+  mlock_as_it_is,        // mlock does not wait for pages on their way to the kernel's lists
+  wakes_on_last_core,    // an interrupt's wake-up leaves a thread on its last core when that is idle
+  numa_skips_shared,     // NUMA hints leave private pages alone that another process maps, too
+  irq_thread_stays,      // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
+  tlb_strides,           // TLBs forget a range in steps of its smallest entries, and tables with it
+  munmap_downgrades,     // munmap holds mmap_lock only shared while TLBs forget the pages
+  ages_in_passing,       // who clears an access flag does not wait for the TLBs
+  longterm_leaves_cma,   // a long-term pin first moves its pages out of the CMA area
+  madv_pageout,          // there is MADV_PAGEOUT
+  huge_cow_splits,       // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
+  cma_first,            // movable pages come from the CMA area first, while half of what is free is there; before: last
+  fork_copies_pinned,   // a child gets copies of pages under a pin, instead of sharing them
+  block_flushes,        // TLBs forget a block of 2 MiB by one invalidation
+  reuse_by_references,  // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
   anon_starts_inactive,   // anonymous pages begin as old ones, and one reference does not make them young
   busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
   busy_off_beat,          // busy cores look a tick earlier than their interval says
@@ -91,6 +92,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},
     {Change::huge_cow_splits, linux_release(5, 8), "huge-cow-splits"},
+    {Change::cma_first, linux_release(5, 8), "cma-first"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},
     {Change::reuse_by_references, linux_release(5, 9), "reuse-by-references"},

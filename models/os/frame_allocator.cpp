@@ -14,13 +14,15 @@ Address begin_of_cma(Address base, std::uint64_t bytes, std::uint64_t cma_bytes)
 
 }  // namespace
 
-FrameAllocator::FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes)
-    : rest_(base, begin_of_cma(base, bytes, cma_bytes) - base), cma_(rest_.end(), base + bytes - rest_.end()) {}
+FrameAllocator::FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes, bool cma_first)
+    : cma_first_(cma_first),
+      rest_(base, begin_of_cma(base, bytes, cma_bytes) - base),
+      cma_(rest_.end(), base + bytes - rest_.end()) {}
 
 template <typename Allocate>
 std::optional<Address> FrameAllocator::allocate(FrameUse use, Allocate from) {
   if (use == FrameUse::fixed) return from(rest_);
-  const bool cma_first = cma_.free_pages() > free_pages() / 2;
+  const bool cma_first = cma_first_ && cma_.free_pages() > free_pages() / 2;
   const auto frame = from(cma_first ? cma_ : rest_);
   return frame ? frame : from(cma_first ? rest_ : cma_);
 }

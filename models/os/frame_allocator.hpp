@@ -14,10 +14,11 @@ class FrameAllocator {
  public:
   // The frames in [base, base + bytes); both multiples of 4 KiB. The last `cma_bytes` are the CMA area, which begins
   // where a block of 2 MiB does.
-  FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes = 0);
+  // `cma_first`: the area serves when more than half of the free memory lies there.
+  FrameAllocator(Address base, std::uint64_t bytes, std::uint64_t cma_bytes = 0, bool cma_first = true);
 
   // Empty when memory has run out (for a block: when no whole block is left). The CMA area serves movable pages only,
-  // and those once more than half of the free memory lies there, or nothing else is left (Linux's __rmqueue).
+  // and those `cma_first` or when nothing else is left (Linux's __rmqueue).
   std::optional<Address> allocate_page(FrameUse use = FrameUse::movable);
   std::optional<Address> allocate_huge(FrameUse use = FrameUse::movable);
   // From the area whatever is free elsewhere; for set-up.
@@ -51,6 +52,7 @@ class FrameAllocator {
   template <typename Allocate>
   std::optional<Address> allocate(FrameUse use, Allocate from);
 
+  bool cma_first_;
   FrameRange rest_;
   FrameRange cma_;
 };

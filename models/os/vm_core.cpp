@@ -18,7 +18,7 @@ Address base_of(const OsConfig& config, const memory::FrameStore& store) {
 FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store) {
   const Address base = base_of(config, store);
   const std::uint64_t bytes = std::min(sim::page_begin(config.user_memory), store.bytes() - base);
-  return FrameAllocator(base, bytes, config.cma_bytes);
+  return FrameAllocator(base, bytes, config.cma_bytes, config.kernel.has(Change::cma_first));
 }
 
 std::vector<std::unique_ptr<MemoryGroup>> root_group(FrameTable& frames) {

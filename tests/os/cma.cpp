@@ -65,6 +65,33 @@ TEST_CASE("the CMA area is the top of memory, and serves what can be moved once 
   CHECK(frames.allocate_page(FrameUse::fixed) == 6 * kHugePage);
 }
 
+TEST_CASE("5.4: the CMA area serves what can be moved when nothing else is left") {
+  FrameAllocator frames(0, 3 * kHugePage, 2 * kHugePage, /*cma_first=*/false);
+  CHECK(frames.allocate_huge() == 0u);
+  CHECK(frames.allocate_huge() == kHugePage);
+}
+
+namespace {
+
+// Whether the first page of a program lies in the CMA area that is three quarters of memory.
+bool begins_in_cma(os::KernelVersion version) {
+  OsConfig config = of_kernel(version);
+  config.user_memory = 32 * kMiB;
+  config.cma_bytes = 24 * kMiB;
+  OsBench b(config);
+  const VirtualAddress va = b.map_present(kPage);
+  return b.vm.cma().holds(b.process->space().entry(va)->frame);
+}
+
+}  // namespace
+
+TEST_CASE("5.4: a program's pages come from elsewhere before they come from the CMA area") {
+  CHECK_FALSE(begins_in_cma(os::KernelVersion::linux_5_4));
+}
+TEST_CASE("5.10: a program's pages come from the CMA area while most of what is free is there") {
+  CHECK(begins_in_cma(os::KernelVersion::linux_5_10));
+}
+
 TEST_CASE("what cannot be moved never gets into the CMA area, what can gets into the last frame of it") {
   FrameAllocator frames(0, 2 * kHugePage, kHugePage);
   CHECK(frames.allocate_huge(FrameUse::fixed) == 0u);
