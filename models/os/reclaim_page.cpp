@@ -164,9 +164,9 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
   co_return owners;
 }
 
-// try_to_unmap_one. False: somebody has pinned the page; the descriptor, which was cleared already, is put back. So it is
-// with pages that were to be dropped, which are ordinary ones again, and since page_try_share_anon_rmap with those that
-// were pinned after reclaim had looked; before, such a pin found its page in the swap cache.
+// try_to_unmap_one. False: somebody has pinned the page; the descriptor, which was cleared already, is put back. So it
+// is with pages that were to be dropped, which are ordinary ones again, and since page_try_share_anon_rmap with those
+// that were pinned after reclaim had looked; before, such a pin found its page in the swap cache.
 Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how) {
   if (how == Unmap::file) {
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});

@@ -24,8 +24,8 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
   list_frame(process, va, frame);
 }
 
-// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page (anonymous ones
-// since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be taken.
+// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page (anonymous
+// ones since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be taken.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
   const Vma* vma = process.space_.find(va);
@@ -300,7 +300,8 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
   co_return unmapped;
 }
 
-// exit_mmap. An address space that goes needs no invalidation for its pages: who has its ASID next makes TLBs forget it.
+// exit_mmap. An address space that goes needs no invalidation for its pages: who has its ASID next makes TLBs forget
+// it.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
   const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   co_await change_begins(exec, process, all);
