@@ -267,6 +267,12 @@ class Vm {
   sim::Task<Error> dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   // The part of the range that a call of get_user_pages gets to: never empty, so that a refusal comes from a fault.
   static Range accessible_part(const Process& process, Range range, bool write);
+  // What the two system calls share around how they bring pages of a range in, mmap_lock held shared.
+  using Bring = sim::Task<Result<std::uint64_t>> (Vm::*)(cpu::Execution&, Process&, Range, bool write);
+  sim::Task<Result<std::uint64_t>> bring_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                               std::uint64_t bytes, bool write, Bring bring);
+  sim::Task<Result<std::uint64_t>> bring_by_references(cpu::Execution& exec, Process& process, Range range, bool write);
+  sim::Task<Result<std::uint64_t>> bring_by_faults(cpu::Execution& exec, Process& process, Range range, bool write);
   // Linux's __get_user_pages; pins the pages as it passes them if `pin` is not nullptr. The value is the
   // number of pages passed.
   sim::Task<Result<std::uint64_t>> populate(cpu::Execution& exec, Process& process, Range range, Access access,

@@ -299,38 +299,44 @@ void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
   }
 }
 
-sim::Task<Result<std::uint64_t>> Vm::fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
-                                                    std::uint64_t bytes, bool write) {
-  co_await run(exec, core_.config.syscall);
-  const auto range = pages_around(process, va, bytes);
-  if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
-  co_await process.lock_.lock_shared(core_.cpu, exec);
-  const Range allowed = accessible_part(process, range.value, write);
-  const auto result =
-      co_await populate(exec, process, allowed, write ? Access::write : Access::read, gup_cost(), nullptr);
-  process.lock_.unlock_shared();
-  co_return result;
-}
-
 Range Vm::accessible_part(const Process& process, Range range, bool write) {
   range.end = process.space_.accessible_until(range.begin, range.end, write);
   if (range.end == range.begin) range.end += kPage;  // whose fault is refused
   return range;
 }
 
+sim::Task<Result<std::uint64_t>> Vm::fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                                    std::uint64_t bytes, bool write) {
+  return bring_pages(exec, process, va, bytes, write, &Vm::bring_by_references);
+}
+
 sim::Task<Result<std::uint64_t>> Vm::fixup_user_faults(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                        std::uint64_t bytes, bool write) {
+  return bring_pages(exec, process, va, bytes, write, &Vm::bring_by_faults);
+}
+
+sim::Task<Result<std::uint64_t>> Vm::bring_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                                 std::uint64_t bytes, bool write, Bring bring) {
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
   co_await process.lock_.lock_shared(core_.cpu, exec);
-  const Range allowed = accessible_part(process, range.value, write);
+  const auto brought = co_await (this->*bring)(exec, process, accessible_part(process, range.value, write), write);
+  process.lock_.unlock_shared();
+  co_return brought;
+}
+
+sim::Task<Result<std::uint64_t>> Vm::bring_by_references(cpu::Execution& exec, Process& process, Range range,
+                                                         bool write) {
+  return populate(exec, process, range, write ? Access::write : Access::read, gup_cost(), nullptr);
+}
+
+sim::Task<Result<std::uint64_t>> Vm::bring_by_faults(cpu::Execution& exec, Process& process, Range range, bool write) {
   Result<std::uint64_t> fixed;
-  while (fixed.ok() && fixed.value < allowed.pages()) {
-    fixed.error = co_await fault(exec, process, allowed.begin + fixed.value * kPage, write, sim::Time{0});
+  while (fixed.ok() && fixed.value < range.pages()) {
+    fixed.error = co_await fault(exec, process, range.begin + fixed.value * kPage, write, sim::Time{0});
     if (fixed.ok()) ++fixed.value;
   }
-  process.lock_.unlock_shared();
   co_return fixed;
 }
 
