@@ -7,12 +7,21 @@ namespace faultline::smmu {
 
 using sim::Standing;
 
+namespace {
+
+std::string as_gem5(const std::string& range) { return "assumed: " + range + "; gem5's SMMU model has the same"; }
+
+}  // namespace
+
 void SmmuConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("smmu");
+  declare_caches(table);
+  declare_cycles(table);
+  declare_surroundings(table);
+}
+
+void SmmuConfig::declare_caches(sim::ParameterTable& table) {
   const std::string agilex = "Intel Agilex 7 HPS, an MMU-500 beside a Cortex-A53";
-  const auto as_gem5 = [](const std::string& range) {
-    return "assumed: " + range + "; gem5's SMMU model has the same";
-  };
   table.add_frequency("clock", clock, {{100'000'000}, {1'000'000'000}},
                       {"clock of TBUs and TCU", "assumed: the FPD's main switch runs at 533 MHz", Standing::assumed});
   table.add_count("context_banks", context_banks, {1, reg::kMaxContextBanks},
@@ -43,6 +52,9 @@ void SmmuConfig::declare(sim::ParameterTable& table) {
   }
   table.add_count("walk_cache_ways", walk_cache_ways, {1, 64},
                   {"associativity of the walk caches", "Arm DDI 0517: 4 ways", Standing::published});
+}
+
+void SmmuConfig::declare_cycles(sim::ParameterTable& table) {
   table.add_count(
       "tbu_hit_cycles", tbu_hit_cycles, {1, 16},
       {"TBU latency of a micro-TLB hit", "Arm DDI 0517: 2, or 3 with register slices", Standing::published});
@@ -68,6 +80,9 @@ void SmmuConfig::declare(sim::ParameterTable& table) {
                    "Arm DDI 0517 for the rule; the depth is " + as_gem5("0 to 64"),
                    Standing::assumed,
                    {"0", "64"}});
+}
+
+void SmmuConfig::declare_surroundings(sim::ParameterTable& table) {
   table.add_count("beat_bytes", beat_bytes, {4, 16},
                   {"bytes a beat of the TBUs' ports", "UG1085: 128 bit", Standing::published});
   table.add_time("walk_read_path", walk_read_path, {0ns, 1us},

@@ -53,6 +53,11 @@ struct SmmuConfig {
   bool stall_holds_interrupt = false;  // FSR.SS alone keeps the line high
 
   void declare(sim::ParameterTable& table);
+
+ private:
+  void declare_caches(sim::ParameterTable& table);        // TLBs, walk caches
+  void declare_cycles(sim::ParameterTable& table);        // what lookups take, and how many go on at a time
+  void declare_surroundings(sim::ParameterTable& table);  // ports, memory, TLB maintenance, interrupt
 };
 
 }  // namespace faultline::smmu
