@@ -52,7 +52,8 @@ std::optional<unsigned> Balancer::first_idle(unsigned from) const {
   return std::nullopt;
 }
 
-// select_task_rq_fair(): wake_affine() chooses between two cores, select_idle_sibling() looks for an idle one from there.
+// select_task_rq_fair(): wake_affine() chooses between two cores, select_idle_sibling() looks for an idle one from
+// there.
 unsigned Balancer::choose(const Execution& thread, const std::optional<Waker>& waker) const {
   if (thread.entity.sched_class == SchedClass::fifo) return choose_for_fifo(thread, waker);
   const unsigned target = waker ? last_core_or_wakers(thread, *waker) : thread.core_;
@@ -71,8 +72,9 @@ unsigned Balancer::last_core_or_wakers(const Execution& thread, const Waker& wak
   return stay < last.runnable() ? here.number() : last.number();
 }
 
-// select_task_rq_rt(), find_lowest_rq(): it takes the core from any fair thread, so it only avoids its like, and does not
-// prefer idle cores. The first without one; kernels since 5.15 take these in turn (cpumask_any_and_distribute).
+// select_task_rq_rt(), find_lowest_rq(): a FIFO thread takes the core from any fair thread, so it only avoids its like,
+// and does not prefer idle cores. The first core without one; kernels since 5.15 take these cores in turn
+// (cpumask_any_and_distribute).
 unsigned Balancer::choose_for_fifo(const Execution& thread, const std::optional<Waker>& waker) const {
   if (!cores_[thread.core_]->runs_fifo()) return thread.core_;
   if (waker && !cores_[waker->core]->has_fifo()) return waker->core;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linux's fair class before 6.6: the thread that has had least goes first (kernel/sched/fair.c, CFS).
-// Left out: buddies, and groups of threads. The feature NEXT_BUDDY is off, but a thread that takes the core at its wake-up
-// is still marked as the next one (check_preempt_wakeup), and then goes before another that has had less by no more than
-// the wake-up granularity; here that other goes first. LAST_BUDDY likewise favours the thread that has lost the core, if
-// eight or more are runnable.
+// Left out: buddies, and groups of threads. The feature NEXT_BUDDY is off, but a thread that takes the core at its
+// wake-up is still marked as the next one (check_preempt_wakeup). It then goes before another that has had less by no
+// more than the wake-up granularity; here that other goes first. LAST_BUDDY likewise favours the thread that has lost
+// the core, if eight or more are runnable.
 #pragma once
 
 #include "models/cpu/fair_queue.hpp"

@@ -2,8 +2,8 @@
 // Linux's fair class since 6.6: of the threads that have not had more than their share the one with the earliest
 // virtual deadline (kernel/sched/fair.c, EEVDF, with PLACE_LAG and RUN_TO_PARITY).
 // Left out: DELAY_DEQUEUE (a thread that sleeps while it owes time stays queued until it does not; here it goes on
-// owing), slices of single threads (PREEMPT_SHORT), PLACE_REL_DEADLINE (6.12: a thread that is moved keeps the time to its
-// deadline; here it gets a whole slice, as in 6.6), groups of threads.
+// owing), slices of single threads (PREEMPT_SHORT), PLACE_REL_DEADLINE (6.12: a thread that is moved keeps the time to
+// its deadline; here it gets a whole slice, as in 6.6), groups of threads.
 #pragma once
 
 #include "models/cpu/fair_queue.hpp"
@@ -24,8 +24,8 @@ class Eevdf : public FairQueue {
   void chosen(SchedEntity& entity, bool again) override;
   void advanced(SchedEntity& current) override;
 
-  // The mean of the threads' virtual times, weighted: from + sum / weights. Kept as a fraction, so that comparing it with
-  // one thread's virtual time rounds nothing.
+  // The mean of the threads' virtual times, weighted: from + sum / weights. Kept as a fraction, so that comparing it
+  // with one thread's virtual time rounds nothing.
   struct Mean {
     sim::Time from;  // what `sum` counts from
     std::int64_t sum;

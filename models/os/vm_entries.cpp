@@ -25,7 +25,8 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
 }
 
 // A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page (anonymous
-// ones since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be taken.
+// ones since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be
+// taken.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
   const Vma* vma = process.space_.find(va);
