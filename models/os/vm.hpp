@@ -324,6 +324,7 @@ class Vm {
   void use_pages(Process& process, Range range, bool write, Pin* pin);
   void drop_frames(const Pin& pin);
   Error own_now(Process& process, VirtualAddress va);
+  bool replace_huge_zero_page_now(Process& process, VirtualAddress va);
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
   bool store_now(Process& process, VirtualAddress va);

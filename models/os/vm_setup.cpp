@@ -66,7 +66,9 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       if (page->entry == Entry::swapped) error = core_.swap.bring(process, at);
       if (error != Error::none) return error;
       if (page->entry == Entry::hidden) core_.show(process, at);
-      if (vma->writable && page->present() && !page->writable) error = own_now(process, at);
+      // As if the huge zero page had never been read: a store would split it in some kernels.
+      const bool fresh = vma->writable && replace_huge_zero_page_now(process, at);
+      if (!fresh && vma->writable && page->present() && !page->writable) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
@@ -82,6 +84,14 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
   return Error::none;
 }
 
+// False: it is no huge zero page, or there is no room for another one.
+bool Vm::replace_huge_zero_page_now(Process& process, VirtualAddress va) {
+  if (!core_.is_huge_zero_page(process, va) || !core_.reclaim->has_room(process, kPagesPerHuge)) return false;
+  const auto block = core_.frames.allocate_huge();
+  if (block) core_.replace_huge_zero_page_now(process, huge_range(va), *block);
+  return block.has_value();
+}
+
 // A write fault without time.
 Error Vm::own_now(Process& process, VirtualAddress va) {
   if (process.space_.page(va)->pool) return own_block_now(process, va);
@@ -91,13 +101,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
-  const bool whole = !core_.config.kernel.has(Change::huge_cow_splits);
-  if (whole && core_.is_huge_zero_page(process, va) && core_.reclaim->has_room(process, kPagesPerHuge)) {
-    if (const auto block = core_.frames.allocate_huge()) {
-      core_.replace_huge_zero_page_now(process, huge_range(va), *block);
-      return Error::none;
-    }
-  }
+  if (!core_.config.kernel.has(Change::huge_cow_splits) && replace_huge_zero_page_now(process, va)) return Error::none;
   if (process.space_.is_huge(va) && !process.space_.page(va)->clean && !reusable(process, va)) {
     const Error error = core_.split_now(process, va);
     if (error != Error::none) return error;
