@@ -207,7 +207,7 @@ void add_injection_notes(const InjectionConfig& config, const Benchmark& transfe
 
 Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   Snapshot now;
-  for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).cpu.settle();
+  for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   if (!has_two_ends(workload.kind)) return now;

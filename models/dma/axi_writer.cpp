@@ -157,32 +157,49 @@ void AxiWriter::settle(std::uint64_t id) {
   if (run == nullptr) return;
   const Time now = context_.now();
   Fate& fate = run->details;
-  WriteClient& client = *run->item.client;
-  const std::uint64_t tag = run->item.tag;
-  if (fate.payload == nullptr && !fate.drop_told && run->issued.back() <= now) {
-    fate.drop_told = true;
-    client.dropped(tag, run->issued.size());
-  }
+  if (fate.payload == nullptr && run->issued.back() <= now) tell_dropped(*run);
   // The client may take back cells of this run's end, and their replies with them.
   for (std::size_t i = 0; i < fate.replies.size(); ++i) {
     Reply& reply = fate.replies[i];
     if (!reply.ok && !reply.error_told && reply.responses.front() <= now) {
       reply.error_told = true;
-      client.write_error(tag, run->item.address + std::uint64_t{reply.first} * run->item.cell_bytes);
+      run->item.client->write_error(run->item.tag,
+                                    run->item.address + std::uint64_t{reply.first} * run->item.cell_bytes);
     }
-    if (reply.told || reply.responses.back() > now) continue;
-    reply.told = true;
-    const std::uint32_t cells = reply.responses.size();
-    reply.ok ? client.written(tag, cells) : client.refused(tag, cells);
+    if (reply.responses.back() <= now) tell_answered(*run, reply);
   }
   forget();
 }
 
+void AxiWriter::settle_losses() {
+  for (Queue::Run& run : queue_.runs()) {
+    if (run.details.payload == nullptr) tell_dropped(run);
+    for (Reply& reply : run.details.replies) {
+      if (!reply.ok) tell_answered(run, reply);
+    }
+  }
+}
+
+void AxiWriter::tell_dropped(Queue::Run& run) {
+  const std::uint32_t dropped = run.issued.count_before(context_.now() + Time{1});
+  const std::uint32_t told = std::exchange(run.details.drops_told, dropped);
+  if (dropped > told) run.item.client->dropped(run.item.tag, dropped - told);
+}
+
+void AxiWriter::tell_answered(Queue::Run& run, Reply& reply) {
+  const std::uint32_t answered = reply.responses.count_before(context_.now() + Time{1});
+  const std::uint32_t told = std::exchange(reply.told, answered);
+  if (answered == told) return;
+  WriteClient& client = *run.item.client;
+  reply.ok ? client.written(run.item.tag, answered - told) : client.refused(run.item.tag, answered - told);
+}
+
 bool AxiWriter::is_over(const Queue::Run& run) {
   const Fate& fate = run.details;
-  if (fate.payload == nullptr) return fate.drop_told;
+  if (fate.payload == nullptr) return fate.drops_told == run.issued.size();
   return fate.answered() == run.issued.size() &&
-         std::all_of(fate.replies.begin(), fate.replies.end(), [](const Reply& r) { return r.told; });
+         std::all_of(fate.replies.begin(), fate.replies.end(),
+                     [](const Reply& r) { return r.told == r.responses.size(); });
 }
 
 void AxiWriter::forget() {

@@ -74,6 +74,8 @@ class AxiWriter {
   void response(tlm::tlm_generic_payload& payload);
   void responses_recalled(tlm::tlm_generic_payload& payload);
   void train_parted(tlm::tlm_generic_payload& payload);
+  // Tells the clients of the cells that are dropped or refused by now; without it of those of a train with the last.
+  void settle_losses();
 
  private:
   // Responses that were announced together.
@@ -82,14 +84,14 @@ class AxiWriter {
     bool ok;
     sim::TimeSequence responses;
     bool error_told = false;
-    bool told = false;
+    std::uint32_t told = 0;  // cells
   };
   // Of a run of cells: what became of them.
   struct Fate {
     std::uint64_t id = 0;                         // number of the first of all cells that went or were dropped
     tlm::tlm_generic_payload* payload = nullptr;  // none: dropped
     sim::SmallVector<Reply, 1> replies;
-    bool drop_told = false;
+    std::uint32_t drops_told = 0;  // cells
 
     std::uint32_t answered() const;
   };
@@ -104,6 +106,9 @@ class AxiWriter {
   void taken_back(Queue::Run& run, const WriteRequest& rest, const sim::TimeSequence& instants);
   void settle(std::uint64_t id);
   void settle_at(Time when, std::uint64_t id);
+  // Tells the client of the cells whose instants have come since it was told last.
+  void tell_dropped(Queue::Run& run);
+  void tell_answered(Queue::Run& run, Reply& reply);
   static bool is_over(const Queue::Run& run);
   void forget();
 

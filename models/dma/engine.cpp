@@ -138,6 +138,11 @@ Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim:
 
 Engine::Depths Engine::depths() const { return {parts_->scheduler.posted(), parts_->faults.size()}; }
 
+void Engine::settle() {
+  parts_->send.settle_resent();
+  parts_->writer.settle_losses();
+}
+
 Engine::~Engine() = default;
 
 tlm::tlm_sync_enum Engine::read_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {

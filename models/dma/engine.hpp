@@ -35,6 +35,8 @@ class Engine : public sc_core::sc_module {
     std::size_t fault_records;  // in the fault FIFO
   };
   Depths depths() const;
+  // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
+  void settle();
 
   // Bytes of the register window: one page for each channel and the privileged page.
   std::uint64_t register_bytes() const { return reg::kChannelStride * (config_.channels + std::uint64_t{1}); }

@@ -2,6 +2,7 @@
 #include "models/dma/send_unit.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "models/dma/registers.hpp"
@@ -92,6 +93,7 @@ void SendUnit::retire() {
     }
     auto& runs = queue_.runs();
     while (!runs.empty() && runs.front().item.block == first_block_) {
+      count_resent(runs.front());
       runs.front().details.payload->release();
       runs.pop_front();
     }
@@ -294,7 +296,6 @@ void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) 
   Queue::Run& run = *find_run(queue_, id);
   const CellRun& cells = run.item.run;
   const sim::BlockKey& key = block_of(run).command.key;
-  if (key.attempt > 0) counters_.retransmitted_bytes += std::uint64_t{instants.size()} * cells.cell_bytes;
   if (cells.offset == 0 && run.details.left.empty()) context_.report(sim::Step::cell_sent, key);
   const Time issued = run.issued.at(run.details.left.size());
   run.details.left.append(instants);
@@ -304,12 +305,21 @@ void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) 
 
 void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {
   Queue::Run& run = *find_run(queue_, id);
-  if (block_of(run).command.key.attempt > 0) {
-    counters_.retransmitted_bytes -= std::uint64_t{instants.size()} * run.item.run.cell_bytes;
-  }
   run.details.left.drop_back(instants.size());
   queue_.withdraw(instants, kBuffer);
   wakeup_.now();
+}
+
+void SendUnit::settle_resent() {
+  for (Queue::Run& run : queue_.runs()) count_resent(run);
+}
+
+void SendUnit::count_resent(Queue::Run& run) {
+  if (block_of(run).command.key.attempt == 0) return;
+  const std::uint32_t sent = run.details.left.count_before(context_.now() + Time{1});
+  const std::uint32_t counted = std::exchange(run.details.counted, sent);
+  assert(sent >= counted);  // what has left does not stay
+  counters_.retransmitted_bytes += std::uint64_t{sent - counted} * run.item.run.cell_bytes;
 }
 
 }  // namespace faultline::dma

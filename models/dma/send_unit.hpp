@@ -55,6 +55,9 @@ class SendUnit : public SendListener {
   void cells_leave(std::uint64_t read, const sim::TimeSequence& instants) override;
   void cells_stay(std::uint64_t read, const sim::TimeSequence& instants) override;
 
+  // Counts as sent again what has left by now; without it a block's cells are counted when its last one is out.
+  void settle_resent();
+
  private:
   // A block that holds a context: its reads are being issued or are not all back, or cells of it have not gone out.
   struct Block {
@@ -84,8 +87,9 @@ class SendUnit : public SendListener {
     std::uint64_t id = 0;  // number of the first of all cells that were announced
     tlm::tlm_generic_payload* payload = nullptr;
     sim::SmallVector<Reply, 1> replies;
-    sim::Content content;    // of the cells that have been answered, be it that their responses were recalled
-    sim::TimeSequence left;  // departures of cells that are passed on, as far as they are known
+    sim::Content content;       // of the cells that have been answered, be it that their responses were recalled
+    sim::TimeSequence left;     // departures of cells that are passed on, as far as they are known
+    std::uint32_t counted = 0;  // of these, in retransmitted_bytes
 
     std::uint32_t answered() const;
   };
@@ -113,6 +117,7 @@ class SendUnit : public SendListener {
   void void_replies(Queue::Run& run, std::uint32_t cells);
   void taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence& instants);
   void read_error(std::uint64_t id);
+  void count_resent(Queue::Run& run);
 
   Block& block_of(const Queue::Run& run) { return blocks_[static_cast<std::size_t>(run.item.block - first_block_)]; }
 

@@ -34,6 +34,12 @@ class Node : public sc_core::sc_module {
        sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed);
 
   sim::NodeId id() const { return context.node; }
+  // Brings the statistics up to the present instant: CPU time and cells are counted when a piece of work, or a train,
+  // is over.
+  void settle() {
+    cpu.settle();
+    engine.settle();
+  }
 
   sim::Statistics statistics;
   sim::Context context;

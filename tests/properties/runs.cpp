@@ -12,6 +12,7 @@
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
 #include "workloads/benchmark.hpp"
+#include "workloads/point_metrics.hpp"
 
 namespace faultline::test {
 namespace {
@@ -20,6 +21,8 @@ using sim::StepRecord;
 
 // A case takes milliseconds; what takes this long hangs.
 constexpr unsigned kHostSeconds = 60;
+// By then nothing is left of a run whose transfers are over.
+constexpr sim::Time kQuiet = std::chrono::seconds{100};
 
 class Log : public sim::StepListener {
  public:
@@ -49,10 +52,19 @@ std::string counters(platform::Cluster& cluster) {
   std::string lines;
   for (unsigned id = 0; id < cluster.size(); ++id) {
     platform::Node& node = cluster.node(id);
-    node.cpu.settle();
+    node.settle();
     for (const sim::Counter& c : node.statistics.all()) {
       if (c.value() > 0) lines += fmt::format("node {}  {} = {}\n", id, c.name(), c.value());
     }
+  }
+  return lines;
+}
+
+// What metrics are made of, at an instant that may find trains under way.
+std::string counted(platform::Cluster& cluster, const workloads::TransferConfig& transfers) {
+  std::string lines;
+  for (const auto& [name, value] : workloads::snapshot(cluster, transfers).totals) {
+    lines += fmt::format("{} ps  {} = {}\n", cluster.loop.now().count(), name, value);
   }
   return lines;
 }
@@ -72,16 +84,22 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
   configuration.machine.cells_per_train = cells_per_train;
   Log log;
   std::string ending;
+  std::string window;
   platform::Cluster cluster("cluster", configuration.machine, seed);
   cluster.steps().listen(log);
   try {
     cluster.boot();
     const auto benchmark = workloads::make_benchmark(configuration, cluster, seed);
+    const auto count = [&] { window += counted(cluster, configuration.workload); };
+    benchmark->on_measurement_begins = count;
+    benchmark->on_measurement_ends = count;
     benchmark->start();
     cluster.loop.run(configuration.workload.time_limit);
+    // A settled wake-up behind the limit (of responses that were announced for then and put off) holds back no counter.
+    if (benchmark->finished()) cluster.loop.run(kQuiet);
     cluster.loop.rethrow_failure();
     workloads::check_not_stuck(cluster, *benchmark);
-    ending = measured(*benchmark);
+    ending = measured(*benchmark) + (compare == Compare::all ? window : "");
     // Of a run that was cut short some counters hold what is still on its way.
     if (compare == Compare::all && !cluster.loop.pending()) ending += counters(cluster);
   } catch (const sim::RunFailure& failure) {

@@ -90,3 +90,17 @@ TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs"
     }
   }
 }
+
+TEST_CASE("trains keep what was resent and dropped when the measurement ended with trains under way") {
+  std::int64_t resent = 0;
+  std::int64_t dropped = 0;
+  for (const char* timeout : {"6 us", "8 us", "10 us", "12 us", "14 us"}) {
+    const Settings settings{{"axi.width", "4 B"}, {"dma.block_scheduling", "0 us"}, {"dma.block_timeout", timeout}};
+    same_with_both_trains(settings + Settings{{"workload.size", "16 KiB"}, {"workload.iterations", 1}});
+    const Point p = run_well(settings);
+    resent += p.count("retransmitted_bytes");
+    dropped += p.count("dropped_bytes");
+  }
+  CHECK(resent > 0);
+  CHECK(dropped > 0);
+}
