@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// How entries go: cleared, forgotten by the TLBs, and only then their frames let go of.
+#include "models/os/vm_core.hpp"
+
+namespace faultline::os {
+
+VmCore::Zapped VmCore::zap(Process& process, Range range) {
+  Zapped zapped;
+  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+    const PageState page = remove_entry(process, va, size);
+    // Where there was no valid descriptor, too: a walk cache may hold the table.
+    zapped.leaves.add(va, size);
+    if (page.entry == Entry::swapped) swap.release(page.slot());
+    for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
+      zapped.frames.push_back(page.frame + offset);
+    }
+  });
+  zapped.tables = process.table_->take_retired();
+  return zapped;
+}
+
+sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& process, Range range) {
+  co_await change_begins(exec, process, range);
+  co_await settled(process, range);
+  Result<std::uint64_t> unmapped{.error = split_edges_now(process, range)};
+  if (unmapped.ok()) {
+    const Zapped zapped = zap(process, range);
+    co_await flush_gathered(exec, process, zapped.leaves, zapped.tables.size());
+    retire(process, zapped);
+    unmapped.value = zapped.frames.size();
+  }
+  change_ends(process, range);
+  co_return unmapped;
+}
+
+// exit_mmap. An address space that goes needs no invalidation for its pages: who has its ASID next makes TLBs forget
+// it.
+sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
+  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  co_await change_begins(exec, process, all);
+  co_await settled(process, all);
+  const Zapped zapped = zap(process, all);
+  if (!config.kernel.has(Change::tlb_strides)) {
+    drop(process, all, zapped.leaves.addresses());
+    co_await tlbs.flush_tables(exec, zapped.tables.size());
+  } else if (!zapped.leaves.empty()) {
+    co_await flush_all(exec, process, zapped.leaves, zapped.tables.size());
+  }
+  retire(process, zapped);
+  change_ends(process, all);
+}
+
+void VmCore::retire(Process& process, const Zapped& zapped) {
+  for (const Address frame : zapped.frames) retire(process, frame);
+  process.table_->free_tables(zapped.tables);
+}
+
+void VmCore::retire(const Process& process, Address frame) {
+  FrameRecord& record = frame_table.at(frame);
+  --record.mappings;
+  // Who had locked it may have gone.
+  if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
+    lru(record).move(frame, record.inactive());
+  }
+  // Devices still reach it through private tables as the page of a process that has pinned it and maps it no more: what
+  // they do there that process does not see. Others that map it, and come and go (a child), do not matter.
+  const bool cut_off = record.pins > 0 && frame_table.pins(process, frame) && !frame_table.maps(process, frame);
+  if (cut_off && record.file == 0) stamp(frame);
+  put_frame(frame);
+}
+
+void VmCore::retire_block(const Process& process, Address block) {
+  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) retire(process, block + offset);
+}
+
+}  // namespace faultline::os
