@@ -159,8 +159,8 @@ Task<void> Injection::lock_on_fault(cpu::Execution& exec, Buffer b) {
 Task<void> Injection::collapse(cpu::Execution& exec, Buffer b) {
   const sim::Context& context = b.vm.context();
   const sim::Time end = context.now() + config_.period;
-  for (os::VirtualAddress va = (b.begin + kHugePage - 1) / kHugePage * kHugePage; va + kHugePage <= b.begin + b.bytes;
-       va += kHugePage) {
+  const os::Range blocks = os::whole_huge_pages({b.begin, b.begin + b.bytes});
+  for (os::VirtualAddress va = blocks.begin; va < blocks.end; va += kHugePage) {
     auto outcome = os::Khugepaged::Outcome::unfit;
     while (outcome == os::Khugepaged::Outcome::unfit && context.now() < end && !b.process.space().is_huge(va)) {
       outcome = co_await b.vm.khugepaged().collapse(exec, b.process, va, os::Khugepaged::Wish::advice);

@@ -63,7 +63,7 @@ std::uint64_t Patterns::slot_bytes(bool sends) const {
   const std::uint64_t bytes = sim::page_end((sends ? w.source_offset : w.destination_offset) + w.size);
   // Pages of the pool are dropped as a whole, so that no two transfers share one.
   const bool pool = w.memory.backing == rdma::Backing::hugetlb;
-  return pool ? (bytes + os::kHugePage - 1) / os::kHugePage * os::kHugePage : bytes;
+  return pool ? os::huge_page_end(bytes) : bytes;
 }
 
 Patterns::Program Patterns::open(unsigned node, bool sends) {

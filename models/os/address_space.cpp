@@ -198,7 +198,7 @@ void AddressSpace::zero_page_replaced(VirtualAddress va) {
 void AddressSpace::huge_split(VirtualAddress va) { ranges_.at(va / kHugePage)->huge = false; }
 
 std::optional<VirtualAddress> AddressSpace::next_huge_range(VirtualAddress va) const {
-  const auto found = ranges_.lower_bound(align_up(va, kHugePage) / kHugePage);
+  const auto found = ranges_.lower_bound(huge_page_end(va) / kHugePage);
   if (found == ranges_.end()) return {};
   return found->first * kHugePage;
 }

@@ -150,6 +150,8 @@ class AddressSpace {
   PageState* entry(VirtualAddress va);
   const PageState* entry(VirtualAddress va) const;
   bool is_huge(VirtualAddress va) const;
+  // Of the page that one descriptor maps at va.
+  PageSize leaf_size(VirtualAddress va) const { return is_huge(va) ? PageSize::huge : PageSize::small; }
   // The aligned 2 MiB around va have no entry.
   bool huge_range_empty(VirtualAddress va) const;
   // 4 KiB, or 2 MiB of which every page is like the first, but for the frame. Nothing is there yet.
@@ -176,8 +178,8 @@ class AddressSpace {
   template <typename Visit>
   void for_each_leaf(VirtualAddress begin, VirtualAddress end, Visit visit) const {
     for (VirtualAddress va = begin; const auto next = next_entry(va, end);) {
-      const PageSize size = is_huge(*next) ? PageSize::huge : PageSize::small;
-      va = (*next / bytes_of(size) + 1) * bytes_of(size);
+      const PageSize size = leaf_size(*next);
+      va = page_range(*next, size).end;
       visit(*next, size);
     }
   }

@@ -17,10 +17,9 @@ constexpr unsigned kAsyncPasses = 3;                              // NR_MAX_MIGR
 constexpr unsigned kMostDeferred = 6;                             // COMPACT_MAX_DEFER_SHIFT
 constexpr std::uint64_t kGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap: both ends of the copies
 
-Address block_of(Address address) { return address / kHugePage * kHugePage; }
 // Of the last block, which may be cut.
 Address last_block(const FrameAllocator& frames) {
-  return block_of(std::max(frames.end(), frames.begin() + kPage) - kPage);
+  return huge_page_begin(std::max(frames.end(), frames.begin() + kPage) - kPage);
 }
 
 }  // namespace
@@ -158,14 +157,14 @@ Task<Compaction::Result> Compaction::compact(Execution& exec, Run run) {
   release(run);
   const bool from_start = result == Result::complete;
   next_migrate_ = from_start ? core_.frames.begin() : run.migrate;
-  next_free_ = from_start ? last_block(core_.frames) : block_of(run.free);
+  next_free_ = from_start ? last_block(core_.frames) : huge_page_begin(run.free);
   if (!run.whole && result == Result::complete && has_block()) result = Result::success;  // by somebody else's doing
   co_return result;
 }
 
 // isolate_migratepages_block: at most a cluster, of one block. How many pages it looked at.
 std::uint64_t Compaction::isolate_sources(Run& run) {
-  const Address end = std::min(block_of(run.migrate) + kHugePage, core_.frames.end());
+  const Address end = std::min(huge_page_begin(run.migrate) + kHugePage, core_.frames.end());
   const bool skip_on_failure = run.direct && run.mode == Mode::async;
   std::uint64_t scanned = 0;
   const FrameAllocator& frames = core_.frames;
@@ -204,11 +203,11 @@ bool Compaction::movable(Address frame) const {
 // isolate_freepages: not from blocks that are free as a whole, which are what compaction is for, nor from those for
 // what cannot be moved. How many pages it looked at.
 std::uint64_t Compaction::isolate_targets(Run& run, std::size_t wanted) {
-  const Address lowest = block_of(run.migrate) + kHugePage;  // the scanners do not share a block
+  const Address lowest = huge_page_begin(run.migrate) + kHugePage;  // the scanners do not share a block
   const std::size_t before = run.targets.size();
   std::uint64_t scanned = 0;
   while (run.targets.size() < wanted && run.free >= lowest) {
-    const Address block = block_of(run.free);
+    const Address block = huge_page_begin(run.free);
     const unsigned free = core_.frames.free_in_block(block);
     const Address end = std::min(block + kHugePage, core_.frames.end());
     if (free == 0 || free == kPagesPerHuge || core_.frames.use_of_block(block) == FrameUse::fixed) {
@@ -254,7 +253,7 @@ Task<bool> Compaction::migrate_sources(Execution& exec, Run& run) {
 // release_freepages: what was not needed is looked at again.
 void Compaction::release(Run& run) {
   for (const Address frame : run.targets) {
-    run.free = std::max(run.free, block_of(frame));
+    run.free = std::max(run.free, huge_page_begin(frame));
     core_.frames.free_page(frame);
   }
   run.targets.clear();

@@ -9,7 +9,7 @@ namespace {
 Address begin_of_cma(Address base, std::uint64_t bytes, std::uint64_t cma_bytes) {
   const Address end = base + bytes;
   if (cma_bytes == 0) return end;
-  return std::max(base, (end - std::min(cma_bytes, bytes)) / kHugePage * kHugePage);
+  return std::max(base, huge_page_begin(end - std::min(cma_bytes, bytes)));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ FrameRange::FrameRange(Address base, std::uint64_t bytes)
     : base_(base),
       end_(base + bytes),
       total_pages_(bytes / kPage),
-      next_untouched_((base + kHugePage - 1) / kHugePage),
+      next_untouched_(huge_page_end(base) / kHugePage),
       end_of_blocks_(end_ / kHugePage) {
   if (base % kPage != 0 || bytes % kPage != 0) throw std::logic_error("memory is a whole number of frames");
   // What the ends cut can serve pages only.

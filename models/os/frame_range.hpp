@@ -20,6 +20,10 @@ inline constexpr std::uint64_t kPage = sim::kPageBytes;
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 inline constexpr unsigned kPagesPerHuge = kHugePage / kPage;
 
+// The 2 MiB boundary at an address or before it, and the one at it or behind it.
+constexpr std::uint64_t huge_page_begin(std::uint64_t address) { return address / kHugePage * kHugePage; }
+constexpr std::uint64_t huge_page_end(std::uint64_t address) { return huge_page_begin(address + kHugePage - 1); }
+
 // Whether what lies in a frame can be moved: pages of programs can (Linux's __GFP_MOVABLE), until they are pinned for
 // long; page tables and drivers' memory cannot.
 enum class FrameUse : std::uint8_t { movable, fixed };

@@ -69,7 +69,7 @@ void HugePool::give_back(Address block) { free_.push_back(block); }
 
 // From the end, because whoever lets go of a page begins with its first frame.
 void HugePool::frame_released(Address frame) {
-  const Address block = frame / kHugePage * kHugePage;
+  const Address block = huge_page_begin(frame);
   for (Address at = block + kHugePage; at > block; at -= kPage) {
     if (table_.at(at - kPage).held()) return;
   }
@@ -90,7 +90,7 @@ void HugePool::audit(bool changing) const {
   sim::Set<Address> in_use;
   table_.for_each([&](Address frame, const FrameRecord& record) {
     frames += record.pool ? 1 : 0;
-    if (record.pool && record.held()) in_use.insert(frame / kHugePage * kHugePage);
+    if (record.pool && record.held()) in_use.insert(huge_page_begin(frame));
   });
   const bool overlap = std::any_of(free_.begin(), free_.end(), [&](Address block) { return in_use.contains(block); });
   const std::uint64_t known = free_.size() + in_use.size();

@@ -175,7 +175,7 @@ Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range ran
     co_return co_await core_.page_cache.punch(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) {
-    range = {(range.begin + kHugePage - 1) / kHugePage * kHugePage, range.end / kHugePage * kHugePage};
+    range = whole_huge_pages(range);
     if (range.begin >= range.end) co_return 0;
   }
   co_await process.lock_.lock_shared(core_.cpu, exec);

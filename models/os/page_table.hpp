@@ -28,10 +28,14 @@ struct Range {
   bool overlaps(const Range& other) const { return begin < other.end && other.begin < end; }
   bool operator==(const Range&) const = default;
 };
-constexpr Range huge_range(VirtualAddress va) {
-  const VirtualAddress begin = va / kHugePage * kHugePage;
-  return {begin, begin + kHugePage};
+// The page of that size around an address.
+constexpr Range page_range(VirtualAddress va, PageSize size) {
+  const VirtualAddress begin = va / bytes_of(size) * bytes_of(size);
+  return {begin, begin + bytes_of(size)};
 }
+constexpr Range huge_range(VirtualAddress va) { return page_range(va, PageSize::huge); }
+// The aligned 2 MiB that lie wholly in a range; where there are none its end is not above its begin.
+constexpr Range whole_huge_pages(Range range) { return {huge_page_end(range.begin), huge_page_begin(range.end)}; }
 
 // The bits of a VMSAv8-64 stage-1 descriptor (Arm ARM DDI 0487, D8.3).
 namespace descriptor {

@@ -7,10 +7,9 @@ using sim::Task;
 
 Task<void> Tlbs::flush_leaf(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                             PageSize size) {
-  const VirtualAddress begin = va / bytes_of(size) * bytes_of(size);
   TlbFlush flush{.table = table,
                  .leaves = sim::Vector<VirtualAddress>(1, va),
-                 .range = {begin, begin + bytes_of(size)},
+                 .range = page_range(va, size),
                  .stride = config_.kernel.has(Change::block_flushes) ? bytes_of(size) : kPage};
   flush = bounded(std::move(flush));
   return invalidate(exec, process, std::move(flush), /*cpus_walk=*/true);

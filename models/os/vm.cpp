@@ -175,7 +175,7 @@ unsigned Vm::locked_leaves(const Process& process, Range range) const {
   while (const auto next = space.next_entry(va, range.end)) {
     const Vma* vma = space.find(*next);
     if (vma != nullptr && vma->locked) ++leaves;
-    va = space.is_huge(*next) ? (*next / kHugePage + 1) * kHugePage : *next + kPage;
+    va = page_range(*next, space.leaf_size(*next)).end;
   }
   return leaves;
 }

@@ -85,8 +85,8 @@ Leaves Vm::age_for_page_out(Process& process, Range range) {
 
 sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range range) {
   Error error = Error::none;
-  for (VirtualAddress va = huge_range(range.begin + kHugePage - 1).begin; va + kHugePage <= range.end;
-       va += kHugePage) {
+  const Range blocks = whole_huge_pages(range);
+  for (VirtualAddress va = blocks.begin; va < blocks.end; va += kHugePage) {
     if (process.space_.is_huge(va)) continue;
     const auto outcome = co_await khugepaged_.collapse(exec, process, va, Khugepaged::Wish::advice);
     if (outcome == Khugepaged::Outcome::no_block) co_return Error::no_memory;
@@ -187,7 +187,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
       continue;
     }
     ++changed;
-    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    const PageSize size = space.leaf_size(*next);
     va = *next + bytes_of(size);
     const PageState& page = *space.entry(*next);
     if (page.entry == Entry::poisoned || page.entry == Entry::swapped) continue;
@@ -222,7 +222,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
   Result<VirtualAddress> result;
   const Vma* vma = space.find(range.begin);
   // As many whole pages of the pool as the length begins.
-  if (vma != nullptr && vma->hugetlb != 0) range.end = huge_range(range.end - 1).end;
+  if (vma != nullptr && vma->hugetlb != 0) range.end = huge_page_end(range.end);
   if (vma == nullptr || vma->end < range.end) {
     result.error = Error::bad_address;
   } else if (vma->hugetlb != 0 && (!core_.config.kernel.has(Change::hugetlb_mremap) || range.begin % kHugePage != 0)) {

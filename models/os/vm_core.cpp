@@ -184,7 +184,7 @@ sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, Virtu
 
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   set_young(process, leaf, false);
-  const PageSize size = process.space_.is_huge(leaf) ? PageSize::huge : PageSize::small;
+  const PageSize size = process.space_.leaf_size(leaf);
   return tlbs.flush_young(exec, process, process.table_->root(), leaf, size);
 }
 

@@ -173,8 +173,8 @@ bool Vm::fill_mirror(MirroredTable& mirror, Range range, bool write, sim::Vector
       }
       continue;
     }
-    const PageSize size = space.is_huge(va) ? PageSize::huge : PageSize::small;
-    const VirtualAddress begin = va / bytes_of(size) * bytes_of(size);
+    const PageSize size = space.leaf_size(va);
+    const VirtualAddress begin = page_range(va, size).begin;
     const Error error = mirror.table_->map(begin, space.page(begin)->frame, size, page->may_write());
     if (error != Error::none) return true;  // no memory for a table: the device faults again
     mirror.mapped_.emplace(begin, size);

@@ -83,7 +83,7 @@ Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool wr
 
 Error VmCore::adopt(Process& process, VirtualAddress va, NewPage page, bool writable) {
   const AddressSpace& space = process.space_;
-  const VirtualAddress at = va / bytes_of(page.size) * bytes_of(page.size);
+  const VirtualAddress at = page_range(va, page.size).begin;
   const bool taken = page.size == PageSize::huge ? !space.huge_range_empty(at) : space.entry(at) != nullptr;
   const PageState fresh{.frame = page.frame,
                         .entry = Entry::present,
@@ -170,13 +170,13 @@ void VmCore::set_young(Process& process, VirtualAddress va, bool young) {
 void VmCore::hide(Process& process, VirtualAddress va, Entry as) {
   PageState& page = state(process, va);
   if (page.in_motion()) throw std::logic_error("a page that is in motion is hidden");
-  if (page.present()) process.table_->leave_note(va, process.space_.is_huge(va) ? PageSize::huge : PageSize::small);
+  if (page.present()) process.table_->leave_note(va, process.space_.leaf_size(va));
   set_entries(process, va, as);
 }
 
 void VmCore::show(Process& process, VirtualAddress at) {
-  const PageSize size = process.space_.is_huge(at) ? PageSize::huge : PageSize::small;
-  const VirtualAddress va = at / bytes_of(size) * bytes_of(size);
+  const PageSize size = process.space_.leaf_size(at);
+  const VirtualAddress va = page_range(at, size).begin;
   const PageState& page = state(process, va);
   // The note's table is there, so this cannot fail.
   process.table_->map(va, page.frame, size, page.writable);

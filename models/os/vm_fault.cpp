@@ -203,7 +203,7 @@ sim::Task<void> Vm::replace_shared_block(cpu::Execution& exec, Process& process,
 }
 
 bool Vm::reusable(const Process& process, VirtualAddress va) const {
-  const PageSize size = process.space_.is_huge(va) ? PageSize::huge : PageSize::small;
+  const PageSize size = process.space_.leaf_size(va);
   bool alone = true;
   process.space_.for_each_page_of_leaf(va, [&](const PageState& page) { alone = alone && core_.reusable(page, size); });
   return alone;
@@ -268,7 +268,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
       co_await touch_huge(exec, process, va, write);
       continue;
     }
-    const VirtualAddress next = huge ? std::min(range.end, (va / kHugePage + 1) * kHugePage) : va + kPage;
+    const VirtualAddress next = huge ? std::min(range.end, huge_range(va).end) : va + kPage;
     owed += cost.of((next - va) / kPage, huge);
     if (pin != nullptr) {
       const WalkCost release{core_.config.unpin_per_page, core_.config.unpin_per_huge_page};

@@ -66,7 +66,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       if (error != Error::none) co_return error;
       continue;
     }
-    const PageSize size = space.is_huge(*next) ? PageSize::huge : PageSize::small;
+    const PageSize size = space.leaf_size(*next);
     va = *next + bytes_of(size);
     PageState page = *space.entry(*next);
     // Of a file's pages the child finds out by itself.

@@ -177,8 +177,8 @@ sim::SmallVector<Range, 2> Vm::without_cut_pages(const Process& process, Range r
   process.space().for_each_vma(range.begin, range.end, [&](const Vma& vma) {
     if (vma.hugetlb == 0) return;
     add(from, std::max(range.begin, vma.begin));
-    add((std::max(range.begin, vma.begin) + kHugePage - 1) / kHugePage * kHugePage,
-        std::min(range.end, vma.end) / kHugePage * kHugePage);
+    const Range whole = whole_huge_pages({std::max(range.begin, vma.begin), std::min(range.end, vma.end)});
+    add(whole.begin, whole.end);
     from = std::min(range.end, vma.end);
   });
   add(from, range.end);
@@ -201,7 +201,7 @@ void Vm::restore_reservations(Process& process, Range range) {
 // For set-up.
 
 Result<VirtualAddress> Vm::map_huge(Process& process, std::uint64_t bytes) {
-  const std::uint64_t length = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  const std::uint64_t length = huge_page_end(bytes);
   const auto gap = length < bytes || length == 0 ? std::nullopt : process.space_.find_gap(length, kHugePage);
   if (!gap) return {.error = Error::no_memory};
   const Range range{*gap, *gap + length};

@@ -26,7 +26,7 @@ constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in fi
   const os::HugePool& pool = host.vm.huge_pool();
   throw RunFailure(fmt::format("node {}: mmap(MAP_HUGETLB) of a buffer of {} pages of 2 MiB fails: the pool has {}, of "
                                "which {} are neither used nor reserved",
-                               host.context.node, (length + os::kHugePage - 1) / os::kHugePage, pool.total_pages(),
+                               host.context.node, os::huge_page_end(length) / os::kHugePage, pool.total_pages(),
                                pool.available_pages()),
                    {"os.nr_hugepages", "workload.size", "workload.window", "workload.memory", "ddr.size"});
 }
