@@ -69,6 +69,14 @@ bool FrameTable::pins(const Process& process, Address frame) const {
          std::find(shared->second.begin(), shared->second.end(), &process) != shared->second.end();
 }
 
+bool FrameTable::any_pinned(Address frame, PageSize size) const {
+  const Range page = page_range(frame, size);
+  for (Address at = page.begin; at < page.end; at += kPage) {
+    if (find(at).pins > 0) return true;
+  }
+  return false;
+}
+
 FrameTable::Mappers FrameTable::mappers(Address frame) const {
   const FrameRecord record = find(frame);
   if (record.first.process == nullptr) return {};

@@ -55,6 +55,8 @@ struct FrameRecord {
   const Process* pinner = nullptr;  // whose pins they are, those of other processes are FrameTable's
 
   bool held() const { return mappings != 0 || pins != 0 || isolated != 0 || slot != 0 || file != 0 || foreign; }
+  // More references than mappings: a pin, or somebody at work on the frame.
+  bool has_extra_references() const { return pins != 0 || isolated != 0; }
   bool is_active() const { return list == LruList::active_anon || list == LruList::active_file; }
   // The lists of its kind.
   bool on_file_lists() const { return file != 0 && !swap_backed; }
@@ -102,6 +104,8 @@ class FrameTable {
   void add_pin(Address frame, const Process& process);
   void remove_pin(Address frame, const Process& process);
   bool pins(const Process& process, Address frame) const;
+  // Whether any frame of the page around this one is pinned, by whomever.
+  bool any_pinned(Address frame, PageSize size) const;
 
  private:
   using Block = std::array<FrameRecord, kPagesPerHuge>;

@@ -137,7 +137,7 @@ bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
   if (vma == nullptr || vma->shared) return true;
   const FrameRecord record = core_.frame_table.find(process.space_.page(va)->frame);
   const bool shared = record.mappings > 1;
-  const bool held = shared || record.pins > 0 || record.isolated > 0;
+  const bool held = shared || record.has_extra_references();
   return !(shared && core_.config.kernel.has(Change::numa_skips_shared)) &&
          !(held && core_.config.kernel.has(Change::numa_skips_held));
 }

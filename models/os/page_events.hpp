@@ -62,7 +62,6 @@ class PageEvents {
   sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
   sim::Task<bool> migrate_block(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> unmap_block(cpu::Execution& exec, Address frame);
-  bool is_pinned_block(Address frame) const;
   sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);
   unsigned remap(Address frame, Address to);
   sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);

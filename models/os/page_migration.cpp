@@ -52,7 +52,7 @@ bool PageEvents::movable(Address frame) const {
   const FrameRecord record = core_.frame_table.find(frame);
   if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
   if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
-  if (record.pins > 0 || record.isolated > 0 || core_.is_whole(frame)) return false;
+  if (record.has_extra_references() || core_.is_whole(frame)) return false;
   const auto mappers = core_.frame_table.mappers(frame);
   return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
     const Vma* vma = mapper.process->space_.find(mapper.va);
@@ -91,9 +91,9 @@ Task<bool> PageEvents::migrate_block(Execution& exec, Address frame) {
   for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
     if (co_await unmap_block(exec, frame) == 0) break;  // whoever had it has let go
     co_await core_.run(exec, core_.config.migrate_page);
-    bool held = is_pinned_block(frame);
+    bool held = core_.frame_table.any_pinned(frame, PageSize::huge);
     if (!held) co_await core_.copy_block(exec, frame, *to);
-    held = held || is_pinned_block(frame);
+    held = held || core_.frame_table.any_pinned(frame, PageSize::huge);
     if (held) ++core_.counters.migrate_restored;
     for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
       Process& process = *mapper.process;
@@ -126,13 +126,6 @@ Task<unsigned> PageEvents::unmap_block(Execution& exec, Address frame) {
     core_.change_ends(process, range);
   }
   co_return unmapped;
-}
-
-bool PageEvents::is_pinned_block(Address frame) const {
-  for (Address at = frame; at < frame + kHugePage; at += kPage) {
-    if (core_.frame_table.find(at).pins > 0) return true;
-  }
-  return false;
 }
 
 Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active, Address to, unsigned passes) {

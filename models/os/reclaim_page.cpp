@@ -133,12 +133,7 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
 
 // Any page of a huge one.
 bool Reclaim::is_pinned(Address frame) const {
-  const std::uint64_t bytes = bytes_of(core_.is_whole(frame) ? PageSize::huge : PageSize::small);
-  const Address begin = frame / bytes * bytes;
-  for (Address at = begin; at < begin + bytes; at += kPage) {
-    if (core_.frame_table.find(at).pins > 0) return true;
-  }
-  return false;
+  return core_.frame_table.any_pinned(frame, core_.is_whole(frame) ? PageSize::huge : PageSize::small);
 }
 
 bool Reclaim::is_lazyfree(Address frame) const {

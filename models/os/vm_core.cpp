@@ -295,7 +295,7 @@ bool VmCore::is_huge_zero_page(const Process& process, VirtualAddress va) const 
 
 void VmCore::put_frame(Address frame) {
   FrameRecord& record = frame_table.at(frame);
-  const bool in_use = record.mappings > 0 || record.pins > 0 || record.isolated > 0;
+  const bool in_use = record.mappings > 0 || record.has_extra_references();
   if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
   if (record.held()) return;
   lru(record).remove(frame);
@@ -346,19 +346,24 @@ bool VmCore::reusable(const PageState& page, PageSize size) const {
   const cpu::Kernel& kernel = config.kernel;
   const bool counts = kernel.has(Change::reuse_by_references) && !kernel.has(Change::exclusive_pages);
   if (!counts || size == PageSize::huge) return true;  // do_huge_pmd_wp_page asks reuse_swap_page in either case
-  const FrameRecord record = frame_table.find(page.frame);
-  return record.pins == 0 && record.isolated == 0;
+  return !frame_table.find(page.frame).has_extra_references();
 }
 
-// More references than mappings: somebody has a pin, or works on the page.
-bool VmCore::held(const Process& process, Range range) const {
+template <typename Is>
+bool VmCore::any_frame(const Process& process, Range range, Is is) const {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     const PageState* page = process.space_.entry(va);
-    if (page == nullptr || !page->has_frame()) continue;
-    const FrameRecord record = frame_table.find(page->frame);
-    if (record.pins > 0 || record.isolated > 0) return true;
+    if (page != nullptr && page->has_frame() && is(frame_table.find(page->frame))) return true;
   }
   return false;
+}
+
+bool VmCore::held(const Process& process, Range range) const {
+  return any_frame(process, range, [](const FrameRecord& record) { return record.has_extra_references(); });
+}
+
+bool VmCore::pinned(const Process& process, Range range) const {
+  return any_frame(process, range, [](const FrameRecord& record) { return record.pins > 0; });
 }
 
 void VmCore::stamp(Address frame) { store.mapping_changed(frame); }

@@ -219,8 +219,10 @@ class VmCore {
   // Whether a write fault on a page, or on a part of a huge one, gives it the right to write instead of copying it
   // (do_wp_page): it is the process's alone, and in some kernels nobody may refer to it otherwise, by a pin for one.
   bool reusable(const PageState& page, PageSize size) const;
-  // Whether any page of the range has more references than mappings: by a pin, or by who works on it.
+  // Whether any page of the range has more references than mappings: a pin, or somebody at work on it.
   bool held(const Process& process, Range range) const;
+  // Whether any page of the range is pinned, by whomever.
+  bool pinned(const Process& process, Range range) const;
   bool wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const;
   bool allows_huge(const Vma& vma) const;
   Address zero_page() const { return zero_page_; }
@@ -259,6 +261,8 @@ class VmCore {
   const std::unique_ptr<Reclaim> reclaim;
 
  private:
+  template <typename Is>
+  bool any_frame(const Process& process, Range range, Is is) const;
   void fill_with_zeros(NewPage page);
   void map_in_place_of_note(Process& process, Range range, Address block);
   static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);

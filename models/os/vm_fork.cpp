@@ -101,12 +101,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
 
 // A page under a pin stays the parent's: the device goes on with it.
 bool Vm::copies_pinned(const Process& parent, Range range) const {
-  if (!core_.config.kernel.has(Change::fork_copies_pinned)) return false;
-  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    const PageState& page = *parent.space_.entry(va);
-    if (page.has_frame() && core_.frame_table.find(page.frame).pins > 0) return true;
-  }
-  return false;
+  return core_.config.kernel.has(Change::fork_copies_pinned) && core_.pinned(parent, range);
 }
 
 sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
