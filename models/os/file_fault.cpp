@@ -47,56 +47,75 @@ Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress v
     co_return Error::beyond_end;
   }
   if (slot_of(file, page) != 0) co_return co_await swap_in(exec, process, file, page, owed);
-  if (File::Page* cached = file.find(page)) {
-    if (file.mmap_misses_ > 0) --file.mmap_misses_;
-    if (std::exchange(cached->marker, false)) {
-      co_await fetch(exec, process, file, next_window(file.mapped_, page, 1, false), kNoPage);
-    }
-  } else {
-    if (!file.is_hole(page)) {
-      ++core_.counters.pgmajfault;
-      co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
-    }
-    // shmem_get_folio: one page of zeros, and none around it.
-    if (file.is_shmem()) owed += core_.config.anon_minor_fault - core_.config.fault_no_alloc;
-    const ReadWindow window = file.is_shmem() ? ReadWindow{.start = page, .size = 1, .ahead = 0} : around(file, page);
-    const Error error = co_await fetch(exec, process, file, window, page);
-    if (error != Error::none) co_return error;
-  }
+  const Error found = co_await look_up(exec, process, file, page, owed);
+  if (found != Error::none) co_return found;
   const File::Page* cached = file.find(page);
   if (cached == nullptr) co_return Error::again;
   const Address frame = cached->frame;
   const VmCore::Hold hold(core_, frame);  // or reclaim would take it before it is mapped
   if (cached->reading) {
-    // VM_FAULT_RETRY: afterwards everything may be different.
     if (owed > sim::Time{0}) co_await core_.run(exec, owed);
-    process.lock_.unlock_fault(exec);
-    while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
-    ++file.mmap_misses_;  // what is found then is not a hit
+    co_await wait_for_disk(exec, process, file, page);
     co_return Error::again;
   }
   if (write && !vma.shared) co_return co_await copy(exec, process, va, frame, owed);
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);
   if (!is_wanted(process, va, file, page, frame)) co_return Error::again;
+  const Error error = map_cached(process, va, frame, write);
+  if (error != Error::none) co_return error;
+  const unsigned others = write ? 0 : map_around(process, va);
+  co_await core_.run(exec, core_.config.fault_around_page * static_cast<std::int64_t>(others));
+  if (write) co_await throttle_writer(exec, process, file);
+  co_return Error::again;  // the caller looks whether the page is still mapped
+}
+
+// filemap_fault: the page is in the cache now, or on its way from the disk, unless it is truncated meanwhile. `owed`:
+// what the fault has cost so far and has not been charged.
+Task<Error> PageCache::look_up(Execution& exec, Process& process, File& file, std::uint32_t page, sim::Time& owed) {
+  if (File::Page* cached = file.find(page)) {
+    if (file.mmap_misses_ > 0) --file.mmap_misses_;
+    if (std::exchange(cached->marker, false)) {
+      co_await fetch(exec, process, file, next_window(file.mapped_, page, 1, false), kNoPage);
+    }
+    co_return Error::none;
+  }
+  if (!file.is_hole(page)) {
+    ++core_.counters.pgmajfault;
+    co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
+  }
+  // shmem_get_folio: one page of zeros, and none around it.
+  if (file.is_shmem()) owed += core_.config.anon_minor_fault - core_.config.fault_no_alloc;
+  const ReadWindow window = file.is_shmem() ? ReadWindow{.start = page, .size = 1, .ahead = 0} : around(file, page);
+  co_return co_await fetch(exec, process, file, window, page);
+}
+
+// VM_FAULT_RETRY: without the lock, so that afterwards everything may be different.
+Task<void> PageCache::wait_for_disk(Execution& exec, Process& process, File& file, std::uint32_t page) {
+  process.lock_.unlock_fault(exec);
+  while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  ++file.mmap_misses_;  // a page that is found after a wait is not a hit
+}
+
+Error PageCache::map_cached(Process& process, VirtualAddress va, Address frame, bool write) {
   const PageState mapped{.frame = frame, .entry = Entry::present, .young = true};
   const Error error = core_.share(process, va, mapped, PageSize::small);
   if (error != Error::none) {
     ++core_.counters.out_of_memory;
-    co_return error;
+    return error;
   }
-  if (write) {
-    dirtied(frame);
-    core_.protect(process, va, true);
-  }
-  const unsigned others = write ? 0 : map_around(process, va);
-  co_await core_.run(exec, core_.config.fault_around_page * static_cast<std::int64_t>(others));
-  if (write && !file.is_shmem() && writeback_.is_over_limit()) {
-    process.lock_.unlock_fault(exec);
-    co_await writeback_.throttle(exec);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
-  }
-  co_return Error::again;  // where it is still so, it is done
+  if (!write) return Error::none;
+  dirtied(frame);
+  core_.protect(process, va, true);
+  return Error::none;
+}
+
+// balance_dirty_pages: whoever dirties too much waits for the disk, without the lock. Shared memory has no disk.
+Task<void> PageCache::throttle_writer(Execution& exec, Process& process, const File& file) {
+  if (file.is_shmem() || !writeback_.is_over_limit()) co_return;
+  process.lock_.unlock_fault(exec);
+  co_await writeback_.throttle(exec);
+  co_await process.lock_.lock_shared(core_.cpu, exec);
 }
 
 // do_cow_fault: a private mapping's own page at once.
@@ -147,12 +166,8 @@ Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualA
   core_.set_young(process, va, true);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
-  if (!process.space_.find(va)->file->is_shmem() && writeback_.is_over_limit()) {
-    process.lock_.unlock_fault(exec);
-    co_await writeback_.throttle(exec);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
-  }
-  co_return Error::again;  // where it is still so, it is done
+  co_await throttle_writer(exec, process, *process.space_.find(va)->file);
+  co_return Error::again;  // the caller looks whether the page may still be written
 }
 
 Error PageCache::bring(Process& process, VirtualAddress va) {

@@ -98,7 +98,12 @@ class PageCache {
   std::uint32_t most_ahead() const;
   ReadWindow next_window(ReadWindow& window, std::uint32_t page, std::uint32_t wanted, bool in_order) const;
   ReadWindow around(File& file, std::uint32_t page) const;
+  // Steps of a fault.
+  sim::Task<Error> look_up(cpu::Execution& exec, Process& process, File& file, std::uint32_t page, sim::Time& owed);
+  sim::Task<void> wait_for_disk(cpu::Execution& exec, Process& process, File& file, std::uint32_t page);
   bool is_wanted(const Process& process, VirtualAddress va, const File& file, std::uint32_t page, Address frame) const;
+  Error map_cached(Process& process, VirtualAddress va, Address frame, bool write);
+  sim::Task<void> throttle_writer(cpu::Execution& exec, Process& process, const File& file);
   sim::Task<Error> copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address frame, sim::Time owed);
   unsigned map_around(Process& process, VirtualAddress va);
   static void make_hole(File& file, std::uint32_t page);

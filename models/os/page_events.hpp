@@ -55,6 +55,8 @@ class PageEvents {
   sim::Task<unsigned> truncate(cpu::Execution& exec, Process& process, Range range);
 
  private:
+  bool is_spared_by_compaction(const Process& process, VirtualAddress va) const;
+  unsigned count_migration(const Process& process, bool done, unsigned pages);
   std::size_t migrating(Address frame) const;
   static Leaves used_leaves(const Process& process, Range range);
   bool hinted(const Process& process, VirtualAddress va) const;

@@ -17,19 +17,11 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
     va = *next + kPage;
     const PageState* page = space.page(*next);
     if (page == nullptr || page->zero) continue;
-    if (mover == Mover::compaction) {
-      const Vma* vma = space.find(*next);  // none: munmap is about to remove the page
-      const bool locked = vma != nullptr && vma->locked && !core_.config.compact_unevictable_allowed;
-      const bool pinned = core_.frame_table.find(page->frame).pins > 0;
-      if (locked || pinned || space.is_huge(*next)) continue;
-    }
+    if (mover == Mover::compaction && is_spared_by_compaction(process, *next)) continue;
     if (page->pool) {
-      const bool done = co_await migrate_block(exec, huge_range(page->frame).begin);
       va = huge_range(*next).end;
-      ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-      if (!done) continue;
-      moved += kPagesPerHuge;
-      core_.on_change(process, kPagesPerHuge);
+      const bool done = co_await migrate_block(exec, huge_page_begin(page->frame));
+      moved += count_migration(process, done, kPagesPerHuge);
       continue;
     }
     if (space.is_huge(*next)) {
@@ -39,13 +31,24 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
     }
     const bool done = co_await migrate_page(exec, page->frame);
     co_await core_.cond_resched(exec);
-    ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-    if (done) {
-      ++moved;
-      core_.on_change(process, 1);
-    }
+    moved += count_migration(process, done, 1);
   }
   co_return moved;
+}
+
+bool PageEvents::is_spared_by_compaction(const Process& process, VirtualAddress va) const {
+  const AddressSpace& space = process.space_;
+  const Vma* vma = space.find(va);  // none: munmap is about to remove the page
+  const bool locked = vma != nullptr && vma->locked && !core_.config.compact_unevictable_allowed;
+  return locked || core_.frame_table.find(space.page(va)->frame).pins > 0 || space.is_huge(va);
+}
+
+// How many pages have moved.
+unsigned PageEvents::count_migration(const Process& process, bool done, unsigned pages) {
+  ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
+  if (!done) return 0;
+  core_.on_change(process, pages);
+  return pages;
 }
 
 bool PageEvents::movable(Address frame) const {

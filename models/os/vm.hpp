@@ -260,6 +260,7 @@ class Vm {
   sim::Task<Error> hugetlb_copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address block);
   sim::Task<void> unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va);
   sim::Task<Error> copy_block_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va);
+  sim::Task<Error> copy_page_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va);
   sim::Task<Error> copy_huge_page(cpu::Execution& exec, Process& process, VirtualAddress at, sim::Time owed);
   sim::Task<void> replace_shared_block(cpu::Execution& exec, Process& process, VirtualAddress va, Address block);
   sim::Task<Error> write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
@@ -310,7 +311,8 @@ class Vm {
     return page != nullptr && page->present() && (page->may_write() || !write);
   }
   bool reusable(const Process& process, VirtualAddress va) const;
-  bool copies_pinned(const Process& parent, Range range) const;
+  bool copies_for_child(const Process& parent, Range page) const;
+  Error share_with_child(Process& parent, Process& child, VirtualAddress va, Leaves& leaves);
   static bool maps_shared_file(const Process& process, Range range);
   void own_block(Process& process, VirtualAddress va, Address block);
   static bool cuts_huge_page(const Process& process, Range range);

@@ -60,48 +60,64 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       continue;  // it may have waited
     }
     room = false;
-    const bool pool = space.entry(*next)->pool;
-    if (!pool && space.is_huge(*next) && copies_pinned(parent, huge_range(*next))) {
+    const PageState& page = *space.entry(*next);
+    const Range whole = page_range(*next, space.leaf_size(*next));
+    const bool copies = copies_for_child(parent, whole);
+    if (copies && space.is_huge(*next) && !page.pool) {
       const Error error = co_await core_.split(exec, parent, *next);
       if (error != Error::none) co_return error;
       continue;
     }
-    const PageSize size = space.leaf_size(*next);
-    va = *next + bytes_of(size);
-    PageState page = *space.entry(*next);
-    // Of a file's pages the child finds out by itself.
+    va = whole.end;
+    // The child's own faults find a file's pages.
     const bool of_file = page.has_frame() && core_.frame_table.find(page.frame).file != 0;
     if (page.entry == Entry::poisoned || of_file) continue;
     ++copied;
-    if (pool && core_.config.kernel.has(Change::hugetlb_fork_copies) && copies_pinned(parent, {*next, va})) {
-      const Error error = co_await copy_block_for_child(exec, parent, child, *next);
-      if (error != Error::none) co_return error;
-      continue;
+    Error error = Error::none;
+    if (copies && page.pool) {
+      error = co_await copy_block_for_child(exec, parent, child, *next);
+    } else if (copies) {
+      error = co_await copy_page_for_child(exec, parent, child, *next);
+    } else {
+      error = share_with_child(parent, child, *next, leaves);
     }
-    if (!pool && copies_pinned(parent, {*next, va})) {
-      const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
-      const auto frame = co_await core_.new_frame(exec, parent);
-      if (!frame) co_return Error::no_memory;
-      co_await core_.copy_page(exec, page.frame, *frame);
-      const Error error = core_.adopt(child, *next, {*frame, PageSize::small}, page.may_write());
-      if (error != Error::none) co_return error;
-      if (page.entry == Entry::hidden) core_.hide(child, *next, Entry::hidden);
-      continue;
-    }
-    if (!page.pool) page.young = false;  // in the child (copy_present_pte; copy_hugetlb_page_range keeps it)
-    const Error error = core_.share(child, *next, page, size);
     if (error != Error::none) co_return error;
-    if (!page.may_write()) continue;
-    core_.protect(parent, *next, false);
-    if (page.present() && page.writable) leaves.add(*next, size);
   }
   co_await core_.run_giving_way(exec, core_.config.fork_per_page * copied);
   co_return Error::none;
 }
 
-// A page under a pin stays the parent's: the device goes on with it.
-bool Vm::copies_pinned(const Process& parent, Range range) const {
-  return core_.config.kernel.has(Change::fork_copies_pinned) && core_.pinned(parent, range);
+// Whether the child gets a copy of a page instead of sharing it. A page under a pin stays the parent's, because the
+// device goes on with it.
+bool Vm::copies_for_child(const Process& parent, Range page) const {
+  const cpu::Kernel& kernel = core_.config.kernel;
+  const bool pool = parent.space_.entry(page.begin)->pool;
+  return kernel.has(Change::fork_copies_pinned) && (!pool || kernel.has(Change::hugetlb_fork_copies)) &&
+         core_.pinned(parent, page);
+}
+
+// copy_present_page: of 4 KiB.
+sim::Task<Error> Vm::copy_page_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va) {
+  const PageState page = *parent.space_.entry(va);
+  const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
+  const auto frame = co_await core_.new_frame(exec, parent);
+  if (!frame) co_return Error::no_memory;
+  co_await core_.copy_page(exec, page.frame, *frame);
+  const Error error = core_.adopt(child, va, {*frame, PageSize::small}, page.may_write());
+  if (error == Error::none && page.entry == Entry::hidden) core_.hide(child, va, Entry::hidden);
+  co_return error;
+}
+
+// copy_present_pte, copy_huge_pmd. `leaves`: where the parent's descriptors were write-protected.
+Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, Leaves& leaves) {
+  PageState page = *parent.space_.entry(va);
+  const PageSize size = parent.space_.leaf_size(va);
+  if (!page.pool) page.young = false;  // in the child (copy_present_pte; copy_hugetlb_page_range keeps it)
+  const Error error = core_.share(child, va, page, size);
+  if (error != Error::none || !page.may_write()) return error;
+  core_.protect(parent, va, false);
+  if (page.present() && page.writable) leaves.add(va, size);
+  return Error::none;
 }
 
 sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
