@@ -310,6 +310,8 @@ class Vm {
   static bool takeable(const PageState* page, bool write) {
     return page != nullptr && page->present() && (page->may_write() || !write);
   }
+  void audit_locks() const;
+  void audit_pins(bool changing) const;
   bool reusable(const Process& process, VirtualAddress va) const;
   bool copies_for_child(const Process& parent, Range page) const;
   Error share_with_child(Process& parent, Process& child, VirtualAddress va, Leaves& leaves);

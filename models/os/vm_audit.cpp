@@ -3,7 +3,6 @@
 // pins, locks. And what /proc/meminfo shows of it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "models/os/vm.hpp"
@@ -54,64 +53,82 @@ void VmCore::audit_files() const {
   if (dirty != page_cache.writeback().dirty_pages()) broken("another number of pages is dirty than is counted");
 }
 
+// What refers to frames and slots, counted.
+struct VmCore::References {
+  sim::HashMap<Address, std::uint32_t> entries;    // that lead to a frame
+  sim::HashMap<SwapSlot, std::uint32_t> to_slots;  // swapped entries, and pages of shared memory
+
+  template <typename Key>
+  static std::uint32_t count(const sim::HashMap<Key, std::uint32_t>& all, Key key) {
+    const auto found = all.find(key);
+    return found == all.end() ? 0 : found->second;
+  }
+};
+
 void VmCore::audit(bool changing) const {
-  sim::HashMap<Address, std::uint32_t> entries;     // that lead to a frame
-  sim::HashMap<SwapSlot, std::uint32_t> referring;  // entries to a slot
-  for (const auto& process : processes) {
-    std::uint64_t resident = 0;
-    std::uint64_t swapped = 0;
-    const AddressSpace& space = process->space_;
-    const VirtualAddress top = VirtualAddress{1} << process->page_table().va_bits();
-    for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
-      va = *next + kPage;
-      const PageState& page = *space.entry(*next);
-      if (!page.in_motion()) check_descriptor(*process, *next, page);
-      // munmap takes the VMAs first.
-      if (!changing && space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
-      if (page.entry == Entry::swapped) {
-        ++swapped;
-        ++referring[page.slot()];
-      }
-      if (!page.has_frame()) continue;
-      ++resident;
-      ++entries[page.frame];
-      if (!frames.is_allocated(page.frame)) broken(fmt::format("{:#x} leads to a free frame", *next));
-      const auto mappers = frame_table.mappers(page.frame);
-      if (std::find(mappers.begin(), mappers.end(), Mapper{process.get(), *next}) == mappers.end()) {
-        broken(fmt::format("the frame of {:#x} does not know it", *next));
-      }
+  References found;
+  for (const auto& process : processes) audit_process(*process, changing, found);
+  audit_mappings(changing, found);
+  audit_files();
+  audit_slots(found);
+}
+
+void VmCore::audit_process(Process& process, bool changing, References& found) const {
+  std::uint64_t resident = 0;
+  std::uint64_t swapped = 0;
+  const AddressSpace& space = process.space_;
+  const VirtualAddress top = VirtualAddress{1} << process.page_table().va_bits();
+  for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
+    va = *next + kPage;
+    const PageState& page = *space.entry(*next);
+    if (!page.in_motion()) check_descriptor(process, *next, page);
+    // munmap takes the VMAs first.
+    if (!changing && space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
+    if (page.entry == Entry::swapped) {
+      ++swapped;
+      ++found.to_slots[page.slot()];
     }
-    if (!changing && process->in_motion_ != 0) broken("a page is in motion, and nobody moves it");
-    if (resident * kPage != space.resident_bytes() || swapped * kPage != space.swapped_bytes()) {
-      broken("a process has another number of pages than it counts");
+    if (!page.has_frame()) continue;
+    ++resident;
+    ++found.entries[page.frame];
+    if (!frames.is_allocated(page.frame)) broken(fmt::format("{:#x} leads to a free frame", *next));
+    if (!frame_table.has_mapper(page.frame, {&process, *next})) {
+      broken(fmt::format("the frame of {:#x} does not know it", *next));
     }
   }
+  if (!changing && process.in_motion_ != 0) broken("a page is in motion, and nobody moves it");
+  if (resident * kPage != space.resident_bytes() || swapped * kPage != space.swapped_bytes()) {
+    broken("a process has another number of pages than it counts");
+  }
+}
+
+void VmCore::audit_mappings(bool changing, const References& found) const {
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
-    const auto found = entries.find(frame);
-    const std::uint32_t known = found == entries.end() ? 0 : found->second;
-    if (frame_table.mappers(frame).size() != known)
+    const std::uint32_t known = References::count(found.entries, frame);
+    if (frame_table.mappers(frame).size() != known) {
       broken(fmt::format("{:#x} has lost an entry that led to it", frame));
+    }
     // Entries that have gone count until the TLBs have forgotten them.
     const bool agree = changing ? record.mappings >= known : record.mappings == known;
     if (!agree) broken(fmt::format("frame {:#x} has {} mappings and {} entries", frame, record.mappings, known));
-    if (record.held() != (record.held() && frames.is_allocated(frame))) {
-      broken(fmt::format("frame {:#x} is held and free", frame));
-    }
-    if (known > 0 && record.isolated == 0 && record.list == LruList::none && !record.foreign && !record.pool &&
-        !(is_whole(frame) && record.first.va % kHugePage != 0)) {  // only the first page of a huge one is on a list
-      broken(fmt::format("frame {:#x} is mapped and on no list", frame));
-    }
+    if (record.held() && !frames.is_allocated(frame)) broken(fmt::format("frame {:#x} is held and free", frame));
+    const bool accounted = record.isolated > 0 || record.list != LruList::none || record.foreign || record.pool;
+    if (known == 0 || accounted) return;
+    // Of a huge page only the first frame is on a list.
+    const bool tail = is_whole(frame) && record.first.va % kHugePage != 0;
+    if (!tail) broken(fmt::format("frame {:#x} is mapped and on no list", frame));
   });
-  audit_files();
+}
+
+void VmCore::audit_slots(References& found) const {
   for (const auto& file : page_cache.files()) {
     for (const auto& [page, slot] : file->swapped()) {
-      ++referring[slot];
+      ++found.to_slots[slot];
       if (file->find(page) != nullptr) broken(fmt::format("page {} of file {} is in two places", page, file->id()));
     }
   }
   swap.for_each_slot([&](SwapSlot slot, std::uint32_t count, const std::optional<Address>& frame) {
-    const auto found = referring.find(slot);
-    if (count != (found == referring.end() ? 0 : found->second)) {
+    if (count != References::count(found.to_slots, slot)) {
       broken(fmt::format("slot {} counts {} entries that refer to it", slot, count));
     }
     if (frame && frame_table.find(*frame).slot != slot) broken(fmt::format("slot {} and its frame disagree", slot));
@@ -145,18 +162,25 @@ void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
 void Vm::audit(bool changing) const {
   core_.audit(changing);
   core_.audit_frames(changing, cma_.taken_pages());
+  audit_locks();
+  audit_pins(changing);
+}
+
+void Vm::audit_locks() const {
   std::uint64_t locked = 0;
-  sim::HashMap<const Process*, std::uint64_t> pinned;
   for (const auto& process : core_.processes) {
     const AddressSpace& space = process->space_;
     std::uint64_t in_vmas = 0;
     for (const auto& [begin, vma] : space.vmas()) in_vmas += vma.locked ? vma.bytes() : 0;
     compare(fmt::format("locked bytes of '{}'", process->name()), space.locked_bytes(), in_vmas, false);
     locked += in_vmas;
-    pinned[process.get()] = 0;
   }
   compare("locked bytes of all processes", locked_bytes_, locked, false);
+}
 
+void Vm::audit_pins(bool changing) const {
+  sim::HashMap<const Process*, std::uint64_t> pinned;
+  for (const auto& process : core_.processes) pinned[process.get()] = 0;
   std::uint64_t all_pins = 0;
   sim::HashMap<Address, std::uint32_t> pins;
   for (const auto& [id, pin] : pins_) {

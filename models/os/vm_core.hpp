@@ -274,7 +274,12 @@ class VmCore {
   void list_tails(const Process& process, Range range);
   void set_entries(Process& process, VirtualAddress va, Entry entry);
 
+  // The steps of audit().
+  struct References;
+  void audit_process(Process& process, bool changing, References& found) const;
+  void audit_mappings(bool changing, const References& found) const;
   void audit_files() const;
+  void audit_slots(References& found) const;
 
   Address zero_page_;
   std::optional<Address> huge_zero_page_;
