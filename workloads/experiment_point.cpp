@@ -144,6 +144,73 @@ std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, pl
   return std::make_unique<Transfers>(configuration, cluster, seed);
 }
 
+namespace {
+
+// A benchmark on a cluster that has booted, and all that looks on. It begins with start(); `cluster` outlives it.
+class Experiment {
+ public:
+  Experiment(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+      : configuration_(configuration),
+        cluster_(cluster),
+        benchmark_(make_benchmark(configuration, cluster, seed)),
+        background_(configuration.background, cluster, seed),
+        series_(configuration.series, cluster, *benchmark_) {
+    benchmark_->on_finished = [this] { cluster_.loop.stop(); };
+    benchmark_->on_measurement_begins = [this] {
+      measured_.before = snapshot(cluster_, configuration_.workload);
+      background_.start();
+      series_.begin();
+    };
+    benchmark_->on_measurement_ends = [this] {
+      series_.end();
+      measured_.after = snapshot(cluster_, configuration_.workload);
+      measured_.memory = meminfo(cluster_);
+    };
+    watch_kills(cluster, background_, kills_);
+  }
+  Experiment(const Experiment&) = delete;
+  Experiment& operator=(const Experiment&) = delete;
+
+  void start() { benchmark_->start(); }
+  // Throws sim::RunFailure when the benchmark has not come to its end, or no transfer has succeeded.
+  void check() {
+    if (!benchmark_->finished()) check_books(cluster_, /*changing=*/true);
+    check_finished(configuration_, cluster_, *benchmark_);
+  }
+  PointResult result() {
+    const sim::ProfileScope turn(cluster_.loop.profile(), kCollecting);
+    PointResult result = collect(configuration_, cluster_, *benchmark_, measured_, background_, series_);
+    if (!kills_.empty()) {
+      const std::string more = kills_.size() > 1 ? fmt::format(" (and {} more)", kills_.size() - 1) : "";
+      result.notes.push_back(kills_.front() + more);
+    }
+    const Totals done = totals(cluster_);
+    result.events = done.events;
+    result.cell_hops = done.cell_hops;
+    result.simulated_ps = done.simulated_ps;
+    return result;
+  }
+
+ private:
+  const Configuration& configuration_;
+  platform::Cluster& cluster_;
+  const std::unique_ptr<Benchmark> benchmark_;
+  Background background_;
+  TimeSeries series_;
+  Measured measured_;
+  std::vector<std::string> kills_;
+};
+
+// The books are compared once more when the programs' last effects have come to their end. Those events belong to no
+// result.
+void check_at_rest(platform::Cluster& cluster) {
+  const sim::ProfileScope turn(cluster.loop.profile(), kChecking);
+  cluster.loop.set_profile(nullptr);
+  check_books(cluster, /*changing=*/!come_to_rest(cluster.loop));
+}
+
+}  // namespace
+
 PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch) {
   PointResult result;
   std::optional<sim::Profile> profile;
@@ -155,49 +222,16 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     std::optional<Recording> recording;
     if (watch.trace) recording.emplace(*watch.trace, configuration.machine, cluster);
     cluster.boot();
-    const std::unique_ptr<Benchmark> benchmark = make_benchmark(configuration, cluster, seed);
-    benchmark->on_finished = [&] { cluster.loop.stop(); };
-    Benchmark& transfers = *benchmark;
-    Measured measured;
-    Background background(configuration.background, cluster, seed);
-    TimeSeries series(configuration.series, cluster, transfers);
-    transfers.on_measurement_begins = [&] {
-      measured.before = snapshot(cluster, configuration.workload);
-      background.start();
-      series.begin();
-    };
-    std::vector<std::string> kills;
-    watch_kills(cluster, background, kills);
-    transfers.on_measurement_ends = [&] {
-      series.end();
-      measured.after = snapshot(cluster, configuration.workload);
-      measured.memory = meminfo(cluster);
-    };
-    transfers.start();
+    Experiment experiment(configuration, cluster, seed);
+    experiment.start();
     cluster.loop.run(configuration.workload.time_limit);
     const std::string traced = recording ? recording->finish() : "";
-    result.traced = traced;
+    result.traced = traced;  // also of a run that fails
     cluster.loop.rethrow_failure();
-    if (!transfers.finished()) check_books(cluster, /*changing=*/true);
-    check_finished(configuration, cluster, transfers);
-    {
-      const sim::ProfileScope turn(cluster.loop.profile(), kCollecting);
-      result = collect(configuration, cluster, transfers, measured, background, series);
-      result.traced = traced;
-      if (!kills.empty()) {
-        const std::string more = kills.size() > 1 ? fmt::format(" (and {} more)", kills.size() - 1) : "";
-        result.notes.push_back(kills.front() + more);
-      }
-    }
-    const Totals done = totals(cluster);
-    result.events = done.events;
-    result.cell_hops = done.cell_hops;
-    result.simulated_ps = done.simulated_ps;
-    {
-      const sim::ProfileScope turn(cluster.loop.profile(), kChecking);
-      cluster.loop.set_profile(nullptr);  // events from here on are nobody's result
-      check_books(cluster, /*changing=*/!come_to_rest(cluster.loop));
-    }
+    experiment.check();
+    result = experiment.result();
+    result.traced = traced;
+    check_at_rest(cluster);
     if (profile) result.profile = profile->rows();
   } catch (const sim::RunFailure& failure) {
     if (failure.refused() && !configuration.workload.checks_fail) {
