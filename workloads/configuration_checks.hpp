@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which values of a configuration contradict each other, by kind of benchmark: the parts of conflicts(), in
+// workloads/experiment_point.hpp. A value that would silently have no effect is refused, too.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "workloads/configuration.hpp"
+
+namespace faultline::workloads {
+
+// Takes a conflict: the keys that it is between, the first one to be blamed first, and why they contradict each other.
+using AddConflict = std::function<void(std::vector<std::string> keys, std::string reason)>;
+
+// The kinds write, read and message.
+void check_two_ends(const Configuration& configuration, const AddConflict& add);
+// What the absent pages of a cold end are, of every kind.
+void check_cold_kinds(const Configuration& configuration, const AddConflict& add);
+// The pool of huge pages, of every kind.
+void check_huge_pages(const TransferConfig& workload, const platform::Machine& machine, const AddConflict& add);
+// The kinds all-to-all, ring and permutation.
+void check_pattern(const Configuration& configuration, const AddConflict& add);
+// The kind flows.
+void check_flows(const Configuration& configuration, const AddConflict& add);
+// The kind kernel-cost.
+void check_program(const Configuration& configuration, const AddConflict& add);
+
+// The key that names a node, and the keys that decide how many nodes there are.
+std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape);
+// Bytes of the pages that a buffer touches, at the end where they are more.
+std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t size);
+// Bytes of a node's memory that programs may use.
+std::uint64_t user_memory(const platform::Machine& machine);
+
+}  // namespace faultline::workloads

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams between any nodes: the kind flows.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+#include "workloads/flow.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+// A node's part in the flows.
+struct Share {
+  unsigned processes = 0;
+  std::uint64_t bytes = 0;
+};
+
+void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const AddConflict& add) {
+  const platform::Machine& machine = configuration.machine;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const auto [processes, bytes] = nodes[node];
+    if (processes > std::min(machine.dma.channels, machine.smmu.context_banks)) {
+      add({"workload.flows", "dma.channels", "smmu.context_banks"},
+          fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
+                      processes, machine.dma.channels, machine.smmu.context_banks));
+    }
+    if (bytes > user_memory(machine)) {
+      add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+          fmt::format("node {} has buffers of {} and {} of user memory", node, sim::format_bytes(bytes),
+                      sim::format_bytes(user_memory(machine))));
+    }
+  }
+}
+
+void check_ends(const std::vector<Flow>& flows, const Configuration& configuration, const AddConflict& add) {
+  const interconnect::ClusterShape& shape = configuration.machine.shape;
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
+  std::vector<Share> shares(nodes);
+  for (const Flow& flow : flows) {
+    if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
+      add(keys_of_place("workload.flows", shape),
+          fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
+                      flow.to, nodes - 1));
+      continue;
+    }
+    if (flow.window > configuration.machine.dma.channel_queue) {
+      add({"workload.flows", "dma.channel_queue"},
+          fmt::format("{} transfers under way do not fit in a channel's queue of {}", flow.window,
+                      configuration.machine.dma.channel_queue));
+    }
+    for (const unsigned node : {flow.from, flow.to}) {
+      ++shares[node].processes;
+      shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
+    }
+  }
+  check_shares(shares, configuration, add);
+}
+
+}  // namespace
+
+void check_flows(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  try {
+    check_ends(parse_flows(w.flows), configuration, add);
+  } catch (const BadFlows& bad) {
+    return add({"workload.flows"}, bad.what());
+  }
+  if (configuration.strategy.prepares_per_transfer()) {
+    add({"strategy.prepare", "workload.kind"}, "the targets of flows have no program that prepares for each transfer");
+  }
+  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "say so by a further flow");
+  if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold");
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every node takes part: the kinds all-to-all, ring and permutation.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+
+// Each node has a program that sends and one that receives, with a buffer for each peer.
+void check_pattern(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const platform::Machine& machine = configuration.machine;
+  if (!interconnect::conflicts(machine.shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(machine.shape);
+  if (nodes < 2) add(keys_of_place("workload.kind", machine.shape), "one node has nobody to write to");
+  if (w.peers >= nodes) {
+    add(keys_of_place("workload.peers", machine.shape),
+        fmt::format("each of {} nodes has {} others; 0 stands for all of them", nodes, nodes - 1));
+  }
+  if (w.kind != Kind::all_to_all && w.peers > 0) {
+    add({"workload.peers", "workload.kind"}, "only all-to-all has a choice of peers");
+  }
+  if (std::min(machine.dma.channels, machine.smmu.context_banks) < 2) {
+    add({"workload.kind", "dma.channels", "smmu.context_banks"},
+        "a pattern needs two processes on each node, each with a channel and a context bank");
+  }
+  if (w.window > machine.dma.channel_queue) {
+    add({"workload.window", "dma.channel_queue"},
+        fmt::format("{} transfers under way do not fit in a channel's queue of {}", w.window,
+                    machine.dma.channel_queue));
+  }
+  const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+  const std::uint64_t received = lane * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  if (lane + received > user_memory(machine)) {
+    add({"workload.size", "workload.window", "workload.peers", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("buffers of {} to send from and {} to receive in do not fit in a node's {} of user memory",
+                    sim::format_bytes(lane), sim::format_bytes(received), sim::format_bytes(user_memory(machine))));
+  }
+  const bool limited = configuration.strategy.pins() || configuration.strategy.prepare == rdma::Prepare::mlock;
+  if (limited && received > machine.os.rlimit_memlock) {
+    add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
+        fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
+                    sim::format_bytes(machine.os.rlimit_memlock)));
+  }
+  if (configuration.strategy.prepares_per_transfer()) {
+    add({"strategy.prepare", "workload.kind"},
+        "the targets of a pattern have no program that prepares for each transfer");
+  }
+  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "a pattern has no neighbours");
+  if (w.cold_share < 1.0) add({"workload.cold_share", "workload.kind"}, "all pages of a pattern's cold end are absent");
+  if (w.cold_placement != ColdPlacement::random)
+    add({"workload.cold_placement", "workload.kind"}, "all pages of a pattern's cold end are absent");
+}
+
+}  // namespace faultline::workloads

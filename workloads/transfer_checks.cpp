@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+// One initiator and one target: the kinds write, read and message, and the memory of their buffers.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+void check_places(const TransferConfig& w, const interconnect::ClusterShape& shape, const AddConflict& add) {
+  if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = interconnect::node_count(shape);
+  for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
+    if (node < nodes) continue;
+    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1));
+  }
+  if (w.initiator == w.target) {
+    add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
+  }
+}
+
+// What would be silently without effect is refused.
+void check_message(const TransferConfig& w, const AddConflict& add) {
+  if (w.size > 56) {
+    add({"workload.size", "workload.kind"},
+        fmt::format("a message holds at most 56 B (seven words), not {}", sim::format_bytes(w.size)));
+  }
+  if (w.window > 1) add({"workload.window", "workload.kind"}, "messages are measured one at a time");
+  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "messages have no neighbours");
+  if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "messages have no buffers that could be cold");
+  if (w.source_offset + w.destination_offset > 0) {
+    add({w.source_offset > 0 ? "workload.source_offset" : "workload.destination_offset", "workload.kind"},
+        "messages have no buffers");
+  }
+}
+
+void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
+                  const AddConflict& add) {
+  const std::uint64_t lanes = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+  const std::uint64_t buffers = lanes + w.clean_window * sim::page_end(w.clean_size);
+  const std::uint64_t memory = user_memory(machine);
+  if (buffers > memory) {
+    add({"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
+                    sim::format_bytes(memory)));
+  }
+  const bool limited = w.checks_fail && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock);
+  const bool present = w.cold != Cold::both || strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
+  if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
+    add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
+        fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
+                    "program's {}; those of a strategy that holds none come by faults with workload.cold = both",
+                    sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)));
+  }
+  if (limited && lanes > machine.os.rlimit_memlock) {
+    add({"workload.size", "workload.window", "os.rlimit_memlock"},
+        fmt::format("buffers of {} would be {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
+                    strategy.pins() ? "pinned" : "locked", sim::format_bytes(machine.os.rlimit_memlock)));
+  }
+}
+
+bool needs_anonymous(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::collapse:
+    case Mechanism::thp_split:
+    case Mechanism::ksm:
+    case Mechanism::zero_page:
+    case Mechanism::longterm_pin:
+    case Mechanism::cma_alloc: return true;
+    default: return false;
+  }
+}
+
+void check_huge_advice(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
+    add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
+  }
+  if (w.advise_late && !w.madvise_hugepage) {
+    add({"workload.advise_late", "workload.madvise_hugepage"}, "there is no advice that could come late");
+  }
+}
+
+// Memory that a mechanism could not happen to.
+void check_injected_memory(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const bool anonymous = w.memory.backing == rdma::Backing::anonymous;
+  if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0 &&
+      w.memory.backing != rdma::Backing::shared_file) {
+    add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
+  }
+  const bool in_cma = configuration.inject.mechanism == Mechanism::longterm_pin ||
+                      configuration.inject.mechanism == Mechanism::cma_alloc;
+  if (in_cma && configuration.machine.os.cma_bytes == 0) {
+    add({"inject.mechanism", "os.cma_bytes"}, "there is no CMA area for the buffer to lie in");
+  }
+  if (!anonymous && needs_anonymous(configuration.inject.mechanism)) {
+    add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");
+  }
+}
+
+// Absent pages, and other reasons for pages to be absent.
+void check_hidden_causes(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  if (configuration.background.uses_memory() && w.cold != Cold::none) {
+    add({"background.processes", "background.scanners", "workload.cold"},
+        "pages that are made absent before each transfer hide who else takes them: choose one of both");
+  }
+  if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
+    add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
+  }
+}
+
+void check_cold_share(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  if (w.cold == Cold::none && w.cold_share < 1.0) {
+    add({"workload.cold_share", "workload.cold"}, "a share of the pages of no end: say which end is cold");
+  }
+  if (w.cold == Cold::none && w.cold_placement != ColdPlacement::random) {
+    add({"workload.cold_placement", "workload.cold"}, "a place for pages of no end: say which end is cold");
+  }
+}
+
+void check_transfers(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const unsigned under_way = w.window + w.clean_window;
+  if (under_way > configuration.machine.dma.channel_queue) {
+    add({"workload.window", "workload.clean_window", "dma.channel_queue"},
+        fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
+                    configuration.machine.dma.channel_queue));
+  }
+  check_huge_advice(configuration, add);
+  check_injected_memory(configuration, add);
+  if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
+      configuration.machine.os.kernel.has(os::Change::refuses_file_pins)) {
+    add({"workload.memory", "strategy.prepare", "os.kernel"},
+        "Linux since 6.5 refuses long-term pins that write to files");
+  }
+  check_hidden_causes(configuration, add);
+  if (w.clean_window > 0 && configuration.strategy.translate == rdma::Translate::private_) {
+    add({"workload.clean_window", "strategy.translate"},
+        "the clean transfers' buffers are not prepared, so a private table does not map them");
+  }
+  check_cold_share(configuration, add);
+  check_memory(w, configuration.strategy, configuration.machine, add);
+}
+
+void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configuration& configuration,
+                     const AddConflict& add) {
+  using rdma::Backing;
+  if (kind == ColdKind::never_written) return;
+  const Backing backing = configuration.workload.memory.backing;
+  if (!cold) add({key, "workload.cold"}, "a kind of absent pages of an end that has none: say which end is cold");
+  if (kind == ColdKind::swapped && backing == Backing::hugetlb) {
+    add({key, "workload.memory"}, "the pages of hugetlbfs are never put on the swap device");
+  } else if (kind == ColdKind::swapped && backing == Backing::shared_file) {
+    add({key, "workload.memory"}, "the pages of a shared file go back to the file, not to the swap device: say 'file'");
+  } else if (kind == ColdKind::swapped && configuration.machine.os.swap_bytes == 0) {
+    add({key, "os.swap_bytes"}, "there is no swap device to put pages on");
+  }
+  if (kind == ColdKind::file && backing != Backing::shared_file) {
+    add({key, "workload.memory"}, "memory that is no shared file's, once written, has no file to go back to");
+  }
+  if (kind == ColdKind::zero_page && backing != Backing::anonymous) {
+    add({key, "workload.memory"}, "only anonymous memory that is read before it is written shows the page of zeros");
+  }
+}
+
+}  // namespace
+
+void check_two_ends(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  check_places(w, configuration.machine.shape, add);
+  if (w.peers > 0) add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers");
+  if (w.kind == Kind::message) {
+    check_message(w, add);
+  } else {
+    check_transfers(configuration, add);
+  }
+}
+
+void check_cold_kinds(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  if (w.kind != Kind::write && w.kind != Kind::read) {
+    for (const auto& [key, kind] : {std::pair("workload.cold_source_kind", w.cold_source_kind),
+                                    {"workload.cold_destination_kind", w.cold_destination_kind}}) {
+      if (kind != ColdKind::never_written) {
+        add({key, "workload.kind"}, "only the buffers of the kinds 'write' and 'read' are put away");
+      }
+    }
+    return;
+  }
+  check_cold_kind("workload.cold_source_kind", w.cold_source_kind, w.cold_source(), configuration, add);
+  check_cold_kind("workload.cold_destination_kind", w.cold_destination_kind, w.cold_destination(), configuration, add);
+}
+
+void check_huge_pages(const TransferConfig& w, const platform::Machine& machine, const AddConflict& add) {
+  const std::uint64_t pool = machine.os.nr_hugepages * os::kHugePage;
+  if (pool > user_memory(machine)) {
+    add({"os.nr_hugepages", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("a pool of {} does not fit in a node's {} of user memory", sim::format_bytes(pool),
+                    sim::format_bytes(user_memory(machine))));
+  }
+  if (w.memory.backing != rdma::Backing::hugetlb) return;
+  if (pool == 0) {
+    add({"workload.memory", "os.nr_hugepages"}, "the pool of huge pages is empty: os.nr_hugepages fills it");
+  }
+  if (w.madvise_hugepage) {
+    add({"workload.memory", "workload.madvise_hugepage"}, "MADV_HUGEPAGE is refused for hugetlb memory (EINVAL)");
+  }
+}
+
+}  // namespace faultline::workloads
