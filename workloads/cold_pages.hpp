@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How programs' lives have left the pages of their buffers: which of a cold end's are absent, and in which way.
+// The state in which a transfer finds a cold end's buffer: which of its pages are absent, and in which way.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ class ColdPages {
  public:
   ColdPages(const TransferConfig& config, std::uint64_t seed) : config_(config), draws_(seed, "cold pages") {}
 
-  // Without simulated time: pages that are never written are absent, as many as the configuration says, all others of
-  // the buffer present.
+  // For pages that are never written, and ends that are not cold. Takes no time: as many pages of the buffer as the
+  // configuration says are absent, all others present.
   void leave(rdma::Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind);
-  // The other kinds, for which the kernel works: `pager` runs meanwhile, and is nobody else's. What the buffer holds is
+  // For the other kinds, where the kernel has to work: `pager` is the thread that does it. The buffer's content is
   // kept. Throws sim::RunFailure when the kernel does not put the pages away.
   sim::Task<void> put_away(rdma::Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind);
 

@@ -18,27 +18,27 @@ using namespace std::chrono_literals;
 
 enum class Mechanism : std::uint8_t {
   none,
-  collapse,          // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), at it for a period
-  thp_split,         // of huge pages that the buffer has got for it, by advice on a part of each
+  collapse,          // khugepaged (MADV_COLLAPSE, so that sysfs does not matter), which tries for a period
+  thp_split,         // splits of huge pages, which the buffer gets for this purpose, by advice on a part of each
   compaction,        // migration of the buffer's pages, if they look movable
-  compact_memory,    // of all memory (vm.compact_memory)
-  longterm_pin,      // instead: the buffer's pages lie in the CMA area, and somebody else pins them for long
-  cma_alloc,         // they lie there, and a driver wants that memory
-  move_pages,        // migration of whatever is there (move_pages(), memory offlining)
+  compact_memory,    // compaction of all memory (vm.compact_memory)
+  longterm_pin,      // the buffer's pages lie in the CMA area, and somebody else pins them for long
+  cma_alloc,         // the buffer's pages lie in the CMA area, and a driver allocates that memory
+  move_pages,        // migration of the buffer's pages, movable or not (move_pages(), memory offlining)
   numa_hint,         // NUMA balancing
   ksm,               // write protection and merging with an equal page
   ageing,            // access flags cleared by reclaim
-  clear_refs,        // by who measures what a program uses (/proc/PID/clear_refs)
-  idle_tracking,     // by idle-page tracking or DAMON
+  clear_refs,        // access flags cleared by a tool that measures what a program uses (/proc/PID/clear_refs)
+  idle_tracking,     // access flags cleared by idle-page tracking or DAMON
   write_protect,     // mprotect() to read-only and back; of a shared file write-back
   fork,              // a child that goes on to exec() at once
   fork_child_lives,  // a child that lives on, while the program stores to its buffer between transfers
   userfault_wp,      // a monitor in user space wants to be asked before pages are written (userfaultfd, from 6.10 on)
   lock_on_fault,     // the program maps its buffer anew, and locks it by mlock2(MLOCK_ONFAULT)
-  zero_page,         // instead: the buffer was only read before it was prepared
+  zero_page,         // the program has only read its buffer before it prepares it
   truncate,          // the file below is cut, or gets a hole
   dont_need,         // the program drops the pages (MADV_DONTNEED_LOCKED; before 5.18 not those that are locked)
-  memory_failure,    // of one page
+  memory_failure,    // one page has failed (hwpoison)
   reclaim,  // the buffer's pages go to the swap device, used or not (MADV_PAGEOUT; before 5.4 as reclaim takes them)
 };
 
@@ -70,8 +70,8 @@ class Injection {
   sim::Task<void> before_preparation(cpu::Execution& thread, Buffer buffer) const;
   // From now on, on a kernel thread of its own; the buffers stay until the end of the run. `locked`: by mlock.
   sim::Task<void> run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locked);
-  // The program has prepared a buffer for a transfer, or begins to release it: what is changed for good between the two
-  // is taken from under the device.
+  // The program has prepared a buffer for a transfer, or begins to release it: pages that are changed for good between
+  // the two are taken from under the device.
   void transfer_begins() { ++under_way_; }
   void transfer_ends() { --under_way_; }
   // There are no more transfers: no further injection.
@@ -82,8 +82,8 @@ class Injection {
   // makes copy-on-write move the program away from its child.
   bool owner_stores() const { return config_.mechanism == Mechanism::fork_child_lives; }
   std::uint64_t injections() const { return injections_; }
-  // That were changed for good while transfers were under way: moved, merged, dropped ... A mechanism that was undone
-  // has changed none.
+  // Pages that were changed for good while transfers were under way: moved, merged, dropped ... A mechanism that was
+  // undone has changed none.
   std::uint64_t pages() const { return pages_; }
 
  private:

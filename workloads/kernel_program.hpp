@@ -14,14 +14,14 @@
 
 namespace faultline::workloads {
 
-// Where a program runs, and what it is told.
+// Where a program runs, and its arguments.
 struct ProgramPlace {
   platform::Node& node;
   ProgramConfig config;
   std::uint64_t size = 0;  // bytes of an array, a file, a range
   bool huge_advice = false;
   std::uint64_t seed = 0;
-  sim::TaskGroup& tasks;  // of what it starts beside itself
+  sim::TaskGroup& tasks;  // owns the threads that the program starts beside its own
 };
 
 class KernelProgram {
@@ -31,17 +31,18 @@ class KernelProgram {
   KernelProgram& operator=(const KernelProgram&) = delete;
   virtual ~KernelProgram() = default;
 
-  // Simulated, and not timed: once, before and after each round, and at the end.
+  // Simulated, but not part of the measured time: set_up() and tear_down() once, before() and after() around each
+  // round.
   virtual sim::Task<void> set_up() { co_return; }
   virtual sim::Task<void> before() { co_return; }
   virtual sim::Task<void> after() { co_return; }
   virtual sim::Task<void> tear_down() { co_return; }
-  // What is timed. The program prints (round - overheads() * overhead) / units(), where both are means.
+  // The measured parts. The program prints (round - overheads() * overhead) / units(), of the means of both.
   virtual sim::Task<void> round() = 0;
   virtual sim::Task<void> overhead() { co_return; }
   virtual unsigned overheads() const { return 0; }
   virtual unsigned units() const { return 1; }
-  // That a round moves.
+  // Bytes that a round moves; 0: the program measures a time and no rate.
   virtual std::uint64_t bytes() const { return 0; }
 
  protected:
@@ -49,7 +50,7 @@ class KernelProgram {
   cpu::Cpu& cpu() const { return place_.node.cpu; }
   const os::OsConfig& costs() const { return vm().config(); }
   os::Process& new_process(const std::string& name) const;
-  // Throw sim::RunFailure: there is not enough memory, or it is not to be used so.
+  // Throw sim::RunFailure where a call has failed: too little memory, or memory that does not allow the call.
   void check(os::Error error) const;
   template <typename T>
   const T& check(const os::Result<T>& result) const {
@@ -57,9 +58,9 @@ class KernelProgram {
     return result.value;
   }
   sim::Task<os::VirtualAddress> map(cpu::Execution& thread, os::Process& process, os::MmapOptions options);
-  // Of a process's own, written once.
+  // An array of the process's own memory, written once.
   sim::Task<os::VirtualAddress> map_array(cpu::Execution& thread, os::Process& process);
-  // Of `size` bytes, all of it in the page cache.
+  // A file of that many bytes, all of it in the page cache.
   sim::Task<os::File*> write_file(std::uint64_t bytes);
 
   const ProgramPlace place_;

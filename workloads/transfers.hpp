@@ -70,7 +70,7 @@ class Transfers : public Benchmark {
   bool reads() const { return config_.kind == Kind::read; }
   rdma::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
   rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
-  // The destination's owner is then the target, whose program waits for requests.
+  // Whether the target's program prepares the destination before each transfer, at the initiator's request.
   bool target_prepares_destination() const { return strategy_.prepares_per_transfer() && !reads(); }
   // Where nothing disturbs, stores take no time and no thread.
   bool target_writes_source() const { return strategy_.prepares_per_transfer() && reads() && disturbed_; }

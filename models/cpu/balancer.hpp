@@ -18,13 +18,14 @@ class Balancer {
   Balancer(const SchedConfig& config, const SchedRules& rules, const sim::Context& context,
            const std::vector<std::unique_ptr<Core>>& cores, sim::Counter& pulls);
 
-  // A thread that slept has a request. `waker`: the interrupt that has woken it, if one has.
-  // True when it has gone to another core.
+  // Chooses the core of a thread that has slept and has a request now. `waker`: the interrupt that has woken the
+  // thread, if one has. True: the thread has changed cores.
   bool wake_up(Execution& thread, const std::optional<Waker>& waker);
-  // Where a thread that is new would run now.
+  // The core on which a new thread begins: the first idle one from `wanted` on, else the one with fewest threads.
   unsigned core_for_new(unsigned wanted) const;
   void newly_idle(Core& core);
-  // Somebody may wait: the next tick looks at it. Ticks that would find nobody are left out.
+  // To be called when a thread may be waiting: the next tick balances. Ticks that would find no waiting thread are left
+  // out.
   void look_at_tick();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One core: what runs on it now, and until when. Private to the room: everybody else uses Cpu.
-// Which of its threads runs is decided by its queue (fair_queue.hpp), which core a thread is on by the Balancer.
+// Its queue (fair_queue.hpp) decides which of its threads runs; the Balancer decides which core a thread is on.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@ struct Request {
   Work kind;
   sim::Time remaining;
   bool polling = false;             // charged as polling, too
-  bool endless = false;             // a spin: `remaining` means nothing, it ends when
-  sim::Time seen_at = sim::kNever;  // the polling load sees the value: known once it is stored
+  bool endless = false;             // a spin: it ends at `seen_at`, and `remaining` means nothing
+  sim::Time seen_at = sim::kNever;  // when a spin's load sees the awaited value: known once the value is stored
   bool gives_way = false;           // system work that another thread may take the core from (cond_resched)
   std::optional<Waker> waker{};     // the interrupt that has woken the thread
   std::coroutine_handle<> waiter{};
@@ -59,7 +59,8 @@ class Core {
 
   // Work of the interrupt contexts.
   void interrupt(Request& request);
-  // The thread has the core, and asks for more at the instant at which its last request ended.
+  // goes_on(): the thread has the core still, at the instant at which its last request has ended. go_on(): it asks for
+  // more time at that instant, and no other thread gets a turn between the two requests.
   bool goes_on(const Execution& thread) const;
   void go_on(Execution& thread);
   // The thread asks for the core again at this instant. If the core has been idle since the thread left it, the thread
@@ -73,10 +74,10 @@ class Core {
   // The request's seen_at has become known.
   void spin_ends(const Request&) { dispatch(); }
 
-  // No thread has it or wants it. An interrupt's work on top of the idle loop does not count.
+  // No thread has the core or waits for it. An interrupt's work on top of the idle loop does not count.
   bool idle() const { return runnable() == 0 && !switching_; }
   sim::Time idle_since() const { return idle_since_; }
-  // How long it was idle lately, from one thread to the next: Linux's rq->avg_idle.
+  // How long the core was idle lately between one thread and the next, as a running mean: Linux's rq->avg_idle.
   sim::Time average_idle() const { return average_idle_; }
   std::size_t runnable() const { return fair_->size() + fifo_.size(); }
   bool runs_fifo() const { return current_ != nullptr && current_->entity.sched_class == SchedClass::fifo; }
@@ -85,7 +86,7 @@ class Core {
   bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
   const FairQueue& fair() const { return *fair_; }
   const Execution* current() const { return current_; }
-  // The thread has the core, and it is another one's turn.
+  // The thread has the core, and the scheduler wants the core for another thread.
   bool is_others_turn(const Execution& thread) const { return current_ == &thread && need_resched_; }
   // The coroutine that is being resumed at this instant is an interrupt handler or a tasklet.
   bool resumes_interrupt_context() const { return interrupt_context_at_ == cpu_.context().now(); }
@@ -97,7 +98,7 @@ class Core {
   void settle();
   sim::Time charged(Work kind) const { return charged_[static_cast<std::size_t>(kind)]; }
 
-  // When it has looked for work elsewhere (Linux's sched_domain: one, of all cores). The Balancer's.
+  // The Balancer's record of this core's looks for work on other cores (Linux's sched_domain: one, of all cores).
   struct Balance {
     sim::Time last{-1};
     sim::Time interval{0};
@@ -146,7 +147,7 @@ class Core {
   sim::Time deadline_ = sim::kNever;
   std::uint64_t generation_ = 0;  // of the armed event; others are void
 
-  const Execution* resuming_ = nullptr;  // whose coroutine runs, and may ask for more at this very instant
+  const Execution* resuming_ = nullptr;  // thread whose coroutine runs, and may ask for more time at this very instant
   sim::Time interrupt_context_at_{-1};
 
   std::array<sim::Time, kWorks> charged_{};

@@ -37,17 +37,17 @@ class Cpu : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};      // b_transport, 8 bytes, to devices
   tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // bulk trains, to the DDR controller
 
-  // By the rules of config.kernel, unless others are given.
+  // `rules`: the scheduler's, in place of the rules of config.kernel.
   Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Context& context,
       const std::optional<SchedRules>& rules = {});
   ~Cpu() override;
 
   const CpuConfig& config() const { return config_; }
-  // As they are in force: scaled by the number of cores, the policy by the kernel's version.
+  // The scheduler's parameters in force: times scaled by the number of cores, and the policy of the kernel's version.
   const SchedConfig& sched() const { return sched_; }
 
-  // With a core it stays there. Without, it begins on the next core in turn (the one after the interrupt core first)
-  // that is idle; at each wake-up it may go to another. Nice: -20 (many shares) to 19 (few).
+  // `core`: the thread is bound to that core. Without, it begins on the next idle core in turn (the one after the
+  // interrupt core first), and may go to another core at each wake-up. Nice: -20 (many shares) to 19 (few).
   Execution& new_thread(std::string name, std::optional<unsigned> core = {}, SchedClass sched_class = SchedClass::fair,
                         int nice = 0);
   Execution& irq_context() { return *irq_context_; }
@@ -63,11 +63,11 @@ class Cpu : public sc_core::sc_module {
 
   // Gives up the core until the signal is notified. It continues, in the kernel, when it has a core, context switch
   // paid. As with condition variables the caller tests its condition.
-  // `how`: whoever notifies the signal from an interrupt's context wakes it so.
+  // `how`: the kind of wake-up when the signal is notified from an interrupt's context.
   sim::Task<void> sleep(Execution& thread, sim::Signal& signal, Waking how = Waking::plain);
 
-  // For waits that are the experiment's and not the program's (a pause between two measurements): if nobody has had its
-  // core since, the thread, which asks for time at this very instant, goes on without a context switch.
+  // For waits that belong to the experiment and not to the program (a pause between two measurements). The thread asks
+  // for core time at this very instant; it pays no context switch if its core has been idle since it stopped.
   void keeps_core(const Execution& thread);
 
   // Linux's cond_resched(), in long system calls and kernel threads: lets a thread run that is due on this core. Takes

@@ -11,8 +11,9 @@
 
 namespace faultline::cpu {
 
-// What time is spent on. Interrupt handlers go before tasklets, and those before threads; what is pre-empted resumes
-// with what is left of it. User and system work are a thread's: where it may be pre-empted by another thread differs.
+// What core time is spent on. Interrupt handlers go before tasklets, and tasklets before threads; pre-empted work
+// resumes where it was stopped. A thread does user and system work. Another thread may pre-empt user work at any time,
+// system work only where the kernel gives way (cond_resched), or also at any time with sched.preemption = full.
 enum class Work : std::uint8_t { user, system, softirq, irq };
 inline constexpr std::size_t kWorks = 4;
 
@@ -38,13 +39,13 @@ struct SchedEntity {
   std::int64_t weight = 1024;  // of nice 0
   // Core time had, times 1024 / weight. A thread begins as one that has slept for long: it was made before the run.
   sim::Time vruntime{-1'000'000'000'000'000};
-  std::int64_t remainder = 0;   // of that division
+  std::int64_t remainder = 0;   // of the division for vruntime: charged with the next piece of core time
   sim::Time deadline{0};        // EEVDF: virtual
-  sim::Time lag{0};             // EEVDF: virtual time that it was owed when it left the queue
-  bool protects_slice = false;  // EEVDF: nobody takes the core from it before its deadline or its fair share
-  sim::Time ran{0};             // since it got the core
-  sim::Time last_ran{-1};       // instant at which it ran last; negative: never
-  sim::Time waits_since{0};     // while it is runnable and does not run
+  sim::Time lag{0};             // EEVDF: virtual time that the thread was owed when it left the queue
+  bool protects_slice = false;  // EEVDF: the thread keeps the core until its deadline or its fair share
+  sim::Time ran{0};             // since the thread got the core
+  sim::Time last_ran{-1};       // instant at which the thread ran last; negative: never
+  sim::Time waits_since{0};     // while the thread is runnable and does not run
 };
 
 // A thread, or the irq or softirq context of the interrupt core. A thread does one thing at a time: it awaits each call
@@ -61,7 +62,7 @@ class Execution {
   // Charged so far, up to the last pre-emption or completion (Cpu::settle() brings it up to date).
   sim::Time time(Work kind) const { return time_[static_cast<std::size_t>(kind)]; }
 
-  // The scheduler's, and nobody else's.
+  // For the scheduler alone.
   SchedEntity entity;
 
  private:

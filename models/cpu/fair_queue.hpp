@@ -23,27 +23,29 @@ enum class Arrival : std::uint8_t {
 class FairQueue {
  public:
   virtual ~FairQueue() = default;
-  // By `config.policy`, which is not `kernel`; its times are scaled.
+  // The queue of config.policy: cfs, eevdf or work_conserving (the caller has resolved `kernel`). The times of
+  // `config` are scaled by the number of cores already.
   static std::unique_ptr<FairQueue> make(const SchedConfig& config, const SchedRules& rules);
 
   const std::vector<Execution*>& threads() const { return threads_; }
   std::size_t size() const { return threads_.size(); }
-  // Whose turn it is; null: nobody's, or a FIFO thread's.
+  // The thread whose turn it is; null: the core is idle, or a FIFO thread has it.
   Execution* current() const { return current_; }
 
   void add(Execution& thread, Arrival how);
   void remove(Execution& thread);
-  // Virtual time that a thread keeps when it changes queues: of the queue that it leaves, then of that it comes to.
+  // A thread that changes queues keeps its distance to the virtual time of its queue: the first function takes the old
+  // queue's time off, the second one adds the new queue's.
   virtual void leave_for_another(SchedEntity&) const {}
   virtual void come_from_another(SchedEntity&) const {}
 
-  // The thread that should run now. There is one.
+  // Makes the thread that should run now the current one. The queue must not be empty.
   Execution& pick();
-  // Nobody of this queue has the core any more.
+  // current() has lost the core, and no thread of this queue has it now.
   void put_back();
-  // current() has had so much more of the core.
+  // Charges current() with this much core time.
   void charge(sim::Time elapsed);
-  // The timer's tick: whether current()'s turn is over.
+  // Asked at the timer's tick: whether current()'s turn is over.
   virtual bool turn_is_over() const = 0;
   // Whether a thread that has just woken takes the core from current().
   virtual bool preempts(const Execution& woken) const = 0;
@@ -56,12 +58,12 @@ class FairQueue {
   }
   const SchedConfig& config() const { return config_; }
 
-  // Where a thread that comes stands among the others, which do not include it.
+  // Sets the virtual time at which a thread joins the queue; threads() does not contain it yet.
   virtual void place(SchedEntity& entity, Arrival how) = 0;
   virtual void before_removal(SchedEntity&) {}
   virtual void after_removal() {}
   virtual Execution& choose() const = 0;
-  // `again`: it is the current one already.
+  // pick() has chosen this thread. `again`: it was the current one already.
   virtual void chosen(SchedEntity&, bool /*again*/) {}
   // The current thread's virtual time has grown.
   virtual void advanced(SchedEntity& current) = 0;

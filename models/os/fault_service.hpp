@@ -20,8 +20,8 @@ struct FaultRecord {
   std::uint64_t page = 0;  // page-aligned virtual address
   bool write = false;      // the device wanted to write it: the fault is at a transfer's destination
   bool stalled = false;    // the access waits in the SMMU for RESUME of `bank`; key and peer are unknown
-  // The access may have been terminated only because another of the process's had faulted (HUPCF = 0): no FAR has named
-  // its page. It may be a fault all the same, whose address the bank has not recorded; then it will fault again.
+  // No FAR has named this access's page: the SMMU may have terminated the access only because another one of the
+  // process had faulted before it (HUPCF = 0). If it has a fault of its own, it will fault again.
   bool held_off = false;
   unsigned bank = 0;
   sim::NodeId peer = 0;  // node whose firmware sends the block again

@@ -36,24 +36,26 @@ class HugePool {
 
   // A name for a new mapping: children that inherit it have the same pages by the same numbers.
   std::uint32_t new_mapping() { return next_mapping_++; }
-  // For each 2 MiB of the range, which has none; false (and none is made): the pool has not so many available.
+  // Reserves a page for each 2 MiB of the range, which has no reservation yet. False: too few pages are available, and
+  // none is reserved.
   bool reserve(Process& process, Range range);
-  // Those that have not been spent.
+  // Gives up the reservations of the range that have not been spent.
   void release(Process& process, Range range);
-  // A reservation follows its page to another place.
+  // The mapping of `from` moves, and its reservations with it.
   void move(Process& process, Range from, VirtualAddress to);
-  // The page at va has gone, and with it comes back the right to one: it has been freed, or is about to be.
+  // Reserves a page for va anew, whose page has been freed or is about to be.
   void restore(Process& process, VirtualAddress va);
 
   struct Page {
     Address block;
     bool reserved;  // a reservation was spent
   };
-  // For a page of the process at va, 2 MiB aligned: by its reservation, else one that nobody has reserved.
+  // A page for the process at va, 2 MiB aligned: the one reserved for it, else an available one. Empty: there is none.
   std::optional<Page> take(Process& process, VirtualAddress va);
+  // An available page, whatever the caller has reserved.
   std::optional<Address> take_available();
   void give_back(Address block);
-  // Somebody has let go of a frame of the pool: the page is free with its last frame.
+  // The last holder of a frame of the pool has let go: the page is free when that is true of all its frames.
   void frame_released(Address frame);
 
   // hugetlb_fault_mutex_table: faults on one page of a mapping go one after the other, or the second would take a

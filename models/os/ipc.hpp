@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How processes of a node wait for each other: pipes, AF_UNIX stream sockets, the end of a child, signals. As far as
-// their calls cost time, and threads sleep and are woken: what is carried is counted, not stored.
+// How processes of a node wait for each other: pipes, AF_UNIX stream sockets, the end of a child, signals. Their calls
+// cost time, and threads sleep and are woken; messages are counted, and their content is not kept.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class WaitQueue {
 
   // As with condition variables the caller tests its condition, before and after.
   sim::Task<void> sleep(cpu::Execution& thread);
-  // All that sleep by now.
+  // Wakes all threads that sleep here now.
   sim::Task<void> wake(cpu::Execution& waker);
 
  private:
@@ -42,9 +42,10 @@ class Pipe {
 
   // System calls. A reader that is asleep is woken at the end of write's own work.
   sim::Task<void> write(cpu::Execution& thread);
-  // Sleeps until there is a message; what the call costs is spent when it is there. False: closed, and nothing is left.
+  // Sleeps until there is a message, then spends the call's cost. False: the writing end is closed, and no message is
+  // left.
   sim::Task<bool> read(cpu::Execution& thread);
-  // Of the writing end: readers that sleep are woken.
+  // Closes the writing end; readers that sleep are woken.
   sim::Task<void> close(cpu::Execution& thread);
 
  private:
@@ -73,8 +74,8 @@ class ChildStatus {
   bool has_ended_ = false;
 };
 
-// kill(2) of a thread to itself: signal 0 finds it and sends nothing; another one ends in its handler, which returns by
-// sigreturn.
+// kill(2) of a thread to itself. `caught`: a signal whose handler runs and returns by sigreturn; else signal 0, which
+// finds the process and sends nothing.
 sim::Task<void> send_signal_to_self(cpu::Execution& thread, const OsConfig& config, cpu::Cpu& cpu, bool caught);
 
 }  // namespace faultline::os

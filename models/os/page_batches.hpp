@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages on their way to and from the kernel's lists wait in batches of each core (pagevecs, per-CPU lists of free
-// pages). Who must have them where they belong asks each core for its own, and waits for all of them.
+// pages). A mechanism that needs all pages on their lists asks each core to empty its batches, and waits for all cores.
 #pragma once
 
 #include <vector>
@@ -19,8 +19,8 @@ class PageBatches {
       : config_(config), cpu_(cpu), drains_(drains), turn_(loop, 1), done_(loop) {}
 
   // lru_add_drain_all, drain_all_pages: one at a time; a work item for each core's own kworker, os.drain_core each.
-  // That every core has something to give back is assumed. Which pages those are is not known here: they are on the
-  // lists already.
+  // Assumed: every core has pages in its batches. The model has all pages on their lists already, so a drain takes time
+  // and moves nothing.
   sim::Task<void> drain(cpu::Execution& exec);
 
  private:

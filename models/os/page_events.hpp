@@ -16,18 +16,18 @@ class PageEvents {
  public:
   explicit PageEvents(VmCore& core) : core_(core) {}
 
-  // Who asks for pages to be moved: compaction, and CMA like it, leaves alone what it sees to be pinned (and, by
-  // option, mlocked); move_pages() and memory offlining find out when the page is unmapped already.
+  // Who asks for pages to be moved. Compaction and CMA look for pins first, and leave alone pages that are pinned (and,
+  // by option, mlocked); move_pages() and memory offlining find a pin only when the page is unmapped already.
   enum class Mover : std::uint8_t { compaction, move_pages };
   // Page migration (mm/migrate.c): entries become migration entries, TLBs forget them; a page that somebody holds is
   // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
   sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
 
-  // The same for one page that the caller has isolated, to a frame of the caller's choice. Either way it is
-  // isolated no more, and of the two frames the one without the page is free if nobody else holds it.
+  // The same for one page that the caller has isolated, to a frame of the caller's choice. Moved or not, the page is
+  // isolated no more, and the frame without the page is free if nobody else holds it.
   sim::Task<bool> move_isolated(cpu::Execution& exec, Address frame, bool active, Address to, unsigned passes);
-  // What compaction and CMA see of a page when they choose: on a list, and nobody but page tables refers to it; nor is
-  // it a driver's, or part of a huge page. It may be otherwise when they get to it.
+  // Whether compaction and CMA choose a page: it is on a list, only page tables refer to it, and it is neither a
+  // driver's nor part of a huge page. That may have changed when they get to it.
   bool movable(Address frame) const;
 
   // KSM (mm/ksm.c): clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
@@ -39,7 +39,8 @@ class PageEvents {
   sim::Task<unsigned> age(cpu::Execution& exec, Process& process, Range range);
   // /proc/PID/clear_refs: all pages of the process, under mmap_lock; TLBs hear of it in the oldest kernels alone.
   sim::Task<unsigned> clear_refs(cpu::Execution& exec, Process& process);
-  // Idle-page tracking (page_idle) and DAMON: no TLB hears of it. Takes no time of anybody's that is modelled.
+  // Idle-page tracking (page_idle) and DAMON: no TLB hears of it. Takes no time, because the thread that does it is not
+  // modelled.
   unsigned mark_idle(Process& process, Range range);
   // Takes the right to write, as mprotect to read-only and back does; of a shared mapping of a file: its dirty pages
   // are written to the disk, and lose that right first. Does not look at pins.
@@ -48,7 +49,7 @@ class PageEvents {
   sim::Task<unsigned> userfault_protect(cpu::Execution& exec, Process& process, Range range);
   // NUMA balancing: PROT_NONE until the next access; which private pages it leaves alone the kernel's version says.
   sim::Task<unsigned> numa_hint(cpu::Execution& exec, Process& process, Range range);
-  // Memory failure: the pages are gone, and who touches them is told so.
+  // Memory failure: the pages are gone, and faults on them fail with `poisoned`.
   sim::Task<unsigned> poison(cpu::Execution& exec, Process& process, Range range);
   // A hole punched into the file below: unmapped whatever locks or pins it, zeros from then on. Anonymous memory is
   // treated as if it were a file's.

@@ -61,13 +61,15 @@ class Swap {
   Error bring(Process& process, VirtualAddress va);
   // Whether fault() would find the swapped page at va in memory.
   bool in_memory(const Process& process, VirtualAddress va) const;
-  // For who refers to slots without an entry (shared memory): the slot's page in memory, if it is there; whether it is
-  // being read, which begin_read() starts for a frame without a page; a wait for any read to end; the page in memory at
-  // once, for set-up (no_memory; again: it is being read).
+  // For pages of shared memory, whose slots no entry refers to.
+  // The frame that has the slot's content in memory, or will have it; empty: there is none.
   std::optional<Address> cached(SwapSlot slot) const { return copies_.at(slot).frame; }
   bool is_reading(SwapSlot slot) const { return copies_.at(slot).reading; }
+  // Begins to read the slot into a frame that holds no page yet.
   void begin_read(SwapSlot slot, Address frame);
+  // Until the next read of any slot has ended.
   sim::Task<void> sleep(cpu::Execution& exec);
+  // For set-up: the slot's content is in memory at once. no_memory; again: it is being read.
   Error bring(SwapSlot slot);
   // What the page is that a swapped entry refers to.
   sim::Content content(SwapSlot slot) const;

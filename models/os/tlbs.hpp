@@ -68,7 +68,7 @@ struct TlbFlush {
   }
 };
 
-// Whoever else caches translations of a process (the SMMU's driver).
+// What caches translations of a process beside the CPUs' TLBs (the SMMU, by its driver).
 class TlbInvalidator {
  public:
   virtual ~TlbInvalidator() = default;
@@ -76,8 +76,8 @@ class TlbInvalidator {
   virtual bool hears_broadcasts() const = 0;
   // Called when the CPU that does the flush has done its operations (or at once, when the CPUs' TLBs are not concerned)
   // and begins to wait for them. The task is awaited once that is over, and ends when no cached translation of a leaf,
-  // nor of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then. Where
-  // the CPU does not wait, who hears broadcasts need not either.
+  // nor of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then. A TLB
+  // that hears broadcasts need not wait where the CPU does not.
   virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
   // The same, leaf by leaf and in no time (Vm::discard).
   virtual void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) = 0;
@@ -95,13 +95,13 @@ class Tlbs {
   // The page or block at va, by itself: flush_tlb_page, flush_pmd_tlb_range.
   sim::Task<void> flush_leaf(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                              PageSize size);
-  // The same where only the access flag has gone: ptep_clear_flush_young, which waits for it or does not.
+  // The same where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the kernel.
   sim::Task<void> flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                               PageSize size);
-  // What one mmu_gather has collected, and `tables` that became empty with it.
+  // The leaves that one mmu_gather has collected, and `tables` that became empty with them.
   sim::Task<void> flush_gathered(cpu::Execution& exec, const Process& process, Address table, Leaves leaves,
                                  std::size_t tables);
-  // What change_protection has changed in a range: one of the two others.
+  // The leaves that change_protection has changed in a range: by flush_gathered() or flush_range(), as the kernel does.
   sim::Task<void> flush_protected(cpu::Execution& exec, const Process& process, Address table, Range range,
                                   Leaves leaves);
   // flush_tlb_range: the whole range, page by page, whatever the leaves are.
@@ -112,13 +112,13 @@ class Tlbs {
   // A table that only devices walk, whose driver invalidates each leaf and then waits.
   sim::Task<void> flush_device(cpu::Execution& exec, const Process& process, Address table,
                                sim::Vector<VirtualAddress> leaves);
-  // What older kernels do for each table by itself (__flush_tlb_pgtable).
+  // One operation for each table by itself in older kernels (__flush_tlb_pgtable); nothing in others.
   sim::Task<void> flush_tables(cpu::Execution& exec, std::size_t tables);
   // Takes no time.
   void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves);
 
  private:
-  // One operation for all if there would be too many.
+  // One operation for the whole address space in place of too many.
   TlbFlush bounded(TlbFlush flush) const;
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, TlbFlush flush, bool cpus_walk);
 

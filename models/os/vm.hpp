@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel's memory manager of a node, after Linux, as programs and drivers call it: mappings, advice, locks, pins,
 // fork, device tables, and the faults that all of them end in. What may happen to pages behind a program's back:
-// khugepaged.hpp, migration.hpp.
+// khugepaged.hpp, page_events.hpp, reclaim.hpp.
 //
 // Every operation that a program or driver can call is a coroutine. It charges its cost to the caller's
 // Execution and answers with an Error; a failed operation gives back what it took, except where Linux
@@ -30,7 +30,7 @@ struct MmapOptions {
   File* file = nullptr;             // none: anonymous memory
   std::uint64_t offset = 0;         // of its first byte in the file, whole pages
   bool shared = false;              // MAP_SHARED, of a file
-  // MAP_HUGETLB, private: pages of the pool, reserved at once; no_huge_page: the pool has not so many that nobody has
+  // MAP_HUGETLB, private: pages of the pool, reserved at once. no_huge_page: the pool has fewer free pages that are not
   // reserved. The length is rounded up to 2 MiB.
   bool hugetlb = false;
 };
@@ -68,8 +68,8 @@ struct Pin {
 struct MemInfo {
   std::uint64_t mlocked = 0;  // in frames that a locked VMA maps: what mlock holds, where locked_bytes() may be absent
   std::uint64_t unevictable = 0;  // on the unevictable list. Pins do not bring a page there
-  // HugePages_Total, _Free and _Rsvd, as Linux in pages of 2 MiB: the pool, what of it nobody uses, and what of that is
-  // reserved.
+  // HugePages_Total, _Free and _Rsvd, as in Linux in pages of 2 MiB: all pages of the pool, the free ones, and how many
+  // of the free ones are reserved.
   std::uint64_t huge_pages_total = 0;
   std::uint64_t huge_pages_free = 0;
   std::uint64_t huge_pages_rsvd = 0;
@@ -85,7 +85,7 @@ class Vm {
   Vm& operator=(const Vm&) = delete;
 
   void add_invalidator(TlbInvalidator& invalidator) { core_.tlbs.add(invalidator); }
-  // Called when one of these has changed so many pages of a process for good.
+  // Called when a mechanism of the kernel has changed that many pages of a process for good.
   void observe_changes(std::function<void(const Process& process, unsigned pages)> observer) {
     core_.on_change = std::move(observer);
   }
@@ -99,7 +99,7 @@ class Vm {
   PageCache& page_cache() { return core_.page_cache; }
   const PageCache& page_cache() const { return core_.page_cache; }
 
-  // Called when the OOM killer has chosen one.
+  // Called when the OOM killer has chosen a process.
   void observe_kills(std::function<void(const Process& process, const OomKill& kill)> observer) {
     core_.oom_killer.on_kill = std::move(observer);
   }
@@ -131,12 +131,12 @@ class Vm {
   // bad_address: not all of one VMA.
   sim::Task<Result<VirtualAddress>> mremap(cpu::Execution& exec, Process& process, VirtualAddress va,
                                            std::uint64_t bytes);
-  // The child shares all pages, not writable in either; pages under a pin it gets as copies (Linux 5.9).
+  // The child shares all pages, writable in neither process; since Linux 5.9 it gets copies of pages under a pin.
   // VM_LOCKED is not inherited. no_memory: there is no child.
   sim::Task<Result<Process*>> fork(cpu::Execution& exec, Process& parent);
   // Releases its pins and unmaps everything. The process is gone afterwards; no device may be attached to it.
   sim::Task<void> exit(cpu::Execution& exec, Process& process);
-  // The process has a new program, and no memory until that maps some. Its pins stay: they are its drivers'.
+  // The process runs a new program, which has not mapped any memory yet. Pins stay, because they belong to drivers.
   sim::Task<void> execve(cpu::Execution& exec, Process& process);
 
   // Pins. RLIMIT_MEMLOCK bounds a process's pinned bytes, apart from its locked bytes (as the kernel's
@@ -146,15 +146,16 @@ class Vm {
   sim::Task<Error> unpin(cpu::Execution& exec, PinId pin);
   const Pin* find_pin(PinId pin) const;
 
-  // get_user_pages without keeping the pages: makes the range present in one system call. As there, it ends before
-  // the first page that no VMA allows to be accessed so, which is an error only when it is the very first. Of 4 KiB
-  // pages that are present it sets neither the access flag nor, of a clean one, the right to write: a device that
-  // faulted for these faults again. The value is the number of pages present from va on, also when an error stopped it.
+  // get_user_pages without keeping the pages: makes the range present in one system call. Like get_user_pages it ends
+  // before the first page that no VMA allows to be accessed so; that is an error only for the very first page. It
+  // leaves 4 KiB pages that are present as they are, without access flag or, if clean, without the right to write: a
+  // device that faulted for either faults again. The value is the number of pages present from va on, also when an
+  // error stopped the call.
   sim::Task<Result<std::uint64_t>> fault_in_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                   std::uint64_t bytes, bool write);
 
-  // fixup_user_fault for one page after the other, in one system call: handle_mm_fault whatever the page's state, which
-  // cures what get_user_pages does not look at, and costs a fault a page. Range and value as of fault_in_pages().
+  // fixup_user_fault for one page after the other, in one system call. Each page takes a whole fault (handle_mm_fault),
+  // present or not, which also sets the access flag and the right to write. Range and value as of fault_in_pages().
   sim::Task<Result<std::uint64_t>> fixup_user_faults(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                      std::uint64_t bytes, bool write);
 
@@ -181,7 +182,7 @@ class Vm {
   // /proc/self/pagemap and trusts mlock. bad_address: a page is not present.
   sim::Task<Error> map_unpinned(cpu::Execution& exec, PrivateTable& table, VirtualAddress va, std::uint64_t bytes);
 
-  // mincore(2), a page: whether what lies there is in memory, mapped or in the swap cache or page cache.
+  // mincore(2) of one page: whether its content is in memory, be it mapped, in the swap cache or in the page cache.
   bool is_in_core(const Process& process, VirtualAddress va) const;
 
   // Mirrored device tables. mirror_pages is the driver's answer to a device's fault (hmm_range_fault): makes the pages
@@ -197,7 +198,7 @@ class Vm {
   Result<VirtualAddress> map(Process& process, std::uint64_t bytes, std::uint64_t alignment = kPage);
   // The same of a file, from its beginning.
   Result<VirtualAddress> map_file(Process& process, File& file, bool shared, std::uint64_t alignment = kPage);
-  // The same of the pool of huge pages, as mmap() with MAP_HUGETLB makes it. no_huge_page: see there.
+  // The same of the pool of huge pages. no_huge_page: as of MmapOptions::hugetlb.
   Result<VirtualAddress> map_huge(Process& process, std::uint64_t bytes);
   // Memory of a driver that a program maps (a ring that a device writes): present, and never reclaimed.
   Result<VirtualAddress> map_driver_memory(Process& process, std::uint64_t bytes);
@@ -211,7 +212,7 @@ class Vm {
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
-  // The same, and from then on the kernel neither reclaims nor moves nor merges them, as if they were a driver's.
+  // The same, and from then on the kernel neither reclaims nor moves nor merges the pages, like those of a driver.
   Error keep_present(Process& process, VirtualAddress va, std::uint64_t bytes);
   // Removes the pages that lie wholly in the range, VMAs stay: like MADV_DONTNEED, TLBs included.
   Error discard(Process& process, VirtualAddress va, std::uint64_t bytes);
@@ -268,7 +269,8 @@ class Vm {
   sim::Task<Error> dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed);
   // The part of the range that a call of get_user_pages gets to: never empty, so that a refusal comes from a fault.
   static Range accessible_part(const Process& process, Range range, bool write);
-  // What the two system calls share around how they bring pages of a range in, mmap_lock held shared.
+  // The system call around fault_in_pages() and fixup_user_faults(), which differ in `bring`: it makes the pages of a
+  // range present while mmap_lock is held shared.
   using Bring = sim::Task<Result<std::uint64_t>> (Vm::*)(cpu::Execution&, Process&, Range, bool write);
   sim::Task<Result<std::uint64_t>> bring_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                                std::uint64_t bytes, bool write, Bring bring);

@@ -79,19 +79,19 @@ class VmCore {
   void destroy_process(Process& process);  // which maps nothing
 
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return cpu.run(exec, cpu::Work::system, cost); }
-  // A page of many: the kernel gives way to other threads after each (cond_resched).
+  // The cost of many pages: the kernel gives way to other threads after each page (cond_resched).
   sim::Task<void> run_giving_way(cpu::Execution& exec, sim::Time cost) { return cpu.run_giving_way(exec, cost); }
   sim::Task<void> cond_resched(cpu::Execution& exec) { return cpu.cond_resched(exec); }
   sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
   sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
-  // 2 MiB; _now: in no time.
+  // The same for 2 MiB; _now takes no time.
   sim::Task<void> copy_block(cpu::Execution& exec, Address from, Address to);
   void copy_block_now(Address from, Address to);
 
-  // To be awaited before VMAs change, in the range or at its ends: mmap_lock exclusively, and where VMAs have locks of
-  // their own those, too. Let go of by unlock_exclusive() or downgrade().
+  // To be awaited before VMAs change, in the range or at its ends: mmap_lock exclusively, and the locks of the VMAs in
+  // kernels that have them. unlock_exclusive() or downgrade() ends it.
   sim::Task<void> lock_for_change(cpu::Execution& exec, Process& process, Range range);
-  // The second half of that alone.
+  // The locks of the VMAs alone, for who holds mmap_lock.
   sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
   // The two ends of a change of a process's table, and the flush between them: Tlbs says which of Linux's it is.
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
@@ -99,7 +99,7 @@ class VmCore {
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Where rights or flags have changed in place: one operation, of a block, too (flush_tlb_page).
   sim::Task<void> flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf);
-  // One after the other, as work by the reverse mapping does.
+  // One leaf after the other, as mechanisms do that go by the reverse mapping.
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
   sim::Task<void> flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
@@ -112,7 +112,7 @@ class VmCore {
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
   // That holds until the caller waits again.
   sim::Task<void> settled(Process& process, Range range);
-  // All of them in no time.
+  // All TLBs and mirrors forget the leaves, in no time.
   void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves);
 
   // Entries. Each changes table, page state and reverse mapping together.
@@ -130,13 +130,14 @@ class VmCore {
   // To another place of the same process. There is a frame for each table that this may need.
   void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
   void protect(Process& process, VirtualAddress va, bool writable);
-  // pte_mkclean: the page stays writable by right, and the next store faults. Of one that is not writable: nothing.
+  // pte_mkclean: the page stays writable by right, and the next store to it faults. A page that is not writable stays
+  // as it is.
   void make_clean(Process& process, VirtualAddress va);
   void set_young(Process& process, VirtualAddress va, bool young);
   // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
   static void set_entry(Process& process, PageState& page, Entry entry);
-  // From now on faults wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned). 4 KiB
-  // pages, and whole pages of the pool, and none that is in motion already.
+  // From now on faults on the page wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned).
+  // A huge page is hidden whole. The page must not be in motion.
   void hide(Process& process, VirtualAddress va, Entry as);
   void show(Process& process, VirtualAddress va);
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
@@ -151,7 +152,8 @@ class VmCore {
   // The huge zero page makes way for a block of zeros; _now: in no time.
   sim::Task<void> replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block);
   void replace_huge_zero_page_now(Process& process, Range range, Address block);
-  // Whose pages are moving, their table detached, and copied: a block takes the place of both, all of it present.
+  // The pages of the range are moving and have been copied, and their table is detached: the block, all of it present,
+  // takes the place of pages and table.
   void replace_by_block(Process& process, Range range, Address block, Address table);
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
   // until retire(): until then a TLB or a walk cache may lead a device there, whoever else lets go of them.
@@ -159,10 +161,10 @@ class VmCore {
   // All steps of unmapping a range, once nothing in it is in motion; the value is the number of frames that went.
   // no_memory: an end cuts a huge page, and there is no frame for the split.
   sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range);
-  // All that an ending process maps.
+  // Unmaps all that an ending process maps.
   sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
   void retire(Process& process, const Zapped& zapped);
-  // One mapping of the frame by the process less; frees it with its last holder.
+  // The process maps the frame once less; a frame without a holder is freed.
   void retire(const Process& process, Address frame);
   // The same of 2 MiB.
   void retire_block(const Process& process, Address block);
@@ -239,7 +241,7 @@ class VmCore {
   // `elsewhere`: frames that others hold, drivers in the CMA area.
   void audit_frames(bool changing, std::uint64_t elsewhere) const;
 
-  // For who observes mechanisms: called when one has changed that many pages of the process for good.
+  // For observers: called when a mechanism of the kernel has changed that many pages of the process for good.
   std::function<void(const Process& process, unsigned pages)> on_change = [](const Process&, unsigned) {};
 
   const OsConfig config;
