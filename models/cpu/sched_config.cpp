@@ -9,9 +9,19 @@ namespace faultline::cpu {
 using sim::Standing;
 using sim::Time;
 
+namespace {
+
+constexpr const char* kFair = "Linux, kernel/sched/fair.c";
+
+}  // namespace
+
 void SchedConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("sched");
-  const char* const fair = "Linux, kernel/sched/fair.c";
+  declare_rules(table);
+  declare_times(table);
+}
+
+void SchedConfig::declare_rules(sim::ParameterTable& table) {
   table.add_choice("policy", policy,
                    {{"kernel", SchedPolicy::kernel},
                     {"cfs", SchedPolicy::cfs},
@@ -36,23 +46,26 @@ void SchedConfig::declare(sim::ParameterTable& table) {
                     {"linear", TunableScaling::linear}},
                    {"factor of sched.latency, min_granularity, wakeup_granularity and base_slice: 1, 1 + log2 of the "
                     "cores (8 at most), or the cores (sched_tunable_scaling)",
-                    fair, Standing::published});
+                    kFair, Standing::published});
+}
+
+void SchedConfig::declare_times(sim::ParameterTable& table) {
   table.add_time("latency", latency, {100us, 1s},
                  {"CFS: period in which each of up to 8 waiting threads runs once, before scaling (sched_latency_ns)",
-                  fair, Standing::published});
+                  kFair, Standing::published});
   table.add_time("min_granularity", min_granularity, {10us, 1s},
                  {"CFS: shortest turn of a thread that others wait for, before scaling (sched_min_granularity_ns)",
-                  fair, Standing::published});
+                  kFair, Standing::published});
   table.add_time("wakeup_granularity", wakeup_granularity, {0ns, 1s},
                  {"CFS: a thread that wakes takes the core from one whose virtual runtime is ahead by more than this, "
                   "before scaling (sched_wakeup_granularity_ns)",
-                  fair, Standing::published});
+                  kFair, Standing::published});
   table.add_time("base_slice", base_slice, {10us, 1s},
-                 {"EEVDF: turn of a thread, before scaling (base_slice_ns)", fair, Standing::published});
+                 {"EEVDF: turn of a thread, before scaling (base_slice_ns)", kFair, Standing::published});
   table.add_time("migration_cost", migration_cost, {0ns, 100ms},
                  {"a thread that has run within this time is not pulled to another core; before 5.16 a core that is "
                   "idle for less on average does not look for threads to pull (sched_migration_cost_ns)",
-                  fair, Standing::published});
+                  kFair, Standing::published});
   table.add_time("newidle_cost", newidle_cost, {0ns, 10ms},
                  {"since 5.16 a core that is idle for less than this on average does not look for threads to pull "
                   "(max_newidle_lb_cost, which Linux measures)",

@@ -39,6 +39,10 @@ struct SchedConfig {
   // Times above that Linux multiplies by a factor that grows with the number of cores, as it does at boot.
   SchedConfig scaled_for(unsigned cores) const;
   sim::Time tick() const { return sim::Time{1s} / static_cast<std::int64_t>(hz); }
+
+ private:
+  void declare_rules(sim::ParameterTable& table);
+  void declare_times(sim::ParameterTable& table);
 };
 
 }  // namespace faultline::cpu

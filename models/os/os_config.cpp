@@ -121,6 +121,9 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
                   Standing::assumed, sim::kAsLegal});
   table.add_time("mremap_per_page", c.mremap_per_page, {50ns, 500ns},
                  {"mremap: moving one descriptor (of 4 KiB or 2 MiB)", "assumed", Standing::assumed, sim::kAsLegal});
+}
+
+void declare_processes(OsConfig& c, ParameterTable& table) {
   table.add_time(
       "fork_fixed", c.fork_fixed, {100us, 1100us},
       {"one fork of a small process, its pages excluded",
@@ -136,6 +139,9 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
                  {"one execve, the pages of the old program and of the new one excluded",
                   "fitted to TI AM62Px lmbench lat_proc at 1.4 GHz: exec takes 86 us more than fork", Standing::fitted,
                   sim::kAsLegal});
+}
+
+void declare_flushes(OsConfig& c, ParameterTable& table) {
   table.add_time("cpu_tlbi", c.cpu_tlbi, {5ns, 1us},
                  {"one broadcast TLB invalidation, of a page or of a whole address space: issued, not waited for",
                   "assumed: an instruction that leaves the core",
@@ -302,7 +308,7 @@ void declare_files(OsConfig& c, ParameterTable& table) {
                   Standing::assumed, sim::kAsLegal});
 }
 
-void declare_policy(OsConfig& c, ParameterTable& table) {
+void declare_kernel(OsConfig& c, ParameterTable& table) {
   table.add_choice("kernel", c.kernel.version,
                    {{"4.9", KernelVersion::linux_4_9},
                     {"4.14", KernelVersion::linux_4_14},
@@ -338,6 +344,9 @@ void declare_policy(OsConfig& c, ParameterTable& table) {
       {"reads of untouched memory that may have 2 MiB pages map the huge zero page; false: a page of their own "
        "(transparent_hugepage/use_zero_page)",
        "Linux's default, Documentation/admin-guide/mm/transhuge.rst", Standing::published});
+}
+
+void declare_memory(OsConfig& c, ParameterTable& table) {
   table.add_choice("va_bits", c.va_bits, {{"39", VaBits::bits39}, {"48", VaBits::bits48}},
                    {"size of virtual addresses; a walk has 3 levels with 39 bits, 4 with 48",
                     "older Xilinx kernels 39, recent ones 48", Standing::assumed});
@@ -369,12 +378,15 @@ void OsConfig::declare(ParameterTable& table) {
   declare_faults(*this, table);
   declare_pins(*this, table);
   declare_mappings(*this, table);
+  declare_processes(*this, table);
+  declare_flushes(*this, table);
   declare_khugepaged(*this, table);
   declare_migration(*this, table);
   declare_reclaim(*this, table);
   declare_files(*this, table);
   declare_waiting(table);
-  declare_policy(*this, table);
+  declare_kernel(*this, table);
+  declare_memory(*this, table);
 }
 
 }  // namespace faultline::os
