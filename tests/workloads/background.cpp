@@ -95,6 +95,7 @@ TEST_CASE("background: the same seed gives the same run, another seed another") 
   CHECK(a["latency_mean"] == b["latency_mean"]);
   CHECK(a["background_access_mean"] == b["background_access_mean"]);
   CHECK(a.count("swapped_out") == b.count("swapped_out"));
+  CHECK(a["background_access_mean"] != run_well(hungry(12), 2)["background_access_mean"]);
 }
 
 TEST_CASE("background: when swap is full, too, programs end and the transfers go on") {

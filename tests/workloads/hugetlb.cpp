@@ -83,8 +83,10 @@ TEST_CASE("hugetlb: a child that lives on moves the program away from what its d
                                              {"inject.child_life", "20 ms"}, {"inject.after", "1 ms"},
                                              {"inject.end", "source"},       {"strategy.translate", "private"}};
   const Point locked = run(forks + Settings{{"strategy.prepare", "mlock"}});
+  CHECK(locked.count("injected_pages") > 0);
   CHECK(locked.count("data_errors") > 0);
   const Point pinned = run(forks + Settings{{"strategy.prepare", "pin-once"}});
+  CHECK(pinned.count("injected_pages") > 0);
   CHECK(pinned.count("data_errors") == 0);
   CHECK(pinned.count("stale_accesses") == 0);
 }
