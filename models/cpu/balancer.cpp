@@ -121,15 +121,15 @@ void Balancer::tick() {
   look_at_tick();
 }
 
-// A strictly work-conserving scheduler's way.
+// The policy work-conserving: every idle core takes a waiting thread at once.
 void Balancer::fill_idle_cores() {
   for (const auto& core : cores_) {
     if (core->idle()) pull(*core, /*even_hot=*/true);
   }
 }
 
-// An idle core looks after its interval at the next tick, and takes what it finds unless that has just run, which stops
-// counting after some looks.
+// An idle core looks for work at the first tick after its interval. It leaves threads alone that have just run, until
+// some looks in a row have found no others.
 Time Balancer::longest_idle_beside_waiting() const {
   if (is_work_conserving()) return Time{0};
   const Time interval = round_up(2 * static_cast<std::int64_t>(cores_.size()) * Time{1ms}, config_.tick());
@@ -187,8 +187,8 @@ Core* Balancer::busiest(const Core& to) const {
   return found;
 }
 
-// can_migrate_task(): it waits, may run elsewhere, and what it used is no longer in its core's cache. The one that has
-// waited longest.
+// can_migrate_task(): of the threads that wait, may run elsewhere and are no longer in their core's cache, the one that
+// has waited longest.
 Execution* Balancer::find_movable(const Core& from, bool even_hot) const {
   Execution* found = nullptr;
   for (Execution* thread : from.fair().threads()) {

@@ -30,7 +30,7 @@ bool Eevdf::is_eligible(const SchedEntity& entity) const {
   return all.sum >= (entity.vruntime - all.from).count() * all.weights;
 }
 
-// place_entity(): what it was owed it still is when it is part of the mean.
+// place_entity(): the thread's lag is the same as when it left, although the thread itself moves the mean.
 void Eevdf::place(SchedEntity& entity, Arrival how) {
   if (how == Arrival::returned) return;
   const Mean others = mean();

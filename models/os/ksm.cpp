@@ -21,7 +21,7 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
     co_await core_.cond_resched(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
-    // A page of a file, or one that was collapsed anew meanwhile: left alone.
+    // Pages of files, and pages that have become part of a huge page meanwhile, are left alone.
     const bool small =
         page != nullptr && !page->zero && !space.is_huge(*next) && core_.frame_table.find(page->frame).file == 0;
     if (small && co_await merge_page(exec, process, *next)) ++merged;
@@ -49,7 +49,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   }
   core_.change_ends(process, range);
   if (!shared) co_return false;
-  // The two are compared, byte by byte.
+  // The page and its equal are compared, byte by byte.
   co_await core_.cpu.memory_bulk(exec, cpu::Work::system, frame, kPage, core_.config.copy_bandwidth, false);
   // Nothing in this model moves a merged page.
   const auto equal = core_.frames.allocate_page(FrameUse::fixed);

@@ -23,7 +23,7 @@ Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress v
   co_return error == Error::none;
 }
 
-// Mirrors are asked instead whether their device has used the page (clear_young): nothing to be dropped there.
+// Pages whose access flag is set. Mirrors drop nothing for that: Linux asks them whether their device has used a page.
 Leaves PageEvents::used_leaves(const Process& process, Range range) {
   Leaves leaves;
   const AddressSpace& space = process.space_;
@@ -42,7 +42,7 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
   unsigned aged = 0;
   const Leaves leaves = used_leaves(process, range);
   for (const VirtualAddress va : leaves.addresses()) {
-    const PageState* page = process.space_.page(va);  // others may have been at it
+    const PageState* page = process.space_.page(va);  // which may have changed while others ran
     const Vma* vma = process.space_.find(va);
     if (page == nullptr || !page->young || vma == nullptr || !vma->evictable()) continue;
     ++aged;
@@ -87,7 +87,7 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
     const std::uint32_t first = vma->file_page(range.begin);
     co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
   }
-  if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // nothing of all that is for pages of the pool
+  if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // no such mechanism works on pages of the pool
   co_return co_await take_right_to_write(exec, process, range);
 }
 
@@ -106,7 +106,7 @@ Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process
   co_return changed;
 }
 
-// How many leaves they are.
+// How many leaves have changed.
 Task<unsigned> PageEvents::flush_changed(Execution& exec, Process& process, Range range, Leaves leaves) {
   const auto changed = static_cast<unsigned>(leaves.size());
   core_.on_change(process, changed);
@@ -131,7 +131,7 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
   return hide(exec, process, range, Entry::poisoned);
 }
 
-// change_pte_range: of private memory.
+// Whether a page gets a NUMA hint (change_pte_range, which leaves out only private pages).
 bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
   const Vma* vma = process.space_.find(va);
   if (vma == nullptr || vma->shared) return true;
@@ -142,7 +142,7 @@ bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
          !(held && core_.config.kernel.has(Change::numa_skips_held));
 }
 
-// A failure does not ask for pins.
+// For NUMA hints and memory failure, which does not ask for pins.
 Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as) {
   co_await core_.change_begins(exec, process, range);
   Leaves leaves;

@@ -63,7 +63,7 @@ bool PageEvents::movable(Address frame) const {
   });
 }
 
-// Entries that are on their way to another frame.
+// How many migration entries lead to the frame.
 std::size_t PageEvents::migrating(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
   const auto count = std::count_if(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
@@ -142,7 +142,8 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active
     co_await core_.run(exec, away);
     bool held = record.pins > 0;
     if (!held) co_await core_.copy_page(exec, frame, to);
-    // Of a page in the cache faults do not wait for that; and who has unmapped it may still have to flush TLBs.
+    // Faults that map a page of the page cache do not wait for its migration. And whoever has unmapped the page may
+    // still have to flush TLBs.
     held = held || (record.file != 0 && (record.pins > 0 || record.mappings != migrating(frame)));
     if (held) ++core_.counters.migrate_restored;
     const bool cached = !held && record.file != 0;
@@ -154,7 +155,7 @@ Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active
   if (!copy.held()) {
     core_.frames.free_page(to);
   } else {
-    if (copy.list == LruList::none) core_.lru(copy).add(to, copy.inactive());  // which nobody maps
+    if (copy.list == LruList::none) core_.lru(copy).add(to, copy.inactive());  // nobody maps the copy
     const bool stays = copy.is_active() == active || !core_.evictable(to);
     if (!stays) core_.lru(copy).move(to, active ? copy.active() : copy.inactive());
   }
@@ -174,7 +175,7 @@ Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
   co_return unmapped;
 }
 
-// The migration entries; how many they were. `to` may be the frame itself.
+// Makes migration entries of the frame lead to `to`, which may be the frame itself. How many they were.
 unsigned PageEvents::remap(Address frame, Address to) {
   unsigned remapped = 0;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {

@@ -26,8 +26,8 @@ Task<Reclaim::Outcome> Reclaim::reclaim_page(Execution& exec, Address frame, boo
 
 Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame) {
   const FrameRecord& record = core_.frame_table.at(frame);
-  // folio_maybe_dma_pinned, which is asked of what is to be swapped; or a fault is about to map it. A huge page that is
-  // held is not split in any kernel.
+  // folio_maybe_dma_pinned, asked of pages that are to be swapped; or a fault is about to map the page. No kernel
+  // splits a huge page that is held.
   const bool asks = core_.config.kernel.has(Change::reclaim_sees_pins) && !is_lazyfree(frame);
   if ((is_pinned(frame) && (asks || core_.is_whole(frame))) || record.isolated > 1) co_return Outcome::keep;
   co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
@@ -159,9 +159,10 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
   co_return owners;
 }
 
-// try_to_unmap_one. False: somebody has pinned the page; the descriptor, which was cleared already, is put back. So it
-// is with pages that were to be dropped, which are ordinary ones again, and since page_try_share_anon_rmap with those
-// that were pinned after reclaim had looked; before, such a pin found its page in the swap cache.
+// try_to_unmap_one. False: somebody has pinned the page, and the descriptor, which was cleared already, is put back.
+// That happens to pages that were to be dropped (MADV_FREE), which are ordinary ones again. Since
+// page_try_share_anon_rmap it also happens to pages that are pinned after reclaim has looked; before, such a pin found
+// its page in the swap cache.
 Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how) {
   if (how == Unmap::file) {
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});

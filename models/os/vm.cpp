@@ -86,7 +86,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
     set_locked(process, range.value, false);
     process.space_.erase(range.value.begin, range.value.end);
   }
-  // What no VMA covers any more nobody faults on, and nothing is mapped there before all let go.
+  // Without a VMA nobody faults on the range, and no new mapping gets it before this call has let go of the locks.
   const bool shared = core_.config.kernel.has(Change::munmap_downgrades);
   if (shared) process.lock_.downgrade();
   if (split == Error::none) {

@@ -24,9 +24,8 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
   list_frame(process, va, frame);
 }
 
-// A frame that is new to the lists (and nobody works on it, who would put it back) begins as an old page (anonymous
-// ones since 5.9 only); only one that is used while it gets there stays. What comes into a locked VMA is not to be
-// taken.
+// Puts a newly mapped frame on a list, unless a mechanism has isolated it and will put it back. The page begins on the
+// inactive list, anonymous ones before 5.9 on the active one; in a locked VMA, on the list of unevictable pages.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
   const Vma* vma = process.space_.find(va);

@@ -133,7 +133,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   core_.swap.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
-  co_return Error::again;  // where it is still so, it is done
+  co_return Error::again;  // the caller looks whether the page may still be used
 }
 
 // handle_pte_fault of a page that may be written by right: ptep_set_access_flags, and no more.
@@ -148,7 +148,8 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
   co_return Error::again;
 }
 
-// do_huge_pmd_wp_page before 5.8: a page of 2 MiB of its own, cleared or copied; where there is none, 4 KiB as later.
+// do_huge_pmd_wp_page before 5.8: the process gets a page of 2 MiB of its own, cleared or copied. Where none is free,
+// the old one is split, as in later kernels.
 sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, VirtualAddress at, sim::Time owed) {
   const Range range = huge_range(at);
   const VirtualAddress va = range.begin;
@@ -301,7 +302,7 @@ void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
 
 Range Vm::accessible_part(const Process& process, Range range, bool write) {
   range.end = process.space_.accessible_until(range.begin, range.end, write);
-  if (range.end == range.begin) range.end += kPage;  // whose fault is refused
+  if (range.end == range.begin) range.end += kPage;  // a fault on that page is refused
   return range;
 }
 

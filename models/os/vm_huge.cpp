@@ -133,7 +133,7 @@ Error VmCore::split_now(Process& process, VirtualAddress va) {
   return Error::none;
 }
 
-// What was on a list as one page is there as 512 now.
+// A huge page is on a list by its first frame; after the split each of the 512 pages is.
 void VmCore::list_tails(const Process& process, Range range) {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     list_frame(process, va, process.space_.entry(va)->frame);

@@ -59,7 +59,7 @@ sim::Task<Error> Vm::hugetlb_wp(cpu::Execution& exec, Process& process, VirtualA
       core_.protect(process, va, true);
       core_.set_young(process, va, true);
       co_await core_.flush_entry(exec, process, va);
-      co_return Error::again;  // where it is still so, it is done
+      co_return Error::again;  // the caller looks whether the page may still be used
     }
     if (const auto block = core_.huge_pool.take_available()) {
       co_return co_await hugetlb_copy(exec, process, va, *block);
@@ -91,7 +91,7 @@ sim::Task<Error> Vm::hugetlb_copy(cpu::Execution& exec, Process& process, Virtua
   }
   core_.change_ends(process, range);
   if (unchanged) core_.retire_block(process, old);
-  co_return Error::again;  // where it is still so, it is done
+  co_return Error::again;  // the caller looks whether the page may still be used
 }
 
 // A page that is moving is this block from now on, and may be written.
@@ -101,8 +101,8 @@ void Vm::own_block(Process& process, VirtualAddress va, Address block) {
   core_.show(process, va);
 }
 
-// unmap_ref_private: who has no pages reserved loses this one, and is refused when it comes back for it: a page of
-// zeros in place of what it had would be worse.
+// unmap_ref_private: processes without reservations lose this page. Their next fault on it is refused, because a page
+// of zeros in place of their data would be worse.
 sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va) {
   const Address frame = process.space_.page(va)->frame;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
@@ -167,7 +167,7 @@ bool Vm::refused_of_pool(const Process& process, Range range, Advice advice) con
   }
 }
 
-// The range but for those pages of the pool that its ends cut: what is dropped is dropped whole.
+// The range without the pages of the pool that its ends cut: such pages are dropped whole or not at all.
 sim::SmallVector<Range, 2> Vm::without_cut_pages(const Process& process, Range range) {
   sim::SmallVector<Range, 2> parts;
   const auto add = [&parts](VirtualAddress begin, VirtualAddress end) {
@@ -185,7 +185,7 @@ sim::SmallVector<Range, 2> Vm::without_cut_pages(const Process& process, Range r
   return parts;
 }
 
-// Where the maker of a mapping has lost a page that it had reserved, and one is free.
+// Reserves pages anew where the maker of a mapping has lost one that it had reserved, as long as any are free.
 void Vm::restore_reservations(Process& process, Range range) {
   process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) {
     if (!vma.reserves) return;

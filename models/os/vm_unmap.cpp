@@ -8,7 +8,7 @@ VmCore::Zapped VmCore::zap(Process& process, Range range) {
   Zapped zapped;
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = remove_entry(process, va, size);
-    // Where there was no valid descriptor, too: a walk cache may hold the table.
+    // Also of entries without a valid descriptor: a walk cache may hold the table.
     zapped.leaves.add(va, size);
     if (page.entry == Entry::swapped) swap.release(page.slot());
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
@@ -33,8 +33,8 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
   co_return unmapped;
 }
 
-// exit_mmap. An address space that goes needs no invalidation for its pages: who has its ASID next makes TLBs forget
-// it.
+// exit_mmap. The pages of an address space that ends need no invalidation: TLBs forget its ASID before another process
+// gets that.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
   const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
   co_await change_begins(exec, process, all);
@@ -58,12 +58,12 @@ void VmCore::retire(Process& process, const Zapped& zapped) {
 void VmCore::retire(const Process& process, Address frame) {
   FrameRecord& record = frame_table.at(frame);
   --record.mappings;
-  // Who had locked it may have gone.
+  // The process that had locked the page may have been the last to do so.
   if (record.list == LruList::unevictable && (record.mappings > 0 || record.file != 0) && evictable(frame)) {
     lru(record).move(frame, record.inactive());
   }
-  // Devices still reach it through private tables as the page of a process that has pinned it and maps it no more: what
-  // they do there that process does not see. Others that map it, and come and go (a child), do not matter.
+  // A process has pinned the page and maps it no more. Devices still reach the frame through the process's private
+  // tables, and the process does not see what they do there. Other processes that map it (a child) do not matter.
   const bool cut_off = record.pins > 0 && frame_table.pins(process, frame) && !frame_table.maps(process, frame);
   if (cut_off && record.file == 0) stamp(frame);
   put_frame(frame);
