@@ -54,15 +54,11 @@ void sort_by_place(Iterator begin, Iterator end) {
   });
 }
 
-std::vector<Setting> listed(const Node& list, const std::string& key, const std::string& origin,
-                            Diagnostics& diagnostics) {
+// What is no value among them is refused with the others' values, when they are applied.
+std::vector<Setting> listed(const Node& list, const std::string& key, const std::string& origin) {
   std::vector<Setting> values;
   for (const Node& value : list.children) {
-    if (value.kind == Node::Kind::value) {
-      values.push_back({key, value.value, list.key_place, value.place, origin, "", ""});
-    } else {
-      diagnostics.add(value.place, key, describe(value) + " is not a value");
-    }
+    values.push_back({key, value.value, list.key_place, value.place, origin, "", "", value.kind});
   }
   return values;
 }
@@ -95,7 +91,7 @@ std::vector<Setting> drawn_values(const Node& node, const std::string& key, cons
                                   sim::ParameterTable& parameters, Diagnostics& diagnostics) {
   ValueRange range(node, key, "sample", parameters, diagnostics);
   const bool is_list = node.kind == Node::Kind::list;
-  const std::vector<Setting> list = is_list ? listed(node, key, "sample", diagnostics) : std::vector<Setting>{};
+  const std::vector<Setting> list = is_list ? listed(node, key, "sample") : std::vector<Setting>{};
   if (is_list ? list.empty() : !range.read({"from", "to", "scale"})) return {};
   std::vector<Setting> values;
   values.reserve(shares.size());
@@ -128,7 +124,7 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
     if (is_known(axes, node, key, diagnostics)) return;
     Axis axis{key, node.key_place, {}, axes.size()};
     if (node.kind == Node::Kind::list) {
-      axis.values = listed(node, key, origin, diagnostics);
+      axis.values = listed(node, key, origin);
     } else {
       ValueRange range(node, key, origin, parameters, diagnostics);
       if (!range.read({"from", "to", "scale", "steps", "step"})) return;

@@ -24,6 +24,8 @@ class Reader {
         const Node* value = child.find("value");
         if (value != nullptr && value->kind != Node::Kind::table) {
           add_with_provenance(child, *value, key);
+        } else if (child.children.empty()) {
+          add(child, child, key);
         } else {
           read(child, key + ".");
         }
@@ -38,20 +40,15 @@ class Reader {
   Settings take() { return std::move(settings_); }
 
  private:
+  // True: a value has been added.
   bool add(const Node& keyed, const Node& value, const std::string& key) {
-    if (value.kind != Node::Kind::value) {
-      const bool list = value.kind == Node::Kind::list;
-      diagnostics_.add(value.place, key,
-                       describe(value) + " is not a value" + (list ? "; lists belong under [axes]" : ""));
-      return false;
-    }
     const auto twin = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.key == key; });
     if (twin != settings_.end()) {
       diagnostics_.add(keyed.key_place, key, "is set twice; first at " + twin->key_place.text());
       return false;
     }
-    settings_.push_back({key, value.value, keyed.key_place, value.place, origin_, "", ""});
-    return true;
+    settings_.push_back({key, value.value, keyed.key_place, value.place, origin_, "", "", value.kind});
+    return value.kind == Node::Kind::value;
   }
 
   void add_with_provenance(const Node& entry, const Node& value, const std::string& key) {
@@ -88,6 +85,20 @@ std::string nearest_parameter(const std::string& key, const sim::ParameterTable&
     if (dot != std::string::npos && p.name.substr(dot + 1) == key) return p.name;
   }
   return {};
+}
+
+bool is_group(const std::string& key, const sim::ParameterTable& table) {
+  return std::any_of(table.all().begin(), table.all().end(),
+                     [&](const sim::Parameter& p) { return p.name.starts_with(key + "."); });
+}
+
+bool refuse_no_value(const Setting& setting, const sim::Parameter& parameter, Diagnostics& diagnostics) {
+  Node node;
+  node.kind = setting.kind;
+  diagnostics.add(setting.place, setting.key,
+                  fmt::format("{} is not a value; allowed: {}{}", describe(node), parameter.allowed,
+                              setting.kind == Node::Kind::list ? "; lists belong under [axes]" : ""));
+  return false;
 }
 
 }  // namespace
@@ -136,6 +147,7 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
                     "no such parameter" + did_you_mean(nearest_parameter(setting.key, table)));
     return false;
   }
+  if (setting.kind != Node::Kind::value) return refuse_no_value(setting, *parameter, diagnostics);
   try {
     parameter->set(setting.value);
     return true;
@@ -157,7 +169,10 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
 }
 
 void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& diagnostics) {
-  for (const Setting& setting : settings) apply(setting, table, diagnostics);
+  for (const Setting& setting : settings) {
+    if (setting.kind == Node::Kind::table && is_group(setting.key, table)) continue;
+    apply(setting, table, diagnostics);
+  }
 }
 
 std::string toml_value(const sim::Parameter& parameter) {

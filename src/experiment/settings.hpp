@@ -19,6 +19,9 @@ struct Setting {
   std::string origin;  // "platform exanest-qfdb", "strategy resident", "--set"
   std::string source;  // where the number is from; platforms only
   std::string standing;
+  // Other than `value`: what stands in a value's place (under [parameters] a table is an empty one). Refused when it is
+  // applied, because the message needs the declaration.
+  Node::Kind kind = Node::Kind::value;
 
   // Who set it, for people: "platform exanest-qfdb, line 12".
   std::string set_by() const;
@@ -31,13 +34,14 @@ using Settings = std::vector<Setting>;
 enum class Provenance { optional, required };
 
 // The settings under a table of parameters, however its keys are nested. A table with the key `value` is
-// one value with its source and standing.
+// one value with its source and standing. What is no value is a setting, too, as an empty table is: apply() judges it.
 Settings read_settings(const Node& table, const std::string& origin, Provenance provenance, Diagnostics& diagnostics);
 
 // "key=value" of the command line.
 Settings parse_overrides(const std::vector<std::string>& assignments, Diagnostics& diagnostics);
 
-// Sets every parameter; what the declarations refuse becomes a diagnostic.
+// Sets every parameter; what the declarations refuse becomes a diagnostic. An empty table of a group of parameters
+// sets nothing.
 void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& diagnostics);
 // Likewise for one; false when refused.
 bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics);

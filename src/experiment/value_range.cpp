@@ -104,11 +104,13 @@ double ValueRange::at(double share, int digits) const {
 
 std::optional<double> ValueRange::end(const char* name) {
   const Node* node = node_.find(name);
-  if (node == nullptr || node->kind != Node::Kind::value) {
-    refuse(node == nullptr ? node_.place : node->place, fmt::format("the range has no '{}'; allowed: {}", name, kForm));
+  if (node == nullptr) {
+    refuse(node_.place, fmt::format("the range has no '{}'; allowed: {}", name, kForm));
     return {};
   }
-  if (!apply(setting(node->value, node->place), parameters_, diagnostics_)) return {};
+  Setting value = setting(node->value, node->place);
+  value.kind = node->kind;
+  if (!apply(value, parameters_, diagnostics_)) return {};
   return number_of(parameter_->kind, parameter_->get());
 }
 

@@ -97,8 +97,28 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "mine.toml:1:31: strategy.prepare: 'tuch' is not one of the choices; allowed: nothing, touch, pin; did you mean "
        "'touch'?"},
       {"parameters.cpu.cores = [1, 2]\n",
-       "mine.toml:1:24: cpu.cores: a list is not a value; lists belong under [axes]"},
-      {"parameters.cpu.cores = 2020-01-01\n", "mine.toml:1:24: cpu.cores: a date or time is not a value"},
+       "mine.toml:1:24: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
+      {"parameters.cpu.cores = 2020-01-01\n",
+       "mine.toml:1:24: cpu.cores: a date or time is not a value; allowed: 1 to 8"},
+      {"parameters.cpu.coers = [1]\n", "mine.toml:1:16: cpu.coers: no such parameter; did you mean 'cpu.cores'?"},
+      {"parameters.workload.size = {}\n",
+       "mine.toml:1:28: workload.size: a table is not a value; allowed: 1 B to 4 MiB"},
+      {"[parameters.strategy.prepare]\n",
+       "mine.toml:1:1: strategy.prepare: a table is not a value; allowed: nothing, touch, pin"},
+      {"strategies = [\"s\"]\n[strategy.s]\nstrategy.prepare = {}\n",
+       "mine.toml:3:20: strategy.prepare: a table is not a value; allowed: nothing, touch, pin"},
+      {"[parameters.wrokload]\n", "mine.toml:1:13: wrokload: no such parameter"},
+      {"parameters.workload.size = { value = [1] }\n",
+       "mine.toml:1:38: workload.size: a list is not a value; allowed: 1 B to 4 MiB; lists belong under [axes]"},
+      {"axes.cpu.cores = [1, [2]]\n",
+       "mine.toml:1:22: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
+      {"axes.cpu.cores = [2020-01-01]\n", "mine.toml:1:19: cpu.cores: a date or time is not a value; allowed: 1 to 8"},
+      {"axes.cpu = [{}]\n", "mine.toml:1:6: cpu: no such parameter"},
+      {"axes.cpu.cores = [{}]\n", "mine.toml:1:19: cpu.cores: a table is not a value; allowed: 1 to 8"},
+      {"sample.count = 3\nsample.axes.cpu.cores = [1, [2]]\n",
+       "mine.toml:2:29: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
+      {"axes.cpu.cores = { from = [1], to = 4, steps = 2 }\n",
+       "mine.toml:1:27: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
       {"workload = \"read\"\nparameters.workload.kind = \"write\"\n",
        "mine.toml:2:28: workload.kind: says again what 'workload' says at mine.toml:1:12"},
       {"parameters.workload.size = \"99999999999999999999 B\"\n",
@@ -184,6 +204,11 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
   } else {
     CHECK(told == message);
   }
+}
+
+TEST_CASE("a group of parameters may be empty") {
+  CHECK(points_of("[parameters]\n").size() == 1);
+  CHECK(points_of("[parameters.workload]\n# size = \"4 KiB\"\n").size() == 1);
 }
 
 TEST_CASE("all mistakes of all files come at once, in the order of the text") {
