@@ -107,6 +107,8 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
   text += "question = " + quote_toml(experiment.question) + "\nstrategies = [" + names + "]\n";
   text += fmt::format("seed = {}\n", experiment.seed);
   if (experiment.repetitions > 1) text += fmt::format("repetitions = {}\n", experiment.repetitions);
+  const auto shows = [&](const ReportSpec& report) { return has_points(report, experiment); };
+  if (std::none_of(experiment.reports.begin(), experiment.reports.end(), shows)) text += "report = []\n";
   text += zip_line(experiment) + skip_lines(experiment) + "\n[parameters]\n";
   for (const sim::Parameter& parameter : machine->parameters().all()) {
     const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
@@ -114,7 +116,9 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
     if (!is_axis) text += parameter_line(parameter, common);
   }
   text += strategy_tables(experiment, simulator) + axes_table(experiment, simulator);
-  for (const ReportSpec& report : experiment.reports) text += "\n" + to_toml(report);
+  for (const ReportSpec& report : experiment.reports) {
+    if (has_points(report, experiment)) text += "\n" + to_toml(report);
+  }
   return text + to_toml(experiment.slurm);
 }
 

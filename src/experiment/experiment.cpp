@@ -213,7 +213,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   diagnostics.raise();
   apply_overrides(experiment);
   write_texts(experiment, simulator);
-  check_shown_values(experiment, diagnostics);
+  resolve_shown_values(experiment, simulator, diagnostics);
   diagnostics.raise();
   return experiment;
 }

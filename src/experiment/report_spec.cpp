@@ -22,6 +22,32 @@ const std::array<ViewKeys, 4> kViews{
     ViewKeys{View::verdict, "verdict", {"view", "rows", "columns", "only"}},
     ViewKeys{View::breakdown, "breakdown", {"view"}}};
 
+std::string trimmed(const std::string& text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
+// The text that points have for a value, however it is written; what is no legal value stays as it is.
+std::string canonical(const sim::Parameter& parameter, const std::string& text) {
+  try {
+    parameter.set(text);
+    return parameter.get();
+  } catch (const sim::BadParameterValue&) {
+    return text;
+  }
+}
+
+std::vector<std::string> values_of(const Experiment& experiment, const std::string& axis) {
+  std::vector<std::string> values;
+  for (const Strategy& strategy : experiment.strategies) {
+    if (axis == "strategy") values.push_back(strategy.name);
+  }
+  for (const Axis& each : experiment.axes) {
+    if (each.key == axis) values = each.texts;
+  }
+  return values;
+}
+
 class ReportReader {
  public:
   ReportReader(const std::vector<Axis>& axes, const std::vector<Strategy>& strategies,
@@ -122,14 +148,14 @@ class ReportReader {
   // "os.kernel = 4.9"; whether the axis has the value is known when its values have been written.
   void read_only(const Node& node, ReportSpec& spec, const std::vector<std::string>& axes) {
     const std::string text = node.is_text() ? node.text() : "";
-    const std::size_t equals = text.find(" = ");
+    const std::size_t equals = text.find('=');
     if (equals == std::string::npos) {
       diagnostics_.add(node.place, "report.only",
                        describe(node) + " is no condition; allowed: \"AXIS = VALUE\", or \"strategy = NAME\"");
       return;
     }
-    spec.only_axis = text.substr(0, equals);
-    spec.only_value = text.substr(equals + 3);
+    spec.only_axis = trimmed(text.substr(0, equals));
+    spec.only_value = trimmed(text.substr(equals + 1));
     spec.only_place = node.place;
     if (std::find(axes.begin(), axes.end(), spec.only_axis) != axes.end()) return;
     diagnostics_.add(node.place, "report.only",
@@ -157,21 +183,25 @@ std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& 
   return specs;
 }
 
-void check_shown_values(const Experiment& experiment, Diagnostics& diagnostics) {
-  for (const ReportSpec& spec : experiment.reports) {
-    if (spec.only_axis.empty() || deciding(experiment.overrides, spec.only_axis) != nullptr) continue;
-    std::vector<std::string> known;
-    for (const Strategy& strategy : experiment.strategies) {
-      if (spec.only_axis == "strategy") known.push_back(strategy.name);
+void resolve_shown_values(Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  const auto machine = simulator.machine();
+  for (ReportSpec& spec : experiment.reports) {
+    if (spec.only_axis.empty()) continue;
+    const std::string as_written = spec.only_value;
+    if (const sim::Parameter* parameter = machine->parameters().find(spec.only_axis)) {
+      spec.only_value = canonical(*parameter, as_written);
     }
-    for (const Axis& axis : experiment.axes) {
-      if (axis.key == spec.only_axis) known = axis.texts;
-    }
-    if (std::find(known.begin(), known.end(), spec.only_value) != known.end()) continue;
-    diagnostics.add(
-        spec.only_place, "report.only",
-        fmt::format("{} has no value '{}'; allowed: {}", spec.only_axis, spec.only_value, fmt::join(known, ", ")));
+    // Of an axis that is set the other values are gone: the tables say so.
+    if (deciding(experiment.overrides, spec.only_axis) != nullptr || has_points(spec, experiment)) continue;
+    diagnostics.add(spec.only_place, "report.only",
+                    fmt::format("{} has no value '{}'; allowed: {}", spec.only_axis, as_written,
+                                fmt::join(values_of(experiment, spec.only_axis), ", ")));
   }
+}
+
+bool has_points(const ReportSpec& spec, const Experiment& experiment) {
+  const std::vector<std::string> values = values_of(experiment, spec.only_axis);
+  return spec.only_axis.empty() || std::find(values.begin(), values.end(), spec.only_value) != values.end();
 }
 
 std::string to_toml(const ReportSpec& spec) {

@@ -14,8 +14,11 @@ std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& 
                                      const std::vector<Strategy>& strategies,
                                      const std::vector<workloads::MetricDoc>& metrics, Diagnostics& diagnostics);
 
-// Whether the axes have the values that reports are to show alone; an axis that was set from outside may not.
-void check_shown_values(const Experiment& experiment, Diagnostics& diagnostics);
+// Writes the values that reports are to show alone as points write them, and refuses those that an axis does not have
+// (an axis that was set from outside may not). Needs the axes' texts.
+void resolve_shown_values(Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
+// Whether a report has something to show: the axis that it is restricted to may have been set to another value.
+bool has_points(const ReportSpec& spec, const Experiment& experiment);
 
 // As TOML, for the effective configuration.
 std::string to_toml(const ReportSpec& spec);

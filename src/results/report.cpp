@@ -9,6 +9,7 @@
 #include "src/results/outcome_text.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
+#include "src/results/text_numbers.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {
@@ -36,6 +37,45 @@ std::vector<NamedText> common_parameters(const Results& results) {
     if (everywhere && !from_platform && !overridden) common.push_back(candidate);
   }
   return common;
+}
+
+// Reports that show the points of one value alone, and of which there are none: --set or a condition of `skip` has
+// taken them. One line an axis.
+class Unseen {
+ public:
+  void add(const ReportSpec& spec) {
+    if (spec.only_axis.empty()) return;
+    const auto known =
+        std::find_if(axes_.begin(), axes_.end(), [&](const auto& axis) { return axis.first == spec.only_axis; });
+    auto& values = known == axes_.end() ? axes_.emplace_back(spec.only_axis, Values{}).second : known->second;
+    if (std::find(values.begin(), values.end(), spec.only_value) == values.end()) values.push_back(spec.only_value);
+  }
+  std::string text(const std::vector<Point>& points) const {
+    std::string text;
+    for (const auto& [axis, values] : axes_) {
+      TextNumbers there;
+      for (const Point& point : points) there.number_of(coordinate(point, axis));
+      text += wrap(fmt::format("(no table of {} = {}: no point has it; there are {})", axis, fmt::join(values, ", "),
+                               fmt::join(there.texts(), ", ")),
+                   120, 2) +
+              "\n";
+    }
+    return text;
+  }
+
+ private:
+  using Values = std::vector<std::string>;
+  std::vector<std::pair<std::string, Values>> axes_;
+};
+
+std::string view_of(const ReportSpec& spec, const Results& runs, const Results& means, std::size_t width) {
+  switch (spec.view) {
+    case View::points: return points_view(means, spec, width);
+    case View::matrix: return matrix_view(means, spec);
+    case View::verdict: return verdict_view(runs, spec);
+    case View::breakdown: return breakdown_view(means);
+  }
+  return "";
 }
 
 // What is wrong stands out.
@@ -100,21 +140,19 @@ std::string remarks(const Results& results) {
 
 std::string report_tables(const Results& results, std::size_t width) {
   std::string text;
+  Unseen unseen;
   const unsigned seeds = results.experiment.repetitions;
   const Merged merged = seeds > 1 ? merge_repetitions(results) : Merged{};
   const Results means{results.experiment, seeds > 1 ? merged.points : results.points,
                       seeds > 1 ? merged.outcomes : results.outcomes};
   bool any_mean = false;
   for (const ReportSpec& spec : results.experiment.reports) {
-    if (!text.empty()) text += "\n";
     any_mean = any_mean || spec.view != View::verdict;
-    switch (spec.view) {
-      case View::points: text += points_view(means, spec, width); break;
-      case View::matrix: text += matrix_view(means, spec); break;
-      case View::verdict: text += verdict_view(results, spec); break;
-      case View::breakdown: text += breakdown_view(means); break;
-    }
+    const std::string view = view_of(spec, results, means, width);
+    if (view.empty()) unseen.add(spec);
+    text += (text.empty() || view.empty() ? "" : "\n") + view;
   }
+  text += unseen.text(results.points);
   if (any_mean && seeds > 1) {
     text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
     if (!merged.of_fewer.empty()) {

@@ -142,6 +142,38 @@ fault/touch-ahead    n/a
   const Ran other = faultline_program({"run", "mine.toml", "--set", "workload.size=64 B"});
   CHECK(other.code == 0);
   CHECK(other.out.find("faults of the device") == std::string::npos);
+  CHECK(other.out.find("(no table of workload.size = 4 KiB: no point has it; there are 64 B)\n") != std::string::npos);
+  // The run's own experiment has no such table, and is read again.
+  CHECK(read_text("runs/mine-1/effective.toml").find("report = []\n") != std::string::npos);
+  CHECK(faultline_program({"run", "runs/mine-1"}).code == 0);
+}
+
+TEST_CASE("tables: that several have no points is told once an axis") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", R"(strategies = ["resident", "fault/touch-ahead"]
+axes.workload.size = ["64 B", "4 KiB", "8 KiB"]
+skip = [{ strategy = "fault/touch-ahead" }]
+[[report]]
+view = "verdict"
+columns = "workload.size"
+rows = "strategy"
+only = "workload.size = 4 KiB"
+[[report]]
+view = "verdict"
+columns = "workload.size"
+rows = "strategy"
+only = "workload.size = 8192 B"
+[[report]]
+view = "verdict"
+rows = "workload.size"
+only = "strategy = fault/touch-ahead"
+)");
+  const Ran ran = faultline_program({"run", "mine.toml", "--set", "workload.size=64 B"});
+  INFO(ran.out + ran.err);
+  CHECK(ran.code == 0);
+  CHECK(ran.out.find("(no table of workload.size = 4 KiB, 8 KiB: no point has it; there are 64 B)\n"
+                     "(no table of strategy = fault/touch-ahead: no point has it; there are resident)\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a narrow terminal gets fewer columns and is told which") {

@@ -184,6 +184,8 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "'workload.size'?"},
       {"axes.workload.size = [\"64 B\"]\nreport = { view = \"verdict\", only = \"workload.size = 64 KiB\" }\n",
        "mine.toml:2:37: report.only: workload.size has no value '64 KiB'; allowed: 64 B"},
+      {"axes.workload.size = [\"64 B\"]\nreport = { view = \"verdict\", only = \"workload.size = 64\" }\n",
+       "mine.toml:2:37: report.only: workload.size has no value '64'; allowed: 64 B"},
       {"workload = \"wirte\"\n",
        "mine.toml:1:12: workload.kind: 'wirte' is not one of the choices; allowed: write, read; did you mean 'write'?"},
       {"parameters = { workload.cold_share = 0.5, strategy.prepare = \"pin\" }\n",
@@ -204,6 +206,23 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
   } else {
     CHECK(told == message);
   }
+}
+
+TEST_CASE("a report of the points with one value names it in any of its spellings") {
+  const auto only = [](const std::string& condition) {
+    return read(
+               "axes.workload.size = [\"64 B\", \"4096 B\"]\naxes.workload.cold_share = [\"50 %\"]\n"
+               "report = { view = \"verdict\", only = \"" +
+               condition + "\" }\n")
+        .reports.front()
+        .only_value;
+  };
+  CHECK(only("workload.size = 4 KiB") == "4 KiB");
+  CHECK(only("workload.size = 4096 B") == "4 KiB");
+  CHECK(only("workload.size=4096B") == "4 KiB");
+  CHECK(only("workload.cold_share = 50 %") == "0.5");
+  CHECK(only("workload.cold_share = 0.50") == "0.5");
+  CHECK(only("strategy = default") == "default");
 }
 
 TEST_CASE("a group of parameters may be empty") {
