@@ -34,6 +34,30 @@ std::shared_ptr<const std::vector<NamedText>> changed_beside(const std::vector<N
   return std::make_shared<const std::vector<NamedText>>(std::move(changed));
 }
 
+// What is no axis and the default, although the platform says something else. `platform`: what it says.
+std::shared_ptr<const std::vector<NamedText>> reset_beside(const std::vector<NamedText>& axes,
+                                                           const std::vector<NamedText>& platform,
+                                                           const sim::ParameterTable& parameters) {
+  std::vector<NamedText> reset;
+  for (const NamedText& given : platform) {
+    const bool is_axis =
+        std::any_of(axes.begin(), axes.end(), [&](const NamedText& axis) { return axis.name == given.name; });
+    const sim::Parameter& parameter = *parameters.find(given.name);
+    const std::string text = parameter.get();
+    if (!is_axis && text == parameter.initial && text != given.text) reset.push_back({given.name, text});
+  }
+  return std::make_shared<const std::vector<NamedText>>(std::move(reset));
+}
+
+// The parameters that the settings name, once each, in the order of their declarations.
+std::vector<NamedText> texts_of(const Settings& settings, const sim::ParameterTable& parameters) {
+  std::vector<NamedText> texts;
+  for (const sim::Parameter& parameter : parameters.all()) {
+    if (deciding(settings, parameter.name) != nullptr) texts.push_back({parameter.name, parameter.get()});
+  }
+  return texts;
+}
+
 // All combinations of one strategy, on one machine: what tells them apart is set again, and nothing else.
 class StrategyPoints {
  public:
@@ -47,7 +71,10 @@ class StrategyPoints {
     common_.strategy = strategy.name;
     common_.seed = experiment.seed;
     common_.repeated = experiment.repetitions > 1;
-    for (const auto& layer : below_) apply_checked(*layer, machine_->parameters());
+    for (const auto& layer : below_) {
+      apply_checked(*layer, machine_->parameters());
+      if (layer == below_.front()) platform_ = texts_of(*layer, machine_->parameters());
+    }
   }
 
   Machine& machine() { return *machine_; }
@@ -65,8 +92,12 @@ class StrategyPoints {
     for (const Axis& axis : experiment_.axes) {
       point.axes.push_back({axis.key, machine_->parameters().find(axis.key)->get()});
     }
-    if (common_.changed == nullptr) common_.changed = changed_beside(point.axes, machine_->parameters());
+    if (common_.changed == nullptr) {
+      common_.changed = changed_beside(point.axes, machine_->parameters());
+      common_.reset = reset_beside(point.axes, platform_, machine_->parameters());
+    }
     point.changed = common_.changed;
+    point.reset = common_.reset;
     configuration_ = configuration_text(machine_->parameters());
     point.id = content_id(configuration_, point.seed);
     return point;
@@ -83,6 +114,7 @@ class StrategyPoints {
   std::vector<SettingLayers> values_;
   SettingLayers below_;
   std::shared_ptr<const Settings> overrides_;
+  std::vector<NamedText> platform_;  // what it says
   Point common_;
   std::string configuration_;  // of what at() has given last
   std::unique_ptr<Machine> machine_;

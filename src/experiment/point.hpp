@@ -28,6 +28,7 @@ struct Point {
   std::vector<NamedText> axes;                            // canonical value texts, in the order of the axes
   std::shared_ptr<const std::vector<NamedText>> changed;  // no axes: other values that are not the default, as declared
   SettingLayers settings;                                 // lowest first, the platform's at the bottom
+  std::shared_ptr<const std::vector<NamedText>> reset;    // no axes: values that are the default, against the platform
   std::uint64_t seed = 1;
   std::string id;         // content_id()
   bool repeated = false;  // there are others that differ by their seed alone

@@ -15,27 +15,39 @@
 namespace faultline::app {
 namespace {
 
-// What every point has in common and no default explains.
-std::vector<NamedText> common_parameters(const Results& results) {
-  std::vector<NamedText> common;
-  if (results.points.empty()) return common;
-  const Point& first = results.points.front();
-  if (first.changed == nullptr) return common;
-  for (const NamedText& candidate : *first.changed) {
+using Texts = std::vector<NamedText>;
+
+// Of one of their lists of parameters what every point has.
+Texts in_all(const std::vector<Point>& points, std::shared_ptr<const Texts> Point::*list) {
+  Texts common;
+  if (points.empty() || points.front().*list == nullptr) return common;
+  for (const NamedText& candidate : *(points.front().*list)) {
     // Points of a strategy share the list.
-    const auto* known = &*first.changed;
-    const bool everywhere = std::all_of(results.points.begin(), results.points.end(), [&](const Point& point) {
-      if (&*point.changed == known) return true;
-      known = &*point.changed;
+    const auto* known = &*(points.front().*list);
+    const bool everywhere = std::all_of(points.begin(), points.end(), [&](const Point& point) {
+      if (&*(point.*list) == known) return true;
+      known = &*(point.*list);
       return std::any_of(known->begin(), known->end(),
                          [&](const NamedText& p) { return p.name == candidate.name && p.text == candidate.text; });
     });
-    // A platform's numbers are the platform's; the others were chosen for this run.
-    const Setting* setting = deciding(first.settings, candidate.name);
-    const bool from_platform = setting != nullptr && setting->origin.starts_with("platform ");
-    const bool overridden = deciding(results.experiment.overrides, candidate.name) != nullptr;
-    if (everywhere && !from_platform && !overridden) common.push_back(candidate);
+    if (everywhere) common.push_back(candidate);
   }
+  return common;
+}
+
+// What every point has in common and neither default nor platform explains.
+Texts common_parameters(const Results& results) {
+  Texts common = in_all(results.points, &Point::changed);
+  // A platform's numbers are the platform's; the others were chosen for this run.
+  std::erase_if(common, [&](const NamedText& candidate) {
+    const Setting* setting = deciding(results.points.front().settings, candidate.name);
+    return setting != nullptr && setting->origin.starts_with("platform ");
+  });
+  const Texts reset = in_all(results.points, &Point::reset);
+  common.insert(common.end(), reset.begin(), reset.end());
+  std::erase_if(common, [&](const NamedText& candidate) {
+    return deciding(results.experiment.overrides, candidate.name) != nullptr;
+  });
   return common;
 }
 

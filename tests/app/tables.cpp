@@ -176,6 +176,29 @@ only = "strategy = fault/touch-ahead"
         std::string::npos);
 }
 
+TEST_CASE("the head names what differs from the platform, also where it is the default") {
+  const Sandbox sandbox;
+  // The platform has 145 ns and one core, the defaults are 120 ns and four.
+  sandbox.write("p.toml", "base = \"exanest-qfdb\"\n[parameters]\ncpu.cores = { value = 1, standing = \"setting\" }\n");
+  const auto head = [&](const std::string& text) {
+    const Ran ran = run_experiment(sandbox, "platform = \"p.toml\"\n" + text);
+    INFO(ran.out + ran.err);
+    CHECK(ran.code == 0);
+    return ran.out.substr(0, ran.out.find('\n'));
+  };
+  CHECK(head("") == "platform p.toml, seed 1");
+  CHECK(head("parameters.network.internal_latency = \"120 ns\"\n") ==
+        "platform p.toml, seed 1, network.internal_latency = 120 ns");
+  CHECK(head("parameters.cpu.cores = 4\nparameters.workload.size = \"64 B\"\n") ==
+        "platform p.toml, seed 1, workload.size = 64 B, cpu.cores = 4");
+  // What one of several strategies sets is told by its name, and what is an axis by its column.
+  CHECK(head("parameters.cpu.cores = 4\nstrategies = [\"a\", \"b\"]\nstrategy.a.cpu.cores = 2\n"
+             "strategy.b.workload.size = \"64 B\"\n") == "platform p.toml, seed 1");
+  CHECK(head("axes.cpu.cores = [4]\n") == "platform p.toml, seed 1");
+  CHECK(head("strategies = [\"a\", \"b\"]\nstrategy.a.cpu.cores = 4\nstrategy.b.cpu.cores = 4\n") ==
+        "platform p.toml, seed 1, cpu.cores = 4");
+}
+
 TEST_CASE("a narrow terminal gets fewer columns and is told which") {
   const Sandbox sandbox;
   const Ran ran = faultline_program({"run", "sizes"}, 80);
