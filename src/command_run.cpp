@@ -103,12 +103,12 @@ void print(const Results& results, Format format, const Simulator& simulator, co
 // A configuration that cannot work at run time gets its message with the place, as one of the files would.
 void report_failures(const Experiment& experiment, const std::vector<Point>& points,
                      const std::vector<PointOutcome>& outcomes, const Console& console) {
-  Diagnostics misconfigured;
+  Combinations misconfigured(experiment.file);
   std::vector<std::string> told;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointOutcome& outcome = outcomes[i];
     if (outcome.status == PointStatus::misconfigured) {
-      add_combination(points[i], experiment.file, outcome.result.error_keys, outcome.error, misconfigured);
+      misconfigured.add(points[i], outcome.result.error_keys, outcome.error);
     }
     const bool failed = outcome.status == PointStatus::bug || outcome.status == PointStatus::host_failed;
     // One bug tends to hit every point: its first is enough, the results name them all.
@@ -118,7 +118,9 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
                                outcome.status == PointStatus::bug ? "a bug of the simulator, please report it: " : "",
                                points[i].label(), outcome.error);
   }
-  if (!misconfigured.empty()) console.err << misconfigured.text() << "\n";
+  Diagnostics diagnostics;
+  misconfigured.tell(diagnostics);
+  if (!diagnostics.empty()) console.err << diagnostics.text() << "\n";
 }
 
 // Files of before are gone before the folder has other points.

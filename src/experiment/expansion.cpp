@@ -140,13 +140,19 @@ std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {
   return all;
 }
 
+void refuse(const Combinations& conflicts) {
+  Diagnostics diagnostics;
+  conflicts.tell(diagnostics);
+  diagnostics.raise();
+}
+
 }  // namespace
 
 std::vector<Point> expand(const Experiment& experiment, const Simulator& simulator, const Planned& planned) {
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
   const std::vector<SettingLayers> values = layers_of(experiment.axes);
-  Diagnostics diagnostics;
+  Combinations conflicts(experiment.file);
   std::vector<Point> points;
   std::size_t looked_at = 0;
   for (const Strategy& strategy : experiment.strategies) {
@@ -158,14 +164,14 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
       // What is drawn or set may be the same again.
       if (is_skipped(point, experiment, of_strategy.machine().parameters()) || !seen.insert(point.id).second) continue;
       for (const workloads::Conflict& conflict : of_strategy.machine().conflicts()) {
-        add_combination(point, experiment.file, conflict.keys, conflict.reason, diagnostics);
+        conflicts.add(point, conflict.keys, conflict.reason);
       }
-      if (diagnostics.size() >= kMostConflicts) diagnostics.raise();
+      if (conflicts.size() >= kMostConflicts) refuse(conflicts);
       points.push_back(point);
       for (unsigned i = 1; i < experiment.repetitions; ++i) points.push_back(of_strategy.repetition(point, i));
     }
   }
-  diagnostics.raise();
+  refuse(conflicts);
   if (points.empty()) throw UserError(fmt::format("{}: skip leaves no point", experiment.file));
   return points;
 }

@@ -83,8 +83,7 @@ const Setting* deciding(const SettingLayers& layers, const std::string& key) {
   return layer < 0 ? nullptr : deciding(*layers[static_cast<std::size_t>(layer)], key);
 }
 
-void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
-                     const std::string& reason, Diagnostics& diagnostics) {
+void Combinations::add(const Point& point, const std::vector<std::string>& keys, const std::string& reason) {
   // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
   // memory when the experiment asks for too much of it. All may be defaults.
   std::ptrdiff_t last = -1;
@@ -105,8 +104,27 @@ void add_combination(const Point& point, const std::string& file, const std::vec
     others += fmt::format("{}{} ({})", others.empty() ? "; decided also by " : ", ", other,
                           by == nullptr ? "default" : by->set_by());
   }
-  diagnostics.add(setting == nullptr ? Place{file, 0, 0} : setting->place, key,
-                  fmt::format("{}{} [strategy {}]", reason, others, point.strategy));
+  const Place place = setting == nullptr ? Place{file_, 0, 0} : setting->place;
+  const auto same = [&](const Line& line) {
+    return line.text == reason + others && line.key == key && line.place.text() == place.text();
+  };
+  auto line = std::find_if(lines_.begin(), lines_.end(), same);
+  if (line == lines_.end()) line = lines_.insert(line, {place, key, reason + others, {}});
+  std::vector<std::string>& strategies = line->strategies;
+  if (std::find(strategies.begin(), strategies.end(), point.strategy) == strategies.end())
+    strategies.push_back(point.strategy);
+}
+
+void Combinations::tell(Diagnostics& diagnostics) const {
+  constexpr std::size_t kMostNamed = 3;
+  for (const Line& line : lines_) {
+    const std::size_t all = line.strategies.size();
+    const std::vector<std::string> named(
+        line.strategies.begin(), line.strategies.begin() + static_cast<std::ptrdiff_t>(std::min(all, kMostNamed)));
+    diagnostics.add(line.place, line.key,
+                    fmt::format("{} [{} {}{}]", line.text, all == 1 ? "strategy" : "strategies", fmt::join(named, ", "),
+                                all > kMostNamed ? fmt::format(" and {} more", all - kMostNamed) : ""));
+  }
 }
 
 }  // namespace faultline::app

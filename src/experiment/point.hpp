@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/experiment/diagnostics.hpp"
@@ -27,8 +28,8 @@ struct Point {
   std::string strategy;
   std::vector<NamedText> axes;                            // canonical value texts, in the order of the axes
   std::shared_ptr<const std::vector<NamedText>> changed;  // no axes: other values that are not the default, as declared
-  SettingLayers settings;                                 // lowest first, the platform's at the bottom
   std::shared_ptr<const std::vector<NamedText>> reset;    // no axes: values that are the default, against the platform
+  SettingLayers settings;                                 // lowest first, the platform's at the bottom
   std::uint64_t seed = 1;
   std::string id;         // content_id()
   bool repeated = false;  // there are others that differ by their seed alone
@@ -55,8 +56,25 @@ void apply_checked(const Settings& settings, sim::ParameterTable& parameters);
 const Setting* deciding(const Settings& settings, const std::string& key);
 const Setting* deciding(const SettingLayers& layers, const std::string& key);
 
-// What is wrong with the parameters `keys` of a point, for people: one line that names who set the first.
-void add_combination(const Point& point, const std::string& file, const std::vector<std::string>& keys,
-                     const std::string& reason, Diagnostics& diagnostics);
+// What is wrong with parameters of points, for people: one line that names who set the first of them and which of the
+// strategies have it.
+class Combinations {
+ public:
+  // `file`: the place of what nobody has set.
+  explicit Combinations(std::string file) : file_(std::move(file)) {}
+  void add(const Point& point, const std::vector<std::string>& keys, const std::string& reason);
+  std::size_t size() const { return lines_.size(); }
+  void tell(Diagnostics& diagnostics) const;
+
+ private:
+  struct Line {
+    Place place;
+    std::string key;
+    std::string text;
+    std::vector<std::string> strategies;
+  };
+  std::string file_;
+  std::vector<Line> lines_;
+};
 
 }  // namespace faultline::app
