@@ -102,13 +102,25 @@ void check_injected_memory(const Configuration& configuration, const AddConflict
   }
 }
 
+void check_background(const Configuration& configuration, const AddConflict& add) {
+  const BackgroundConfig& others = configuration.background;
+  if (!others.uses_memory() || configuration.workload.cold == Cold::none) return;
+  std::vector<std::string> keys;
+  if (others.processes > 0) keys.emplace_back("background.processes");
+  if (others.scanners > 0) keys.emplace_back("background.scanners");
+  const std::string none = fmt::format("{} = 0", fmt::join(keys, " = 0 and "));
+  keys.emplace_back("workload.cold");
+  add(keys,
+      fmt::format("pages that workload.cold makes absent before each transfer would hide which ones other programs "
+                  "take: set workload.cold = \"none\" to study the programs, which take pages of the buffers where "
+                  "memory is short, or {} to study cold pages",
+                  none));
+}
+
 // Absent pages, and other reasons for pages to be absent.
 void check_hidden_causes(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  if (configuration.background.uses_memory() && w.cold != Cold::none) {
-    add({"background.processes", "background.scanners", "workload.cold"},
-        "pages that are made absent before each transfer hide who else takes them: choose one of both");
-  }
+  check_background(configuration, add);
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
     add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
   }
