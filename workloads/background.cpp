@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "models/os/out_of_memory.hpp"
 #include "models/os/reclaim.hpp"
-#include "models/sim/failure.hpp"
 
 namespace faultline::workloads {
 
@@ -54,9 +54,9 @@ namespace {
 
 constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 52;  // of what is in files
 
-[[noreturn]] void no_memory() {
-  throw sim::RunFailure("no memory for the tables of background processes, or no room for what they want",
-                        {"background.processes", "background.scanners", "os.user_memory", "ddr.size", "os.va_bits"});
+[[noreturn]] void no_memory(const os::Vm& vm) {
+  throw os::out_of_memory(vm, "no memory for the tables of background processes, or no room for what they want",
+                          {"background.processes", "background.scanners", "os.user_memory", "ddr.size", "os.va_bits"});
 }
 
 Time drawn(sim::RandomStream& random, Time mean) {
@@ -74,7 +74,7 @@ void Background::start() {
     for (unsigned i = 0; i < config_.processes; ++i) {
       os::Process& process = new_process(node, "background");
       const auto memory = node.vm.map(process, config_.memory);
-      if (!memory.ok()) no_memory();
+      if (!memory.ok()) no_memory(node.vm);
       if (config_.memory_limit > 0) node.vm.limit_memory(process, config_.memory_limit);
       programs_.push_back({node, process, node.cpu.new_thread("background"), memory.value,
                            sim::RandomStream(seed_, "background", id * 1000 + i)});
@@ -93,7 +93,7 @@ void Background::start() {
 
 os::Process& Background::new_process(platform::Node& node, const char* name) const {
   os::Process* process = node.vm.create_process(name);
-  if (process == nullptr) no_memory();
+  if (process == nullptr) no_memory(node.vm);
   return *process;
 }
 
@@ -107,11 +107,11 @@ void Background::add_scanner(platform::Node& node, std::uint64_t number) {
   os::Process& process = new_process(node, "scanner");
   if (config_.memory_limit > 0) node.vm.limit_memory(process, config_.memory_limit);
   os::File* file = node.vm.page_cache().create(config_.file, kFileSeed + number);
-  if (file == nullptr) no_memory();
+  if (file == nullptr) no_memory(node.vm);
   os::VirtualAddress begin = 0;
   if (config_.file_use == FileUse::map_read || config_.file_use == FileUse::map_write) {
     const auto mapped = node.vm.map_file(process, *file, /*shared=*/true);
-    if (!mapped.ok()) no_memory();
+    if (!mapped.ok()) no_memory(node.vm);
     begin = mapped.value;
   }
   scanners_.push_back({node,

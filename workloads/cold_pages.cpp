@@ -23,11 +23,11 @@ void ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, Cold
   const bool absent = cold && kind == ColdKind::never_written;
   if (!absent || config_.cold_share < 1.0) {
     check_buffer(vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin), "first use",
-                 endpoint.node());
+                 endpoint.vm());
   }
   if (!absent) return;
   for (const os::Range& range : choose(endpoint, buffer)) {
-    check_buffer(vm.discard(endpoint.process(), range.begin, range.end - range.begin), "discarding", endpoint.node());
+    check_buffer(vm.discard(endpoint.process(), range.begin, range.end - range.begin), "discarding", endpoint.vm());
   }
 }
 
@@ -38,9 +38,9 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
   for (const os::Range& range : ranges) {
     const std::uint64_t bytes = range.end - range.begin;
     if (kind == ColdKind::zero_page) {
-      check_buffer(vm.discard(process, range.begin, bytes), "discarding", endpoint.node());
+      check_buffer(vm.discard(process, range.begin, bytes), "discarding", endpoint.vm());
       check_buffer(co_await vm.madvise(pager, process, range.begin, bytes, os::Advice::populate_read), "reading",
-                   endpoint.node());
+                   endpoint.vm());
       continue;
     }
     // Of a file only what is clean can go.
@@ -48,7 +48,7 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
       co_await vm.page_cache().writeback().sync(pager, *process.space().find(range.begin)->file);
     // As reclaim takes them: MADV_PAGEOUT is younger than some kernels, and refuses locked pages, which reclaim keeps.
     const bool locked = process.space().locked_bytes(range.begin, range.end) > 0;
-    check_buffer(locked ? os::Error::invalid : os::Error::none, "paging out", endpoint.node());
+    check_buffer(locked ? os::Error::invalid : os::Error::none, "paging out", endpoint.vm());
     co_await vm.reclaim().page_out(pager, process, range);
   }
   if (kind == ColdKind::zero_page) co_return;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
@@ -44,10 +45,16 @@ std::int64_t lost_messages(const platform::Cluster& cluster) {
 void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
   if (!transfers.finished()) {
     check_not_stuck(cluster, transfers);
-    throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} transfers are done",
-                                      sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
-                                      transfers.planned()),
-                          {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
+    const bool program = configuration.workload.kind == Kind::kernel_cost;
+    const std::string what =
+        fmt::format("not finished after {} of simulated time: {} of {} {} are done",
+                    sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
+                    transfers.planned(), program ? "measured rounds of the program" : "transfers");
+    if (program) {
+      throw sim::RunFailure(
+          what, {"workload.time_limit", "workload.iterations", "workload.warmup", "workload.size", "workload.program"});
+    }
+    throw sim::RunFailure(what, {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
   }
   if (transfers.samples().empty()) {
     throw sim::RunFailure("every transfer ended with an error completion: no retry left, or no memory for its pages",
@@ -66,7 +73,8 @@ void watch_kills(platform::Cluster& cluster, const Background& background, std::
           static_cast<double>(kill.at.count()) / 1e9);
       if (background.owns(process)) return kills.push_back(what);
       if (kill.by_limit) throw sim::RunFailure(what, {"workload.memory_limit", "workload.size", "os.swap_bytes"});
-      throw sim::RunFailure(what, {"os.user_memory", "os.swap_bytes", "workload.oom_protected", "background.memory"});
+      throw os::out_of_memory(cluster.node(id).vm, what,
+                              {"os.user_memory", "os.swap_bytes", "workload.oom_protected", "background.memory"});
     });
   }
 }

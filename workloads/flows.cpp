@@ -65,7 +65,7 @@ Task<void> Flows::set_up(Pair& pair) {
     Endpoint& endpoint = from ? *of.from : *of.to;
     co_await endpoint.open();
     for (const auto& policy : from ? of.from_policies : of.to_policies) {
-      check_buffer(co_await policy->set_up(endpoint.thread()), "setting up", endpoint.node());
+      check_buffer(co_await policy->set_up(endpoint.thread()), "setting up", endpoint.vm());
     }
   };
   sim::Signal done(time.loop);

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "models/sim/failure.hpp"
+#include "models/os/out_of_memory.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/kernel_programs.hpp"
 
@@ -24,9 +24,10 @@ os::Process& KernelProgram::new_process(const std::string& name) const {
 
 void KernelProgram::check(Error error) const {
   if (error == Error::none) return;
-  throw sim::RunFailure(fmt::format("node {}: a program with {} of memory was refused: {}", place_.node.id(),
-                                    sim::format_bytes(place_.size), os::to_string(error)),
-                        {"workload.size", "workload.program", "os.user_memory", "ddr.size"});
+  throw os::out_of_memory(vm(),
+                          fmt::format("node {}: a program with {} of memory was refused: {}", place_.node.id(),
+                                      sim::format_bytes(place_.size), os::to_string(error)),
+                          {"workload.size", "workload.program", "os.user_memory", "ddr.size"});
 }
 
 Task<VirtualAddress> KernelProgram::map(cpu::Execution& thread, os::Process& process, os::MmapOptions options) {

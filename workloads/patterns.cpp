@@ -138,7 +138,7 @@ Task<void> Patterns::set_up(Program& program, bool sends) {
   const TransferConfig& w = configuration_.workload;
   leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
   co_await program.endpoint->open();
-  check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->node());
+  check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->vm());
 }
 
 // What TLBs, walk caches and allocators hold when somebody measures.

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::workloads {
@@ -17,13 +18,32 @@ constexpr std::uint64_t kSeedsOfAStream = std::uint64_t{1} << 32;
 
 }  // namespace
 
-void check_buffer(Error error, std::string_view what, sim::NodeId node) {
+void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
   if (error == Error::none) return;
-  const char* why = error == Error::limit ? " (RLIMIT_MEMLOCK)" : error == Error::unsupported ? " (os.kernel)" : "";
-  throw sim::RunFailure(fmt::format("node {}: {} of a buffer failed: {}{}", node, what, os::to_string(error), why),
-                        {"workload.size", "workload.window", "workload.flows", "os.rlimit_memlock", "ddr.size",
-                         "os.user_memory", "os.nr_hugepages", "workload.memory_limit"},
-                        error == Error::limit || error == Error::unsupported);
+  const std::string text =
+      fmt::format("node {}: {} of a buffer failed: {}", vm.context().node, what, os::to_string(error));
+  if (error == Error::poisoned) {
+    throw sim::RunFailure(
+        text +
+            ", put there by inject.mechanism = memory-failure: the program that uses its buffer would "
+            "be ended by SIGBUS. At a destination, which only the device writes, transfers fail instead",
+        {"inject.end", "inject.mechanism", "inject.after", "inject.count"});
+  }
+  if (error == Error::limit) {
+    throw sim::RunFailure(text + " (RLIMIT_MEMLOCK)",
+                          {"os.rlimit_memlock", "workload.size", "workload.window", "workload.flows"},
+                          /*refused=*/true);
+  }
+  if (error == Error::unsupported) {
+    throw sim::RunFailure(text + " (os.kernel)", {"os.kernel", "workload.memory", "strategy.prepare"},
+                          /*refused=*/true);
+  }
+  if (error == Error::no_huge_page) {
+    throw sim::RunFailure(text, {"os.nr_hugepages", "workload.size", "workload.window", "workload.flows"});
+  }
+  throw os::out_of_memory(
+      vm, text,
+      {"workload.size", "workload.window", "workload.flows", "ddr.size", "os.user_memory", "workload.memory_limit"});
 }
 
 Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
@@ -62,7 +82,7 @@ void leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool 
   const std::uint64_t all = end - first;
   os::Vm& vm = endpoint.vm();
   check_buffer(cold ? vm.discard(endpoint.process(), first, all) : vm.make_present(endpoint.process(), first, all),
-               cold ? "discarding" : "first use", endpoint.node());
+               cold ? "discarding" : "first use", endpoint.vm());
 }
 
 Stream::Stream(const Flow& flow, const sim::Context& clock, Endpoint& from, Endpoint& to, std::uint64_t number)

@@ -81,7 +81,7 @@ sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::E
 // Leaves the pages of a buffer present or absent, without simulated time: as the program's life has left them.
 void leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
 
-// Throws sim::RunFailure, naming the parameters that decide how much memory a node has.
-void check_buffer(os::Error error, std::string_view what, sim::NodeId node);
+// Throws sim::RunFailure, naming the parameters that decide such an error: `what` the program did to a buffer.
+void check_buffer(os::Error error, std::string_view what, const os::Vm& vm);
 
 }  // namespace faultline::workloads

@@ -211,9 +211,10 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
 
 void check_huge_pages(const TransferConfig& w, const platform::Machine& machine, const AddConflict& add) {
   const std::uint64_t pool = machine.os.nr_hugepages * os::kHugePage;
-  if (pool > user_memory(machine)) {
+  if (pool > 0 && pool >= user_memory(machine)) {
     add({"os.nr_hugepages", "os.user_memory", "ddr.size", "os.kernel_reserved"},
-        fmt::format("a pool of {} does not fit in a node's {} of user memory", sim::format_bytes(pool),
+        fmt::format("a pool of {} {} a node's {} of user memory", sim::format_bytes(pool),
+                    pool > user_memory(machine) ? "does not fit in" : "leaves no page table and no program any of",
                     sim::format_bytes(user_memory(machine))));
   }
   if (w.memory.backing != rdma::Backing::hugetlb) return;

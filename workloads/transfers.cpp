@@ -159,7 +159,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
       const std::uint64_t page = sim::page_begin(address);
       const Error error = co_await endpoint.vm().madvise(endpoint.thread(), endpoint.process(), page,
                                                          address + config_.size - page, os::Advice::hugepage);
-      check_buffer(error, "advising", endpoint.node());
+      check_buffer(error, "advising", endpoint.vm());
     }
     if (!config_.advise_late) make_cold(lane, target);
     if (has_pagers()) {
@@ -171,7 +171,7 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.set_up(endpoint.thread());
-    check_buffer(error, "setting up", endpoint.node());
+    check_buffer(error, "setting up", endpoint.vm());
   }
 }
 
@@ -179,7 +179,7 @@ Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
   for (Lane& lane : lanes_) {
     rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
     const Error error = co_await policy.tear_down(endpoint.thread());
-    check_buffer(error, "tearing down", endpoint.node());
+    check_buffer(error, "tearing down", endpoint.vm());
   }
 }
 
@@ -253,7 +253,7 @@ Task<void> Transfers::write_source(const Lane& lane) {
   if (disturbed_ && (!injects_ || injection_.at_source())) {
     check_buffer(
         co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
-        "writing", source.node());
+        "writing", source.vm());
   }
   co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
 }
@@ -264,7 +264,7 @@ Task<void> Transfers::write_destination(const Lane& lane) {
   Endpoint& to = data_destination();
   const std::uint64_t address = destination_address(lane);
   check_buffer(co_await to.vm().touch_range(to.thread(), to.process(), address, config_.size, true), "writing",
-               to.node());
+               to.vm());
   co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
 }
 
@@ -301,7 +301,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
                                         {kPrepare, index}, 2);
     const Error error = co_await lane.initiator_policy->before(initiator_->thread(), reads());
-    check_buffer(error, "preparing", initiator_->node());
+    check_buffer(error, "preparing", initiator_->vm());
     co_await initiator_->library().receive(initiator_->thread());
   }
   Endpoint& source = data_source();
@@ -329,7 +329,7 @@ Task<void> Transfers::finish() {
   }
   injection_.transfer_ends();
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
-  check_buffer(error, "releasing", initiator_->node());
+  check_buffer(error, "releasing", initiator_->vm());
   const sim::Time end = now();
   const bool completed = status == rdma::Status::done;
   if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
@@ -360,7 +360,7 @@ Task<void> Transfers::serve_target() {
     } else {
       error = co_await lane.target_policy->after(target_->thread());
     }
-    check_buffer(error, "preparing or releasing", target_->node());
+    check_buffer(error, "preparing or releasing", target_->vm());
     const Message ready{kReady, request[1]};
     co_await target_->library().send(target_->thread(), initiator_->node(), initiator_->process().id(), ready, 2);
   }
@@ -372,8 +372,8 @@ Task<void> Transfers::run_clean(unsigned index) {
   const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
   const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
   check_buffer(initiator_->vm().keep_present(initiator_->process(), local, config_.clean_size), "first use",
-               initiator_->node());
-  check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->node());
+               initiator_->vm());
+  check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->vm());
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
   const bool read = config_.clean_kind == Kind::read;
   const auto operation = read ? rdma::Operation::read : rdma::Operation::write;

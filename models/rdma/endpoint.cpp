@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/dma/registers.hpp"
+#include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
 
@@ -17,9 +18,9 @@ namespace {
 
 constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in files before anybody writes
 
-[[noreturn]] void no_memory(sim::NodeId node, std::string_view for_what) {
-  throw RunFailure(fmt::format("node {} has no memory left for {}", node, for_what),
-                   {"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"});
+[[noreturn]] void no_memory(const Endpoint::Host& host, std::string_view for_what) {
+  throw os::out_of_memory(host.vm, fmt::format("node {} has no memory left for {}", host.context.node, for_what),
+                          {"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"});
 }
 
 [[noreturn]] void no_huge_pages(const Endpoint::Host& host, std::uint64_t length) {
@@ -35,7 +36,7 @@ constexpr std::uint64_t kFileSeed = std::uint64_t{1} << 50;  // of what is in fi
 
 os::Process& Endpoint::new_process(Host& host, const std::string& name) {
   os::Process* process = host.vm.create_process(name);
-  if (process == nullptr) no_memory(host.context.node, "the page table of a process");
+  if (process == nullptr) no_memory(host, "the page table of a process");
   return *process;
 }
 
@@ -51,12 +52,12 @@ Endpoint::Endpoint(const Strategy& strategy, const LibraryConfig& config, Host h
   std::uint64_t table_root = process_.page_table().root();
   if (strategy_.translate == Translate::private_) {
     const os::Result<os::PrivateTable*> table = host_.vm.create_private_table(process_);
-    if (!table.ok()) no_memory(host_.context.node, "a private table");
+    if (!table.ok()) no_memory(host_, "a private table");
     private_table_ = table.value;
     table_root = private_table_->root();
   } else if (strategy_.translate == Translate::mirrored) {
     const os::Result<os::MirroredTable*> table = host_.vm.create_mirrored_table(process_);
-    if (!table.ok()) no_memory(host_.context.node, "a mirrored table");
+    if (!table.ok()) no_memory(host_, "a mirrored table");
     mirror_ = table.value;
     table_root = mirror_->root();
   }
@@ -86,14 +87,14 @@ sim::Task<void> Endpoint::open() {
   for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
     if (mirror_ == nullptr) break;
     const auto mirrored = co_await host_.vm.mirror_pages(thread_, *mirror_, page, os::kPage, true);
-    if (!mirrored.ok()) no_memory(host_.context.node, "the library's pages in the mirrored table");
+    if (!mirrored.ok()) no_memory(host_, "the library's pages in the mirrored table");
   }
   if (private_table_ == nullptr) co_return;
   for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
     const std::unique_ptr<PreparePolicy> pinned = prepare(page, os::kPage);
     Error error = co_await pinned->set_up(thread_);
     if (error == Error::none) error = co_await pinned->before(thread_, true);
-    if (error != Error::none) no_memory(host_.context.node, "the library's pages in the private table");
+    if (error != Error::none) no_memory(host_, "the library's pages in the private table");
   }
 }
 

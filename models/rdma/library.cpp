@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "models/dma/registers.hpp"
+#include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::rdma {
@@ -84,8 +85,8 @@ Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::
 std::uint64_t Library::map_shared_page(memory::DdrController& memory) {
   const os::Result<os::VirtualAddress> page = vm_.map_driver_memory(process_, os::kPage);
   if (!page.ok()) {
-    throw sim::RunFailure(fmt::format("node {} has no memory left for the library's pages", context_.node),
-                          {"ddr.size", "os.user_memory"});
+    throw os::out_of_memory(vm_, fmt::format("node {} has no memory left for the library's pages", context_.node),
+                            {"ddr.size", "os.user_memory", "os.cma_bytes"});
   }
   // As libibverbs does with what the device writes: copy-on-write would take it from under the device.
   vm_.keep_from_children(process_, page.value, os::kPage);

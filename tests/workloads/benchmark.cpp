@@ -177,6 +177,35 @@ TEST_CASE("no memory in the middle of a run is the configuration's fault and nam
   CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "os.user_memory") != p.error_keys.end());
 }
 
+TEST_CASE("a page that fails at the source ends the program that writes it, and the keys say how it is injected") {
+  const Settings settings{{"workload.size", "64 KiB"},  {"workload.iterations", 20},
+                          {"workload.checks", "count"}, {"inject.mechanism", "memory-failure"},
+                          {"inject.after", "300 us"},   {"inject.period", "50 us"}};
+  const Point p = run(settings + Settings{{"inject.end", "source"}});
+  CHECK(
+      p.error ==
+      "node 0: writing of a buffer failed: memory failure, put there by inject.mechanism = memory-failure: the program "
+      "that uses its buffer would be ended by SIGBUS. At a destination, which only the device writes, transfers fail "
+      "instead");
+  CHECK(p.error_keys == std::vector<std::string>{"inject.end", "inject.mechanism", "inject.after", "inject.count"});
+  CHECK(run(settings + Settings{{"inject.end", "destination"}}).error == "");
+}
+
+TEST_CASE("a program that measures its kernel and does not end is told by its own keys") {
+  const Settings settings{{"workload.kind", "kernel-cost"},
+                          {"workload.program", "lat_proc-fork"},
+                          {"workload.size", "1 MiB"},
+                          {"workload.iterations", 20},
+                          {"workload.time_limit", "2 ms"}};
+  const Point p = run(settings);
+  CHECK(p.error.find("of 20 measured rounds of the program are done") != std::string::npos);
+  CHECK(p.error_keys == std::vector<std::string>{"workload.time_limit", "workload.iterations", "workload.warmup",
+                                                 "workload.size", "workload.program"});
+  const Point transfers = run({{"workload.size", "1 MiB"}, {"workload.time_limit", "2 us"}});
+  CHECK(std::find(transfers.error_keys.begin(), transfers.error_keys.end(), "dma.retry_limit") !=
+        transfers.error_keys.end());
+}
+
 TEST_CASE("a notification that is lost for good is the configuration's fault and names what decides it") {
   // While one page's fault stands, everything else of the bank is terminated. Timeouts that come far too early keep it
   // so until the notification of the failed transfer has no retry left; its program polls for ever.

@@ -57,6 +57,32 @@ TEST_CASE("hugetlb: a pool that is empty, too large or advised is told before th
   CHECK(reasons(kHugetlb + Settings{{"workload.madvise_hugepage", true}}).find("EINVAL") != std::string::npos);
 }
 
+TEST_CASE("hugetlb: a pool that takes the memory of all others is named where they are refused") {
+  Settings settings{{"os.user_memory", "64 MiB"}, {"os.nr_hugepages", 32}};
+  const auto told = workloads::conflicts(configuration(settings));
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().keys.front() == "os.nr_hugepages");
+  CHECK(told.front().reason ==
+        "a pool of 64 MiB leaves no page table and no program any of a node's 64 MiB of user memory");
+  // All the same, as where the pool leaves nothing but the CMA area.
+  const auto taken = configuration(settings);
+  const Point tables = read_point(text_from_child([&] { return written(workloads::run_point(taken, 1)); }));
+  CHECK(tables.error ==
+        "node 0 has no memory left for the page table of a process; the pool of huge pages (os.nr_hugepages) has taken "
+        "64 MiB of 64 MiB");
+  CHECK(tables.error_keys.front() == "os.nr_hugepages");
+  const Point buffer = run({{"os.user_memory", "64 MiB"}, {"os.nr_hugepages", 31}, {"workload.size", "4 MiB"}});
+  CHECK(buffer.error.find("has taken 62 MiB of 64 MiB") != std::string::npos);
+  CHECK(buffer.error_keys.front() == "os.nr_hugepages");
+  // A small one is named last, an empty one not at all.
+  const Point small = run({{"os.user_memory", "64 MiB"}, {"os.nr_hugepages", 1}, {"workload.size", "63 MiB"}});
+  CHECK(small.error_keys.front() != "os.nr_hugepages");
+  CHECK(small.error_keys.back() == "os.nr_hugepages");
+  const Point none = run({{"os.user_memory", "64 MiB"}, {"workload.size", "64 MiB"}});
+  CHECK(!none.error.empty());
+  CHECK(std::find(none.error_keys.begin(), none.error_keys.end(), "os.nr_hugepages") == none.error_keys.end());
+}
+
 TEST_CASE("hugetlb: nothing but what names the pages themselves takes them from under a device") {
   const Settings injected =
       kHugetlb + Settings{{"workload.size", "2 MiB"},   {"workload.iterations", 4}, {"workload.checks", "count"},
