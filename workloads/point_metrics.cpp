@@ -222,6 +222,7 @@ os::MemInfo meminfo(platform::Cluster& cluster) {
     const os::MemInfo here = cluster.node(id).vm.meminfo();
     sum.mlocked += here.mlocked;
     sum.unevictable += here.unevictable;
+    sum.huge_pages_total += here.huge_pages_total;
   }
   return sum;
 }
@@ -248,6 +249,9 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
   metrics.push_back({"mlocked", static_cast<double>(measured.memory.mlocked), "B", ""});
   metrics.push_back({"unevictable", static_cast<double>(measured.memory.unevictable), "B", ""});
+  if (const std::uint64_t pages = measured.memory.huge_pages_total; pages > 0) {
+    metrics.push_back({"hugetlb_bytes", static_cast<double>(pages * os::kHugePage), "B", ""});
+  }
   metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
   for (Metric& metric : metrics) metric.description = description_of(metric.name);
   result.breakdown = transfers.breakdown().rows();
@@ -310,6 +314,10 @@ std::vector<MetricDoc> metric_docs() {
        "memory in locked frames after the last transfer, before the programs unlock, added over the nodes (Linux: "
        "Mlocked)"},
       {"unevictable", "B", "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
+      {"hugetlb_bytes", "B",
+       "memory that the pool of huge pages keeps from everybody else, used or not, added over the nodes "
+       "(os.nr_hugepages; "
+       "Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
       {"data_errors", "1", "transfers whose data arrived wrong"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});

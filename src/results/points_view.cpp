@@ -42,7 +42,8 @@ constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
                                     {"cpu_time_target", "cpu_target", kNeverByItself, true},
                                     {"setup_time", "setup", 1, false},
                                     {"pinned_bytes_peak", "pinned", 1, false},
-                                    {"locked_bytes_peak", "locked", 1, false}};
+                                    {"locked_bytes_peak", "locked", 1, false},
+                                    {"hugetlb_bytes", "hugetlb", 1, false}};
 
 }  // namespace
 

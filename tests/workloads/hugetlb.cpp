@@ -57,6 +57,15 @@ TEST_CASE("hugetlb: a pool that is empty, too large or advised is told before th
   CHECK(reasons(kHugetlb + Settings{{"workload.madvise_hugepage", true}}).find("EINVAL") != std::string::npos);
 }
 
+TEST_CASE("hugetlb: the pool is a metric of its own, used or not, and there is none without a pool") {
+  const Point p = run_well(kHugetlb + Settings{{"workload.size", "2 MiB"}});
+  const auto nodes = interconnect::node_count(configuration(kHugetlb).machine.shape);
+  CHECK(p.count("hugetlb_bytes") == std::int64_t{nodes} * 8 * std::int64_t{os::kHugePage});
+  CHECK(p.count("mlocked") == 0);
+  const Point none = run_well({{"workload.size", "64 KiB"}});
+  CHECK(none.metrics.count("hugetlb_bytes") == 0);
+}
+
 TEST_CASE("hugetlb: a pool that takes the memory of all others is named where they are refused") {
   Settings settings{{"os.user_memory", "64 MiB"}, {"os.nr_hugepages", 32}};
   const auto told = workloads::conflicts(configuration(settings));
