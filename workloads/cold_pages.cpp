@@ -39,7 +39,7 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
     const std::uint64_t bytes = range.end - range.begin;
     if (kind == ColdKind::zero_page) {
       check_buffer(vm.discard(process, range.begin, bytes), "discarding", endpoint.vm());
-      check_buffer(co_await vm.madvise(pager, process, range.begin, bytes, os::Advice::populate_read), "reading",
+      check_buffer(co_await vm.touch_range(pager, process, range.begin, bytes, /*write=*/false), "reading",
                    endpoint.vm());
       continue;
     }

@@ -69,7 +69,7 @@ Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const
   }
   if (config_.mechanism == Mechanism::zero_page) {
     b.vm.discard(b.process, b.begin, b.bytes);
-    co_await b.vm.madvise(thread, b.process, b.begin, b.bytes, Advice::populate_read);
+    co_await b.vm.touch_range(thread, b.process, b.begin, b.bytes, /*write=*/false);
   }
 }
 

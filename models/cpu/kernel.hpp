@@ -53,6 +53,7 @@ enum class Change : std::uint8_t {
   clear_refs_exclusive,   // /proc/PID/clear_refs holds mmap_lock exclusively
   hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
+  madv_populate,          // there are MADV_POPULATE_READ and MADV_POPULATE_WRITE
   newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
   hugetlb_mremap,         // hugetlb mappings can be moved
   dontneed_locked,        // there is MADV_DONTNEED_LOCKED
@@ -105,6 +106,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::clear_refs_exclusive, linux_release(5, 10), "clear-refs-exclusive"},
     {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
     {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
+    {Change::madv_populate, linux_release(5, 14), "madv-populate"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
     {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
     {Change::dontneed_locked, linux_release(5, 18), "dontneed-locked"},

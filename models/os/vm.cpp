@@ -76,6 +76,14 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
   co_return result;
 }
 
+sim::Task<void> Vm::populate_mapping(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
+  const auto range = pages_around(process, va, bytes);
+  if (!range.ok()) co_return;
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await populate(exec, process, range.value, Access::as_mapped, gup_cost(), nullptr);
+  process.lock_.unlock_shared();
+}
+
 sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
   co_await run(exec, core_.config.munmap_fixed);
   const auto range = aligned_pages(process, va, bytes);

@@ -36,11 +36,11 @@ struct MmapOptions {
 };
 
 enum class Advice : std::uint8_t {
-  hugepage,          // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB
-  no_hugepage,       // MADV_NOHUGEPAGE
-  populate_read,     // MADV_POPULATE_READ: as many reads would; absent pages get the zero page
-  populate_write,    // MADV_POPULATE_WRITE: as many writes would; breaks copy-on-write
-  dont_need,         // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
+  hugepage,        // MADV_HUGEPAGE: with os.thp = madvise, faults from now on may map 2 MiB
+  no_hugepage,     // MADV_NOHUGEPAGE
+  populate_read,   // MADV_POPULATE_READ: as many reads would; absent pages get the zero page. Invalid before Linux 5.14
+  populate_write,  // MADV_POPULATE_WRITE: as many writes would; breaks copy-on-write. Invalid before Linux 5.14
+  dont_need,       // MADV_DONTNEED: the pages are gone; invalid on a locked VMA
   dont_need_locked,  // MADV_DONTNEED_LOCKED: the same on any VMA
   collapse,          // MADV_COLLAPSE: 2 MiB pages now, whatever sysfs says; again: not all could be
   free,       // MADV_FREE: the pages may go when memory is short, until they are written again; invalid on a locked VMA
@@ -111,6 +111,10 @@ class Vm {
   // ranges are `invalid`.
   sim::Task<Result<VirtualAddress>> mmap(cpu::Execution& exec, Process& process, std::uint64_t bytes,
                                          MmapOptions options);
+  // What MAP_POPULATE adds to an mmap, for mappings that were made beforehand (map() and the like): private writable
+  // memory comes as by writes, other memory as by reads. Memory that runs out leaves pages absent, silently.
+  // Holds mmap_lock shared, and pays no system call.
+  sim::Task<void> populate_mapping(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);
   // Splits huge pages at the ends; clears the tables, invalidates the CPU's and all other TLBs, frees the
   // frames. no_memory: no frame for the split's table, nothing unmapped.
   sim::Task<Error> munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes);

@@ -18,6 +18,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   if (advice == Advice::dont_need_locked && !core_.config.kernel.has(Change::dontneed_locked)) co_return Error::invalid;
   if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
+  if (populates && !core_.config.kernel.has(Change::madv_populate)) co_return Error::invalid;
   if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
     co_await process.lock_.lock_shared(core_.cpu, exec);
     Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;

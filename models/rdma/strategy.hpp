@@ -12,11 +12,11 @@ namespace faultline::rdma {
 
 // What the owner of a buffer does so that its pages are there.
 enum class Prepare {
-  nothing,           // the first access of the device finds out
-  ideal,             // pages are present at no cost, and nobody takes them: the bound for a transfer by itself
-  touch,             // the owner touches each page before each transfer
-  populate,          // MADV_POPULATE_WRITE when the buffer is mapped (MAP_POPULATE that tells errors)
-  mlock,             // mlock() when the buffer is mapped
+  nothing,   // the first access of the device finds out
+  ideal,     // pages are present at no cost, and nobody takes them: the bound for a transfer by itself
+  touch,     // the owner touches each page before each transfer
+  populate,  // MADV_POPULATE_WRITE when the buffer is mapped; before Linux 5.14 MAP_POPULATE, which hides errors
+  mlock,     // mlock() when the buffer is mapped
   pin_per_transfer,  // get_user_pages pin before, unpin after each transfer
   pin_once,          // get_user_pages pin when the buffer is registered
 };

@@ -242,6 +242,24 @@ TEST_CASE("5.10: a page that is found used once is not active for that") {
   CHECK(activated(KernelVersion::linux_5_10, /*reads=*/false) == 0);
 }
 
+TEST_CASE("MADV_POPULATE is not known before 5.14") {
+  OsBench b(of_kernel(KernelVersion::linux_5_10));
+  const VirtualAddress va = b.map(4 * kPage);
+  for (const Advice advice : {Advice::populate_read, Advice::populate_write}) {
+    const auto refused = b.run(b.vm.madvise(b.thread, *b.process, va, 4 * kPage, advice));
+    CHECK(refused.value == Error::invalid);
+    CHECK(refused.took == b.config.syscall);
+  }
+  CHECK(b.process->space().page(va) == nullptr);
+}
+TEST_CASE("MADV_POPULATE is known in 5.15") {
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
+  const VirtualAddress va = b.map(4 * kPage);
+  const auto done = b.run(b.vm.madvise(b.thread, *b.process, va, 4 * kPage, Advice::populate_write));
+  CHECK(done.value == Error::none);
+  CHECK(b.process->space().page(va) != nullptr);
+}
+
 TEST_CASE("MADV_PAGEOUT is not known before 5.4") {
   OsConfig config = of_kernel(KernelVersion::linux_4_19);
   config.swap_bytes = kMiB;

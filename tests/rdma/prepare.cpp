@@ -16,7 +16,8 @@ namespace {
 
 // A buffer of five pages, the second and the third of them present, the last one used in part.
 struct PrepareBench : RdmaBench {
-  explicit PrepareBench(Prepare prepare, bool with_device_table = false) {
+  explicit PrepareBench(Prepare prepare, bool with_device_table = false, const RdmaConfig& given = {})
+      : RdmaBench(given) {
     rdma::Strategy strategy;
     strategy.prepare = prepare;
     REQUIRE(vm.make_present(process, buffer + kPage, 2 * kPage) == Error::none);
@@ -121,6 +122,23 @@ TEST_CASE("populate: one system call when the buffer is set up") {
   CHECK(b.pages() == "ddddd-");
   CHECK(b.vm.locked_bytes() == 0);
   CHECK(b.pins() == "00000");
+}
+
+// Beside an mmap that every strategy makes.
+TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its own") {
+  RdmaConfig config;
+  config.os.kernel.version = cpu::KernelVersion::linux_5_10;
+  PrepareBench b(Prepare::populate, false, config);
+  CHECK(b.set_up() == 5 * b.os.gup_per_page + 3 * b.cold_page());
+  check_idle_transfer(b, "ddddd-");
+  CHECK(b.tear_down() == 0ns);
+}
+
+TEST_CASE("populate: in Linux 5.15 by MADV_POPULATE_WRITE") {
+  RdmaConfig config;
+  config.os.kernel.version = cpu::KernelVersion::linux_5_15;
+  PrepareBench b(Prepare::populate, false, config);
+  CHECK(b.set_up() == b.os.syscall + 5 * b.os.gup_per_page + 3 * b.cold_page());
 }
 
 TEST_CASE("mlock: locks when the buffer is set up, unlocks when it is torn down") {

@@ -21,7 +21,7 @@ std::unique_ptr<PreparePolicy> policy_for(RdmaBench& b, Prepare prepare, std::ui
 
 // Eight pages, of which the first is present, and frames for three more.
 struct LowMemory : RdmaBench {
-  explicit LowMemory(Prepare prepare) {
+  explicit LowMemory(Prepare prepare, const RdmaConfig& given = {}) : RdmaBench(given) {
     REQUIRE(vm.make_present(process, buffer, kPage) == Error::none);
     leave_free(3);
     policy = policy_for(*this, prepare, buffer, 8);
@@ -75,6 +75,17 @@ TEST_CASE("populate stops at the first page without memory") {
   LowMemory b(Prepare::populate);
   const auto refused = b.run(b.policy->set_up(b.thread));
   check_stopped(b, refused, b.config.os.syscall + 4 * b.config.os.gup_per_page);
+}
+
+TEST_CASE("populate by MAP_POPULATE says nothing of the pages without memory, and leaves them absent") {
+  RdmaConfig config;
+  config.os.kernel.version = cpu::KernelVersion::linux_4_9;
+  LowMemory b(Prepare::populate, config);
+  const auto silent = b.run(b.policy->set_up(b.thread));
+  CHECK(silent.value == Error::none);
+  CHECK(silent.took() == 4 * b.config.os.gup_per_page + b.three_and_one_refused());
+  CHECK(b.pages() == "dddd----");
+  check_nothing_held(b);
 }
 
 TEST_CASE("mlock without memory leaves its range locked, as Linux does, until it is torn down") {
