@@ -182,6 +182,11 @@ sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, Virtu
   if (by_store || !config.kernel.has(Change::flags_unflushed)) co_await flush_entry(exec, process, leaf);
 }
 
+sim::Task<void> VmCore::fix_spurious_fault(cpu::Execution& exec, Process& process, VirtualAddress va) {
+  if (config.kernel.has(Change::flags_unflushed) || process.space_.is_huge(va)) co_return;
+  co_await flush_entry(exec, process, va);
+}
+
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   set_young(process, leaf, false);
   const PageSize size = process.space_.leaf_size(leaf);

@@ -107,6 +107,9 @@ class VmCore {
   sim::Task<void> flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);
   // Sets the access flag of a page or block, for a store or for a load (ptep_set_access_flags).
   sim::Task<void> make_young(cpu::Execution& exec, Process& process, VirtualAddress leaf, bool by_store);
+  // After a store's fault at a page whose entry allows the store: before 5.10 TLBs forget the entry, which may be an
+  // older one there (flush_tlb_fix_spurious_fault; not of 2 MiB entries).
+  sim::Task<void> fix_spurious_fault(cpu::Execution& exec, Process& process, VirtualAddress va);
   // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young).
   sim::Task<void> clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.

@@ -59,7 +59,11 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else {
       co_await run(exec, owed + short_fault);
       page = space.page(va);
-      if (page != nullptr && !page->young) co_await core_.make_young(exec, process, va, write);
+      if (page != nullptr && !page->young) {
+        co_await core_.make_young(exec, process, va, write);
+      } else if (page != nullptr && write) {
+        co_await core_.fix_spurious_fault(exec, process, va);
+      }
     }
     owed = sim::Time{0};
     if (error != Error::none && process.was_killed()) error = Error::killed;
@@ -161,8 +165,9 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
   };
   std::optional<VmCore::Hold> hold;
   if (!old.zero) hold.emplace(core_, old.frame);
-  co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const bool room = core_.allows_huge(vma) && core_.reclaim->has_room(process, kPagesPerHuge);
+  const bool allowed = core_.allows_huge(vma);
+  if (allowed) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
+  const bool room = allowed && core_.reclaim->has_room(process, kPagesPerHuge);
   const auto block = room ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
   if (!block) {
     ++core_.counters.thp_fault_fallback;
@@ -170,6 +175,7 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
     const Error error = unchanged() ? co_await core_.split(exec, process, va) : Error::none;
     co_return error == Error::none ? Error::again : error;
   }
+  ++core_.counters.thp_fault_alloc;
   co_await run(exec, owed + core_.config.thp_alloc);
   if (old.zero) {
     co_await core_.clear_memory(exec, {*block, PageSize::huge});
@@ -178,13 +184,10 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
   }
   co_await core_.change_begins(exec, process, range);
   const bool same = unchanged();
-  if (same) {
-    ++core_.counters.thp_fault_alloc;
-    if (old.zero) {
-      co_await core_.replace_huge_zero_page(exec, process, range, *block);
-    } else {
-      co_await replace_shared_block(exec, process, va, *block);
-    }
+  if (same && old.zero) {
+    co_await core_.replace_huge_zero_page(exec, process, range, *block);
+  } else if (same) {
+    co_await replace_shared_block(exec, process, va, *block);
   }
   core_.change_ends(process, range);
   if (!same) core_.frames.free_huge(*block);

@@ -68,6 +68,18 @@ TEST_CASE("fixup_user_fault sets the access flag of every page, for a fault each
   b.vm.audit();
 }
 
+TEST_CASE("5.4: a store's fault at a page that allows the store has the TLBs forget it, a load's has not") {
+  OsBench b(of_kernel(KernelVersion::linux_5_4));
+  const Pages buffer(b);
+  CHECK(buffer.fixup(true).took == b.config.syscall + kFour * (b.config.fault_no_alloc + b.flush()));
+  CHECK(buffer.fixup(false).took == b.config.syscall + kFour * b.config.fault_no_alloc);
+}
+
+TEST_CASE("5.10: no fault at a page that allows the access tells a TLB") {
+  OsBench b(of_kernel(KernelVersion::linux_5_10));
+  CHECK(Pages(b).fixup(true).took == b.config.syscall + kFour * b.config.fault_no_alloc);
+}
+
 TEST_CASE("fixup_user_fault brings absent pages, ends where the VMAs do, and is refused where none allows the access") {
   OsBench b;
   const VirtualAddress va = b.map(2 * kPage);
