@@ -210,6 +210,7 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
+  now.totals["network.lost_cells"] -= cluster.losses_ahead();
   if (!has_two_ends(workload.kind)) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));

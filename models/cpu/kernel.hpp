@@ -75,7 +75,8 @@ enum class Change : std::uint8_t {
 struct ChangeRow {
   Change change;
   // Release that had it first, after 4.9 and not after 6.12. A kernel of KernelVersion is the stable one of its series
-  // when 6.12 came out (November 2024): what a stable release had brought by then counts as having come with the series.
+  // when 6.12 came out (November 2024): what a stable release had brought by then counts as having come with the
+  // series.
   unsigned since;
   std::string_view name;  // of its row in models/os/README.md
 };

@@ -101,6 +101,8 @@ class Router : public sc_core::sc_module {
 
   // Cells sent through all ports but the local one.
   std::uint64_t cells_on_links() const;
+  // Of network.lost_cells those that have not come to the failed link yet: a train's cells are counted together.
+  std::uint32_t losses_ahead() const;
 
  private:
   // Port 0 has a queue for data and one for the rest, so that a short message of the mailbox need not
@@ -165,6 +167,9 @@ class Router : public sc_core::sc_module {
   void fill(Passage& passage);
   void forget(Output& output);
   void count(const Passage& passage, bool lost, std::int64_t cells);
+  // Keeps the instants at which announced cells come to a failed link; they do not, after all.
+  void lose(const sim::TimeSequence& starts);
+  void keep(const sim::TimeSequence& starts);
   void void_slots(unsigned port, tlm::tlm_generic_payload& payload, std::uint32_t kept);
   void tell_slots(Passage& passage);
   void recall_slots(Passage& passage, std::uint32_t kept);
@@ -182,6 +187,7 @@ class Router : public sc_core::sc_module {
   std::array<sim::TimeSequence, kLocalQueues> slots_reused_;  // when the last injection_cells of them came free
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
+  sim::TimeSequence losses_;  // of lost cells that are still to come, at least
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
   sim::Wakeup<Router, &Router::wake> wakeup_;
 };

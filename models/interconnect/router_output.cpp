@@ -41,6 +41,7 @@ void Router::announce(Passage& passage) {
   passage.told.append(passage.departures.slice(begin, end - begin));
   plan_.announced(passage);
   count(passage, lost, end - begin);
+  if (lost) lose(passage.told.suffix(begin).shifted(-passage.service));
   if (continues) {
     resend(passage);
   } else if (!lost) {
@@ -67,6 +68,7 @@ void Router::revise(Passage& passage) {
     const std::uint32_t after =
         lost || !keeps_together(passage.output) ? same : std::min(before, passage.departures.size());
     count(passage, lost, std::int64_t{after} - before);
+    if (lost) keep(passage.told.suffix(same).shifted(-passage.service));
     passage.told.drop_back(before - same);
     if (after > same) passage.told.append(passage.departures.slice(same, after - same));
     if (!lost) {
@@ -94,6 +96,15 @@ void Router::count(const Passage& passage, bool lost, std::int64_t cells) {
   *output.bytes += static_cast<std::uint64_t>(cells * (cell_bytes + static_cast<std::int64_t>(config_.overhead)));
   *output.busy += static_cast<std::uint64_t>((passage.service * cells).count());
 }
+
+void Router::lose(const TimeSequence& starts) {
+  losses_.drop_front(losses_.count_before(context_.now()));
+  losses_ = merged(losses_, starts);
+}
+
+void Router::keep(const TimeSequence& starts) { losses_ = without(losses_, starts); }
+
+std::uint32_t Router::losses_ahead() const { return losses_.size() - losses_.count_before(context_.now() + Time{1}); }
 
 // Those of all cells whose departures are announced.
 void Router::tell_slots(Passage& passage) {
