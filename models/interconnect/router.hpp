@@ -187,7 +187,7 @@ class Router : public sc_core::sc_module {
   std::array<sim::TimeSequence, kLocalQueues> slots_reused_;  // when the last injection_cells of them came free
   sim::Counter& undeliverable_;
   sim::Counter& lost_;
-  sim::TimeSequence losses_;  // of lost cells that are still to come, at least
+  sim::TimeSequence losses_;            // of lost cells that are still to come, at least
   std::unique_ptr<PathChooser> paths_;  // nullptr: every packet takes its fixed path
   sim::Wakeup<Router, &Router::wake> wakeup_;
 };
