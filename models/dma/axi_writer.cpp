@@ -181,13 +181,13 @@ void AxiWriter::settle_losses() {
 }
 
 void AxiWriter::tell_dropped(Queue::Run& run) {
-  const std::uint32_t dropped = run.issued.count_before(context_.now() + Time{1});
+  const std::uint32_t dropped = run.issued.count_by(context_.now());
   const std::uint32_t told = std::exchange(run.details.drops_told, dropped);
   if (dropped > told) run.item.client->dropped(run.item.tag, dropped - told);
 }
 
 void AxiWriter::tell_answered(Queue::Run& run, Reply& reply) {
-  const std::uint32_t answered = reply.responses.count_before(context_.now() + Time{1});
+  const std::uint32_t answered = reply.responses.count_by(context_.now());
   const std::uint32_t told = std::exchange(reply.told, answered);
   if (answered == told) return;
   WriteClient& client = *run.item.client;

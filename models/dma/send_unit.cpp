@@ -316,7 +316,7 @@ void SendUnit::settle_resent() {
 
 void SendUnit::count_resent(Queue::Run& run) {
   if (block_of(run).command.key.attempt == 0) return;
-  const std::uint32_t sent = run.details.left.count_before(context_.now() + Time{1});
+  const std::uint32_t sent = run.details.left.count_by(context_.now());
   const std::uint32_t counted = std::exchange(run.details.counted, sent);
   assert(sent >= counted);  // what has left does not stay
   counters_.retransmitted_bytes += std::uint64_t{sent - counted} * run.item.run.cell_bytes;

@@ -10,7 +10,7 @@ using namespace sim;
 std::int64_t OutputLoad::take_passed(std::vector<Ahead>& all, Time now) {
   std::int64_t count = 0;
   for (Ahead& ahead : all) {
-    const std::uint32_t cells = ahead.times.count_before(now + Time{1});
+    const std::uint32_t cells = ahead.times.count_by(now);
     count += cells;
     if (cells > 0) ahead.times.drop_front(cells);
   }

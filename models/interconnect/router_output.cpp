@@ -104,7 +104,7 @@ void Router::lose(const TimeSequence& starts) {
 
 void Router::keep(const TimeSequence& starts) { losses_ = without(losses_, starts); }
 
-std::uint32_t Router::losses_ahead() const { return losses_.size() - losses_.count_before(context_.now() + Time{1}); }
+std::uint32_t Router::losses_ahead() const { return losses_.size() - losses_.count_by(context_.now()); }
 
 // Those of all cells whose departures are announced.
 void Router::tell_slots(Passage& passage) {

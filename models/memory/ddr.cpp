@@ -236,7 +236,7 @@ void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
 // By software, which comes after the cells of the instant. It concerns the train's later cells.
 void DdrController::mapping_changed(Address frame) {
   std::erase_if(fresh_, [&](const Fresh& train) {
-    const std::uint32_t arrived = train.arrivals.count_before(context_.now() + Time{1});
+    const std::uint32_t arrived = train.arrivals.count_by(context_.now());
     if (arrived == train.arrivals.size()) return true;
     for (FramePart& part : sim::extension<Arrival>(*train.payload).by_frame) {
       const std::uint32_t from = std::max(part.first, arrived);

@@ -220,7 +220,7 @@ class IssueQueue {
   // order in which their cells are ready, but for cells that had gone when others came.
   void overtake(Time ready) {
     for (auto run = runs_.rbegin(); run != runs_.rend() && run->item.ready.back() > ready; ++run) {
-      disturbed_from_ = std::min(disturbed_from_, run->issued.at(run->item.ready.count_before(ready + Time{1})));
+      disturbed_from_ = std::min(disturbed_from_, run->issued.at(run->item.ready.count_by(ready)));
     }
   }
   static bool goes_before(const Item& a, const Item& b) {
@@ -290,7 +290,7 @@ class IssueQueue {
     while (run != runs_.rbegin()) {
       --run;
       if (!run->has_slots) continue;
-      const std::uint32_t gone = run->issued.count_before(now + Time{1});
+      const std::uint32_t gone = run->issued.count_by(now);
       const std::uint32_t left = run->issued.size() - gone;
       TimeSequence expected = not_before(run->item.ready.suffix(gone), run->announced);
       for (const Kind& kind : kinds_) {

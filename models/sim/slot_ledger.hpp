@@ -18,7 +18,7 @@ class SlotLedger {
   explicit SlotLedger(std::uint32_t slots) : at_hand_(slots) {}
 
   // How many more cells can have a slot by then; how many can have one of which the instant is known.
-  std::uint32_t by(Time t) const { return positive(at_hand_ + freed_.count_before(t + Time{1})); }
+  std::uint32_t by(Time t) const { return positive(at_hand_ + freed_.count_by(t)); }
   std::uint32_t known() const { return positive(at_hand_ + freed_.size()); }
   // The instant from which the next cell may have a slot: 0 if it is free, kNever while it is not known.
   Time next() const {

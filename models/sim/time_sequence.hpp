@@ -42,6 +42,8 @@ class TimeSequence {
   }
   // How many instants lie strictly before t (they are the first ones).
   std::uint32_t count_before(Time t) const;
+  // How many lie at t or before it.
+  std::uint32_t count_by(Time t) const { return count_before(t + Time{1}); }
   bool contains(Time t) const {
     const std::uint32_t before = count_before(t);
     return before < size_ && at(before) == t;
