@@ -66,9 +66,9 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       if (page->entry == Entry::swapped) error = core_.swap.bring(process, at);
       if (error != Error::none) return error;
       if (page->entry == Entry::hidden) core_.show(process, at);
-      // As if the huge zero page had never been read: a store would split it in some kernels.
-      const bool fresh = vma->writable && replace_huge_zero_page_now(process, at);
-      if (!fresh && vma->writable && page->present() && !page->writable) error = own_now(process, at);
+      // Of the huge zero page a fresh one, as if it had never been read: a store would split it in some kernels.
+      const bool read_only = vma->writable && page->present() && !page->writable;
+      if (read_only && !replace_huge_zero_page_now(process, at)) error = own_now(process, at);
       if (page->present() && !page->young) core_.set_young(process, at, true);
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
