@@ -59,6 +59,20 @@ Time end_of_waiting(const cpu::CpuConfig& config, const SchedRules& rules, Time 
       .done[0];
 }
 
+// Four cores, one of them busy. Core 0 takes an interrupt, which wakes a thread that ran on core 1 last.
+unsigned core_of_woken_beside_one_on(unsigned busy) {
+  CpuBench b(cores(4));
+  sim::Signal signal(b.node.loop);
+  Execution& thread = b.cpu.new_thread("thread");
+  REQUIRE(thread.core() == 1);
+  const std::size_t slot = b.new_slot();
+  b.run(b.cpu.new_thread("busy", busy), Work::user, 1ms);
+  b.tasks.start(sleep_and_run(b, thread, signal, 1us, slot));
+  b.tasks.start(interrupt(b, 10us, 2us, signal));
+  sc_core::sc_start();
+  return thread.core();
+}
+
 }  // namespace
 
 TEST_CASE("wake-up: the last core when it is idle, else the next one that is") {
@@ -99,15 +113,7 @@ TEST_CASE("wake-up by an interrupt: to its core before 4.16, since then only if 
 }
 
 TEST_CASE("wake-up by an interrupt: its core is not idle when a thread was interrupted") {
-  CpuBench b(cores(4));
-  sim::Signal signal(b.node.loop);
-  Execution& thread = b.cpu.new_thread("thread");
-  const std::size_t slot = b.new_slot();
-  b.run(b.cpu.new_thread("interrupted", 0), Work::user, 1ms);
-  b.tasks.start(sleep_and_run(b, thread, signal, 1us, slot));
-  b.tasks.start(interrupt(b, 10us, 2us, signal));
-  sc_core::sc_start();
-  CHECK(thread.core() == 1);
+  CHECK(core_of_woken_beside_one_on(0) == 1);
 }
 
 TEST_CASE("wake-up by an interrupt, no core idle: to its core when that has less to do") {
@@ -128,16 +134,7 @@ TEST_CASE("wake-up by an interrupt, no core idle: to its core when that has less
 }
 
 TEST_CASE("wake-up by an interrupt, the last core busy: to the interrupt's core if that is idle") {
-  CpuBench b(cores(4));
-  sim::Signal signal(b.node.loop);
-  Execution& thread = b.cpu.new_thread("thread");
-  REQUIRE(thread.core() == 1);
-  const std::size_t slot = b.new_slot();
-  b.run(b.cpu.new_thread("there", 1), Work::user, 1ms);
-  b.tasks.start(sleep_and_run(b, thread, signal, 1us, slot));
-  b.tasks.start(interrupt(b, 10us, 2us, signal));
-  sc_core::sc_start();
-  CHECK(thread.core() == 0);
+  CHECK(core_of_woken_beside_one_on(1) == 0);
 }
 
 // Linux's WF_SYNC. Two cores, `here` threads on the interrupt's, `there` on that of the thread which is woken.
