@@ -37,11 +37,21 @@ bool Balancer::wake_up(Execution& thread, const std::optional<Waker>& waker) {
   return to != before;
 }
 
-// Virtual times are one queue's.
+// Virtual times are one queue's. What the thread had in the old core's cache counts no longer (migrate_task_rq_fair(),
+// later enqueue_entity(): exec_start = 0).
 void Balancer::move(Execution& thread, unsigned to) const {
   cores_[thread.core_]->fair().leave_for_another(thread.entity);
   cores_[to]->fair().come_from_another(thread.entity);
   thread.core_ = to;
+  thread.entity.last_ran = Time{-1};
+}
+
+// A thread that waits for its core goes to another.
+void Balancer::take_over(Execution& thread, Core& to) {
+  cores_[thread.core_]->take_away(thread);
+  move(thread, to.number());
+  ++pulls_;
+  to.enqueue(thread, Arrival::moved);
 }
 
 std::optional<unsigned> Balancer::first_idle(unsigned from) const {
@@ -78,9 +88,37 @@ unsigned Balancer::last_core_or_wakers(const Execution& thread, const Waker& wak
 unsigned Balancer::choose_for_fifo(const Execution& thread, const std::optional<Waker>& waker) const {
   if (!cores_[thread.core_]->runs_fifo()) return thread.core_;
   if (waker && !cores_[waker->core]->has_fifo()) return waker->core;
-  const auto lowest = [](const auto& core) { return !core->has_fifo(); };
-  const auto found = std::find_if(cores_.begin(), cores_.end(), lowest);
-  return found != cores_.end() ? (*found)->number() : thread.core_;
+  const Core* lowest = first_without_fifo();
+  return lowest != nullptr ? lowest->number() : thread.core_;
+}
+
+Core* Balancer::first_without_fifo() const {
+  const auto none = [](const auto& core) { return !core->has_fifo(); };
+  const auto found = std::find_if(cores_.begin(), cores_.end(), none);
+  return found != cores_.end() ? found->get() : nullptr;
+}
+
+// Behind kernel code of a fair thread FIFO threads wait where they are: any of them might be next.
+Execution* Balancer::movable_fifo(const Core& from) const {
+  const bool may_move = rules_.moves_fifo && (from.runs_fifo() || is_work_conserving());
+  return may_move ? from.movable_fifo() : nullptr;
+}
+
+// push_rt_tasks()
+void Balancer::push_fifo(Core& from) {
+  while (Execution* waiting = movable_fifo(from)) {
+    Core* to = first_without_fifo();
+    if (to == nullptr) return;
+    take_over(*waiting, *to);
+  }
+}
+
+// pull_rt_task()
+void Balancer::pull_fifo(Core& to) {
+  for (const auto& core : cores_) {
+    Execution* waiting = movable_fifo(*core);
+    if (waiting != nullptr) return take_over(*waiting, to);
+  }
 }
 
 // find_idlest_cpu(), where nothing of the same load is nearer: an idle core, else the one with the fewest threads.
@@ -95,11 +133,9 @@ unsigned Balancer::core_for_new(unsigned wanted) const {
 
 // newidle_balance()
 void Balancer::newly_idle(Core& core) {
-  if (!is_work_conserving()) {
-    const Time worth = rules_.newidle_by_cost ? config_.newidle_cost : config_.migration_cost;
-    if (core.average_idle() < worth) return;
-  }
-  pull(core, is_work_conserving());
+  if (is_work_conserving()) return fill_idle_cores();
+  const Time worth = rules_.newidle_by_cost ? config_.newidle_cost : config_.migration_cost;
+  if (core.average_idle() >= worth) pull(core, /*even_hot=*/false);
 }
 
 void Balancer::look_at_tick() {
@@ -124,6 +160,8 @@ void Balancer::tick() {
 // The policy work-conserving: every idle core takes a waiting thread at once.
 void Balancer::fill_idle_cores() {
   for (const auto& core : cores_) {
+    if (!core->idle()) continue;
+    pull_fifo(*core);
     if (core->idle()) pull(*core, /*even_hot=*/true);
   }
 }
@@ -137,16 +175,30 @@ Time Balancer::longest_idle_beside_waiting() const {
 }
 
 void Balancer::check() const {
+  check_fifo();
   for (const auto& idle : cores_) {
     if (!idle->idle()) continue;
     for (const auto& core : cores_) {
       const Execution* waiting = find_movable(*core, /*even_hot=*/true);
+      if (waiting == nullptr && is_work_conserving()) waiting = core->movable_fifo();
       if (waiting == nullptr) continue;
       const Time beside = context_.now() - std::max(idle->idle_since(), waiting->entity.waits_since);
       if (beside <= longest_idle_beside_waiting()) continue;
       throw std::logic_error(fmt::format("core {} has been idle for {} ns while thread {} waited for core {}",
                                          idle->number(), beside / Time{1ns}, waiting->name(), core->number()));
     }
+  }
+}
+
+// Of FIFO threads the rules allow none to wait behind its like beside a core without, not for an instant.
+void Balancer::check_fifo() const {
+  const Core* without = first_without_fifo();
+  if (without == nullptr) return;
+  for (const auto& core : cores_) {
+    const Execution* waiting = core->runs_fifo() ? core->movable_fifo() : nullptr;
+    if (waiting == nullptr) continue;
+    throw std::logic_error(fmt::format("FIFO thread {} waits behind its like for core {}, and core {} has none",
+                                       waiting->name(), core->number(), without->number()));
   }
 }
 
@@ -205,10 +257,7 @@ bool Balancer::pull(Core& to, bool even_hot) {
   Core* from = rules_.pulls ? busiest(to) : nullptr;
   Execution* thread = from != nullptr ? find_movable(*from, even_hot) : nullptr;
   if (thread == nullptr) return false;
-  from->take_away(*thread);
-  move(*thread, to.number());
-  ++pulls_;
-  to.enqueue(*thread, Arrival::moved);
+  take_over(*thread, to);
   return true;
 }
 

@@ -68,8 +68,22 @@ void Core::enqueue(Execution& thread, Arrival how) {
 
 void Core::take_away(Execution& waiting) {
   settle();
-  fair_->remove(waiting);
+  dequeue(waiting);
   stop_waiting(waiting);
+}
+
+void Core::dequeue(Execution& thread) {
+  if (thread.entity.sched_class == SchedClass::fifo) {
+    std::erase(fifo_, &thread);
+  } else {
+    fair_->remove(thread);
+  }
+}
+
+Execution* Core::movable_fifo() const {
+  const auto movable = [this](const Execution* thread) { return thread != current_ && !thread->bound_; };
+  const auto found = std::find_if(fifo_.begin(), fifo_.end(), movable);
+  return found != fifo_.end() ? *found : nullptr;
 }
 
 void Core::leave(const Execution& thread) {
@@ -181,6 +195,7 @@ void Core::reschedule() {
   switching_ = true;
   switch_remaining_ = cpu_.scaled(cpu_.config().context_switch);
   ++cpu_.counters_->context_switches;
+  cpu_.balancer().push_fifo(*this);
   cpu_.balancer().look_at_tick();
 }
 
@@ -231,17 +246,15 @@ void Core::complete(Request& request) {
 void Core::block() {
   Execution& thread = *current_;
   thread.entity.last_ran = cpu_.context().now();
-  if (thread.entity.sched_class == SchedClass::fifo) {
-    std::erase(fifo_, &thread);
-  } else {
-    fair_->remove(thread);
-  }
+  const bool last_fifo = runs_fifo() && fifo_.size() == 1;
+  dequeue(thread);
   current_ = nullptr;
   need_resched_ = false;
   last_ = &thread;
   lingering_ = leaves_for_good_ ? nullptr : &thread;
   leaves_for_good_ = false;
   left_at_ = cpu_.context().now();
+  if (last_fifo) cpu_.balancer().pull_fifo(*this);
   if (runnable() > 0) return;
   idle_since_ = left_at_;
   cpu_.balancer().newly_idle(*this);

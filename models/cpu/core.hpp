@@ -82,6 +82,8 @@ class Core {
   std::size_t runnable() const { return fair_->size() + fifo_.size(); }
   bool runs_fifo() const { return current_ != nullptr && current_->entity.sched_class == SchedClass::fifo; }
   bool has_fifo() const { return !fifo_.empty(); }
+  // The first FIFO thread that waits and may run elsewhere; null: none does.
+  Execution* movable_fifo() const;
   // Runnable threads besides the one that has the core.
   bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
   const FairQueue& fair() const { return *fair_; }
@@ -117,6 +119,7 @@ class Core {
   void on_deadline(std::uint64_t generation);
   void complete(Request& request);
   void block();
+  void dequeue(Execution& thread);
   void charge(Execution& who, Work kind, sim::Time elapsed);
   void record(sim::Time elapsed) const;
   void stop_waiting(const Execution& thread);

@@ -27,7 +27,7 @@ Cpu::Counters::Counters(sim::Statistics& statistics)
       preemptions(statistics.counter("cpu.preemptions", "count", "threads that lost the core with work left")),
       wake_ups(statistics.counter("cpu.wake_ups", "count", "sleeping threads woken")),
       migrations(statistics.counter("cpu.migrations", "count", "wake-ups that moved a thread to another core")),
-      pulls(statistics.counter("cpu.pulls", "count", "waiting threads that another core has taken")),
+      pulls(statistics.counter("cpu.pulls", "count", "waiting threads that went to another core")),
       time_waiting(statistics.counter("cpu.time_waiting", "ps", "threads were ready to run and had no core")),
       tasklets(statistics.counter("cpu.tasklets", "count", "runs of tasklets")),
       mmio_errors(statistics.counter("cpu.mmio_errors", "count", "register accesses with an error response")) {}

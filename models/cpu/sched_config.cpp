@@ -36,7 +36,8 @@ void SchedConfig::declare_rules(sim::ParameterTable& table) {
       {{"none", Preemption::none}, {"voluntary", Preemption::voluntary}, {"full", Preemption::full}},
       {"where kernel code gives way to another thread that is due: at cond_resched() and on its way to user mode "
        "(none), also at might_sleep() (voluntary), anywhere (full)",
-       "arm64's default; Xilinx's zynqmp defconfig does not change it", Standing::published});
+       "default of kernel/Kconfig.preempt, which Xilinx's zynqmp defconfig does not change (arm64's defconfig: full)",
+       Standing::published});
   table.add_count("hz", hz, {100u, 1000u},
                   {"timer ticks a second (CONFIG_HZ): time slices end, and idle cores look for work, at ticks",
                    "arm64's default; Xilinx's zynqmp defconfig does not change it", Standing::published});

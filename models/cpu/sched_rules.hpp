@@ -13,7 +13,8 @@ struct SchedRules {
   unsigned busy_factor = 32;            // cores that are not idle look for work at the tick so much less often
   bool busy_off_beat = false;           // and a tick earlier than that
   bool slice_floor = false;             // CFS: no turn ends before sched.min_granularity (BASE_SLICE)
-  bool pulls = true;                    // false in no kernel: cores never take threads from each other
+  bool pulls = true;                    // false in no kernel: cores never take fair threads from each other
+  bool moves_fifo = true;               // false in no kernel: waiting FIFO threads stay on their core
 
   static SchedRules of(const Kernel& kernel) {
     return {.eevdf = kernel.has(Change::eevdf),

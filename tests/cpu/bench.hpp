@@ -119,6 +119,20 @@ struct CpuBench {
   sim::TaskGroup tasks;
 };
 
+// What an interrupt handler on the interrupt core does: wakes a thread at its end.
+inline Task<void> interrupt(CpuBench& b, Time at, Time cost, sim::Signal& signal) {
+  co_await b.node.loop.until(at);
+  co_await b.cpu.run(b.cpu.irq_context(), Work::irq, cost);
+  signal.notify_all();
+}
+
+inline Task<void> sleep_and_run(CpuBench& b, Execution& who, sim::Signal& signal, Time cost, std::size_t slot,
+                                cpu::Waking how = cpu::Waking::plain) {
+  co_await b.cpu.sleep(who, signal, how);
+  co_await b.cpu.run(who, Work::user, cost);
+  b.done[slot] = b.node.now();
+}
+
 // What happened in a simulation of its own, in a child process: `done` of the bench, and what the body returns.
 struct Ends {
   std::vector<Time> done;

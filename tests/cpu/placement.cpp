@@ -22,20 +22,6 @@ Execution& new_on_core_0(CpuBench& b) {
   }
 }
 
-// What an interrupt handler on the interrupt core does: wakes a thread at its end.
-Task<void> interrupt(CpuBench& b, Time at, Time cost, sim::Signal& signal) {
-  co_await b.node.loop.until(at);
-  co_await b.cpu.run(b.cpu.irq_context(), Work::irq, cost);
-  signal.notify_all();
-}
-
-Task<void> sleep_and_run(CpuBench& b, Execution& who, sim::Signal& signal, Time cost, std::size_t slot,
-                         Waking how = Waking::plain) {
-  co_await b.cpu.sleep(who, signal, how);
-  co_await b.cpu.run(who, Work::user, cost);
-  b.done[slot] = b.node.now();
-}
-
 Task<void> run_twice(CpuBench& b, Execution& who, Time first, Time again_at, Time again, std::size_t slot) {
   if (first > Time{0}) co_await b.cpu.run(who, Work::user, first);
   co_await b.node.loop.until(again_at);
@@ -163,48 +149,6 @@ TEST_CASE("wake-up by an interrupt that says that it will sleep: the interrupted
   CHECK(core_of_woken(Waking::sync, 1, 1, 3) == 2);
 }
 
-TEST_CASE("wake-up: a FIFO thread takes its last core from a fair one, and avoids only its like") {
-  CpuBench b(cores(3));
-  b.run(b.cpu.new_thread("fair", 1), Work::user, 1ms);
-  Execution& first = b.cpu.new_thread("first", {}, SchedClass::fifo);
-  Execution& second = b.cpu.new_thread("second", {}, SchedClass::fifo);
-  REQUIRE(first.core() == 2);
-  CHECK(second.core() == 2);
-  b.wake(first, Work::user, 100us, 50us);
-  b.wake(second, Work::user, 100us, 60us);
-  sc_core::sc_start();
-  CHECK(first.core() == 2);
-  CHECK(second.core() == 0);
-  CHECK(b.done[2] == 60us + kSwitch + 100us);
-}
-
-// Two FIFO threads of core 2: one runs there when the other wakes. Fair threads run on cores 0 and 1; core 3 is idle.
-TEST_CASE(
-    "wake-up: a FIFO thread whose last core has its like goes to the interrupt's core, else to the first without") {
-  for (const bool by_interrupt : {false, true}) {
-    cpu::CpuConfig config = cores(4);
-    config.interrupt_core = 1;  // threads begin on core 2, the next one
-    const Ends ends = simulated(config, {}, [=](CpuBench& b) {
-      sim::Signal signal(b.node.loop);
-      Execution& woken = b.cpu.new_thread("woken", {}, SchedClass::fifo);
-      REQUIRE(woken.core() == 2);
-      b.run(b.cpu.new_thread("its like", 2, SchedClass::fifo), Work::user, 1ms);
-      b.run(b.cpu.new_thread("fair", 0), Work::user, 1ms);
-      b.run(b.cpu.new_thread("fair", 1), Work::user, 1ms);
-      b.tasks.start(sleep_and_run(b, woken, signal, 1us, b.new_slot()));
-      if (by_interrupt) {
-        b.tasks.start(interrupt(b, 10us, 2us, signal));
-      } else {
-        b.notify(signal, 12us);
-      }
-      sc_core::sc_start();
-      return static_cast<std::int64_t>(woken.core());
-    });
-    CHECK(ends.value == (by_interrupt ? 1 : 0));
-    CHECK(ends.done.back() == 12us + kSwitch + 1us);
-  }
-}
-
 TEST_CASE("a core that becomes idle takes a thread that waits") {
   CHECK(end_of_waiting(cores(2), {}, Time{0}, 2ms) == 2ms + kSwitch + 100us);
   SchedRules mutant;
@@ -221,6 +165,26 @@ TEST_CASE("a core that becomes idle leaves a thread that has just run, until the
   config.sched.migration_cost = 450us;
   CHECK(end_of_waiting(config, {}, ran, 1050us - Time{1}) == kTick + kSwitch + 100us);
   CHECK(end_of_waiting(config, {}, ran, 1050us) == 1050us + kSwitch + 100us);
+}
+
+// It joins the interrupt's core, where it waits; 500 us have not passed since it ran when core 1 becomes idle.
+TEST_CASE("a core that becomes idle takes a thread that ran elsewhere a moment ago") {
+  CpuBench b(cores(2));
+  sim::Signal signal(b.node.loop);
+  Execution& thread = b.cpu.new_thread("thread");
+  REQUIRE(thread.core() == 1);
+  const std::size_t slot = b.new_slot();
+  b.tasks.start([](CpuBench& bench, Execution& who, sim::Signal& woken, std::size_t ended) -> Task<void> {
+    co_await bench.cpu.run(who, Work::user, 1us);
+    co_await sleep_and_run(bench, who, woken, 1us, ended, Waking::sync);
+  }(b, thread, signal, slot));
+  b.run(b.cpu.new_thread("interrupted", 0), Work::user, 10ms, 20us);
+  b.run(b.cpu.new_thread("there", 1), Work::user, 100us, 20us);
+  b.tasks.start(interrupt(b, 40us, 2us, signal));
+  sc_core::sc_start(sc_core::sc_time(50, sc_core::SC_US));
+  CHECK(thread.core() == 0);
+  sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+  CHECK(b.done[slot] == 20us + kSwitch + 100us + kSwitch + 1us);
 }
 
 TEST_CASE("the tick brings a waiting thread to an idle core") {
@@ -302,8 +266,9 @@ TEST_CASE("an invariant watches that no core idles beside a thread that waits") 
 TEST_CASE("work-conserving: no core ever idles beside a thread that waits, whatever the load") {
   CpuBench b(cores(3, SchedPolicy::work_conserving));
   std::vector<Execution*> threads;
-  // One of real time and one of the others are bound, so that who waits may wait for a core that others take away.
-  threads.push_back(&b.cpu.new_thread("fifo", 0u, cpu::SchedClass::fifo));
+  // One FIFO thread and one of the others are bound, so that who waits may wait for a core that others take away.
+  threads.push_back(&b.cpu.new_thread("fifo", 0u, SchedClass::fifo));
+  for (int i = 0; i < 2; ++i) threads.push_back(&b.cpu.new_thread("unbound fifo", {}, SchedClass::fifo));
   threads.push_back(&b.cpu.new_thread("bound", 0u));
   for (int i = 0; i < 7; ++i) threads.push_back(&b.cpu.new_thread("t" + std::to_string(i)));
   unsigned finished = 0;

@@ -210,3 +210,42 @@ TEST_CASE("the thread of an interrupt runs on any core before 4.19, since then w
     CHECK(f == Facts{{"interrupt core", stays}, {"next core", !stays}});
   }
 }
+
+namespace {
+
+// An interrupt handler on core 3 delivers a message while a program polls on each of the `busy` cores, from the last
+// one on. By 1 ms: has the fault thread answered, and has it changed cores?
+Facts woken_beside_polling(rdma::FaultThreadClass kind, unsigned busy) {
+  return facts_from_child([=] {
+    RdmaConfig parts;
+    parts.cpu.interrupt_core = 3;  // threads begin on core 0, the next one
+    parts.library.fault_thread = kind;
+    FaultBench b(FaultBench::strategy(Resolve::touch_a_page, 4, 512), parts);
+    const std::uint64_t page = b.map(1);
+    b.registers.taken();
+    for (unsigned core = 4 - busy; core < 4; ++core) {
+      b.tasks.start(b.cpu.run(b.cpu.new_thread("polls", core), cpu::Work::user, 10ms));
+    }
+    b.tasks.start([](FaultBench& bench, FaultRecord record) -> Task<void> {
+      co_await bench.node.loop.until(kMessage);
+      co_await bench.cpu.run(bench.cpu.irq_context(), cpu::Work::irq, 1us);
+      bench.faults.open(1).deliver({record});
+    }(b, fault(page)));
+    sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+    return Facts{{"answered", !b.registers.taken().empty()}, {"moved", b.count("cpu.migrations")}};
+  });
+}
+
+}  // namespace
+
+// A process's wake-up is one with WF_SYNC, by which the thread that was interrupted does not count.
+TEST_CASE(
+    "a bound kworker waits for the interrupt's core, an unbound one for its own, and only a process moves there") {
+  using enum rdma::FaultThreadClass;
+  CHECK(woken_beside_polling(kworker_bound, 1) == Facts{{"answered", 0}, {"moved", 0}});
+  CHECK(woken_beside_polling(kworker_unbound, 1) == Facts{{"answered", 1}, {"moved", 0}});
+  CHECK(woken_beside_polling(process, 1) == Facts{{"answered", 1}, {"moved", 0}});
+  CHECK(woken_beside_polling(kworker_bound, 4) == Facts{{"answered", 0}, {"moved", 0}});
+  CHECK(woken_beside_polling(kworker_unbound, 4) == Facts{{"answered", 0}, {"moved", 0}});
+  CHECK(woken_beside_polling(process, 4) == Facts{{"answered", 0}, {"moved", 1}});
+}
