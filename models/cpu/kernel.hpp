@@ -63,8 +63,10 @@ enum class Change : std::uint8_t {
   mprotect_writable,      // mprotect gives the right to write back to dirty pages that are the process's own
   migration_keeps_young,  // a migrated page keeps its access flag
   mprotect_writable_all,  // to clean pages and to those of 2 MiB, too
+  batched_migration,      // pages of a batch are all unmapped before the first is copied
   vma_locks,              // page faults take the lock of their VMA instead of mmap_lock
   refuses_file_pins,      // no long-term pins that write to files whose dirty pages are tracked
+  batched_unmapping,      // arm64: who unmaps pages by the reverse mapping waits for TLBs once, for many pages
   eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
   pageout_keeps_young,    // MADV_PAGEOUT reclaims whether used or not; before: clears access flags first
   hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
@@ -117,8 +119,10 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::mprotect_writable, linux_release(6, 0), "mprotect-writable"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
     {Change::mprotect_writable_all, linux_release(6, 2), "mprotect-writable-all"},
+    {Change::batched_migration, linux_release(6, 3), "batched-migration"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
+    {Change::batched_unmapping, linux_release(6, 6), "batched-unmapping"},
     {Change::eevdf, linux_release(6, 6), "eevdf"},
     {Change::pageout_keeps_young, linux_release(6, 9), "pageout-keeps-young"},
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},

@@ -16,36 +16,78 @@ constexpr unsigned kTries = 5;                 // __alloc_contig_migrate_range
 
 }  // namespace
 
+class Cma::Frames : public Migration::Targets {
+ public:
+  Frames(VmCore& core, FrameUse use) : core_(core), use_(use) {}
+  Task<std::optional<Address>> take(Execution& /*exec*/) override {
+    const auto frame = core_.frames.allocate_page(use_);
+    if (!frame) ++core_.counters.out_of_memory;
+    co_return frame;
+  }
+  void give_back(Address frame) override { core_.frames.free_page(frame); }
+
+ protected:
+  VmCore& core_;
+
+ private:
+  FrameUse use_;
+};
+
+// A driver's, as far as it is free already. Frames of the area that pages have left are taken before others can.
+class Cma::Piece : public Frames {
+ public:
+  Piece(VmCore& core, Range wanted, std::uint64_t& taken)
+      : Frames(core, FrameUse::movable), range(wanted), taken_(taken) {}
+
+  bool complete() const { return mine_.size() == (range.end - range.begin) / kPage; }
+  // Whether the frame is this piece's now.
+  bool take(Address frame) {
+    if (core_.frames.take(frame)) taken_ += mine_.insert(frame).second ? 1 : 0;
+    return mine_.contains(frame);
+  }
+  void take_free() {
+    for (Address frame = range.begin; frame < range.end; frame += kPage) take(frame);
+  }
+  void left(Address frame) override { take(frame); }
+  void release() {
+    for (const Address frame : mine_) core_.frames.free_page(frame);
+    taken_ -= mine_.size();
+    mine_.clear();
+  }
+  using Frames::take;
+
+  const Range range;
+
+ private:
+  sim::Set<Address> mine_;
+  std::uint64_t& taken_;
+};
+
 bool Cma::holds_any(const sim::Vector<Address>& frames) const {
   return std::any_of(frames.begin(), frames.end(), [this](Address frame) { return holds(frame); });
 }
 
-// migrate_longterm_unpinnable_folios. What somebody else works on just now is looked at again by the caller.
-Task<Error> Cma::move_out(Execution& exec, const sim::Vector<Address>& frames) {
-  for (const Address frame : frames) {
-    if (!holds(frame)) continue;
-    const Move result = co_await move_away(exec, frame, FrameUse::fixed);
-    if (result == Move::moved) ++core_.counters.cma_pin_migrated;
-    if (result == Move::held || result == Move::no_memory) co_return Error::no_memory;
-  }
-  co_return Error::none;
+// Isolates a page, unless somebody else works on it just now.
+void Cma::add_source(Address frame, Migration::Sources& sources) {
+  const bool active = core_.frame_table.find(frame).is_active();
+  if (!core_.is_whole(frame) && core_.isolate(frame)) sources.push_back({frame, active});
 }
 
-Task<Cma::Move> Cma::move_away(Execution& exec, Address frame, FrameUse use) {
-  if (co_await core_.split_frame(exec, frame) != Error::none) co_return Move::no_memory;
-  if (core_.is_whole(frame) || core_.frame_table.find(frame).list == LruList::none) co_return Move::busy;
-  const auto to = core_.frames.allocate_page(use);
-  if (!to) {
-    ++core_.counters.out_of_memory;
-    co_return Move::no_memory;
+// migrate_longterm_unpinnable_folios. What somebody else works on just now is looked at again by the caller.
+Task<Error> Cma::move_out(Execution& exec, const sim::Vector<Address>& frames) {
+  Migration::Sources sources;
+  bool enough = true;
+  for (std::size_t i = 0; i < frames.size() && enough; ++i) {
+    if (!holds(frames[i])) continue;
+    enough = co_await core_.split_frame(exec, frames[i]) == Error::none;
+    if (enough) add_source(frames[i], sources);
   }
-  const bool active = core_.frame_table.find(frame).is_active();
-  core_.isolate(frame);
-  const bool moved = co_await events_.move_isolated(exec, frame, active, *to, core_.config.migrate_passes);
-  ++(moved ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-  if (!moved) co_return core_.frame_table.find(frame).pins > 0 ? Move::held : Move::busy;
-  for (const Mapper& mapper : core_.frame_table.mappers(*to)) core_.on_change(*mapper.process, 1);
-  co_return Move::moved;
+  Frames targets(core_, FrameUse::fixed);
+  const Migration::Result result = co_await migration_.migrate(exec, sources, Migration::Mode::sync, targets);
+  core_.counters.cma_pin_migrated += result.moved;
+  const bool done = enough && sources.empty();
+  migration_.put_back(sources);
+  co_return done ? Error::none : Error::no_memory;
 }
 
 bool Cma::overlaps_claim(Address begin, std::uint64_t pages) const {
@@ -77,35 +119,48 @@ Task<bool> Cma::allocate_at(Execution& exec, Address begin, std::uint64_t pages)
 
 // alloc_contig_range: what is free is kept from others first, the rest is moved away, and taken as soon as it is free.
 Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
-  const Address end = begin + pages * kPage;
   claims_.emplace(begin, pages);
-  sim::Set<Address> mine;
-  const auto take = [&](Address frame) {
-    if (core_.frames.take(frame)) taken_ += mine.insert(frame).second ? 1 : 0;
-  };
+  Piece piece(core_, {begin, begin + pages * kPage}, taken_);
   co_await core_.batches.drain(exec);  // __alloc_contig_migrate_range
-  bool hopeless = false;
-  for (unsigned i = 0; i < kTries && mine.size() < pages && !hopeless; ++i) {
-    for (Address frame = begin; frame < end; frame += kPage) take(frame);
-    for (Address frame = begin; frame < end && !hopeless; frame += kPage) {
-      take(frame);  // somebody may have let go of it
-      const FrameRecord record = core_.frame_table.find(frame);
-      const bool busy = record.isolated > 0 || (record.list == LruList::none && !record.foreign && record.pins == 0);
-      if (mine.contains(frame) || (busy && !core_.is_whole(frame))) continue;
-      hopeless = !events_.movable(frame) && !core_.is_whole(frame);
-      if (hopeless) break;
-      hopeless = co_await move_away(exec, frame, FrameUse::movable) == Move::no_memory;
-      take(frame);
-    }
+  bool hopeful = true;
+  for (unsigned i = 0; i < kTries && !piece.complete() && hopeful; ++i) {
+    piece.take_free();
+    hopeful = co_await empty(exec, piece);
   }
-  if (mine.size() == pages) {
+  if (piece.complete()) {
     co_await core_.batches.drain(exec);  // of free pages, too: drain_all_pages
     co_return true;
   }
-  for (const Address frame : mine) core_.frames.free_page(frame);
-  taken_ -= mine.size();
+  piece.release();
   claims_.erase(begin);
   co_return false;
+}
+
+// isolate_migratepages_range, and what follows each cluster. False: a page is there to stay.
+Task<bool> Cma::empty(Execution& exec, Piece& piece) {
+  Migration::Sources sources;
+  bool hopeful = true;
+  for (Address frame = piece.range.begin; frame < piece.range.end && hopeful; frame += kPage) {
+    if (piece.take(frame)) continue;  // somebody may have let go of it
+    hopeful = co_await core_.split_frame(exec, frame) == Error::none;
+    const FrameRecord record = core_.frame_table.find(frame);
+    const bool busy = record.isolated > 0 || (record.list == LruList::none && !record.foreign && record.pins == 0);
+    if (busy) continue;
+    hopeful = hopeful && migration_.movable(frame);
+    if (hopeful) add_source(frame, sources);
+    if (sources.size() >= Migration::kCluster) hopeful = co_await move_away(exec, sources, piece);
+  }
+  if (hopeful) hopeful = co_await move_away(exec, sources, piece);
+  migration_.put_back(sources);
+  co_return hopeful;
+}
+
+Task<bool> Cma::move_away(Execution& exec, Migration::Sources& sources, Piece& piece) {
+  for (unsigned i = 0; i < kTries && !sources.empty(); ++i) {
+    const Migration::Result result = co_await migration_.migrate(exec, sources, Migration::Mode::sync, piece);
+    if (result.out_of_memory) co_return false;
+  }
+  co_return sources.empty();
 }
 
 void Cma::release(Address begin) {

@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <optional>
 
-#include "models/os/page_events.hpp"
+#include "models/os/migration.hpp"
 #include "models/os/vm_core.hpp"
 
 namespace faultline::os {
 
 class Cma {
  public:
-  Cma(VmCore& core, PageEvents& events) : core_(core), events_(events) {}
+  Cma(VmCore& core, Migration& migration) : core_(core), migration_(migration) {}
 
   bool holds(Address frame) const { return core_.frames.cma().owns(frame); }
   bool holds_any(const sim::Vector<Address>& frames) const;
@@ -36,13 +36,16 @@ class Cma {
   Error settle(Process& process, VirtualAddress va, std::uint64_t bytes);
 
  private:
-  enum class Move : std::uint8_t { moved, busy, held, no_memory };
+  class Frames;
+  class Piece;
   sim::Task<bool> claim(cpu::Execution& exec, Address begin, std::uint64_t pages);
-  sim::Task<Move> move_away(cpu::Execution& exec, Address frame, FrameUse use);
+  sim::Task<bool> empty(cpu::Execution& exec, Piece& piece);
+  sim::Task<bool> move_away(cpu::Execution& exec, Migration::Sources& sources, Piece& piece);
+  void add_source(Address frame, Migration::Sources& sources);
   bool overlaps_claim(Address begin, std::uint64_t pages) const;
 
   VmCore& core_;
-  PageEvents& events_;
+  Migration& migration_;
   sim::Map<Address, std::uint64_t> claims_;  // drivers' pieces: pages by begin
   std::uint64_t taken_ = 0;
 };

@@ -12,8 +12,6 @@ using sim::Task;
 
 namespace {
 
-constexpr std::size_t kCluster = 32;                              // COMPACT_CLUSTER_MAX
-constexpr unsigned kAsyncPasses = 3;                              // NR_MAX_MIGRATE_ASYNC_RETRY
 constexpr unsigned kMostDeferred = 6;                             // COMPACT_MAX_DEFER_SHIFT
 constexpr std::uint64_t kGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap: both ends of the copies
 
@@ -24,9 +22,9 @@ Address last_block(const FrameAllocator& frames) {
 
 }  // namespace
 
-Compaction::Compaction(VmCore& core, PageEvents& events)
+Compaction::Compaction(VmCore& core, Migration& migration)
     : core_(core),
-      events_(events),
+      migration_(migration),
       wanted_(core.context.loop),
       next_migrate_(core.frames.begin()),
       next_free_(last_block(core.frames)) {}
@@ -173,7 +171,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
     run.migrate = end;
     return 1;
   }
-  while (run.migrate < end && run.sources.size() < kCluster) {
+  while (run.migrate < end && run.sources.size() < Migration::kCluster) {
     const Address frame = run.migrate;
     run.migrate += kPage;
     ++scanned;
@@ -182,7 +180,7 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
       run.sources.push_back({frame, core_.frame_table.at(frame).is_active()});
       core_.isolate(frame);
     } else if (skip_on_failure) {
-      give_up_sources(run, 0);
+      migration_.put_back(run.sources);
       run.migrate = end;
     }
   }
@@ -190,14 +188,9 @@ std::uint64_t Compaction::isolate_sources(Run& run) {
   return scanned;
 }
 
-void Compaction::give_up_sources(Run& run, std::size_t from) {
-  for (std::size_t i = from; i < run.sources.size(); ++i) core_.put_back(run.sources[i].frame, run.sources[i].active);
-  run.sources.clear();
-}
-
 bool Compaction::movable(Address frame) const {
   const bool locked = core_.frame_table.find(frame).list == LruList::unevictable;
-  return events_.movable(frame) && (!locked || core_.config.compact_unevictable_allowed);
+  return migration_.movable(frame) && (!locked || core_.config.compact_unevictable_allowed);
 }
 
 // isolate_freepages: not from blocks that are free as a whole, which are what compaction is for, nor from those for
@@ -224,30 +217,43 @@ std::uint64_t Compaction::isolate_targets(Run& run, std::size_t wanted) {
   return scanned;
 }
 
+// compaction_alloc, compaction_free: the free scanner goes on when what it has isolated is used up.
+class Compaction::FreePages : public Migration::Targets {
+ public:
+  FreePages(Compaction& compaction, Run& run) : compaction_(compaction), run_(run), wanted_(run.sources.size()) {}
+
+  Task<std::optional<Address>> take(Execution& exec) override {
+    if (run_.targets.empty()) {
+      VmCore& core = compaction_.core_;
+      const std::uint64_t scanned = compaction_.isolate_targets(run_, wanted_);
+      core.counters.compact_free_scanned += scanned;
+      co_await core.run(exec, core.config.compact_free_scan_per_page * static_cast<std::int64_t>(scanned));
+    }
+    std::optional<Address> frame;
+    if (!run_.targets.empty()) {
+      --wanted_;
+      frame = run_.targets.front();
+      run_.targets.pop_front();
+    }
+    co_return frame;
+  }
+  void give_back(Address frame) override {
+    ++wanted_;
+    run_.targets.push_front(frame);
+  }
+
+ private:
+  Compaction& compaction_;
+  Run& run_;
+  std::size_t wanted_;  // pages that have no frame yet
+};
+
 // False: there is nothing to move them to.
 Task<bool> Compaction::migrate_sources(Execution& exec, Run& run) {
-  const unsigned most = core_.config.migrate_passes;
-  const unsigned passes = run.mode == Mode::async ? std::min(kAsyncPasses, most) : most;
-  for (std::size_t i = 0; i < run.sources.size(); ++i) {
-    if (run.targets.empty()) {
-      const std::uint64_t scanned = isolate_targets(run, run.sources.size() - i);
-      core_.counters.compact_free_scanned += scanned;
-      co_await core_.run(exec, core_.config.compact_free_scan_per_page * static_cast<std::int64_t>(scanned));
-    }
-    if (run.targets.empty()) {
-      give_up_sources(run, i);
-      co_return false;
-    }
-    co_await core_.cond_resched(exec);
-    const Address to = run.targets.front();
-    run.targets.pop_front();
-    const bool moved = co_await events_.move_isolated(exec, run.sources[i].frame, run.sources[i].active, to, passes);
-    ++(moved ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-    if (!moved) continue;
-    for (const Mapper& mapper : core_.frame_table.mappers(to)) core_.on_change(*mapper.process, 1);
-  }
-  run.sources.clear();
-  co_return true;
+  FreePages targets(*this, run);
+  const Migration::Result result = co_await migration_.migrate(exec, run.sources, run.mode, targets);
+  migration_.put_back(run.sources);
+  co_return !result.out_of_memory;
 }
 
 // release_freepages: what was not needed is looked at again.

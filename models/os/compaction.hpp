@@ -10,7 +10,7 @@
 #include <deque>
 #include <utility>
 
-#include "models/os/page_events.hpp"
+#include "models/os/migration.hpp"
 #include "models/os/vm_core.hpp"
 
 namespace faultline::os {
@@ -30,7 +30,7 @@ class Compaction {
     success    // 2 MiB are free
   };
 
-  Compaction(VmCore& core, PageEvents& events);
+  Compaction(VmCore& core, Migration& migration);
 
   // By os.thp_defrag: the page fault's. khugepaged's, and that of a program that asks for a collapse.
   Effort effort_of_fault(const Vma& vma) const;
@@ -48,22 +48,18 @@ class Compaction {
   unsigned defer_shift() const { return defer_shift_; }
 
  private:
-  // async does not wait for pages that somebody holds for a moment, and in a program's own call leaves a block as it is
-  // that has a page which cannot be moved.
-  enum class Mode : std::uint8_t { async, sync };
-  struct Source {
-    Address frame;
-    bool active;
-  };
+  // async, in a program's own call, also leaves a block as it is that has a page which cannot be moved.
+  using Mode = Migration::Mode;
   struct Run {
     Mode mode;
     bool direct;
     bool whole;       // compact_memory
     Address migrate;  // the next page that the migrate scanner looks at
     Address free;     // and the free scanner, whose blocks go from the highest down
-    sim::Vector<Source> sources{};
+    Migration::Sources sources{};
     std::deque<Address> targets{};
   };
+  class FreePages;
 
   sim::Task<void> serve();
   sim::Task<Result> compact_directly(cpu::Execution& exec, Mode mode);
@@ -72,7 +68,6 @@ class Compaction {
   sim::Task<bool> migrate_sources(cpu::Execution& exec, Run& run);
   std::uint64_t isolate_sources(Run& run);
   std::uint64_t isolate_targets(Run& run, std::size_t wanted);
-  void give_up_sources(Run& run, std::size_t from);
   void release(Run& run);
   Run start(Mode mode, bool direct, bool whole) const;
   bool movable(Address frame) const;
@@ -83,7 +78,7 @@ class Compaction {
   void defer();
 
   VmCore& core_;
-  PageEvents& events_;
+  Migration& migration_;
   cpu::Execution* kcompactd_ = nullptr;
   sim::Signal wanted_;
   bool requested_ = false;

@@ -216,7 +216,8 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
        {"1 us", "10 us"}});
   table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
                   {"passes after which a page that somebody holds is given up",
-                   "Linux mm/migrate.c: 3 asynchronous ones and 7 synchronous ones", Standing::published});
+                   "Linux mm/migrate.c, NR_MAX_MIGRATE_PAGES_RETRY; since 6.3 three in its batch and seven by itself",
+                   Standing::published});
   table.add_time("compact_scan_per_page", c.compact_scan_per_page, {10ns, 300ns},
                  {"compaction: looking at one page that might be moved", "assumed: one struct page, mostly from DDR",
                   Standing::assumed, sim::kAsLegal});

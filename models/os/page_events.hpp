@@ -8,27 +8,20 @@
 
 #include <cstdint>
 
+#include "models/os/migration.hpp"
 #include "models/os/vm_core.hpp"
 
 namespace faultline::os {
 
 class PageEvents {
  public:
-  explicit PageEvents(VmCore& core) : core_(core) {}
+  PageEvents(VmCore& core, Migration& migration) : core_(core), migration_(migration) {}
 
   // Who asks for pages to be moved. Compaction and CMA look for pins first, and leave alone pages that are pinned (and,
   // by option, mlocked); move_pages() and memory offlining find a pin only when the page is unmapped already.
   enum class Mover : std::uint8_t { compaction, move_pages };
-  // Page migration (mm/migrate.c): entries become migration entries, TLBs forget them; a page that somebody holds is
-  // mapped again, and tried again, os.migrate_passes times; else it is copied and its entries lead to the copy.
+  // Page migration. The value is how many pages have moved.
   sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
-
-  // The same for one page that the caller has isolated, to a frame of the caller's choice. Moved or not, the page is
-  // isolated no more, and the frame without the page is free if nobody else holds it.
-  sim::Task<bool> move_isolated(cpu::Execution& exec, Address frame, bool active, Address to, unsigned passes);
-  // Whether compaction and CMA choose a page: it is on a list, only page tables refer to it, and it is neither a
-  // driver's nor part of a huge page. That may have changed when they get to it.
-  bool movable(Address frame) const;
 
   // KSM (mm/ksm.c): clears the descriptor, puts it back as it was if somebody holds the page, else without the right to
   // write; then the page shares the frame of an equal one, which here always exists.
@@ -57,22 +50,20 @@ class PageEvents {
 
  private:
   bool is_spared_by_compaction(const Process& process, VirtualAddress va) const;
-  unsigned count_migration(const Process& process, bool done, unsigned pages);
-  std::size_t migrating(Address frame) const;
   static Leaves used_leaves(const Process& process, Range range);
   bool hinted(const Process& process, VirtualAddress va) const;
   sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
-  sim::Task<bool> migrate_page(cpu::Execution& exec, Address frame);
-  sim::Task<bool> migrate_block(cpu::Execution& exec, Address frame);
+  void isolate_to_migrate(Address frame, Migration::Sources& sources);
+  sim::Task<unsigned> migrate_isolated(cpu::Execution& exec, Migration::Sources& sources);
+  sim::Task<bool> migrate_block(cpu::Execution& exec, const Process& owner, Address frame);
   sim::Task<unsigned> unmap_block(cpu::Execution& exec, Address frame);
-  sim::Task<unsigned> unmap_for_migration(cpu::Execution& exec, Address frame);
-  unsigned remap(Address frame, Address to);
   sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);
   sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as);
   sim::Task<bool> merge_page(cpu::Execution& exec, Process& process, VirtualAddress va);
 
   VmCore& core_;
+  Migration& migration_;
 };
 
 }  // namespace faultline::os

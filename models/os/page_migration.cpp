@@ -1,16 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page migration: the entries, the copy, and who finds a page held. Linux mm/migrate.c.
+// Who asks for the pages of a range to be moved, and pages of the pool, which Migration leaves alone.
 #include "models/os/page_events.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace faultline::os {
 
 using cpu::Execution;
 using sim::Task;
 
+namespace {
+
+// From the end of memory, as compaction's free scanner, and whole blocks, too: a page does not come back to the frame
+// that a private table still has.
+class FramesFromEnd : public Migration::Targets {
+ public:
+  explicit FramesFromEnd(FrameAllocator& frames) : frames_(frames) {}
+  Task<std::optional<Address>> take(Execution& /*exec*/) override { co_return highest(); }
+  void give_back(Address frame) override { frames_.free_page(frame); }
+
+ private:
+  // Of the highest block that has any free frame the lowest.
+  std::optional<Address> highest() {
+    for (Address end = frames_.end(); end > frames_.begin();) {
+      const Address block = std::max(huge_page_begin(end - kPage), frames_.begin());
+      for (Address frame = block; frame < end && frames_.free_in_block(block) > 0; frame += kPage) {
+        if (frames_.take(frame)) return frame;
+      }
+      end = block;
+    }
+    return {};
+  }
+  FrameAllocator& frames_;
+};
+
+}  // namespace
+
+// move_pages() isolates all pages that it was given, compaction a cluster of them.
 Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range range, Mover mover) {
+  const std::size_t most = mover == Mover::compaction ? Migration::kCluster : std::numeric_limits<std::size_t>::max();
   unsigned moved = 0;
+  Migration::Sources sources;
   const Process::User user(process);
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
@@ -20,8 +51,7 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
     if (mover == Mover::compaction && is_spared_by_compaction(process, *next)) continue;
     if (page->pool) {
       va = huge_range(*next).end;
-      const bool done = co_await migrate_block(exec, huge_page_begin(page->frame));
-      moved += count_migration(process, done, kPagesPerHuge);
+      moved += co_await migrate_block(exec, process, huge_page_begin(page->frame)) ? kPagesPerHuge : 0;
       continue;
     }
     if (space.is_huge(*next)) {
@@ -29,11 +59,29 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
       page = space.page(*next);
       if (page == nullptr) continue;
     }
-    const bool done = co_await migrate_page(exec, page->frame);
-    co_await core_.cond_resched(exec);
-    moved += count_migration(process, done, 1);
+    isolate_to_migrate(page->frame, sources);
+    if (sources.size() >= most) moved += co_await migrate_isolated(exec, sources);
   }
+  moved += co_await migrate_isolated(exec, sources);
   co_return moved;
+}
+
+void PageEvents::isolate_to_migrate(Address frame, Migration::Sources& sources) {
+  const FrameRecord& record = core_.frame_table.at(frame);
+  const bool active = record.is_active();
+  const bool writing = record.file != 0 && core_.page_cache.page_of(frame).writing;
+  if (!writing && core_.isolate(frame)) {
+    sources.push_back({frame, active});
+  } else {
+    ++core_.counters.pgmigrate_fail;
+  }
+}
+
+Task<unsigned> PageEvents::migrate_isolated(Execution& exec, Migration::Sources& sources) {
+  FramesFromEnd targets(core_.frames);
+  const Migration::Result result = co_await migration_.migrate(exec, sources, Migration::Mode::sync, targets);
+  migration_.put_back(sources);
+  co_return result.moved;
 }
 
 bool PageEvents::is_spared_by_compaction(const Process& process, VirtualAddress va) const {
@@ -43,52 +91,13 @@ bool PageEvents::is_spared_by_compaction(const Process& process, VirtualAddress 
   return locked || core_.frame_table.find(space.page(va)->frame).pins > 0 || space.is_huge(va);
 }
 
-// How many pages have moved.
-unsigned PageEvents::count_migration(const Process& process, bool done, unsigned pages) {
-  ++(done ? core_.counters.pgmigrate_success : core_.counters.pgmigrate_fail);
-  if (!done) return 0;
-  core_.on_change(process, pages);
-  return pages;
-}
-
-bool PageEvents::movable(Address frame) const {
-  const FrameRecord record = core_.frame_table.find(frame);
-  if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
-  if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
-  if (record.has_extra_references() || core_.is_whole(frame)) return false;
-  const auto mappers = core_.frame_table.mappers(frame);
-  return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    const Vma* vma = mapper.process->space_.find(mapper.va);
-    return (vma != nullptr && vma->driver) || mapper.process->space_.page(mapper.va) == nullptr;
-  });
-}
-
-// How many migration entries lead to the frame.
-std::size_t PageEvents::migrating(Address frame) const {
-  const auto mappers = core_.frame_table.mappers(frame);
-  const auto count = std::count_if(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    return mapper.process->space_.entry(mapper.va)->entry == Entry::migrating;
-  });
-  return static_cast<std::size_t>(count);
-}
-
-Task<bool> PageEvents::migrate_page(Execution& exec, Address frame) {
-  const auto to = core_.frames.allocate_page();
-  if (!to) co_return false;
-  const FrameRecord& record = core_.frame_table.at(frame);
-  const bool active = record.is_active();
-  const bool writing = record.file != 0 && core_.page_cache.page_of(frame).writing;
-  if (writing || !core_.isolate(frame)) {
-    core_.frames.free_page(*to);
+// unmap_and_move_huge_page: a page of the pool, to another one that nobody has reserved.
+Task<bool> PageEvents::migrate_block(Execution& exec, const Process& owner, Address frame) {
+  const auto to = core_.huge_pool.take_available();
+  if (!to) {
+    ++core_.counters.pgmigrate_fail;
     co_return false;
   }
-  co_return co_await move_isolated(exec, frame, active, *to, core_.config.migrate_passes);
-}
-
-// unmap_and_move_huge_page: a page of the pool, to another one that nobody has reserved.
-Task<bool> PageEvents::migrate_block(Execution& exec, Address frame) {
-  const auto to = core_.huge_pool.take_available();
-  if (!to) co_return false;
   const VmCore::Hold hold(core_, frame);
   bool moved = false;
   for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
@@ -107,7 +116,13 @@ Task<bool> PageEvents::migrate_block(Execution& exec, Address frame) {
       moved = !held;
     }
   }
-  if (!moved) core_.huge_pool.give_back(*to);
+  if (moved) {
+    ++core_.counters.pgmigrate_success;
+    core_.on_change(owner, kPagesPerHuge);
+  } else {
+    ++core_.counters.pgmigrate_fail;
+    core_.huge_pool.give_back(*to);
+  }
   co_return moved;
 }
 
@@ -129,74 +144,6 @@ Task<unsigned> PageEvents::unmap_block(Execution& exec, Address frame) {
     core_.change_ends(process, range);
   }
   co_return unmapped;
-}
-
-Task<bool> PageEvents::move_isolated(Execution& exec, Address frame, bool active, Address to, unsigned passes) {
-  const FrameRecord& record = core_.frame_table.at(frame);
-  bool moved = false;
-  for (unsigned pass = 0; pass < passes && !moved; ++pass) {
-    const sim::Time away = core_.config.migrate_page / 2;  // the walk that puts the entries back
-    co_await core_.run(exec, core_.config.migrate_page - away);
-    const unsigned unmapped = co_await unmap_for_migration(exec, frame);
-    if (unmapped == 0 && record.file == 0) break;  // whoever had it has let go
-    co_await core_.run(exec, away);
-    bool held = record.pins > 0;
-    if (!held) co_await core_.copy_page(exec, frame, to);
-    // Faults that map a page of the page cache do not wait for its migration. And whoever has unmapped the page may
-    // still have to flush TLBs.
-    held = held || (record.file != 0 && (record.pins > 0 || record.mappings != migrating(frame)));
-    if (held) ++core_.counters.migrate_restored;
-    const bool cached = !held && record.file != 0;
-    if (cached) core_.page_cache.replace(frame, to);
-    moved = (remap(frame, held ? frame : to) > 0 && !held) || cached;
-  }
-  core_.put_back(frame, active);
-  const FrameRecord& copy = core_.frame_table.at(to);
-  if (!copy.held()) {
-    core_.frames.free_page(to);
-  } else {
-    if (copy.list == LruList::none) core_.lru(copy).add(to, copy.inactive());  // nobody maps the copy
-    const bool stays = copy.is_active() == active || !core_.evictable(to);
-    if (!stays) core_.lru(copy).move(to, active ? copy.active() : copy.inactive());
-  }
-  co_return moved;
-}
-
-Task<unsigned> PageEvents::unmap_for_migration(Execution& exec, Address frame) {
-  unsigned unmapped = 0;
-  const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
-    const PageState* page = process.space_.page(va);
-    if (page == nullptr || page->frame != frame || process.space_.is_huge(va)) co_return;
-    core_.hide(process, va, Entry::migrating);
-    co_await core_.flush(exec, process, va);
-    ++unmapped;
-  };
-  co_await core_.for_each_mapper(exec, frame, unmap_there);
-  co_return unmapped;
-}
-
-// Makes migration entries of the frame lead to `to`, which may be the frame itself. How many they were.
-unsigned PageEvents::remap(Address frame, Address to) {
-  unsigned remapped = 0;
-  for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    PageState* page = mapper.process->space_.entry(mapper.va);
-    if (page->entry != Entry::migrating) continue;
-    page->young = page->young && core_.config.kernel.has(Change::migration_keeps_young);
-    if (page->may_write()) {
-      const bool writable = core_.config.kernel.has(Change::migration_writable);
-      page->dirty = page->dirty || (writable && page->clean);
-      page->lazyfree = page->lazyfree && !writable;
-      page->writable = writable;
-      page->clean = !writable;
-    }
-    if (to != frame) {
-      core_.redirect(*mapper.process, mapper.va, to);
-      core_.retire(*mapper.process, frame);
-    }
-    core_.show(*mapper.process, mapper.va);
-    ++remapped;
-  }
-  return remapped;
 }
 
 }  // namespace faultline::os

@@ -112,6 +112,7 @@ class Process {
   friend class VmCore;
   friend class HugePool;
   friend class Khugepaged;
+  friend class Migration;
   friend class OomKiller;
   friend class PageCache;
   friend class PageEvents;

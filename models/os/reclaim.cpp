@@ -281,13 +281,14 @@ Task<void> Reclaim::shrink_inactive(Execution& exec, MemoryGroup& group, const K
   (by_kswapd ? core_.counters.pgscan_kswapd : core_.counters.pgscan_direct) += frames.size();
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
   std::uint64_t cost = 0;
+  Batch batch{.used_or_not = false, .counted = true};
   for (const Address frame : frames) {
-    co_await core_.cond_resched(exec);
-    const Outcome outcome = finish(frame, co_await reclaim_page(exec, frame, /*used_or_not=*/false), /*counted=*/true);
+    const Outcome outcome = co_await shrink_page(exec, frame, batch);
     --isolated_;
     if (outcome == Outcome::writing) cost += kBatch;
     if (outcome == Outcome::keep || outcome == Outcome::activate) ++cost;
   }
+  co_await end(exec, batch);
   note_cost(group, kind, cost);
   progress_.notify_all();
 }

@@ -51,6 +51,13 @@ class Reclaim {
   enum class Outcome : std::uint8_t { freed, writing, keep, activate, unevictable };
   // What becomes of the entries that lead to it.
   enum class Unmap : std::uint8_t { to_swap, discard, file };
+  // Pages that are looked at together (shrink_folio_list), and what is left to do when all have been.
+  struct Batch {
+    bool used_or_not;              // whether accessed or not
+    bool counted;                  // reclaim chose the pages, nobody named them (Linux's pgsteal)
+    UnmapBatch unmapped{};         // whose TLBs are waited for before what is in them is written or freed
+    sim::Vector<Address> freed{};  // nobody's any more, and still held
+  };
   // The kinds of pages, each with its two lists and its part of a group's costs.
   struct Kind {
     LruList inactive;
@@ -85,17 +92,19 @@ class Reclaim {
   Shares shares(const Goal& goal, const MemoryGroup& group, unsigned priority) const;
   static void note_cost(MemoryGroup& group, const Kind& kind, std::uint64_t pages);
   sim::Vector<Address> isolate(const Lru& lru, LruList from, std::uint64_t pages);
-  sim::Task<Outcome> reclaim_page(cpu::Execution& exec, Address frame, bool used_or_not);
-  sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame);
-  sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame);
+  sim::Task<sim::Vector<Address>> isolate_range(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Outcome> shrink_page(cpu::Execution& exec, Address frame, Batch& batch);
+  sim::Task<void> end(cpu::Execution& exec, Batch& batch);
+  sim::Task<Outcome> reclaim_page(cpu::Execution& exec, Address frame, Batch& batch);
+  sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame, Batch& batch);
+  sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame, Batch& batch);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
-  sim::Task<sim::Vector<Process::User>> unmap(cpu::Execution& exec, Address frame, Unmap how);
-  sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how);
+  sim::Task<sim::Vector<Process::User>> unmap(cpu::Execution& exec, Address frame, Unmap how, UnmapBatch& batch);
+  sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how, UnmapBatch& batch);
   sim::Task<void> throttle(cpu::Execution& exec, bool progress);
-  // `counted`: reclaim chose the page, nobody named it (Linux's pgsteal).
   sim::Task<void> write_and_free(Address frame, bool counted);
-  void settle(Address frame, bool counted);
-  Outcome finish(Address frame, Outcome outcome, bool counted);
+  bool settle(Address frame, bool counted);
+  void finish(Address frame, Outcome outcome, Batch& batch);
   bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;
   static bool inactive_is_low(const Lru& lru, const Kind& kind);

@@ -143,6 +143,10 @@ sim::Task<void> SmmuDriver::invalidate(cpu::Execution& exec, const Process& proc
   return flush.waits ? await_sync(exec, dvm_->start_sync()) : nothing();
 }
 
+sim::Task<void> SmmuDriver::finish(cpu::Execution& exec) {
+  return hears_broadcasts() ? await_sync(exec, dvm_->start_sync()) : nothing();
+}
+
 // The core stands still in its DSB.
 sim::Task<void> SmmuDriver::await_sync(cpu::Execution& exec, unsigned sync) {
   for (;;) {

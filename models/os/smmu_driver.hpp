@@ -51,6 +51,7 @@ class SmmuDriver : public TlbInvalidator {
 
   bool hears_broadcasts() const override;
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) override;
+  sim::Task<void> finish(cpu::Execution& exec) override;
   void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) override;
 
  private:

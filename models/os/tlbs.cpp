@@ -15,6 +15,25 @@ Task<void> Tlbs::flush_leaf(cpu::Execution& exec, const Process& process, Addres
   return invalidate(exec, process, std::move(flush), /*cpus_walk=*/true);
 }
 
+// The notifier for secondary TLBs is called for each page all the same (__flush_tlb_page_nosync).
+Task<void> Tlbs::flush_unmapped(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
+                                UnmapBatch& batch) {
+  if (!config_.kernel.has(Change::batched_unmapping)) {
+    return flush_leaf(exec, process, table, va, PageSize::small);
+  }
+  batch.pending = true;
+  return invalidate(exec, process, {.table = table, .leaves = sim::Vector<VirtualAddress>(1, va), .waits = false},
+                    /*cpus_walk=*/true);
+}
+
+Task<void> Tlbs::finish(cpu::Execution& exec, UnmapBatch& batch) {
+  if (!std::exchange(batch.pending, false)) co_return;
+  sim::Vector<Task<void>> others;
+  for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->finish(exec));
+  co_await cpu_.run(exec, cpu::Work::system, config_.cpu_dsb);
+  for (Task<void>& other : others) co_await other;
+}
+
 Task<void> Tlbs::flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                              PageSize size) {
   if (size == PageSize::huge) return flush_leaf(exec, process, table, va, size);  // pmdp_clear_flush_young
@@ -84,7 +103,7 @@ Task<void> Tlbs::invalidate(cpu::Execution& exec, const Process& process, TlbFlu
   if (tlbi) co_await cpu_.run(exec, cpu::Work::system, config_.cpu_tlbi * operations);
   sim::Vector<Task<void>> others;
   for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->invalidate(exec, process, flush));
-  // The DSB waits for the other CPUs and for the devices at the same time.
+  // The DSB waits for the other CPUs and for the devices at the same time, as in finish().
   if (tlbi && flush.waits) co_await cpu_.run(exec, cpu::Work::system, config_.cpu_dsb);
   for (Task<void>& other : others) co_await other;
 }

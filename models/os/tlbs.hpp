@@ -79,8 +79,16 @@ class TlbInvalidator {
   // nor of the tables above it, can be used nor is in use: frames are freed only then. `flush` lives until then. A TLB
   // that hears broadcasts need not wait where the CPU does not.
   virtual sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, const TlbFlush& flush) = 0;
+  // Called when the CPU begins to wait for all operations that it has not waited for; awaited as above. Nothing where
+  // invalidate() does not end before its operations have.
+  virtual sim::Task<void> finish(cpu::Execution& exec) = 0;
   // The same, leaf by leaf and in no time (Vm::discard).
   virtual void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) = 0;
+};
+
+// Pages that a thread unmaps one after the other, and has TLBs to wait for (struct tlbflush_unmap_batch).
+struct UnmapBatch {
+  bool pending = false;
 };
 
 class Tlbs {
@@ -95,7 +103,12 @@ class Tlbs {
   // The page or block at va, by itself: flush_tlb_page, flush_pmd_tlb_range.
   sim::Task<void> flush_leaf(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                              PageSize size);
-  // The same where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the kernel.
+  // The same of a page that is unmapped by the reverse mapping, with others: since arm64 batches that, the CPU waits in
+  // finish() instead (set_tlb_ubc_flush_pending, try_to_unmap_flush).
+  sim::Task<void> flush_unmapped(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
+                                 UnmapBatch& batch);
+  sim::Task<void> finish(cpu::Execution& exec, UnmapBatch& batch);
+  // As flush_leaf() where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the kernel.
   sim::Task<void> flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                               PageSize size);
   // The leaves that one mmu_gather has collected, and `tables` that became empty with them.

@@ -353,9 +353,10 @@ class Vm {
   WalkCost mlock_cost() const { return {core_.config.mlock_per_page, core_.config.mlock_per_page}; }
 
   VmCore core_;
-  PageEvents page_events_{core_};
-  Compaction compaction_{core_, page_events_};
-  Cma cma_{core_, page_events_};
+  Migration migration_{core_};
+  PageEvents page_events_{core_, migration_};
+  Compaction compaction_{core_, migration_};
+  Cma cma_{core_, migration_};
   Khugepaged khugepaged_{core_, compaction_};
   sim::HashMap<PinId, Pin> pins_;
   sim::Set<const cpu::Execution*> pinning_;  // threads whose pages are pinned as they come

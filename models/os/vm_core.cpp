@@ -169,6 +169,10 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAdd
   return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, size);
 }
 
+sim::Task<void> VmCore::flush_unmapped(cpu::Execution& exec, Process& process, VirtualAddress leaf, UnmapBatch& batch) {
+  return tlbs.flush_unmapped(exec, process, process.table_->root(), leaf, batch);
+}
+
 sim::Task<void> VmCore::flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, PageSize::small);
 }

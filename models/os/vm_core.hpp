@@ -99,6 +99,9 @@ class VmCore {
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Where rights or flags have changed in place: one operation, of a block, too (flush_tlb_page).
   sim::Task<void> flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf);
+  // A page that is unmapped with others, for all of which TLBs are waited for by finish_unmapping().
+  sim::Task<void> flush_unmapped(cpu::Execution& exec, Process& process, VirtualAddress leaf, UnmapBatch& batch);
+  sim::Task<void> finish_unmapping(cpu::Execution& exec, UnmapBatch& batch) { return tlbs.finish(exec, batch); }
   // One leaf after the other, as mechanisms do that go by the reverse mapping.
   sim::Task<void> flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves);
   sim::Task<void> flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables = 0);

@@ -217,10 +217,14 @@ struct Listener : os::TlbInvalidator {
     flushes.push_back(flush);
     told_at = b.node.now();
     present_at_start = !flush.leaves.empty() && b.present(flush.leaves.front());
-    return finish(exec);
+    return answer(exec);
+  }
+  Task<void> finish(cpu::Execution& exec) override {
+    finished_at.push_back(b.node.now());
+    return answer(exec);
   }
   // The core stands still meanwhile, as in a DSB.
-  Task<void> finish(cpu::Execution& exec) {
+  Task<void> answer(cpu::Execution& exec) {
     co_await b.cpu.run_unscaled(exec, cpu::Work::system, duration);
     used_at_end = b.used();
   }
@@ -230,6 +234,7 @@ struct Listener : os::TlbInvalidator {
   Time duration;
   bool hears = false;
   std::vector<os::TlbFlush> flushes;
+  std::vector<Time> finished_at;  // when the core began to wait for those that it had not waited for
   sim::Vector<VirtualAddress> dropped;
   Time told_at{0};
   bool present_at_start = false;

@@ -249,3 +249,42 @@ TEST_CASE("a driver that wants more than the area gets nothing, and one that wan
   CHECK(pages.inside() == 0);
   b.vm.audit();
 }
+
+namespace {
+
+OsConfig batching() {
+  OsConfig config = with_cma(16 * kMiB);
+  config.kernel.version = os::KernelVersion::linux_6_6;
+  return config;
+}
+
+Time moving_together(const OsBench& b) {
+  return static_cast<std::int64_t>(LentPages::kPages) * (moving(b) - b.config.cpu_dsb) + b.config.cpu_dsb;
+}
+
+}  // namespace
+
+TEST_CASE("6.6: all pages of a long-term pin leave the area together") {
+  OsBench b(batching());
+  LentPages pages(b);
+  const auto pinned = pages.pin();
+  REQUIRE(pinned.value.ok());
+  CHECK(pages.inside() == 0);
+  constexpr auto n = static_cast<std::int64_t>(LentPages::kPages);
+  CHECK(pinned.took == b.config.pin_fixed + b.drain() + n * (2 * b.config.gup_per_page + b.config.unpin_per_page) +
+                           moving_together(b));
+  CHECK(pages.intact());
+  b.vm.audit();
+}
+
+TEST_CASE("6.6: the pages of a driver's piece leave it together, and no frame of it is anybody else's meanwhile") {
+  OsBench b(batching());
+  LentPages pages(b);
+  const Address area = b.vm.frames().cma().begin();
+  REQUIRE(pages.frame(0) == area);
+  const auto got = b.run(b.vm.cma().allocate(b.thread, 64));
+  CHECK(got.value == area);
+  CHECK(got.took == moving_together(b) + 2 * b.drain());
+  CHECK(pages.intact());
+  b.vm.audit();
+}

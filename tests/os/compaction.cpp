@@ -310,3 +310,68 @@ TEST_CASE("where too little is free compaction is not even begun, and an advised
   CHECK(b.process->space().is_huge(want));
   b.vm.audit();
 }
+
+namespace {
+
+// Pins a page of the first cluster, all of which is isolated, when the first page of it goes.
+struct PinsLater : Listener {
+  PinsLater(OsBench& bench, std::uint64_t every) : Listener(bench, 0ns), distance(20 * every * kPage) {}
+  Task<void> invalidate(cpu::Execution& exec, const Process& process, const os::TlbFlush& flush) override {
+    if (flushes.empty()) {
+      Process& whose = *b.process;
+      const VirtualAddress va = flush.leaves.front() + distance;
+      b.tasks.start(at(b, b.node.now(), b.vm.pin_user_pages(thread, whose, va, kPage, true), pinned));
+    }
+    return Listener::invalidate(exec, process, flush);
+  }
+  std::uint64_t distance;
+  cpu::Execution& thread = b.cpu.new_thread("pins", 2);
+  Outcome<os::Result<os::PinId>> pinned;
+};
+
+// How often such a page is unmapped and mapped again.
+std::uint64_t restored(os::KernelVersion version, bool async) {
+  OsBench b(of_kernel(version), Fragmented::kMemory);
+  Fragmented memory(b);
+  PinsLater pins(b, memory.every);
+  b.run(finish(async ? b.vm.compaction().make_block(b.thread, {.direct = true})
+                     : b.vm.compaction().compact_memory(b.thread)));
+  CHECK(pins.pinned.value.ok());
+  CHECK(b.counted("os.pgmigrate_fail") == 1);
+  CHECK(memory.intact());
+  b.vm.audit();
+  return b.counted("os.migrate_restored");
+}
+
+}  // namespace
+
+TEST_CASE("6.1: a page that is pinned after compaction has looked is unmapped ten times") {
+  CHECK(restored(os::KernelVersion::linux_6_1, /*async=*/true) == 10);
+}
+TEST_CASE("6.6: a page that is pinned after compaction has looked is unmapped with its batch, and by itself") {
+  CHECK(restored(os::KernelVersion::linux_6_6, /*async=*/false) == 2);
+}
+TEST_CASE("6.6: asynchronous compaction does not try it by itself") {
+  CHECK(restored(os::KernelVersion::linux_6_6, /*async=*/true) == 1);
+}
+
+TEST_CASE("6.6: pages that compaction moves are waited for by clusters, and the free scanner gives as many frames") {
+  OsConfig config = advised();
+  config.kernel.version = os::KernelVersion::linux_6_6;
+  OsBench b(config, Fragmented::kMemory);
+  Fragmented memory(b);
+  const Listener listener(b, 0ns);
+  const auto touched = memory.touch(memory.want);
+  CHECK(memory.huge(memory.want));
+  CHECK(memory.intact());
+  const auto moved = static_cast<std::int64_t>(b.counted("os.pgmigrate_success"));
+  const auto batches = static_cast<std::int64_t>(listener.finished_at.size());
+  CHECK(batches == (moved + 31) / 32);
+  const Time copying = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+  const auto scans = static_cast<std::int64_t>(b.counted("os.compact_migrate_scanned"));
+  const auto free_scans = static_cast<std::int64_t>(b.counted("os.compact_free_scanned"));
+  CHECK(touched.took == moved * (b.config.cpu_tlbi + b.config.migrate_page + copying) + batches * b.config.cpu_dsb +
+                            scans * b.config.compact_scan_per_page + free_scans * b.config.compact_free_scan_per_page +
+                            b.config.thp_alloc + b.zeroing(kPagesPerHuge));
+  b.vm.audit();
+}

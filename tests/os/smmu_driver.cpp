@@ -257,3 +257,61 @@ TEST_CASE("a process that is detached is refused from then on, what is under way
   for (std::size_t i = translated; i < answers.size(); ++i) CHECK(answers[i]->status != tlm::TLM_OK_RESPONSE);
   CHECK(b.driver.attach(*next, next->page_table().root(), false) == Error::none);
 }
+
+namespace {
+
+// Two pages that the SMMU knows are moved by 6.6, which unmaps both before it copies the first.
+struct MovedTogether {
+  explicit MovedTogether(const DriverConfig& config) : b(config), va(b.map_present(2)) {
+    b.warm(va);
+    b.warm(va + kPage);
+    begin = b.node.now() + kSwitch;
+  }
+  static DriverConfig by(os::TlbMaintenance maintenance) {
+    DriverConfig config = with(maintenance);
+    config.os.tlbi_page_limit = 0;
+    config.os.kernel.version = os::KernelVersion::linux_6_6;
+    config.smmu.dvm_invalidate_latency = 5us;
+    return config;
+  }
+  Time unmap() const { return b.config.os.migrate_page / 2 + b.config.os.cpu_tlbi; }
+  Time copies() const {
+    const Time half = sim::ByteRate{b.config.os.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+    return 2 * (2 * half + b.config.os.migrate_page / 2);
+  }
+  Time move() {
+    Timed<unsigned> moved;
+    b.tasks.start(measure(
+        b.node, b.cpu, b.thread,
+        b.vm.page_events().migrate(b.thread, *b.process, {va, va + 2 * kPage}, os::PageEvents::Mover::move_pages),
+        moved));
+    b.run_until(begin + 1ms);
+    CHECK(moved.value == 2);
+    return moved.took;
+  }
+
+  DriverBench b;
+  VirtualAddress va;
+  Time begin{0};
+};
+
+}  // namespace
+
+TEST_CASE("6.6, by broadcast: the SMMU hears of each page when it is unmapped, and is waited for once") {
+  MovedTogether m(MovedTogether::by(os::TlbMaintenance::dvm));
+  const Time first_gone = m.begin + m.unmap() + 5us;
+  const Answer& last_use = m.b.read(m.va, first_gone - Time{1});
+  const Answer& too_late = m.b.read(m.va, first_gone + Time{1});
+  const Answer& other_page = m.b.read(m.va + kPage, first_gone + Time{1});  // which goes 3 us later
+  CHECK(m.move() == 2 * m.unmap() + 5us + m.copies());
+  CHECK(last_use.status == tlm::TLM_OK_RESPONSE);
+  CHECK(too_late.status != tlm::TLM_OK_RESPONSE);
+  CHECK(other_page.status == tlm::TLM_OK_RESPONSE);
+}
+
+TEST_CASE("6.6, by registers: the SMMU forgets each page before the next is unmapped, and only the CPUs are batched") {
+  MovedTogether m(MovedTogether::by(os::TlbMaintenance::mmio));
+  const Time by_registers = 2 * m.b.cpu_config.mmio_write + polled(m.b, m.b.config.smmu.tlb_sync);
+  CHECK(m.move() == 2 * (m.unmap() + by_registers) + m.b.config.os.cpu_dsb + m.copies());
+  CHECK(m.b.counted("smmu.tlb_syncs") == 2);
+}

@@ -254,9 +254,19 @@ TEST_CASE("nor do they when memory is in pieces, so that faults compact it, and 
   CHECK(b.counted("os.cma_alloc_success") > 0);
 }
 
+TEST_CASE("nor where pages are moved in batches", "[property]") {
+  set_number_of_cases(150, 300);
+  OsBench b(with_vma_locks(pieces()));
+  break_up(b);
+  fight(b, false);
+  CHECK(b.counted("os.cma_pin_migrated") > 0);
+  CHECK(b.counted("os.cma_alloc_success") > 0);
+  CHECK(b.counted("os.migrate_restored") > 0);
+}
+
 TEST_CASE("nor at a file's pages that compaction and drivers of the CMA area move", "[property]") {
   set_number_of_cases(150, 300);
-  OsBench b(pieces());
+  OsBench b(with_vma_locks(pieces()));
   break_up(b);
   fight(b, false, Backing::shared_file);
   CHECK(b.counted("os.cma_alloc_success") > 0);

@@ -150,7 +150,8 @@ TEST_CASE("an invalidation that is forgotten, or comes too late, shows as stale 
   const Point forgotten = run(moved + Settings{{"kernel.tlb_maintenance", "none"}});
   CHECK(forgotten.count("stale_accesses") > 0);
   CHECK(forgotten.count("data_errors") > 0);
-  const Point late = run(moved + Settings{{"kernel.tlb_maintenance_delay", "50 us"}});
+  // Longer than the pages of a batch are away.
+  const Point late = run(moved + Settings{{"kernel.tlb_maintenance_delay", "200 us"}});
   CHECK(late.count("stale_accesses") > 0);
   CHECK(late.count("stale_accesses") < forgotten.count("stale_accesses"));
 }
