@@ -40,10 +40,11 @@ enum class Change : std::uint8_t {
   longterm_leaves_cma,   // a long-term pin first moves its pages out of the CMA area
   madv_pageout,          // there is MADV_PAGEOUT
   huge_cow_splits,       // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
-  cma_first,            // movable pages come from the CMA area first, while half of what is free is there; before: last
-  fork_copies_pinned,   // a child gets copies of pages under a pin, instead of sharing them
-  block_flushes,        // TLBs forget a block of 2 MiB by one invalidation
-  reuse_by_references,  // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
+  reclaim_by_cost,     // reclaim divides its looks by what taking pages of a kind costs; before: by how many are in use
+  cma_first,           // movable pages come from the CMA area first, while half of what is free is there; before: last
+  fork_copies_pinned,  // a child gets copies of pages under a pin, instead of sharing them
+  block_flushes,       // TLBs forget a block of 2 MiB by one invalidation
+  reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
   anon_starts_inactive,   // anonymous pages begin as old ones, and one reference does not make them young
   busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
   busy_off_beat,          // busy cores look a tick earlier than their interval says
@@ -62,6 +63,7 @@ enum class Change : std::uint8_t {
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
   mprotect_writable,      // mprotect gives the right to write back to dirty pages that are the process's own
   migration_keeps_young,  // a migrated page keeps its access flag
+  looks_cost,             // reclaim counts looks in vain as a cost, too, not only pages written
   mprotect_writable_all,  // to clean pages and to those of 2 MiB, too
   batched_migration,      // pages of a batch are all unmapped before the first is copied
   vma_locks,              // page faults take the lock of their VMA instead of mmap_lock
@@ -96,6 +98,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},
     {Change::huge_cow_splits, linux_release(5, 8), "huge-cow-splits"},
+    {Change::reclaim_by_cost, linux_release(5, 8), "reclaim-by-cost"},
     {Change::cma_first, linux_release(5, 8), "cma-first"},
     {Change::fork_copies_pinned, linux_release(5, 9), "fork-copies-pinned"},
     {Change::block_flushes, linux_release(5, 9), "block-flushes"},
@@ -118,6 +121,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},
     {Change::mprotect_writable, linux_release(6, 0), "mprotect-writable"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
+    {Change::looks_cost, linux_release(6, 2), "looks-cost"},
     {Change::mprotect_writable_all, linux_release(6, 2), "mprotect-writable-all"},
     {Change::batched_migration, linux_release(6, 3), "batched-migration"},
     {Change::vma_locks, linux_release(6, 4), "vma-locks"},

@@ -7,11 +7,13 @@
 
 #include "models/os/lru.hpp"
 #include "models/os/os_config.hpp"
+#include "models/os/scan_balance.hpp"
 
 namespace faultline::os {
 
 struct MemoryGroup {
-  MemoryGroup(FrameTable& frames, GroupId number, std::uint64_t most) : lru(frames), id(number), max_pages(most) {}
+  MemoryGroup(FrameTable& frames, GroupId number, std::uint64_t most, const cpu::Kernel& kernel)
+      : lru(frames), id(number), max_pages(most), balance(kernel) {}
 
   bool has_room(std::uint64_t pages) const { return charged + pages <= max_pages; }
 
@@ -20,9 +22,7 @@ struct MemoryGroup {
   std::uint64_t max_pages;  // memory.max
   std::uint64_t charged = 0;
   std::uint64_t freed = 0;  // pages that reclaim has taken, ever
-  // What looking at pages of a kind in vain has cost lately, in pages (lru_note_cost).
-  std::uint64_t anon_cost = 0;
-  std::uint64_t file_cost = 0;
+  ScanBalance balance;
 };
 
 }  // namespace faultline::os

@@ -58,6 +58,7 @@ void PageCache::arrived(File& file, std::uint32_t page) {
   File::Page& cached = *file.find(page);
   cached.reading = false;
   core_.put_back(cached.frame, /*active=*/false);
+  core_.note_arrival(core_.frame_table.at(cached.frame));
   read_done_.notify_all();
 }
 
@@ -98,6 +99,7 @@ void PageCache::accessed(Address frame) {
   record.referenced = !again;
   if (!again) return;
   core_.lru(record).move(frame, record.active());
+  core_.note_arrival(record);
   ++core_.counters.pgactivate;
 }
 

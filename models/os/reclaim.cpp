@@ -177,9 +177,9 @@ Task<void> Reclaim::throttle(Execution& exec, bool progress) {
 
 // get_scan_count: files alone where nothing can be swapped, or where many of their pages are old; anonymous pages alone
 // where files have next to nothing; else by swappiness and by what looking at each has cost lately.
-Reclaim::Shares Reclaim::shares(const Goal& goal, const MemoryGroup& group, unsigned priority) const {
+Reclaim::Shares Reclaim::shares(const Goal& goal, MemoryGroup& group, unsigned priority) const {
   const Lru& lru = group.lru;
-  const std::uint64_t files = lru.size(kFile.inactive) + lru.size(kFile.active);
+  const std::uint64_t files = listed(lru)[ScanBalance::file];
   const std::uint64_t swappiness = core_.config.swappiness;
   if (!core_.swap.has_free_slots()) return {.anon = 0, .file = 1, .whole = 1};
   if (files == 0) return {.anon = 1, .file = 0, .whole = 1};
@@ -190,10 +190,7 @@ Reclaim::Shares Reclaim::shares(const Goal& goal, const MemoryGroup& group, unsi
   const std::uint64_t in_node = core_.listed(kFile.inactive) + core_.listed(kFile.active);
   if (goal.group == nullptr && in_node + free_pages() <= high_ && old_anon) return {.anon = 1, .file = 0, .whole = 1};
   if (old_files) return {.anon = 0, .file = 1, .whole = 1};
-  const std::uint64_t total = group.anon_cost + group.file_cost;
-  const std::uint64_t anon = swappiness * (3 * total + 1) / (total + group.anon_cost + 1);
-  const std::uint64_t file = (200 - swappiness) * (3 * total + 1) / (total + group.file_cost + 1);
-  return {.anon = anon, .file = file, .whole = std::max<std::uint64_t>(anon + file, 1)};
+  return group.balance.shares(swappiness, listed(lru));
 }
 
 // shrink_node_memcgs
@@ -232,14 +229,8 @@ Task<void> Reclaim::shrink_group(Execution& exec, Goal goal, MemoryGroup& group,
   }
 }
 
-// lru_note_cost
-void Reclaim::note_cost(MemoryGroup& group, const Kind& kind, std::uint64_t pages) {
-  group.*kind.cost += pages;
-  const std::uint64_t listed = group.lru.size(kAnon.inactive) + group.lru.size(kAnon.active) +
-                               group.lru.size(kFile.inactive) + group.lru.size(kFile.active);
-  if (group.anon_cost + group.file_cost <= listed / 4) return;
-  group.anon_cost /= 2;
-  group.file_cost /= 2;
+ScanBalance::Listed Reclaim::listed(const Lru& lru) {
+  return {lru.size(kAnon.inactive) + lru.size(kAnon.active), lru.size(kFile.inactive) + lru.size(kFile.active)};
 }
 
 bool Reclaim::inactive_is_low(const Lru& lru, const Kind& kind) {
@@ -265,13 +256,15 @@ sim::Vector<Address> Reclaim::isolate(const Lru& lru, LruList from, std::uint64_
 Task<void> Reclaim::shrink_active(Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages) {
   const auto frames = isolate(group.lru, kind.active, pages);
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
+  std::uint64_t used = 0;
   for (const Address frame : frames) {
     co_await core_.cond_resched(exec);
-    co_await take_references(exec, frame);
+    if (co_await take_references(exec, frame) > 0) ++used;
     ++core_.counters.pgdeactivate;
     core_.put_back(frame, /*active=*/false);
     --isolated_;
   }
+  group.balance.looked_at_active(kind.number, frames.size(), used);
   progress_.notify_all();
 }
 
@@ -280,16 +273,17 @@ Task<void> Reclaim::shrink_inactive(Execution& exec, MemoryGroup& group, const K
   const bool by_kswapd = &exec == kswapd_;
   (by_kswapd ? core_.counters.pgscan_kswapd : core_.counters.pgscan_direct) += frames.size();
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
-  std::uint64_t cost = 0;
+  ScanBalance::Looks looks{.taken = frames.size()};
   Batch batch{.used_or_not = false, .counted = true};
   for (const Address frame : frames) {
     const Outcome outcome = co_await shrink_page(exec, frame, batch);
     --isolated_;
-    if (outcome == Outcome::writing) cost += kBatch;
-    if (outcome == Outcome::keep || outcome == Outcome::activate) ++cost;
+    if (outcome == Outcome::activate) ++looks.activated;
+    if (outcome == Outcome::writing) ++looks.written;
+    if (outcome == Outcome::freed) ++looks.freed;
   }
   co_await end(exec, batch);
-  note_cost(group, kind, cost);
+  group.balance.looked_at_inactive(kind.number, looks, listed(group.lru));
   progress_.notify_all();
 }
 

@@ -58,14 +58,14 @@ class Reclaim {
     UnmapBatch unmapped{};         // whose TLBs are waited for before what is in them is written or freed
     sim::Vector<Address> freed{};  // nobody's any more, and still held
   };
-  // The kinds of pages, each with its two lists and its part of a group's costs.
+  // The kinds of pages, each with its two lists.
   struct Kind {
     LruList inactive;
     LruList active;
-    std::uint64_t MemoryGroup::*cost;
+    ScanBalance::Kind number;
   };
-  static constexpr Kind kAnon{LruList::inactive_anon, LruList::active_anon, &MemoryGroup::anon_cost};
-  static constexpr Kind kFile{LruList::inactive_file, LruList::active_file, &MemoryGroup::file_cost};
+  static constexpr Kind kAnon{LruList::inactive_anon, LruList::active_anon, ScanBalance::anon};
+  static constexpr Kind kFile{LruList::inactive_file, LruList::active_file, ScanBalance::file};
   // What is reclaimed for: so many pages in a group's limit, or (no group) free frames; a pass need not end before so
   // many are free above the high watermark.
   struct Goal {
@@ -83,14 +83,9 @@ class Reclaim {
   sim::Task<void> shrink_group(cpu::Execution& exec, Goal goal, MemoryGroup& group, unsigned priority);
   sim::Task<void> shrink_active(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
   sim::Task<void> shrink_inactive(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
-  // How much of each kind's lists a pass looks at, in parts of `whole`.
-  struct Shares {
-    std::uint64_t anon;
-    std::uint64_t file;
-    std::uint64_t whole;
-  };
-  Shares shares(const Goal& goal, const MemoryGroup& group, unsigned priority) const;
-  static void note_cost(MemoryGroup& group, const Kind& kind, std::uint64_t pages);
+  // How much of each kind's lists a pass looks at.
+  using Shares = ScanBalance::Shares;
+  Shares shares(const Goal& goal, MemoryGroup& group, unsigned priority) const;
   sim::Vector<Address> isolate(const Lru& lru, LruList from, std::uint64_t pages);
   sim::Task<sim::Vector<Address>> isolate_range(cpu::Execution& exec, Process& process, Range range);
   sim::Task<Outcome> shrink_page(cpu::Execution& exec, Address frame, Batch& batch);
@@ -107,6 +102,7 @@ class Reclaim {
   void finish(Address frame, Outcome outcome, Batch& batch);
   bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;
+  static ScanBalance::Listed listed(const Lru& lru);
   static bool inactive_is_low(const Lru& lru, const Kind& kind);
   std::uint64_t free_pages() const;
 

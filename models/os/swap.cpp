@@ -255,6 +255,7 @@ Error Swap::bring(SwapSlot slot) {
   cache(slot, *frame);
   copy.clean = true;
   core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
+  core_.note_arrival(core_.frame_table.at(*frame));
   return Error::none;
 }
 

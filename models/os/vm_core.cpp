@@ -21,9 +21,9 @@ FrameAllocator frames_of(const OsConfig& config, const memory::FrameStore& store
   return FrameAllocator(base, bytes, config.cma_bytes, config.kernel.has(Change::cma_first));
 }
 
-std::vector<std::unique_ptr<MemoryGroup>> root_group(FrameTable& frames) {
+std::vector<std::unique_ptr<MemoryGroup>> root_group(FrameTable& frames, const cpu::Kernel& kernel) {
   std::vector<std::unique_ptr<MemoryGroup>> groups;
-  groups.push_back(std::make_unique<MemoryGroup>(frames, GroupId{0}, kUnlimited / kPage));
+  groups.push_back(std::make_unique<MemoryGroup>(frames, GroupId{0}, kUnlimited / kPage, kernel));
   return groups;
 }
 
@@ -37,7 +37,7 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       frames(frames_of(config, store)),
       counters(context.statistics),
       tlbs(config, cpu, counters.tlb_invalidations),
-      groups(root_group(frame_table)),
+      groups(root_group(frame_table, config.kernel)),
       huge_pool(config.nr_hugepages, frames, frame_table, context.loop),
       disk(context.loop, {.read_latency = config.disk_read_latency,
                           .write_latency = config.disk_write_latency,
@@ -74,6 +74,12 @@ void VmCore::charge(const Process& process, Address frame, FrameRecord& record) 
   lru(record).remove(frame);
   record.group = process.group_->id;
   if (list != LruList::none) lru(record).add(frame, list);
+}
+
+void VmCore::note_arrival(const FrameRecord& record) {
+  if (record.list == LruList::unevictable) return;
+  groups[record.group]->balance.came(record.on_file_lists() ? ScanBalance::file : ScanBalance::anon,
+                                     record.is_active());
 }
 
 Process* VmCore::create_process(std::string name) {

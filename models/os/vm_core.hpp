@@ -212,6 +212,8 @@ class VmCore {
   void put_frame(Address frame);
   // The lists that a frame is on, or would be.
   Lru& lru(const FrameRecord& record) { return groups[record.group]->lru; }
+  // The page, which is on one of them, counts as one that has come there.
+  void note_arrival(const FrameRecord& record);
   // Pages on the lists of this kind of all groups.
   std::uint64_t listed(LruList list) const;
   // The frame is one of this process's group's, unless somebody else's group has it already.

@@ -36,6 +36,7 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
     const bool active = record.file == 0 && !config.kernel.has(Change::anon_starts_inactive);
     const LruList own = active ? record.active() : record.inactive();
     lru(record).add(frame, evictable ? own : LruList::unevictable);
+    note_arrival(record);
   }
 }
 
@@ -224,6 +225,7 @@ void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
   add_mappings(process, va, frame, PageSize::small);
   if (!config.kernel.has(Change::anon_starts_inactive) && evictable(frame)) {
     lru(frame_table.at(frame)).move(frame, LruList::active_anon);
+    note_arrival(frame_table.at(frame));
   }
   swap.release(slot);
 }

@@ -46,7 +46,7 @@ Error Vm::keep_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 
 void Vm::limit_memory(Process& process, std::uint64_t bytes) {
   const auto id = static_cast<GroupId>(core_.groups.size());
-  core_.groups.push_back(std::make_unique<MemoryGroup>(core_.frame_table, id, bytes / kPage));
+  core_.groups.push_back(std::make_unique<MemoryGroup>(core_.frame_table, id, bytes / kPage, core_.config.kernel));
   process.group_ = core_.groups.back().get();
 }
 
