@@ -13,7 +13,7 @@ using sim::Task;
 namespace {
 
 // From the end of memory, as compaction's free scanner, and whole blocks, too: a page does not come back to the frame
-// that a private table still has.
+// that a private table still has. Not from the CMA area as long as there are others: a pin would move the page again.
 class FramesFromEnd : public Migration::Targets {
  public:
   explicit FramesFromEnd(FrameAllocator& frames) : frames_(frames) {}
@@ -23,14 +23,14 @@ class FramesFromEnd : public Migration::Targets {
  private:
   // Of the highest block that has any free frame the lowest.
   std::optional<Address> highest() {
-    for (Address end = frames_.end(); end > frames_.begin();) {
+    for (Address end = frames_.cma().begin(); end > frames_.begin();) {
       const Address block = std::max(huge_page_begin(end - kPage), frames_.begin());
       for (Address frame = block; frame < end && frames_.free_in_block(block) > 0; frame += kPage) {
         if (frames_.take(frame)) return frame;
       }
       end = block;
     }
-    return {};
+    return frames_.allocate_page();
   }
   FrameAllocator& frames_;
 };
