@@ -110,7 +110,7 @@ TEST_CASE("CFS: with more than eight threads the period grows, so that none gets
 }
 
 // Linux's BASE_SLICE: the part of the period of a thread of nice 19 beside one of nice 0 is 86 us.
-TEST_CASE("CFS since 5.13: a turn of a thread of small weight lasts for the granularity, too") {
+TEST_CASE("CFS since 5.13: a turn of a thread of small weight lasts for the granularity, too", "[base-slice-floor]") {
   const auto turn_of_nice = [](bool slice_floor, Time granularity) {
     cpu::CpuConfig config = one_core();
     config.sched.hz = 1000;
@@ -243,7 +243,7 @@ TEST_CASE("CFS: a worker takes the core from a poller at once, unless that has i
   CHECK(wait_of_woken(config, 21ms) == kSwitch);
 }
 
-TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes") {
+TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes", "[eevdf]") {
   const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
   CHECK(wait_of_woken(config, 1ms) == kTick + kSwitch - 1ms);
   CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);

@@ -80,7 +80,8 @@ TEST_CASE("wake-up: the last core when it is idle, else the next one that is") {
   CHECK(b.node.counted("cpu.migrations") == 1);
 }
 
-TEST_CASE("wake-up by an interrupt: to its core before 4.16, since then only if the last one is busy") {
+TEST_CASE("wake-up by an interrupt: to its core before 4.16, since then only if the last one is busy",
+          "[wakes-on-last-core]") {
   for (const bool before_4_16 : {true, false}) {
     SchedRules rules;
     rules.wakes_at_interrupt_core = before_4_16;
@@ -196,7 +197,7 @@ TEST_CASE("the tick brings a waiting thread to an idle core") {
   CHECK(end_of_waiting(cores(2), mutant, ran, 1050us) > 2 * kTick);
 }
 
-TEST_CASE("a core that is idle for short times does not look when it becomes idle") {
+TEST_CASE("a core that is idle for short times does not look when it becomes idle", "[newidle-by-cost]") {
   for (const bool by_cost : {false, true}) {
     SchedRules rules;
     rules.newidle_by_cost = by_cost;
@@ -225,7 +226,8 @@ TEST_CASE("a core that is idle for short times does not look when it becomes idl
   }
 }
 
-TEST_CASE("a busy core takes a thread from one with two more than it, at few of the ticks") {
+TEST_CASE("a busy core takes a thread from one with two more than it, at few of the ticks",
+          "[busy-factor-16][busy-off-beat]") {
   const auto first_pull = [](unsigned factor, bool off_beat, unsigned hz = 250) {
     SchedRules rules;
     rules.busy_factor = factor;

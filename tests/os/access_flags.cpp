@@ -110,13 +110,13 @@ Time one_flush() { return OsConfig{}.cpu_tlbi + OsConfig{}.cpu_dsb; }
 
 }  // namespace
 
-TEST_CASE("5.10: a load sets the access flag, by one short fault, and no TLB hears of it") {
+TEST_CASE("5.10: a load sets the access flag, by one short fault, and no TLB hears of it", "[flags-unflushed]") {
   CHECK(of_flag(KernelVersion::linux_5_10, false) == 0ns);
 }
 TEST_CASE("5.10: TLBs hear of the access flag that a store sets") {
   CHECK(of_flag(KernelVersion::linux_5_10, true) == one_flush());
 }
-TEST_CASE("5.4: TLBs hear of the access flag that a load sets, too") {
+TEST_CASE("5.4: TLBs hear of the access flag that a load sets, too", "[flags-unflushed]") {
   CHECK(of_flag(KernelVersion::linux_5_4, false) == one_flush());
 }
 
@@ -237,7 +237,7 @@ AfterMove after_move(OsBench& b) {
 
 }  // namespace
 
-TEST_CASE("4.9: a migrated page is old and clean, and a load and a store take two faults") {
+TEST_CASE("4.9: a migrated page is old and clean, and a load and a store take two faults", "[migration-writable]") {
   OsBench b(of_kernel(KernelVersion::linux_4_9));
   const AfterMove after = after_move(b);
   CHECK(after.load == b.config.fault_no_alloc + b.flush());
@@ -275,14 +275,14 @@ TEST_CASE("6.12: a page after MADV_FREE that moves counts as written") {
   CHECK(dropped_after_move(KernelVersion::linux_6_12) == 0);
 }
 
-TEST_CASE("5.10: a migrated page is old, and one fault cures it") {
+TEST_CASE("5.10: a migrated page is old, and one fault cures it", "[migration-writable][migration-keeps-young]") {
   OsBench b(of_kernel(KernelVersion::linux_5_10));
   const AfterMove after = after_move(b);
   CHECK(after.load == b.config.fault_no_alloc);
   CHECK(after.store == b.config.resident_touch);
 }
 
-TEST_CASE("6.1: a migrated page keeps its flags") {
+TEST_CASE("6.1: a migrated page keeps its flags", "[migration-keeps-young]") {
   OsBench b(of_kernel(KernelVersion::linux_6_1));
   const AfterMove after = after_move(b);
   CHECK(after.load == b.config.resident_touch);
@@ -330,7 +330,8 @@ Time clear_refs(OsBench& b) {
 
 }  // namespace
 
-TEST_CASE("4.9: clear_refs ages all of a process, locked or pinned, and TLBs forget the address space") {
+TEST_CASE("4.9: clear_refs ages all of a process, locked or pinned, and TLBs forget the address space",
+          "[clear-refs-unflushed]") {
   OsBench b(of_kernel(KernelVersion::linux_4_9));
   const Listener listener(b, 0ns);
   CHECK(clear_refs(b) == b.flush());
@@ -338,7 +339,7 @@ TEST_CASE("4.9: clear_refs ages all of a process, locked or pinned, and TLBs for
   CHECK(listener.flushes[0].whole);
 }
 
-TEST_CASE("since 4.14 clear_refs ages all of a process, and no TLB hears of it") {
+TEST_CASE("since 4.14 clear_refs ages all of a process, and no TLB hears of it", "[clear-refs-unflushed]") {
   OsBench b(of_kernel(KernelVersion::linux_4_14));
   const Listener listener(b, 0ns);
   CHECK(clear_refs(b) == 0ns);
@@ -366,5 +367,9 @@ bool clear_refs_waits(KernelVersion version) {
 
 }  // namespace
 
-TEST_CASE("5.4: clear_refs goes on beside a fault") { CHECK_FALSE(clear_refs_waits(KernelVersion::linux_5_4)); }
-TEST_CASE("5.10: clear_refs waits for a fault") { CHECK(clear_refs_waits(KernelVersion::linux_5_10)); }
+TEST_CASE("5.4: clear_refs goes on beside a fault", "[clear-refs-exclusive]") {
+  CHECK_FALSE(clear_refs_waits(KernelVersion::linux_5_4));
+}
+TEST_CASE("5.10: clear_refs waits for a fault", "[clear-refs-exclusive]") {
+  CHECK(clear_refs_waits(KernelVersion::linux_5_10));
+}

@@ -75,7 +75,7 @@ struct Moving {
 
 }  // namespace
 
-TEST_CASE("6.1: a page that is migrated is back before the next one goes") {
+TEST_CASE("6.1: a page that is migrated is back before the next one goes", "[batched-migration]") {
   OsBench b(of_kernel(kBefore));
   const Steps s(b);
   Moving moving(b);
@@ -90,7 +90,8 @@ TEST_CASE("6.1: a page that is migrated is back before the next one goes") {
   CHECK(moving.took == kTogether * each);
 }
 
-TEST_CASE("6.6: all pages of a migration go before TLBs are waited for, once, and the first one is back") {
+TEST_CASE("6.6: all pages of a migration go before TLBs are waited for, once, and the first one is back",
+          "[batched-migration]") {
   OsBench b(of_kernel(kSince));
   const Steps s(b);
   Listener listener(b, 0ns);
@@ -267,14 +268,14 @@ struct PagedOut {
 
 }  // namespace
 
-TEST_CASE("6.1: reclaim waits for TLBs page by page") {
+TEST_CASE("6.1: reclaim waits for TLBs page by page", "[batched-unmapping]") {
   PagedOut of(kBefore);
   CHECK(of.of_file() == kTogether * (of.each() + of.b.config.cpu_dsb));
   CHECK(of.written() == kTogether * (of.each() + of.b.config.cpu_dsb));
   CHECK(of.waits.finished_at.empty());
 }
 
-TEST_CASE("6.6: reclaim waits for TLBs once for pages of a file, and frees them after that") {
+TEST_CASE("6.6: reclaim waits for TLBs once for pages of a file, and frees them after that", "[batched-unmapping]") {
   PagedOut of(kSince);
   CHECK(of.of_file() == kTogether * of.each() + of.b.config.cpu_dsb);
   CHECK(of.waits.finished_at.size() == 1);

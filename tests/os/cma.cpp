@@ -85,10 +85,10 @@ bool begins_in_cma(os::KernelVersion version) {
 
 }  // namespace
 
-TEST_CASE("5.4: a program's pages come from elsewhere before they come from the CMA area") {
+TEST_CASE("5.4: a program's pages come from elsewhere before they come from the CMA area", "[cma-first]") {
   CHECK_FALSE(begins_in_cma(os::KernelVersion::linux_5_4));
 }
-TEST_CASE("5.10: a program's pages come from the CMA area while most of what is free is there") {
+TEST_CASE("5.10: a program's pages come from the CMA area while most of what is free is there", "[cma-first]") {
   CHECK(begins_in_cma(os::KernelVersion::linux_5_10));
 }
 
@@ -141,7 +141,8 @@ TEST_CASE(
   b.vm.audit();
 }
 
-TEST_CASE("4.19: a long-term pin stays in the CMA area, and a driver that wants it finds it there") {
+TEST_CASE("4.19: a long-term pin stays in the CMA area, and a driver that wants it finds it there",
+          "[longterm-leaves-cma]") {
   OsConfig config = with_cma(16 * kMiB);
   config.kernel.version = os::KernelVersion::linux_4_19;
   OsBench b(config);
@@ -159,7 +160,7 @@ TEST_CASE("4.19: a long-term pin stays in the CMA area, and a driver that wants 
   b.vm.audit();
 }
 
-TEST_CASE("5.4: a long-term pin leaves the CMA area first") {
+TEST_CASE("5.4: a long-term pin leaves the CMA area first", "[longterm-leaves-cma]") {
   OsConfig config = with_cma(16 * kMiB);
   config.kernel.version = os::KernelVersion::linux_5_4;
   OsBench b(config);
@@ -264,7 +265,7 @@ Time moving_together(const OsBench& b) {
 
 }  // namespace
 
-TEST_CASE("6.6: all pages of a long-term pin leave the area together") {
+TEST_CASE("6.6: all pages of a long-term pin leave the area together", "[batched-migration]") {
   OsBench b(batching());
   LentPages pages(b);
   const auto pinned = pages.pin();

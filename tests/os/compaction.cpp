@@ -345,10 +345,11 @@ std::uint64_t restored(os::KernelVersion version, bool async) {
 
 }  // namespace
 
-TEST_CASE("6.1: a page that is pinned after compaction has looked is unmapped ten times") {
+TEST_CASE("6.1: a page that is pinned after compaction has looked is unmapped ten times", "[batched-migration]") {
   CHECK(restored(os::KernelVersion::linux_6_1, /*async=*/true) == 10);
 }
-TEST_CASE("6.6: a page that is pinned after compaction has looked is unmapped with its batch, and by itself") {
+TEST_CASE("6.6: a page that is pinned after compaction has looked is unmapped with its batch, and by itself",
+          "[batched-migration]") {
   CHECK(restored(os::KernelVersion::linux_6_6, /*async=*/false) == 2);
 }
 TEST_CASE("6.6: asynchronous compaction does not try it by itself") {

@@ -154,7 +154,7 @@ TEST_CASE(
   CHECK(f.page_content(0) == Content::pattern(9, 0, kPage));
 }
 
-TEST_CASE("since 6.5 kernels refuse long-term pins that write to files") {
+TEST_CASE("since 6.5 kernels refuse long-term pins that write to files", "[refuses-file-pins]") {
   OsConfig config;
   config.kernel.version = os::KernelVersion::linux_6_6;
   OsBench b(config);

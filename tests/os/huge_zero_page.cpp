@@ -49,7 +49,8 @@ TEST_CASE("the first read makes the huge zero page, later ones map it, and nobod
   b.vm.audit();
 }
 
-TEST_CASE("5.4: the first write gets a huge page of its own, after the TLBs have forgotten the zeros") {
+TEST_CASE("5.4: the first write gets a huge page of its own, after the TLBs have forgotten the zeros",
+          "[huge-cow-splits]") {
   Read r(64 * kMiB, KernelVersion::linux_5_4);
   OsBench& b = r.b;
   const Listener listener(b, 50us);
@@ -67,7 +68,7 @@ TEST_CASE("5.4: the first write gets a huge page of its own, after the TLBs have
   b.vm.audit();
 }
 
-TEST_CASE("5.10: the first write splits it, and one page is its own") {
+TEST_CASE("5.10: the first write splits it, and one page is its own", "[huge-cow-splits]") {
   Read r(64 * kMiB, KernelVersion::linux_5_10);
   OsBench& b = r.b;
   const auto written = b.run(b.vm.touch(b.thread, *b.process, r.va + kPage, true));
@@ -105,14 +106,14 @@ struct Shared {
 
 }  // namespace
 
-TEST_CASE("5.4: a store to a huge page that a child maps copies all of it") {
+TEST_CASE("5.4: a store to a huge page that a child maps copies all of it", "[huge-cow-splits]") {
   const Shared s(KernelVersion::linux_5_4);
   CHECK(s.b.process->space().is_huge(s.va));
   CHECK(s.b.counted("os.thp_split_pmd") == 0);
   CHECK(s.written.took > s.b.config.thp_alloc + s.b.flush());
 }
 
-TEST_CASE("5.10: a store to a huge page that a child maps splits it and copies 4 KiB") {
+TEST_CASE("5.10: a store to a huge page that a child maps splits it and copies 4 KiB", "[huge-cow-splits]") {
   const Shared s(KernelVersion::linux_5_10);
   CHECK_FALSE(s.b.process->space().is_huge(s.va));
   CHECK(s.b.counted("os.thp_split_pmd") == 1);

@@ -181,7 +181,7 @@ TEST_CASE("hugetlb: where the pool is empty the owner takes the page from its ch
   CHECK(touch(b, child, va, false).value == Error::no_huge_page);  // although the pool has one again
 }
 
-TEST_CASE("hugetlb: a pinned page is copied for the child, out of what nobody has reserved") {
+TEST_CASE("hugetlb: a pinned page is copied for the child, out of what nobody has reserved", "[hugetlb-fork-copies]") {
   OsBench b(with_pool(2));
   const VirtualAddress va = b.map(kHugePage, kHugetlb);
   const auto pin = b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kHugePage, true));
@@ -203,7 +203,8 @@ TEST_CASE("hugetlb: a pinned page is copied for the child, out of what nobody ha
   CHECK(pool(b) == Pool{2, 2, 0});
 }
 
-TEST_CASE("hugetlb: kernels before 5.12 share a pinned page of the pool with a child, although they copy small ones") {
+TEST_CASE("hugetlb: kernels before 5.12 share a pinned page of the pool with a child, although they copy small ones",
+          "[hugetlb-fork-copies]") {
   OsConfig config = with_pool(2);
   config.kernel.version = os::KernelVersion::linux_5_10;
   OsBench b(config);
@@ -297,13 +298,14 @@ void check_kernel(os::KernelVersion version, bool moves, bool drops, Pool after)
 
 }  // namespace
 
-TEST_CASE("hugetlb: before 5.16 no mapping moves, and before 5.18 none drops pages") {
+TEST_CASE("hugetlb: before 5.16 no mapping moves, and before 5.18 none drops pages",
+          "[hugetlb-mremap][hugetlb-dont-need]") {
   check_kernel(os::KernelVersion::linux_5_15, false, false, {2, 1, 0});
 }
-TEST_CASE("hugetlb: before 6.9 a page that was dropped is anybody's") {
+TEST_CASE("hugetlb: before 6.9 a page that was dropped is anybody's", "[hugetlb-rereserves]") {
   check_kernel(os::KernelVersion::linux_6_1, true, true, {2, 2, 0});
 }
-TEST_CASE("hugetlb: since 6.9 a page that was dropped is reserved again") {
+TEST_CASE("hugetlb: since 6.9 a page that was dropped is reserved again", "[hugetlb-rereserves]") {
   check_kernel(os::KernelVersion::linux_6_12, true, true, {2, 2, 1});
 }
 

@@ -32,8 +32,10 @@ Task<Error> occupy(OsBench& b, cpu::Execution& thread, Time duration) {
 
 }  // namespace
 
-TEST_CASE("mlock up to 4.14 has every core give back its batches") { lock_page(KernelVersion::linux_4_14, true); }
-TEST_CASE("mlock since 4.19 does not") { lock_page(KernelVersion::linux_4_19, false); }
+TEST_CASE("mlock up to 4.14 has every core give back its batches", "[mlock-as-it-is]") {
+  lock_page(KernelVersion::linux_4_14, true);
+}
+TEST_CASE("mlock since 4.19 does not", "[mlock-as-it-is]") { lock_page(KernelVersion::linux_4_19, false); }
 
 TEST_CASE("a drain lasts until the core that is last to it has done its share") {
   OsBench b(drained_by(KernelVersion::linux_4_9));

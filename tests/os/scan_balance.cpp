@@ -29,7 +29,7 @@ TEST_CASE("reclaim that has looked at nothing yet goes by swappiness") {
   check(balance_of(KernelVersion::linux_6_6).shares(0, kMany), 0, 200, 200);
 }
 
-TEST_CASE("5.4: a kind is looked at the less, the more of its pages were in use") {
+TEST_CASE("5.4: a kind is looked at the less, the more of its pages were in use", "[reclaim-by-cost]") {
   ScanBalance balance = balance_of(KernelVersion::linux_5_4);
   for (unsigned i = 0; i < 99; ++i) balance.came(ScanBalance::anon, /*active=*/true);
   for (unsigned i = 0; i < 99; ++i) balance.came(ScanBalance::file, /*active=*/false);
@@ -47,7 +47,8 @@ TEST_CASE("5.4: what was looked at counts half once it is more than a quarter of
   check(balance.shares(100, kMany), 100 * 501 / 50, 100, 100 * 501 / 50 + 101);
 }
 
-TEST_CASE("5.10: a kind is looked at the less, the more of its pages were written, whatever else was found") {
+TEST_CASE("5.10: a kind is looked at the less, the more of its pages were written, whatever else was found",
+          "[reclaim-by-cost]") {
   ScanBalance balance = balance_of(KernelVersion::linux_5_10);
   balance.came(ScanBalance::anon, /*active=*/true);
   balance.looked_at_active(ScanBalance::file, 100, 100);
@@ -56,7 +57,7 @@ TEST_CASE("5.10: a kind is looked at the less, the more of its pages were writte
   check(balance.shares(100, kMany), 100 * 31 / 21, 100 * 31 / 11, 100 * 31 / 21 + 100 * 31 / 11);
 }
 
-TEST_CASE("6.6: pages that were looked at in vain count as well, 32 as one that was written") {
+TEST_CASE("6.6: pages that were looked at in vain count as well, 32 as one that was written", "[looks-cost]") {
   ScanBalance balance = balance_of(KernelVersion::linux_6_6);
   balance.looked_at_inactive(ScanBalance::file, {.taken = 30, .freed = 25}, kMany);
   balance.looked_at_inactive(ScanBalance::anon, {.taken = 3, .written = 2, .freed = 1}, kMany);
@@ -101,12 +102,12 @@ std::uint64_t swapped_by_pressure(KernelVersion version) {
 
 }  // namespace
 
-TEST_CASE("5.4: a program's memory, which came as in use, is left alone for a file's pages") {
+TEST_CASE("5.4: a program's memory, which came as in use, is left alone for a file's pages", "[reclaim-by-cost]") {
   CHECK(swapped_by_pressure(KernelVersion::linux_5_4) < 64 << 10);
 }
-TEST_CASE("5.10: a program's memory goes to the swap device until that has cost too much") {
+TEST_CASE("5.10: a program's memory goes to the swap device until that has cost too much", "[reclaim-by-cost]") {
   CHECK(swapped_by_pressure(KernelVersion::linux_5_10) > 512 << 10);
 }
-TEST_CASE("6.6: a program's memory is found in use, which costs as well, and is left alone") {
+TEST_CASE("6.6: a program's memory is found in use, which costs as well, and is left alone", "[looks-cost]") {
   CHECK(swapped_by_pressure(KernelVersion::linux_6_6) < 64 << 10);
 }

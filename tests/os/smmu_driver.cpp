@@ -297,7 +297,8 @@ struct MovedTogether {
 
 }  // namespace
 
-TEST_CASE("6.6, by broadcast: the SMMU hears of each page when it is unmapped, and is waited for once") {
+TEST_CASE("6.6, by broadcast: the SMMU hears of each page when it is unmapped, and is waited for once",
+          "[batched-unmapping]") {
   MovedTogether m(MovedTogether::by(os::TlbMaintenance::dvm));
   const Time first_gone = m.begin + m.unmap() + 5us;
   const Answer& last_use = m.b.read(m.va, first_gone - Time{1});
@@ -309,7 +310,8 @@ TEST_CASE("6.6, by broadcast: the SMMU hears of each page when it is unmapped, a
   CHECK(other_page.status == tlm::TLM_OK_RESPONSE);
 }
 
-TEST_CASE("6.6, by registers: the SMMU forgets each page before the next is unmapped, and only the CPUs are batched") {
+TEST_CASE("6.6, by registers: the SMMU forgets each page before the next is unmapped, and only the CPUs are batched",
+          "[batched-unmapping]") {
   MovedTogether m(MovedTogether::by(os::TlbMaintenance::mmio));
   const Time by_registers = 2 * m.b.cpu_config.mmio_write + polled(m.b, m.b.config.smmu.tlb_sync);
   CHECK(m.move() == 2 * (m.unmap() + by_registers) + m.b.config.os.cpu_dsb + m.copies());

@@ -50,7 +50,7 @@ TEST_CASE("munmap: one invalidation for each page from the first that was there 
   CHECK(operations == std::vector<VirtualAddress>{2 * kPage, 3 * kPage, 4 * kPage, 5 * kPage, 6 * kPage});
 }
 
-TEST_CASE("mprotect up to 5.15: one invalidation for each page of the range, and one wait") {
+TEST_CASE("mprotect up to 5.15: one invalidation for each page of the range, and one wait", "[mprotect-gathers]") {
   OsBench b(flushed_by(KernelVersion::linux_5_15));
   const VirtualAddress va = pages_with_holes(b);
   const auto changed = b.run(b.vm.mprotect(b.thread, *b.process, va, 8 * kPage, Protection::read));
@@ -60,7 +60,7 @@ TEST_CASE("mprotect up to 5.15: one invalidation for each page of the range, and
   CHECK(again.took == b.config.mprotect_fixed + 3 * b.config.mprotect_per_page);
 }
 
-TEST_CASE("mprotect since 6.1: as munmap") {
+TEST_CASE("mprotect since 6.1: as munmap", "[mprotect-gathers]") {
   OsBench b(flushed_by(KernelVersion::linux_6_1));
   const VirtualAddress va = pages_with_holes(b);
   const auto changed = b.run(b.vm.mprotect(b.thread, *b.process, va, 8 * kPage, Protection::read));
@@ -97,13 +97,13 @@ TEST_CASE("memory failure: one invalidation and a wait for each page, too") {
   CHECK(b.run(b.vm.page_events().poison(b.thread, *b.process, {va, va + 5 * kPage})).took == 5 * b.flush());
 }
 
-TEST_CASE("ageing up to 4.19: one invalidation and a wait for each page") {
+TEST_CASE("ageing up to 4.19: one invalidation and a wait for each page", "[ages-in-passing]") {
   OsBench b(flushed_by(KernelVersion::linux_4_19));
   const VirtualAddress va = b.map_present(5 * kPage);
   CHECK(b.run(b.vm.page_events().age(b.thread, *b.process, {va, va + 5 * kPage})).took == 5 * b.flush());
 }
 
-TEST_CASE("ageing since 5.4: one invalidation for each page, and nobody waits") {
+TEST_CASE("ageing since 5.4: one invalidation for each page, and nobody waits", "[ages-in-passing]") {
   OsBench b(flushed_by(KernelVersion::linux_5_4));
   Listener listener(b, 0ns);
   const VirtualAddress va = b.map_present(5 * kPage);
@@ -142,10 +142,10 @@ void limit_of_range(KernelVersion version, std::uint64_t limit) {
 
 }  // namespace
 
-TEST_CASE("up to 4.19 one operation invalidates the whole address space above 1,024 pages") {
+TEST_CASE("up to 4.19 one operation invalidates the whole address space above 1,024 pages", "[tlb-strides]") {
   limit_of_range(KernelVersion::linux_4_19, 1025);
 }
-TEST_CASE("since 5.4 from 512 on") { limit_of_range(KernelVersion::linux_5_4, 512); }
+TEST_CASE("since 5.4 from 512 on", "[tlb-strides]") { limit_of_range(KernelVersion::linux_5_4, 512); }
 
 TEST_CASE("fork and exit invalidate the whole address space, however little is there") {
   OsBench b;
@@ -163,7 +163,7 @@ TEST_CASE("fork and exit invalidate the whole address space, however little is t
   for (const os::TlbFlush& flush : listener.flushes) CHECK(flush.whole);
 }
 
-TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address space") {
+TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address space", "[tlb-strides]") {
   OsBench b(flushed_by(KernelVersion::linux_4_19));
   b.map_present(kPage);
   const auto forked = b.run(b.vm.fork(b.thread, *b.process));
@@ -178,21 +178,22 @@ TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address sp
   CHECK(listener.dropped.size() == 1);
 }
 
-TEST_CASE("up to 4.19 each table that becomes empty takes an invalidation and a wait of its own") {
+TEST_CASE("up to 4.19 each table that becomes empty takes an invalidation and a wait of its own", "[tlb-strides]") {
   OsBench b(flushed_by(KernelVersion::linux_4_9));
   const VirtualAddress va = b.map_present(3 * kPage);  // by two tables
   CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kPage)).took ==
         b.config.munmap_fixed + b.flush(3) + 2 * b.flush());
 }
 
-TEST_CASE("up to 4.19 a huge page is unmapped by 512 invalidations") {
+TEST_CASE("up to 4.19 a huge page is unmapped by 512 invalidations", "[tlb-strides]") {
   OsBench b(blocks_flushed_by(KernelVersion::linux_4_19));
   const VirtualAddress va = b.map_present(kHugePage, {.alignment = kHugePage});
   CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).took ==
         b.config.munmap_fixed + b.flush(512) + b.flush());  // and its table
 }
 
-TEST_CASE("since 5.4 huge pages alone are unmapped by one invalidation each, beside a small one page by page") {
+TEST_CASE("since 5.4 huge pages alone are unmapped by one invalidation each, beside a small one page by page",
+          "[tlb-strides]") {
   OsBench b(blocks_flushed_by(KernelVersion::linux_5_4));
   VirtualAddress va = b.map_present(3 * kHugePage, {.alignment = kHugePage});
   CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kHugePage)).took == b.config.munmap_fixed + b.flush(3));
@@ -218,8 +219,12 @@ void split_block(KernelVersion version, std::uint64_t operations, bool whole) {
 }  // namespace
 
 TEST_CASE("a block is flushed by 512 invalidations up to 4.19") { split_block(KernelVersion::linux_4_19, 512, false); }
-TEST_CASE("a block is flushed with the address space in 5.4") { split_block(KernelVersion::linux_5_4, 1, true); }
-TEST_CASE("a block is flushed by one invalidation since 5.10") { split_block(KernelVersion::linux_5_10, 1, false); }
+TEST_CASE("a block is flushed with the address space in 5.4", "[block-flushes]") {
+  split_block(KernelVersion::linux_5_4, 1, true);
+}
+TEST_CASE("a block is flushed by one invalidation since 5.10", "[block-flushes]") {
+  split_block(KernelVersion::linux_5_10, 1, false);
+}
 
 namespace {
 

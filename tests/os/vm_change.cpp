@@ -127,7 +127,7 @@ TEST_CASE("after a fork both share the pages until one of them writes") {
   b.vm.audit();
 }
 
-TEST_CASE("what must not be inherited is not, and pinned pages stay the parent's") {
+TEST_CASE("what must not be inherited is not, and pinned pages stay the parent's", "[fork-copies-pinned]") {
   OsBench b;
   Buffer kept(b);
   Buffer pinned(b);

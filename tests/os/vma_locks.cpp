@@ -62,7 +62,7 @@ Task<Error> fault_in(TwoVmas& v) {
 
 }  // namespace
 
-TEST_CASE("with mmap_lock alone a fault waits for the mprotect of another VMA") {
+TEST_CASE("with mmap_lock alone a fault waits for the mprotect of another VMA", "[vma-locks]") {
   TwoVmas v(false);
   const DuringChange t =
       during_change(v, v.all_of_first(), [&] { return v.b.vm.touch(v.other, *v.b.process, v.second, true); });
@@ -71,7 +71,7 @@ TEST_CASE("with mmap_lock alone a fault waits for the mprotect of another VMA") 
   CHECK(v.b.counted("os.vma_lock_abort") == 0);
 }
 
-TEST_CASE("with per-VMA locks it does not") {
+TEST_CASE("with per-VMA locks it does not", "[vma-locks]") {
   TwoVmas v(true);
   const DuringChange t =
       during_change(v, v.all_of_first(), [&] { return v.b.vm.touch(v.other, *v.b.process, v.second, true); });

@@ -194,7 +194,8 @@ TEST_CASE("a page that may be read but not written answers its reader and refuse
   }
 }
 
-TEST_CASE("the thread of an interrupt runs on any core before 4.19, since then where the interrupt is taken") {
+TEST_CASE("the thread of an interrupt runs on any core before 4.19, since then where the interrupt is taken",
+          "[irq-thread-stays]") {
   for (const auto version : {cpu::KernelVersion::linux_4_14, cpu::KernelVersion::linux_4_19}) {
     const Facts f = facts_from_child([version] {
       RdmaConfig parts;

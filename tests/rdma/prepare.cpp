@@ -125,7 +125,7 @@ TEST_CASE("populate: one system call when the buffer is set up") {
 }
 
 // Beside an mmap that every strategy makes.
-TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its own") {
+TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its own", "[madv-populate]") {
   RdmaConfig config;
   config.os.kernel.version = cpu::KernelVersion::linux_5_10;
   PrepareBench b(Prepare::populate, false, config);
@@ -134,7 +134,7 @@ TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its ow
   CHECK(b.tear_down() == 0ns);
 }
 
-TEST_CASE("populate: in Linux 5.15 by MADV_POPULATE_WRITE") {
+TEST_CASE("populate: in Linux 5.15 by MADV_POPULATE_WRITE", "[madv-populate]") {
   RdmaConfig config;
   config.os.kernel.version = cpu::KernelVersion::linux_5_15;
   PrepareBench b(Prepare::populate, false, config);

@@ -44,7 +44,7 @@ TEST_CASE("matrix: clear_refs ages locked pages, too, but since 4.14 a device's 
   check(on("5.10", at_source(kSmall)), "clear-refs", mlock_shared, faults);
 }
 
-TEST_CASE("matrix: kernels before 5.9 protect pinned pages at a fork as well") {
+TEST_CASE("matrix: kernels before 5.9 protect pinned pages at a fork as well", "[fork-copies-pinned]") {
   const Settings rare = kSmall + Settings{{"inject.count", 1}};  // copy_present_page
   check(on("5.4", rare), "fork", pin_shared, faults);
   check(on("5.10", rare), "fork", pin_shared, spared);
@@ -77,7 +77,7 @@ TEST_CASE("matrix: before 5.18 locked memory cannot be dropped") {
   }
 }
 
-TEST_CASE("matrix: before 6.10 arm64 has no write protection by userfaultfd") {
+TEST_CASE("matrix: before 6.10 arm64 has no write protection by userfaultfd", "[userfault-protection]") {
   check(on("6.6", kSmall), "userfault-wp", mlock_shared, absent);
   check(on("6.12", kSmall), "userfault-wp", mlock_shared, faults);
   check(on("6.6", at_source(kSmall)), "userfault-wp", mlock_shared, absent);
