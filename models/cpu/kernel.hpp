@@ -30,9 +30,11 @@ enum class KernelVersion : std::uint16_t {
 enum class Change : std::uint8_t {
   clear_refs_unflushed,  // /proc/PID/clear_refs clears access flags and no TLB hears of it
   migration_writable,    // a migrated page may be written by hardware, too, if it was writable
+  mprotect_gives_way,    // mprotect lets other threads run after each page table
   mlock_as_it_is,        // mlock does not wait for pages on their way to the kernel's lists
   wakes_on_last_core,    // an interrupt's wake-up leaves a thread on its last core when that is idle
   numa_skips_shared,     // NUMA hints leave private pages alone that another process maps, too
+  mremap_by_tables,      // mremap lets other threads run after each page table; before: after 64 pages
   irq_thread_stays,      // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
   tlb_strides,           // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,     // munmap holds mmap_lock only shared while TLBs forget the pages
@@ -58,6 +60,7 @@ enum class Change : std::uint8_t {
   newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
   hugetlb_mremap,         // hugetlb mappings can be moved
   dontneed_locked,        // there is MADV_DONTNEED_LOCKED
+  munlock_by_tables,      // munlock lets other threads run after each page table; before: after 15 pages
   hugetlb_dont_need,      // MADV_DONTNEED drops hugetlb pages
   mprotect_gathers,       // mprotect's flush goes from the first changed entry to the last
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
@@ -88,9 +91,11 @@ struct ChangeRow {
 inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> kChanges{{
     {Change::clear_refs_unflushed, linux_release(4, 13), "clear-refs-unflushed"},
     {Change::migration_writable, linux_release(4, 14), "migration-writable"},
+    {Change::mprotect_gives_way, linux_release(4, 14), "mprotect-gives-way"},
     {Change::mlock_as_it_is, linux_release(4, 15), "mlock-as-it-is"},
     {Change::wakes_on_last_core, linux_release(4, 16), "wakes-on-last-core"},
     {Change::numa_skips_shared, linux_release(4, 16), "numa-skips-shared"},
+    {Change::mremap_by_tables, linux_release(4, 16), "mremap-by-tables"},
     {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
@@ -116,6 +121,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
     {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
     {Change::dontneed_locked, linux_release(5, 18), "dontneed-locked"},
+    {Change::munlock_by_tables, linux_release(5, 18), "munlock-by-tables"},
     {Change::hugetlb_dont_need, linux_release(5, 18), "hugetlb-dont-need"},
     {Change::mprotect_gathers, linux_release(5, 19), "mprotect-gathers"},
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},

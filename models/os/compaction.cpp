@@ -145,7 +145,7 @@ Task<Compaction::Result> Compaction::compact(Execution& exec, Run run) {
   while (!have_met(run)) {
     const std::uint64_t scanned = isolate_sources(run);
     core_.counters.compact_migrate_scanned += scanned;
-    co_await core_.run(exec, core_.config.compact_scan_per_page * static_cast<std::int64_t>(scanned));
+    co_await core_.run_giving_way(exec, core_.config.compact_scan_per_page * static_cast<std::int64_t>(scanned));
     if (!co_await migrate_sources(exec, run)) break;
     if (!run.whole && run.migrate % kHugePage == 0 && has_block()) {
       result = Result::success;
@@ -227,7 +227,7 @@ class Compaction::FreePages : public Migration::Targets {
       VmCore& core = compaction_.core_;
       const std::uint64_t scanned = compaction_.isolate_targets(run_, wanted_);
       core.counters.compact_free_scanned += scanned;
-      co_await core.run(exec, core.config.compact_free_scan_per_page * static_cast<std::int64_t>(scanned));
+      co_await core.run_giving_way(exec, core.config.compact_free_scan_per_page * static_cast<std::int64_t>(scanned));
     }
     std::optional<Address> frame;
     if (!run_.targets.empty()) {

@@ -296,6 +296,7 @@ Task<unsigned> PageCache::punch(Execution& exec, File& file, std::uint32_t begin
     first = at->first;
     const Address frame = at->second.frame;
     const VmCore::Hold hold(core_, frame);
+    co_await core_.cond_resched(exec);
     while (file.find(first) != nullptr && file.find(first)->reading) co_await core_.cpu.sleep(exec, read_done_);
     co_await writeback_.written(file, first);
     co_await unmap(exec, frame);

@@ -147,9 +147,9 @@ sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddr
   Error error = process.space_.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range.value);
   if (error == Error::none) {
-    const sim::Time cost = core_.config.munlock_per_page * std::int64_t{locked_leaves(process, range.value)};
+    TableWalk walk = locked_leaves(process, range.value);
     set_locked(process, range.value, false);
-    co_await run(exec, cost);
+    co_await core_.run_walk(exec, core_.config.munlock_per_page, std::move(walk));
   }
   process.lock_.unlock_exclusive();
   co_return error;
@@ -176,13 +176,16 @@ void Vm::relist(const Process& process, Range range, bool locked) {
   });
 }
 
-unsigned Vm::locked_leaves(const Process& process, Range range) const {
+// munlock's walk: as many pages in one go as a pagevec takes (__munlock_pagevec_fill), later a table (mlock_pte_range).
+TableWalk Vm::locked_leaves(const Process& process, Range range) const {
+  constexpr std::int64_t kPagevec = 15;  // PAGEVEC_SIZE; 14 up to 4.15
+  const bool by_tables = core_.config.kernel.has(Change::munlock_by_tables);
+  TableWalk leaves(kHugePage, by_tables ? std::int64_t{kPagesPerHuge} : kPagevec);
   const AddressSpace& space = process.space_;
-  unsigned leaves = 0;
   VirtualAddress va = range.begin;
   while (const auto next = space.next_entry(va, range.end)) {
     const Vma* vma = space.find(*next);
-    if (vma != nullptr && vma->locked) ++leaves;
+    if (vma != nullptr && vma->locked) leaves.add(*next);
     va = page_range(*next, space.leaf_size(*next)).end;
   }
   return leaves;

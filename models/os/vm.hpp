@@ -346,7 +346,7 @@ class Vm {
   static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
   void set_locked(Process& process, Range range, bool locked);
   void relist(const Process& process, Range range, bool locked);
-  unsigned locked_leaves(const Process& process, Range range) const;
+  TableWalk locked_leaves(const Process& process, Range range) const;
   bool exceeds_limit(std::uint64_t bytes) const { return bytes > core_.config.rlimit_memlock; }
   WalkCost gup_cost() const { return {core_.config.gup_per_page, core_.config.gup_per_huge_page}; }
   // One operation a folio, whatever its size.

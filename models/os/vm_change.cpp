@@ -4,6 +4,11 @@
 #include "models/os/vm.hpp"
 
 namespace faultline::os {
+namespace {
+
+constexpr std::uint64_t kLatencyLimit = 64 * kPage;  // LATENCY_LIMIT: what mremap moved at once
+
+}  // namespace
 
 sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes,
                              Advice advice) {
@@ -88,6 +93,7 @@ sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range rang
   Error error = Error::none;
   const Range blocks = whole_huge_pages(range);
   for (VirtualAddress va = blocks.begin; va < blocks.end; va += kHugePage) {
+    co_await core_.cond_resched(exec);
     if (process.space_.is_huge(va)) continue;
     const auto outcome = co_await khugepaged_.collapse(exec, process, va, Khugepaged::Wish::advice);
     if (outcome == Khugepaged::Outcome::no_block) co_return Error::no_memory;
@@ -175,7 +181,8 @@ void Vm::count_as_written(Process& process, VirtualAddress va) {
 sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
   AddressSpace& space = process.space_;
   Leaves leaves;
-  std::int64_t changed = 0;
+  const bool gives_way = core_.config.kernel.has(Change::mprotect_gives_way);  // change_pmd_range
+  TableWalk changed = gives_way ? TableWalk(kHugePage) : TableWalk::in_one_go();
   Error error = Error::none;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     if (space.entry(*next)->in_motion()) {
@@ -187,7 +194,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
       if (error != Error::none) break;
       continue;
     }
-    ++changed;
+    changed.add(*next);
     const PageSize size = space.leaf_size(*next);
     va = *next + bytes_of(size);
     const PageState& page = *space.entry(*next);
@@ -207,7 +214,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     if (writable) count_as_written(process, *next);
     leaves.add(*next, size);
   }
-  co_await run(exec, core_.config.mprotect_per_page * changed);
+  co_await core_.run_walk(exec, core_.config.mprotect_per_page, std::move(changed));
   co_await core_.flush_protected(exec, process, range, std::move(leaves));
   co_return error;
 }
@@ -263,18 +270,19 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
   const VirtualAddress to = moved_vma.begin;
   core_.huge_pool.move(process, from, to);
   Leaves leaves;
+  TableWalk walk(core_.config.kernel.has(Change::mremap_by_tables) ? kHugePage : kLatencyLimit);
   sim::Vector<Address> frames;
   space.for_each_leaf(from.begin, from.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = *space.entry(va);
     leaves.add(va, size);
+    walk.add(va);
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       frames.push_back(page.frame + offset);
     }
     core_.move(process, va, to + (va - from.begin), size);
   });
-  const auto moved = static_cast<std::int64_t>(leaves.size());
   const sim::Vector<Address> tables = process.table_->take_retired();
-  co_await run(exec, core_.config.mremap_per_page * moved);
+  co_await core_.run_walk(exec, core_.config.mremap_per_page, std::move(walk));
   co_await core_.flush_range(exec, process, from, std::move(leaves));
   for (const Address frame : frames) {
     const FrameRecord& record = core_.frame_table.at(frame);

@@ -104,6 +104,13 @@ void VmCore::destroy_process(Process& process) {
   std::erase_if(processes, [&](const auto& other) { return other.get() == &process; });
 }
 
+sim::Task<void> VmCore::run_walk(cpu::Execution& exec, sim::Time per_entry, TableWalk walk) {
+  for (const std::int64_t entries : walk.pieces()) {
+    co_await run(exec, per_entry * entries);
+    if (walk.gives_way()) co_await cond_resched(exec);
+  }
+}
+
 // clear_huge_page(): the kernel gives way after each 4 KiB.
 sim::Task<void> VmCore::clear_memory(cpu::Execution& exec, NewPage page) {
   counters.zeroed_bytes += bytes_of(page.size);
@@ -138,12 +145,12 @@ sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range ran
   return leaves;
 }
 
+// copy_user_huge_page(), in migration copy_huge_page(): the kernel gives way after each 4 KiB.
 sim::Task<void> VmCore::copy_block(cpu::Execution& exec, Address from, Address to) {
-  const sim::ByteRate each{config.copy_bandwidth.bytes_per_second * 2};
-  co_await cpu.memory_bulk(exec, cpu::Work::system, from, kHugePage, each, false);
-  co_await cpu.memory_bulk(exec, cpu::Work::system, to, kHugePage, each, true);
-  counters.copied_bytes += kHugePage;
-  copy_block_now(from, to);
+  for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) {
+    if (offset > 0) co_await cond_resched(exec);
+    co_await copy_page(exec, from + offset, to + offset);
+  }
 }
 
 void VmCore::copy_block_now(Address from, Address to) {

@@ -33,6 +33,7 @@
 #include "models/os/page_cache.hpp"
 #include "models/os/process.hpp"
 #include "models/os/swap.hpp"
+#include "models/os/table_walk.hpp"
 #include "models/os/tlbs.hpp"
 #include "models/os/vm_counters.hpp"
 #include "models/sim/context.hpp"
@@ -82,9 +83,11 @@ class VmCore {
   // The cost of many pages: the kernel gives way to other threads after each page (cond_resched).
   sim::Task<void> run_giving_way(cpu::Execution& exec, sim::Time cost) { return cpu.run_giving_way(exec, cost); }
   sim::Task<void> cond_resched(cpu::Execution& exec) { return cpu.cond_resched(exec); }
+  // The cost of a walk's entries, each of which takes `per_entry`.
+  sim::Task<void> run_walk(cpu::Execution& exec, sim::Time per_entry, TableWalk walk);
   sim::Task<void> clear_memory(cpu::Execution& exec, NewPage page);
   sim::Task<void> copy_page(cpu::Execution& exec, Address from, Address to);
-  // The same for 2 MiB; _now takes no time.
+  // The same for 2 MiB, giving way after each page; _now takes no time.
   sim::Task<void> copy_block(cpu::Execution& exec, Address from, Address to);
   void copy_block_now(Address from, Address to);
 

@@ -96,7 +96,6 @@ Task<void> Writeback::pass(File& file, bool all) {
     const std::uint32_t page = *at;
     const std::uint32_t next = due(page) ? co_await clean_run(*flusher_, file, page, kMostPages) : page + 1;
     while (commands_ >= core_.config.disk_queue_depth) co_await core_.cpu.sleep(*flusher_, written_);
-    co_await core_.cond_resched(*flusher_);
     at = file.dirty_.lower_bound(next);
   }
 }
@@ -126,8 +125,9 @@ Task<std::uint32_t> Writeback::clean_run(Execution& exec, File& file, std::uint3
   }
   if (end == first) co_return first + 1;
   begun_ += end - first;
-  co_await core_.run(exec, core_.config.writeback_page * std::int64_t{end - first});
+  co_await core_.run_giving_way(exec, core_.config.writeback_page * std::int64_t{end - first});
   for (std::uint32_t page = first; page < end; ++page) {
+    co_await core_.cond_resched(exec);
     Address frame = 0;
     do {  // until it has not been moved meanwhile
       frame = file.find(page)->frame;

@@ -5,6 +5,7 @@
 #include <tlm_utils/simple_target_socket.h>
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -101,8 +102,8 @@ inline OsConfig of_kernel(os::KernelVersion version) {
 }
 
 struct OsBench {
-  explicit OsBench(const OsConfig& wanted = {}, std::uint64_t memory_bytes = 64 * kMiB)
-      : config(small(wanted)), ddr_config{.size = memory_bytes} {
+  explicit OsBench(const OsConfig& wanted = {}, std::uint64_t memory_bytes = 64 * kMiB, unsigned cores = 4)
+      : config(small(wanted)), cpu_config(with_cores(cores)), ddr_config{.size = memory_bytes} {
     cpu.memory.bind(ddr.port);
     cpu.mmio.bind(no_devices.socket);
     process = vm.create_process("test");
@@ -148,6 +149,11 @@ struct OsBench {
     c.kernel_reserved = 2 * kMiB;
     return c;
   }
+  static cpu::CpuConfig with_cores(unsigned cores) {
+    cpu::CpuConfig c;
+    c.cores = cores;
+    return c;
+  }
 
   Node node;
   OsConfig config;
@@ -158,7 +164,7 @@ struct OsBench {
   NoDevices no_devices{"no_devices"};
   memory::FrameStore& store = ddr.frames();
   os::Vm vm{config, node.context, store, cpu};
-  cpu::Execution& thread = cpu.new_thread("thread", 1);
+  cpu::Execution& thread = cpu.new_thread("thread", std::min(1U, cpu_config.cores - 1));
   Process* process = nullptr;
   sim::TaskGroup tasks;
 };
