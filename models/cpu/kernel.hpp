@@ -66,6 +66,7 @@ enum class Change : std::uint8_t {
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
   mprotect_writable,      // mprotect gives the right to write back to dirty pages that are the process's own
   migration_keeps_young,  // a migrated page keeps its access flag
+  madv_collapse,          // there is MADV_COLLAPSE
   looks_cost,             // reclaim counts looks in vain as a cost, too, not only pages written
   mprotect_writable_all,  // to clean pages and to those of 2 MiB, too
   batched_migration,      // pages of a batch are all unmapped before the first is copied
@@ -127,6 +128,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},
     {Change::mprotect_writable, linux_release(6, 0), "mprotect-writable"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
+    {Change::madv_collapse, linux_release(6, 1), "madv-collapse"},
     {Change::looks_cost, linux_release(6, 2), "looks-cost"},
     {Change::mprotect_writable_all, linux_release(6, 2), "mprotect-writable-all"},
     {Change::batched_migration, linux_release(6, 3), "batched-migration"},

@@ -19,6 +19,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   AddressSpace& space = process.space_;
 
   if (maps_pool(process, range) && refused_of_pool(process, range, advice)) co_return Error::invalid;
+  if (advice == Advice::collapse && !core_.config.kernel.has(Change::madv_collapse)) co_return Error::invalid;
   if (advice == Advice::collapse) co_return co_await collapse(exec, process, range);
   if (advice == Advice::dont_need_locked && !core_.config.kernel.has(Change::dontneed_locked)) co_return Error::invalid;
   if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);

@@ -176,6 +176,27 @@ TEST_CASE("MADV_POPULATE is known in 5.15", "[madv-populate]") {
   CHECK(b.process->space().page(va) != nullptr);
 }
 
+namespace {
+
+// MADV_COLLAPSE of 2 MiB of small pages.
+Error collapse(OsBench& b) {
+  const VirtualAddress va = b.map_present(kHugePage, {.alignment = kHugePage});
+  const Error error = b.run(b.vm.madvise(b.thread, *b.process, va, kHugePage, Advice::collapse)).value;
+  CHECK(b.process->space().is_huge(va) == (error == Error::none));
+  return error;
+}
+
+}  // namespace
+
+TEST_CASE("MADV_COLLAPSE is not known before 6.1", "[madv-collapse]") {
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
+  CHECK(collapse(b) == Error::invalid);
+}
+TEST_CASE("MADV_COLLAPSE is known in 6.1", "[madv-collapse]") {
+  OsBench b(of_kernel(KernelVersion::linux_6_1));
+  CHECK(collapse(b) == Error::none);
+}
+
 TEST_CASE("MADV_PAGEOUT is not known before 5.4", "[madv-pageout]") {
   OsConfig config = of_kernel(KernelVersion::linux_4_19);
   config.swap_bytes = kMiB;
