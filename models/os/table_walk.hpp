@@ -12,8 +12,8 @@ namespace faultline::os {
 
 class TableWalk {
  public:
-  // A piece ends at each multiple of `bytes` (not zero; the entries of one table span kHugePage), and when it has `most`
-  // entries.
+  // A piece ends at each multiple of `bytes` (not zero; the entries of one table span kHugePage), and when it has
+  // `most` entries.
   explicit TableWalk(std::uint64_t bytes, std::int64_t most = kPagesPerHuge) : bytes_(bytes), most_(most) {}
   // A walk that gives way nowhere.
   static TableWalk in_one_go() {
