@@ -17,6 +17,12 @@ using os::kPage;
 using rdma::Endpoint;
 using sim::Task;
 
+ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swap_bytes) {
+  if (kind != ColdKind::written) return kind;
+  if (backing == rdma::Backing::shared_file) return ColdKind::file;
+  return swap_bytes > 0 && backing != rdma::Backing::hugetlb ? ColdKind::swapped : ColdKind::never_written;
+}
+
 void ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
   const os::Range buffer = endpoint.pages_of(address, config_.size);
   os::Vm& vm = endpoint.vm();

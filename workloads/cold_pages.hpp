@@ -13,6 +13,11 @@
 
 namespace faultline::workloads {
 
+// What becomes of absent pages that a program has written: those of a shared file are on the disk, others on the swap
+// device. Without one, and of hugetlbfs, the kernel can take no written page away: what is absent was never written.
+// `kind`, unless it is `written`.
+ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swap_bytes);
+
 class ColdPages {
  public:
   ColdPages(const TransferConfig& config, std::uint64_t seed) : config_(config), draws_(seed, "cold pages") {}

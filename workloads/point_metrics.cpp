@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+
+#include "workloads/cold_pages.hpp"
+#include "workloads/flow.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -203,6 +207,25 @@ void add_injection_notes(const InjectionConfig& config, const Benchmark& transfe
           : "no injection came to pass before the last transfer had ended: see inject.after and .period");
 }
 
+// What the configuration's defaults and names may make a reader believe.
+void add_notes_on_meaning(const Configuration& configuration, std::vector<std::string>& notes) {
+  const TransferConfig& w = configuration.workload;
+  const std::vector<Flow> flows = w.kind == Kind::flows ? parse_flows(w.flows) : std::vector<Flow>{};
+  const bool cold_source = w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&Flow::cold_source));
+  const bool puts_away = w.kind == Kind::write || w.kind == Kind::read;
+  const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
+  if (cold_source && w.cold_source_kind == ColdKind::written && (!puts_away || kind == ColdKind::never_written)) {
+    notes.emplace_back(
+        "the absent pages of the source were never written, so that zeros were sent: those that a program has written "
+        "are absent on a swap device only (os.swap_bytes) and cost a read of the disk");
+  }
+  if (configuration.strategy.prepare == rdma::Prepare::ideal && (is_pattern(w.kind) || flows.size() > 1)) {
+    notes.emplace_back(
+        "pages that are always there (strategy.prepare = ideal) bound each transfer by itself: where senders share a "
+        "link, one that faults hold up leaves it to the others, so that a mean may be below this one's");
+  }
+}
+
 }  // namespace
 
 Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
@@ -263,6 +286,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   }
   if (configuration.workload.checks_fail) result.failed_checks = failed_checks(transfers, cluster);
   add_injection_notes(configuration.inject, transfers, result.notes);
+  add_notes_on_meaning(configuration, result.notes);
   if (configuration.workload.clean_window >= configuration.machine.cpu.cores) {
     result.notes.push_back(
         fmt::format("{} threads poll on {} cores: who has none waits for its turn (sched.latency, sched.base_slice)",

@@ -163,7 +163,7 @@ void check_transfers(const Configuration& configuration, const AddConflict& add)
 void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configuration& configuration,
                      const AddConflict& add) {
   using rdma::Backing;
-  if (kind == ColdKind::never_written) return;
+  if (kind == ColdKind::never_written || kind == ColdKind::written) return;
   const Backing backing = configuration.workload.memory.backing;
   if (!cold) add({key, "workload.cold"}, "a kind of absent pages of an end that has none: say which end is cold");
   if (kind == ColdKind::swapped && backing == Backing::hugetlb) {
@@ -199,7 +199,7 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
   if (w.kind != Kind::write && w.kind != Kind::read) {
     for (const auto& [key, kind] : {std::pair("workload.cold_source_kind", w.cold_source_kind),
                                     {"workload.cold_destination_kind", w.cold_destination_kind}}) {
-      if (kind != ColdKind::never_written) {
+      if (kind != ColdKind::never_written && kind != ColdKind::written) {
         add({key, "workload.kind"}, "only the buffers of the kinds 'write' and 'read' are put away");
       }
     }

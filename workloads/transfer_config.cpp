@@ -112,10 +112,14 @@ void TransferConfig::declare_cold_pages(sim::ParameterTable& table) {
        {}});
   table.add_choice(
       "cold_source_kind", cold_source_kind,
-      {{"never-written", ColdKind::never_written}, {"swapped", ColdKind::swapped}, {"file", ColdKind::file}},
+      {{"written", ColdKind::written},
+       {"never-written", ColdKind::never_written},
+       {"swapped", ColdKind::swapped},
+       {"file", ColdKind::file}},
       {"what the absent pages of a cold source are: never written (zeros are sent, as if of a calloc), written and "
-       "paged out to the swap device, or a file's that are on the disk alone. Written anonymous memory is "
-       "absent in no way but 'swapped'",
+       "paged out to the swap device, or a file's that are on the disk alone. 'written', what programs send, is one of "
+       "these: a shared file's pages are on the disk, others on the swap device (os.swap_bytes); where there is none "
+       "they were never written, which a note says",
        "", sim::Standing::setting});
   table.add_choice(
       "cold_destination_kind", cold_destination_kind,

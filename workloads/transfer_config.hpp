@@ -37,6 +37,7 @@ enum class Cold { none, source, destination, both };
 
 // What the absent pages of a cold end are.
 enum class ColdKind {
+  written,        // sources only: the one of the next three that memory comes to that was written (kind_of_written())
   never_written,  // no access yet, or given back since (MADV_DONTNEED): zeros
   swapped,        // written, then paged out to the swap device
   file,           // of a file: written back and dropped from the page cache
@@ -62,7 +63,7 @@ struct TransferConfig {
   Cold cold = Cold::none;
   double cold_share = 1.0;
   ColdPlacement cold_placement = ColdPlacement::random;
-  ColdKind cold_source_kind = ColdKind::never_written;
+  ColdKind cold_source_kind = ColdKind::written;
   ColdKind cold_destination_kind = ColdKind::never_written;
   std::uint64_t source_offset = 0;
   std::uint64_t destination_offset = 0;

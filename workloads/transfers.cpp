@@ -32,6 +32,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
     : Benchmark(configuration.workload.kind == Kind::read ? configuration.workload.target
                                                           : configuration.workload.initiator),
       config_(configuration.workload),
+      cold_source_kind_(
+          kind_of_written(config_.cold_source_kind, config_.memory.backing, configuration.machine.os.swap_bytes)),
       strategy_(configuration.strategy),
       injects_(configuration.inject.mechanism != Mechanism::none),
       disturbed_(injects_ || configuration.background.uses_memory()),
@@ -47,7 +49,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
       initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
   cluster.steps().listen(breakdown_);
-  if (config_.cold_source_kind != ColdKind::never_written || config_.cold_destination_kind != ColdKind::never_written) {
+  const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;
+  if (kernel_takes_source || config_.cold_destination_kind != ColdKind::never_written) {
     for (const unsigned node : {config_.initiator, config_.target}) {
       pagers_.push_back(&cluster.node(node).cpu.new_thread("pager"));
     }
@@ -207,7 +210,7 @@ void Transfers::make_cold(const Lane& lane, bool target) {
   const bool source = target == reads();
   cold_pages_.leave(target ? *target_ : *initiator_, source ? source_address(lane) : destination_address(lane),
                     source ? config_.cold_source() : config_.cold_destination(),
-                    source ? config_.cold_source_kind : config_.cold_destination_kind);
+                    source ? cold_source_kind_ : config_.cold_destination_kind);
 }
 
 // The kinds of cold pages for which the kernel has to work; what the buffers hold is written before. Not part of any
@@ -215,7 +218,7 @@ void Transfers::make_cold(const Lane& lane, bool target) {
 Task<void> Transfers::put_away(const Lane& lane, bool target) {
   const bool source = target == reads();
   const bool cold = source ? config_.cold_source() : config_.cold_destination();
-  const ColdKind kind = source ? config_.cold_source_kind : config_.cold_destination_kind;
+  const ColdKind kind = source ? cold_source_kind_ : config_.cold_destination_kind;
   if (!cold || kind == ColdKind::never_written) co_return;
   co_await cold_pages_.put_away(target ? *target_ : *initiator_, *pagers_[target ? 1 : 0],
                                 target ? lane.target_address : lane.initiator_address, kind);

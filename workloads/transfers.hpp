@@ -82,6 +82,7 @@ class Transfers : public Benchmark {
   }
 
   const TransferConfig config_;
+  const ColdKind cold_source_kind_;
   const rdma::Strategy strategy_;
   const bool injects_;
   const bool disturbed_;  // pages go without the programs' doing

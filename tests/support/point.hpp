@@ -98,6 +98,7 @@ struct Point {
   std::map<std::string, double> metrics;
   std::vector<Row> breakdown;
   std::int64_t simulated_ps = 0;
+  std::vector<std::string> notes;
   std::vector<std::string> failed_checks;
   std::string refused;
   std::string error;
@@ -122,6 +123,9 @@ struct Point {
     }
     return sum;
   }
+  bool notes_say(const std::string& words) const {
+    return std::any_of(notes.begin(), notes.end(), [&](const auto& note) { return note.find(words) != note.npos; });
+  }
   std::int64_t rows() const {
     std::int64_t sum = 0;
     for (const Row& r : breakdown) sum += r.ps;
@@ -133,6 +137,7 @@ inline std::string written(const workloads::PointResult& result) {
   std::ostringstream out;
   out.precision(17);
   out << "simulated\t" << result.simulated_ps << '\n';
+  for (const auto& note : result.notes) out << "note\t" << note << '\n';
   for (const auto& check : result.failed_checks) out << "check\t" << check << '\n';
   for (const auto& m : result.metrics) out << "metric\t" << m.name << '\t' << m.value << '\n';
   for (const auto& r : result.breakdown) {
@@ -153,6 +158,7 @@ inline Point read_point(const std::string& text) {
     std::vector<std::string> f;
     for (std::string field; std::getline(fields, field, '\t');) f.push_back(field);
     if (f[0] == "simulated") point.simulated_ps = std::stoll(f[1]);
+    if (f[0] == "note") point.notes.push_back(f[1]);
     if (f[0] == "check") point.failed_checks.push_back(f[1]);
     if (f[0] == "metric") point.metrics[f[1]] = std::stod(f[2]);
     if (f[0] == "row") point.breakdown.push_back({f[1], f[2], std::stoll(f[3]), std::stoull(f[4])});

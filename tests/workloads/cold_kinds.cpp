@@ -64,6 +64,27 @@ TEST_CASE("pages on the swap device are read back, with what was written to them
   }
 }
 
+TEST_CASE("what a program has written is absent as its memory goes, and where it cannot go a note says so") {
+  const auto source = [](const Settings& memory, const char* kind) {
+    return run_well(kByPage + memory + cold_kind("source", kind));
+  };
+  const auto is = [&](const Settings& memory, const char* kind) {
+    const Point written = source(memory, "written"), named = source(memory, kind);
+    CHECK_FALSE(named.notes_say("never written"));
+    return written.latency() == named.latency() && written.breakdown == named.breakdown;
+  };
+  CHECK(configuration({}).workload.cold_source_kind == workloads::ColdKind::written);
+  CHECK(is({}, "never-written"));
+  CHECK(is(kSwapDevice, "swapped"));
+  CHECK(is(kSharedFile + kSwapDevice, "file"));
+  CHECK(source({}, "written").notes_say("never written"));
+  CHECK_FALSE(source(kSwapDevice, "written").notes_say("never written"));
+  CHECK_FALSE(run_well(kByPage + Settings{{"workload.cold", "destination"}}).notes_say("never written"));
+  const Point ring =
+      run(preset("fault/touch-ahead") + kSwapDevice + Settings{{"workload.kind", "ring"}, {"workload.cold", "source"}});
+  CHECK(ring.notes_say("never written"));
+}
+
 TEST_CASE("as many pages are on the swap device as are to be absent, in kernels without MADV_PAGEOUT, too") {
   for (const char* kernel : {"4.9", "5.4", "6.12"}) {
     INFO(kernel);
