@@ -104,11 +104,11 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string_view to_string(Standing s) {
   switch (s) {
+    case Standing::setting: return "setting";
     case Standing::published: return "published";
     case Standing::derived: return "derived";
     case Standing::fitted: return "fitted";
     case Standing::assumed: return "assumed";
-    case Standing::setting: return "setting";
   }
   return "?";
 }
@@ -143,7 +143,6 @@ void ParameterTable::add(std::string_view name, ParameterKind kind, std::string 
     if (to == std::string::npos) throw std::logic_error("a parameter without a range: " + full);
     doc.plausible = {allowed.substr(0, to), allowed.substr(to + 4)};
   }
-  if (doc.source.empty() && doc.standing == Standing::published) doc.standing = Standing::setting;  // none was given
   std::string initial = get();
   parameters_.push_back(
       {std::move(full), kind, std::move(allowed), std::move(initial), std::move(doc), std::move(get), std::move(set)});

@@ -26,8 +26,9 @@
 namespace faultline::sim {
 
 // How much a default may be trusted. `fitted`: chosen, within what is plausible, so that a published
-// figure comes out; the source names the figure. `setting`: a choice of the user, no claim about a machine.
-enum class Standing { published, derived, fitted, assumed, setting };
+// figure comes out; the source names the figure. `setting`: a choice of the user, no claim about a machine. It comes
+// first, because that is what a declaration with an empty standing ({}) means.
+enum class Standing { setting, published, derived, fitted, assumed };
 std::string_view to_string(Standing s);
 
 enum class ParameterKind { flag, count, fraction, time, bytes, bit_rate, byte_rate, frequency, choice, text };
