@@ -66,16 +66,18 @@ class Cpu : public sc_core::sc_module {
   // `how`: the kind of wake-up when the signal is notified from an interrupt's context.
   sim::Task<void> sleep(Execution& thread, sim::Signal& signal, Waking how = Waking::plain);
 
-  // For waits that belong to the experiment and not to the program (a pause between two measurements). The thread asks
-  // for core time at this very instant; it pays no context switch if its core has been idle since it stopped.
+  // For waits that belong to the experiment and not to the program (a pause between two measurements), called when the
+  // wait is over. If its core has been idle since the thread stopped, the thread pays no context switch for core time
+  // that it asks for at this very instant.
   void keeps_core(const Execution& thread);
 
   // Linux's cond_resched(), in long system calls and kernel threads: lets a thread run that is due on this core. Takes
-  // no time when none is. might_sleep(): the same where the kernel is built for voluntary pre-emption.
+  // no time when none is.
   sim::Task<void> cond_resched(Execution& thread);
+  // The same where the kernel is built for voluntary pre-emption (sched.preemption); else nothing.
+  sim::Task<void> might_sleep(Execution& thread);
   // System work of many short pieces with a cond_resched() after each: another thread that is due need not wait.
   sim::Task<void> run_giving_way(Execution& thread, sim::Time cost);
-  sim::Task<void> might_sleep(Execution& thread);
 
   // Spins in user mode until the predicate, looked at when `changed` is notified (at the store), is
   // true. Continues poll_latency after that store, or when the thread is next running.
