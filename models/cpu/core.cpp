@@ -153,10 +153,10 @@ void Core::dispatch() {
   } else if (next != nullptr) {
     end = end_of(*next);
   }
-  const bool goes_on = next == running_ && next_is_switch == running_switch_ && end == deadline_;
+  const bool unchanged = next == running_ && next_is_switch == running_switch_ && end == deadline_;
   running_ = next;
   running_switch_ = next_is_switch;
-  if (goes_on) return;
+  if (unchanged) return;
   deadline_ = end;
   ++generation_;
   if (end != sim::kNever) cpu_.context().loop.at<&Core::on_deadline>(end, port_, *this, generation_);

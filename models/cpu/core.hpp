@@ -71,8 +71,8 @@ class Core {
   void take_away(Execution& waiting);
   // The thread gives the core up; it has no request.
   void leave(const Execution& thread);
-  // The request's seen_at has become known.
-  void spin_ends(const Request&) { dispatch(); }
+  // The seen_at of a request of this core has become known.
+  void spin_ends() { dispatch(); }
 
   // No thread has the core or waits for it. An interrupt's work on top of the idle loop does not count.
   bool idle() const { return runnable() == 0 && !switching_; }

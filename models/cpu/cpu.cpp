@@ -168,7 +168,7 @@ Task<void> Cpu::watch(sim::Signal& changed, const std::function<bool()>& predica
     co_await changed;
   } while (!predicate());
   spin.seen_at = context_.now() + config_.poll_latency;
-  core_of(spin.who).spin_ends(spin);
+  core_of(spin.who).spin_ends();
 }
 
 Task<std::uint64_t> Cpu::mmio_read(Execution& execution, Work kind, std::uint64_t address, unsigned bytes) {
