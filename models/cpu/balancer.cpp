@@ -14,6 +14,10 @@ namespace {
 
 constexpr unsigned kCacheNiceTries = 1;  // of a domain whose cores share a cache (sd_init)
 
+// sd_init(): least and greatest balance interval of a domain, in ms as many as it has cores, and twice that.
+Time shortest_interval(std::size_t cores) { return static_cast<std::int64_t>(cores) * Time{1ms}; }
+Time longest_interval(std::size_t cores) { return 2 * shortest_interval(cores); }
+
 // A whole number of periods, rounded up.
 Time round_up(Time time, Time period) { return period * sim::divide_up(time.count(), period.count()); }
 
@@ -170,7 +174,7 @@ void Balancer::fill_idle_cores() {
 // some looks in a row have found no others.
 Time Balancer::longest_idle_beside_waiting() const {
   if (is_work_conserving()) return Time{0};
-  const Time interval = round_up(2 * static_cast<std::int64_t>(cores_.size()) * Time{1ms}, config_.tick());
+  const Time interval = round_up(longest_interval(cores_.size()), config_.tick());
   return (kCacheNiceTries + 3) * (interval + config_.tick());
 }
 
@@ -212,9 +216,8 @@ Time Balancer::time_between_looks(const Core& core) const {
 
 // rebalance_domains(); for idle cores a busy one has it done (nohz_idle_balance).
 void Balancer::balance(Core& core) {
-  const auto cores = static_cast<std::int64_t>(cores_.size());
-  const Time shortest = cores * Time{1ms};
-  const Time longest = 2 * shortest;
+  const Time shortest = shortest_interval(cores_.size());
+  const Time longest = longest_interval(cores_.size());
   Core::Balance& b = core.balance;
   b.interval = std::clamp(b.interval, shortest, longest);
   if (b.last >= Time{0} && context_.now() < b.last + time_between_looks(core)) return;
