@@ -50,7 +50,7 @@ VirtualAddress AddressSpace::accessible_until(VirtualAddress begin, VirtualAddre
 }
 
 std::optional<VirtualAddress> AddressSpace::find_gap(std::uint64_t bytes, std::uint64_t alignment) const {
-  const VirtualAddress top = VirtualAddress{1} << va_bits_;
+  const VirtualAddress top = all().end;
   if (bytes > top) return {};
   VirtualAddress at = align_up(kLowestMapping, alignment);
   for (const auto& [begin, vma] : vmas_) {

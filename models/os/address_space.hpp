@@ -106,6 +106,9 @@ class AddressSpace {
  public:
   explicit AddressSpace(unsigned va_bits) : va_bits_(va_bits) {}
 
+  // Every address that there is.
+  Range all() const { return {0, VirtualAddress{1} << va_bits_}; }
+
   // VMAs. They never overlap; neighbours that are alike are merged, as Linux does.
   const Vma* find(VirtualAddress va) const;
   // As far as the VMAs reach that its ends cut.

@@ -59,8 +59,7 @@ Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
   } else {
     co_await process.lock_.lock_shared(core_.cpu, exec);
   }
-  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
-  Leaves leaves = used_leaves(process, all);
+  Leaves leaves = used_leaves(process, process.space_.all());
   for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
   const auto aged = static_cast<unsigned>(leaves.size());
   core_.on_change(process, aged);

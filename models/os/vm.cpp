@@ -15,7 +15,7 @@ sim::Time Vm::WalkCost::of(std::uint64_t pages, bool huge) const {
 
 // The whole pages that [va, va + bytes) touches.
 Result<Range> Vm::pages_around(const Process& process, VirtualAddress va, std::uint64_t bytes) {
-  const VirtualAddress top = VirtualAddress{1} << process.page_table().va_bits();
+  const VirtualAddress top = process.space().all().end;
   if (bytes == 0) return {.error = Error::invalid};
   if (va >= top || bytes > top - va) return {.error = Error::bad_address};
   return {.value = {sim::page_begin(va), sim::page_end(va + bytes)}};

@@ -77,8 +77,7 @@ void VmCore::audit_process(Process& process, bool changing, References& found) c
   std::uint64_t resident = 0;
   std::uint64_t swapped = 0;
   const AddressSpace& space = process.space_;
-  const VirtualAddress top = VirtualAddress{1} << process.page_table().va_bits();
-  for (VirtualAddress va = 0; const auto next = space.next_entry(va, top);) {
+  for (VirtualAddress va = 0; const auto next = space.next_entry(va, space.all().end);) {
     va = *next + kPage;
     const PageState& page = *space.entry(*next);
     if (!page.in_motion()) check_descriptor(process, *next, page);

@@ -139,7 +139,7 @@ sim::Task<void> Vm::execve(cpu::Execution& exec, Process& process) {
 }
 
 sim::Task<void> Vm::unmap_all(cpu::Execution& exec, Process& process) {
-  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  const Range all = process.space_.all();
   co_await core_.lock_for_change(exec, process, all);
   set_locked(process, all, false);
   process.space_.erase(all.begin, all.end);

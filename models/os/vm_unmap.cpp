@@ -36,7 +36,7 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
 // exit_mmap. The pages of an address space that ends need no invalidation: TLBs forget its ASID before another process
 // gets that.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
-  const Range all{0, VirtualAddress{1} << process.page_table().va_bits()};
+  const Range all = process.space_.all();
   co_await change_begins(exec, process, all);
   co_await settled(process, all);
   const Zapped zapped = zap(process, all);
