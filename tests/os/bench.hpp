@@ -126,6 +126,12 @@ struct OsBench {
     REQUIRE(vm.make_present(*process, va, bytes) == Error::none);
     return va;
   }
+  Timed<bool> end(Process& ending) {
+    return run([](os::Vm& manager, cpu::Execution& exec, Process& of) -> Task<bool> {
+      co_await manager.exit(exec, of);
+      co_return true;
+    }(vm, thread, ending));
+  }
   std::optional<Walked> walk(VirtualAddress va) const {
     return test::walk(store, process->page_table().root(), process->page_table().va_bits(), va);
   }

@@ -39,14 +39,6 @@ Process& fork_of(OsBench& b, Process& parent) {
   return *child.value.value;
 }
 
-void end(OsBench& b, Process& process) {
-  const auto exit = [](os::Vm& vm, cpu::Execution& exec, Process& p) -> Task<bool> {
-    co_await vm.exit(exec, p);
-    co_return true;
-  };
-  REQUIRE(b.run(exit(b.vm, b.thread, process)).value);
-}
-
 bool holds(const OsBench& b, const Process& process, VirtualAddress va, std::uint64_t seed) {
   return b.vm.read(process, va, kHugePage) == sim::Content::pattern(seed, 0, kHugePage);
 }
@@ -158,7 +150,7 @@ TEST_CASE("hugetlb: copy-on-write copies 2 MiB where the pool has a page to spar
   CHECK(holds(b, *b.process, va, 2));
   // Who is left alone with it writes it again.
   CHECK(touch(b, child, va, true).took == b.config.fault_no_alloc + flush);
-  end(b, child);
+  b.end(child);
   CHECK(pool(b) == Pool{2, 1, 0});
 }
 
@@ -194,7 +186,7 @@ TEST_CASE("hugetlb: a pinned page is copied for the child, out of what nobody ha
   CHECK(touch(b, va, true).took == b.config.resident_touch);  // never write-protected
   CHECK(pool(b) == Pool{2, 0, 0});
   CHECK(b.run(b.vm.fork(b.thread, *b.process)).value.error == Error::no_memory);
-  end(b, child);
+  b.end(child);
   CHECK(pool(b) == Pool{2, 1, 0});
   // A pin keeps the page from the pool when the mapping has gone.
   REQUIRE(b.run(b.vm.munmap(b.thread, *b.process, va, kHugePage)).value == Error::none);

@@ -80,11 +80,7 @@ TEST_CASE("a child counts with its parent, and what ends is charged no more") {
   CHECK(b.vm.group_of(*b.process).charged == 256);  // shared
   REQUIRE(touch(b, *child.value, va, kMiB) == Error::none);
   CHECK(b.vm.group_of(*b.process).charged == 512);
-  const auto exit = [&]() -> Task<bool> {
-    co_await b.vm.exit(b.thread, *child.value);
-    co_return true;
-  };
-  b.run(exit());
+  b.end(*child.value);
   CHECK(b.vm.group_of(*b.process).charged == 256);
   b.vm.audit();
 }

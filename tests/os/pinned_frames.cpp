@@ -38,12 +38,7 @@ struct Registered {
   void store_of(Process& process) const {
     REQUIRE(b.run(b.vm.touch(b.thread, process, va, /*write=*/true)).value == Error::none);
   }
-  void exit_of_child() const {
-    b.run([](OsBench& bench, Process& process) -> Task<bool> {
-      co_await bench.vm.exit(bench.thread, process);
-      co_return true;
-    }(b, *child));
-  }
+  void exit_of_child() const { b.end(*child); }
   bool stale() const { return b.store.is_stale(frame, written); }
 
   OsBench& b;

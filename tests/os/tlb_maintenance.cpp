@@ -154,10 +154,7 @@ TEST_CASE("fork and exit invalidate the whole address space, however little is t
   const auto forked = b.run(b.vm.fork(b.thread, *b.process));
   REQUIRE(forked.value.ok());
   CHECK(forked.took == b.config.fork_fixed + b.config.fork_per_page + b.flush());
-  const auto ended = b.run([](OsBench& bench, Process& process) -> Task<bool> {
-    co_await bench.vm.exit(bench.thread, process);
-    co_return true;
-  }(b, *forked.value.value));
+  const auto ended = b.end(*forked.value.value);
   CHECK(ended.took == b.config.exit_fixed + b.flush());
   REQUIRE(listener.flushes.size() == 2);
   for (const os::TlbFlush& flush : listener.flushes) CHECK(flush.whole);
@@ -169,10 +166,7 @@ TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address sp
   const auto forked = b.run(b.vm.fork(b.thread, *b.process));
   REQUIRE(forked.value.ok());
   Listener listener(b, 0ns);
-  const auto ended = b.run([](OsBench& bench, Process& process) -> Task<bool> {
-    co_await bench.vm.exit(bench.thread, process);
-    co_return true;
-  }(b, *forked.value.value));
+  const auto ended = b.end(*forked.value.value);
   CHECK(ended.took == b.config.exit_fixed + 2 * b.flush());
   CHECK(listener.flushes.empty());
   CHECK(listener.dropped.size() == 1);
