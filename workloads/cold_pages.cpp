@@ -57,14 +57,18 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
     check_buffer(locked ? os::Error::invalid : os::Error::none, "paging out", endpoint.vm());
     co_await vm.reclaim().page_out(pager, process, range);
   }
-  if (kind == ColdKind::zero_page) co_return;
-  // The swap device may take its time.
+  if (kind != ColdKind::zero_page) co_await have_gone(endpoint, ranges);
+}
+
+// The swap device may take its time.
+Task<void> ColdPages::have_gone(Endpoint& endpoint, const std::vector<os::Range>& ranges) {
   constexpr sim::Time kPause = 100us;
   constexpr int kPatience = 100'000;
+  const os::Vm& vm = endpoint.vm();
   int waited = 0;
   for (const os::Range& range : ranges) {
     for (os::VirtualAddress va = range.begin; va < range.end; va += kPage) {
-      for (; vm.is_in_core(process, va); ++waited) {
+      for (; vm.is_in_core(endpoint.process(), va); ++waited) {
         if (waited == kPatience) {
           throw sim::RunFailure(
               fmt::format("node {}: the kernel keeps pages of a cold buffer in memory", endpoint.node()),

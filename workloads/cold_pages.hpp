@@ -30,6 +30,8 @@ class ColdPages {
   sim::Task<void> put_away(rdma::Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind);
 
  private:
+  // Ends when none of the pages is in memory.
+  static sim::Task<void> have_gone(rdma::Endpoint& endpoint, const std::vector<os::Range>& ranges);
   std::vector<os::Range> choose(rdma::Endpoint& endpoint, os::Range buffer);
   std::uint64_t count(std::uint64_t pages);
   std::vector<bool> choose(std::uint64_t pages);
