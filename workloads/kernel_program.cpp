@@ -34,11 +34,15 @@ Task<VirtualAddress> KernelProgram::map(cpu::Execution& thread, os::Process& pro
   co_return check(co_await vm().mmap(thread, process, place_.size, options));
 }
 
-Task<VirtualAddress> KernelProgram::map_array(cpu::Execution& thread, os::Process& process) {
+os::MmapOptions KernelProgram::of_array() const {
   os::MmapOptions options;
   if (place_.huge_advice) options.advice = os::HugeAdvice::huge;
   if (place_.size % os::kHugePage == 0) options.alignment = os::kHugePage;
-  const VirtualAddress va = co_await map(thread, process, options);
+  return options;
+}
+
+Task<VirtualAddress> KernelProgram::map_array(cpu::Execution& thread, os::Process& process) {
+  const VirtualAddress va = co_await map(thread, process, of_array());
   check(co_await vm().touch_range(thread, process, va, place_.size, /*write=*/true));
   co_return va;
 }

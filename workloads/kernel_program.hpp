@@ -58,6 +58,8 @@ class KernelProgram {
     return result.value;
   }
   sim::Task<os::VirtualAddress> map(cpu::Execution& thread, os::Process& process, os::MmapOptions options);
+  // How an array is mapped: so that it gets huge pages where they are asked for.
+  os::MmapOptions of_array() const;
   // An array of the process's own memory, written once.
   sim::Task<os::VirtualAddress> map_array(cpu::Execution& thread, os::Process& process);
   // A file of that many bytes, all of it in the page cache.

@@ -176,12 +176,7 @@ Task<void> MoveMemory::round() {
   }
 }
 
-Task<void> FirstWrites::before() {
-  os::MmapOptions options;
-  if (place_.huge_advice) options.advice = os::HugeAdvice::huge;
-  if (place_.size % kHugePage == 0) options.alignment = kHugePage;
-  memory_ = co_await map(thread_, process_, options);
-}
+Task<void> FirstWrites::before() { memory_ = co_await map(thread_, process_, of_array()); }
 
 Task<void> FirstWrites::round() {
   faults_ = 0;
