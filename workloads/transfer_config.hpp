@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two benchmark processes do.
+// What the benchmark does: which transfers, between whom, from and to what memory; or which program it runs instead.
 #pragma once
 
 #include <cstdint>
