@@ -15,14 +15,16 @@ const std::vector<std::string> kKeys{"name",       "quantity", "value",    "at_l
                                      "unit",       "source",   "use",      "fails_if", "known_off", "note",
                                      "fitted",     "platform", "strategy", "workload", "axes",      "baseline",
                                      "parameters", "compare",  "metric",   "over",     "steps",     "scale"};
-const std::vector<std::string> kUses{"predicted", "fit", "construction", "reading"};
-const std::vector<std::string> kComparisons{"value", "difference", "ratio", "overhead", "less", "greater"};
 
-// The number of a name in a list that has it; 0 where it is wrong, which is told elsewhere.
-std::size_t number_in(const std::vector<std::string>& names, const std::string& name) {
-  const auto which = std::find(names.begin(), names.end(), name);
-  return which == names.end() ? 0 : static_cast<std::size_t>(which - names.begin());
-}
+// The names that files use for the values of an enumeration.
+template <typename Enum>
+using Names = std::vector<std::pair<std::string, Enum>>;
+
+const Names<Use> kUses{
+    {"predicted", Use::predicted}, {"fit", Use::fit}, {"construction", Use::construction}, {"reading", Use::reading}};
+const Names<Comparison> kComparisons{{"value", Comparison::value}, {"difference", Comparison::difference},
+                                     {"ratio", Comparison::ratio}, {"overhead", Comparison::overhead},
+                                     {"less", Comparison::less},   {"greater", Comparison::greater}};
 
 class FigureReader {
  public:
@@ -47,8 +49,8 @@ class FigureReader {
     figure.quantity = needed_text(node, "quantity");
     figure.source = needed_text(node, "source");
     figure.note = optional_text(node, "note", diagnostics_);
-    figure.use = static_cast<Use>(number_in(kUses, one_of(node, "use", kUses, "")));
-    figure.compare = static_cast<Comparison>(number_in(kComparisons, one_of(node, "compare", kComparisons, "value")));
+    figure.use = one_of<Use>(node, "use", kUses, std::nullopt);
+    figure.compare = one_of<Comparison>(node, "compare", kComparisons, Comparison::value);
     read_fails_if(node, figure);
     read_fitted(node, figure);
     read_measure(node, figure);
@@ -68,20 +70,26 @@ class FigureReader {
     return optional_text(node, key, diagnostics_);
   }
 
-  std::string one_of(const Node& node, const std::string& key, const std::vector<std::string>& allowed,
-                     const std::string& otherwise) {
-    const Node* value = node.find(key);
-    if (value == nullptr) {
-      if (otherwise.empty()) missing(node, key, fmt::format("{}", fmt::join(allowed, ", ")));
-      return otherwise;
+  // `otherwise`: without the key; nothing: the key must be there. Of a mistake, which is told, it is the first value.
+  template <typename Enum>
+  Enum one_of(const Node& node, const std::string& key, const Names<Enum>& names, std::optional<Enum> otherwise) {
+    std::vector<std::string> allowed;
+    for (const auto& [name, value] : names) allowed.push_back(name);
+    const Node* given = node.find(key);
+    if (given == nullptr) {
+      if (!otherwise) missing(node, key, fmt::format("{}", fmt::join(allowed, ", ")));
+      return otherwise.value_or(names.front().second);
     }
-    std::string text = optional_text(node, key, diagnostics_);
-    if (value->is_text() && std::find(allowed.begin(), allowed.end(), text) == allowed.end()) {
-      diagnostics_.add(value->place, key,
+    const std::string text = optional_text(node, key, diagnostics_);
+    for (const auto& [name, value] : names) {
+      if (name == text) return value;
+    }
+    if (given->is_text()) {
+      diagnostics_.add(given->place, key,
                        fmt::format("'{}' is not one of the choices; allowed: {}{}", text, fmt::join(allowed, ", "),
                                    did_you_mean(sim::nearest_name(text, allowed))));
     }
-    return text;
+    return names.front().second;
   }
 
   std::optional<double> number(const Node& node, const std::string& key) {
