@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library's fault thread: told by the kernel about faults of its process, it makes the pages
-// present as strategy.resolve says, then asks for the blocks again (or resumes the stalled access). Where touch-ahead
-// takes several calls (strategy.call_pages) the answer leaves after the first one, and the others are made as long as
-// no further fault has come.
+// The library's fault thread: told by the kernel about faults of its process, it makes the pages present as
+// strategy.resolve says, then asks for the blocks again (or resumes the stalled access). Where touch-ahead takes
+// several calls (strategy.call_pages) the answer leaves after the first one, and the others are made as long as no
+// further fault has come.
 #pragma once
 
 #include "models/os/fault_service.hpp"
@@ -19,9 +19,9 @@ class FaultThread {
               os::FaultService& service, Library& library, os::MirroredTable* mirror = nullptr);
 
  private:
-  // Pages to be made present for faults that have been answered.
+  // Pages [first, end) of faults that have been answered; those from `next` on are still to be made present. Addresses.
   struct Ahead {
-    std::uint64_t first;  // up to `next` they have been
+    std::uint64_t first;
     std::uint64_t next;
     std::uint64_t end;
     bool write;
@@ -43,7 +43,9 @@ class FaultThread {
   sim::Task<sim::Vector<os::FaultRecord>> next_records();
   sim::Task<void> handle(sim::Vector<os::FaultRecord> records);
   sim::Task<os::Error> resolve(const os::FaultRecord& record);
+  // Whether a call has covered the page for this very block before, so that another one would not help.
   bool came_back(const os::FaultRecord& record) const;
+  // A call for this fault has covered so many bytes from its page on.
   void remember(const os::FaultRecord& record, std::uint64_t bytes);
   sim::Task<os::Result<std::uint64_t>> call(std::uint64_t page, std::uint64_t bytes, bool write);
   sim::Task<void> go_ahead();
@@ -64,12 +66,12 @@ class FaultThread {
   sim::Counter& merged_;
   sim::Counter& refused_;
   sim::Counter& calls_ahead_;
-  sim::Vector<Ahead> ahead_;
   sim::Counter& held_off_;
   sim::Counter& touched_;
-  sim::Vector<Answered> answered_;  // the latest
-  std::size_t oldest_ = 0;          // of them, when there are as many as are kept
-  std::uint64_t stalled_page_ = 1;  // answered last; 1: none
+  sim::Vector<Ahead> ahead_;
+  sim::Vector<Answered> answered_;  // the latest kRemembered, as a ring when there are so many
+  std::size_t oldest_ = 0;          // number in answered_ of the one that makes room for the next
+  std::uint64_t stalled_page_ = 1;  // page of the stalled access that was answered last; 1: there was none
   sim::TaskGroup tasks_;
 };
 
