@@ -26,10 +26,12 @@ using SettingLayers = std::vector<std::shared_ptr<const Settings>>;
 
 struct Point {
   std::string strategy;
-  std::vector<NamedText> axes;                            // canonical value texts, in the order of the axes
-  std::shared_ptr<const std::vector<NamedText>> changed;  // no axes: other values that are not the default, as declared
-  std::shared_ptr<const std::vector<NamedText>> reset;    // no axes: values that are the default, against the platform
-  SettingLayers settings;                                 // lowest first, the platform's at the bottom
+  std::vector<NamedText> axes;  // canonical value texts, in the order of the axes
+  // Of the parameters that are no axes those whose value is not the default, in the order of their declarations.
+  std::shared_ptr<const std::vector<NamedText>> changed;
+  // And those whose value is the default although the platform says otherwise.
+  std::shared_ptr<const std::vector<NamedText>> reset;
+  SettingLayers settings;  // lowest first, the platform's at the bottom
   std::uint64_t seed = 1;
   std::string id;         // content_id()
   bool repeated = false;  // there are others that differ by their seed alone
