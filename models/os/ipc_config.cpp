@@ -4,7 +4,6 @@
 
 namespace faultline::os {
 
-using namespace std::chrono_literals;
 using sim::Standing;
 
 void OsConfig::declare_waiting(sim::ParameterTable& table) {

@@ -6,7 +6,6 @@
 namespace faultline::os {
 namespace {
 
-using namespace std::chrono_literals;
 using sim::ParameterTable;
 using sim::Standing;
 using sim::Time;

@@ -10,6 +10,7 @@
 
 namespace faultline::os {
 
+using namespace std::chrono_literals;
 using cpu::Change;
 using cpu::KernelVersion;
 
@@ -23,57 +24,57 @@ inline constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
 
 struct OsConfig {
   // Costs on a Cortex-A53 at about 1.2 GHz; the core that runs the caller is busy for them.
-  sim::Time syscall{500'000};
-  sim::Time resident_touch{145'000};
-  sim::Time anon_minor_fault{1'700'000};
-  sim::Time fault_no_alloc{1'200'000};
+  sim::Time syscall = 500ns;
+  sim::Time resident_touch = 145ns;
+  sim::Time anon_minor_fault = 1700ns;
+  sim::Time fault_no_alloc = 1200ns;
   sim::ByteRate zero_bandwidth{6'000'000'000};
-  sim::Time thp_alloc{5'000'000};
-  sim::Time gup_per_page{300'000};
-  sim::Time gup_per_huge_page{6'000'000};
-  sim::Time pin_fixed{4'000'000};
-  sim::Time unpin_per_page{80'000};
-  sim::Time unpin_per_huge_page{14'000'000};
-  sim::Time mlock_fixed{4'000'000};
-  sim::Time mlock_per_page{350'000};
-  sim::Time munlock_per_page{300'000};
-  sim::Time mmap_fixed{3'000'000};
-  sim::Time munmap_fixed{4'000'000};
-  sim::Time mprotect_fixed{8'000'000};
-  sim::Time mprotect_per_page{60'000};
-  sim::Time mremap_fixed{4'000'000};
-  sim::Time mremap_per_page{200'000};
-  sim::Time fork_fixed{380'000'000};
-  sim::Time fork_per_page{100'000};
-  sim::Time exit_fixed{200'000'000};
-  sim::Time exec_fixed{65'000'000};
-  sim::Time cow_fault{1'700'000};
-  sim::Time hugetlb_fault{3'800'000};
+  sim::Time thp_alloc = 5us;
+  sim::Time gup_per_page = 300ns;
+  sim::Time gup_per_huge_page = 6us;
+  sim::Time pin_fixed = 4us;
+  sim::Time unpin_per_page = 80ns;
+  sim::Time unpin_per_huge_page = 14us;
+  sim::Time mlock_fixed = 4us;
+  sim::Time mlock_per_page = 350ns;
+  sim::Time munlock_per_page = 300ns;
+  sim::Time mmap_fixed = 3us;
+  sim::Time munmap_fixed = 4us;
+  sim::Time mprotect_fixed = 8us;
+  sim::Time mprotect_per_page = 60ns;
+  sim::Time mremap_fixed = 4us;
+  sim::Time mremap_per_page = 200ns;
+  sim::Time fork_fixed = 380us;
+  sim::Time fork_per_page = 100ns;
+  sim::Time exit_fixed = 200us;
+  sim::Time exec_fixed = 65us;
+  sim::Time cow_fault = 1700ns;
+  sim::Time hugetlb_fault = 3800ns;
   sim::ByteRate copy_bandwidth{1'800'000'000};
-  sim::Time thp_split{5'000'000};
-  sim::Time khugepaged_scan_per_page{50'000};
-  sim::Time khugepaged_isolate_per_page{300'000};
-  sim::Time khugepaged_free_per_page{400'000};
-  sim::Time userfault_monitor{35'000'000};
-  sim::Time migrate_page{6'000'000};
-  sim::Time drain_core{3'000'000};
-  sim::Time compact_scan_per_page{100'000};
-  sim::Time compact_free_scan_per_page{100'000};
-  sim::Time cpu_tlbi{30'000};
-  sim::Time cpu_dsb{350'000};
+  sim::Time thp_split = 5us;
+  sim::Time khugepaged_scan_per_page = 50ns;
+  sim::Time khugepaged_isolate_per_page = 300ns;
+  sim::Time khugepaged_free_per_page = 400ns;
+  sim::Time userfault_monitor = 35us;
+  sim::Time migrate_page = 6us;
+  sim::Time drain_core = 3us;
+  sim::Time compact_scan_per_page = 100ns;
+  sim::Time compact_free_scan_per_page = 100ns;
+  sim::Time cpu_tlbi = 30ns;
+  sim::Time cpu_dsb = 350ns;
   unsigned tlbi_page_limit = 0;
-  sim::Time private_map_per_page{300'000};
+  sim::Time private_map_per_page = 300ns;
 
   // Reclaim and swap.
   std::uint64_t swap_bytes = 0;
-  sim::Time disk_read_latency{90'000'000};
-  sim::Time disk_write_latency{30'000'000};
+  sim::Time disk_read_latency = 90us;
+  sim::Time disk_write_latency = 30us;
   sim::ByteRate disk_bandwidth{1'500'000'000};
   unsigned disk_queue_depth = 32;
-  sim::Time disk_fault{20'000'000};
+  sim::Time disk_fault = 20us;
   unsigned page_cluster = 3;
-  sim::Time reclaim_scan_per_page{300'000};
-  sim::Time reclaim_page{9'000'000};
+  sim::Time reclaim_scan_per_page = 300ns;
+  sim::Time reclaim_page = 9us;
   unsigned swappiness = 60;
   unsigned watermark_scale_factor = 10;
   std::uint64_t min_free_bytes = 0;
@@ -81,20 +82,20 @@ struct OsConfig {
   // Files.
   std::uint64_t read_ahead_bytes = std::uint64_t{128} << 10;
   std::uint64_t fault_around_bytes = std::uint64_t{64} << 10;
-  sim::Time fault_around_page{270'000};
+  sim::Time fault_around_page = 270ns;
   unsigned dirty_background_ratio = 10;
   unsigned dirty_ratio = 20;
-  sim::Time dirty_writeback_interval{5'000'000'000'000};
-  sim::Time dirty_expire{30'000'000'000'000};
-  sim::Time writeback_page{1'000'000};
+  sim::Time dirty_writeback_interval = 5s;
+  sim::Time dirty_expire = 30s;
+  sim::Time writeback_page = 1us;
 
   // Processes that wait for each other.
-  sim::Time wake_up{6'800'000};
-  sim::Time pipe_write{800'000};
-  sim::Time pipe_read{800'000};
-  sim::Time socket_write{3'000'000};
-  sim::Time socket_read{2'000'000};
-  sim::Time signal_catch{6'650'000};
+  sim::Time wake_up = 6800ns;
+  sim::Time pipe_write = 800ns;
+  sim::Time pipe_read = 800ns;
+  sim::Time socket_write = 3us;
+  sim::Time socket_read = 2us;
+  sim::Time signal_catch = 6650ns;
 
   // Policy.
   cpu::Kernel kernel;
@@ -103,8 +104,8 @@ struct OsConfig {
   bool use_zero_page = true;
   bool khugepaged = true;
   bool khugepaged_defrag = true;
-  sim::Time khugepaged_scan_sleep{10'000'000'000'000};
-  sim::Time khugepaged_alloc_sleep{60'000'000'000'000};
+  sim::Time khugepaged_scan_sleep = 10s;
+  sim::Time khugepaged_alloc_sleep = 60s;
   std::uint64_t khugepaged_pages_to_scan = 4096;
   unsigned khugepaged_max_ptes_none = 511;
   unsigned khugepaged_max_ptes_swap = 64;
