@@ -64,6 +64,12 @@ inline workloads::Configuration configuration(const Settings& settings) {
   return c;
 }
 
+// Why the settings do not go together: the key to be blamed and the reason of the first conflict, or "none".
+inline std::string reason_against(const Settings& settings) {
+  const auto found = workloads::conflicts(configuration(settings));
+  return found.empty() ? "none" : found.front().keys.front() + ": " + found.front().reason;
+}
+
 // The strategies that ship, by name, and what each sets.
 inline std::map<std::string, Settings> presets() {
   namespace fs = std::filesystem;

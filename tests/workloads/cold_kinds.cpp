@@ -17,11 +17,6 @@ Settings cold_kind(const char* end, const char* of, const char* size = "16 KiB")
   return {{"workload.cold", end}, {std::string("workload.cold_") + end + "_kind", of}, {"workload.size", size}};
 }
 
-std::string reason_against(const Settings& settings) {
-  const auto found = workloads::conflicts(configuration(settings));
-  return found.empty() ? "none" : found.front().keys.front() + ": " + found.front().reason;
-}
-
 }  // namespace
 
 TEST_CASE("kinds of cold pages that cannot be are refused with the reason") {

@@ -26,11 +26,6 @@ std::vector<unsigned> targets(const Pattern& pattern, unsigned nodes, unsigned r
   return all;
 }
 
-std::string conflict(const Settings& settings) {
-  const auto found = workloads::conflicts(configuration(settings));
-  return found.empty() ? "none" : found.front().keys.front() + ": " + found.front().reason;
-}
-
 }  // namespace
 
 TEST_CASE("in each round of a pattern every node has one target, is that of one, and never its own") {
@@ -160,20 +155,20 @@ TEST_CASE("in a pattern no strategy is faster than resident") {
 
 TEST_CASE("a pattern that cannot be is refused with the key and what is allowed") {
   const Settings all = pattern("all-to-all", "none");
-  CHECK(conflict(all) == "none");
-  CHECK(conflict(all + Settings{{"workload.peers", 15}}) == "none");
-  CHECK(conflict(all + Settings{{"workload.peers", 16}}) ==
+  CHECK(reason_against(all) == "none");
+  CHECK(reason_against(all + Settings{{"workload.peers", 15}}) == "none");
+  CHECK(reason_against(all + Settings{{"workload.peers", 16}}) ==
         "workload.peers: each of 16 nodes has 15 others; 0 stands for all of them");
-  CHECK(conflict(pattern("ring", "none") + Settings{{"workload.peers", 3}}) ==
+  CHECK(reason_against(pattern("ring", "none") + Settings{{"workload.peers", 3}}) ==
         "workload.peers: only all-to-all has a choice of peers");
-  CHECK(conflict({{"workload.peers", 1}}) == "workload.peers: only the kind 'all-to-all' has a choice of peers");
-  CHECK(
-      conflict(all + Settings{{"smmu.context_banks", 1}}).starts_with("workload.kind: a pattern needs two processes"));
-  CHECK(conflict(all + Settings{{"workload.window", 17}}) ==
+  CHECK(reason_against({{"workload.peers", 1}}) == "workload.peers: only the kind 'all-to-all' has a choice of peers");
+  CHECK(reason_against(all + Settings{{"smmu.context_banks", 1}})
+            .starts_with("workload.kind: a pattern needs two processes"));
+  CHECK(reason_against(all + Settings{{"workload.window", 17}}) ==
         "workload.window: 17 transfers under way do not fit in a channel's queue of 16");
   const auto megabytes = [&](const char* key, const char* value) {
-    return conflict(all + preset("pin-once") +
-                    Settings{{"workload.size", "1 MiB"}, {"os.rlimit_memlock", "15 MiB"}, {key, value}});
+    return reason_against(all + preset("pin-once") +
+                          Settings{{"workload.size", "1 MiB"}, {"os.rlimit_memlock", "15 MiB"}, {key, value}});
   };
   CHECK(megabytes("os.user_memory", "16 MiB") == "none");
   CHECK(megabytes("os.user_memory", "15 MiB") ==
@@ -182,8 +177,10 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(megabytes("os.rlimit_memlock", "15 MiB") == "none");
   CHECK(megabytes("os.rlimit_memlock", "14 MiB") ==
         "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB");
-  CHECK(conflict(all + preset("pin-per-transfer")).starts_with("strategy.prepare: the targets of a pattern have no"));
-  CHECK(conflict(all + Settings{{"workload.clean_window", 1}}) == "workload.clean_window: a pattern has no neighbours");
-  CHECK(conflict(pattern("ring", "both") + Settings{{"workload.cold_share", 0.5}}) ==
+  CHECK(reason_against(all + preset("pin-per-transfer"))
+            .starts_with("strategy.prepare: the targets of a pattern have no"));
+  CHECK(reason_against(all + Settings{{"workload.clean_window", 1}}) ==
+        "workload.clean_window: a pattern has no neighbours");
+  CHECK(reason_against(pattern("ring", "both") + Settings{{"workload.cold_share", 0.5}}) ==
         "workload.cold_share: all pages of a pattern's cold end are absent");
 }
