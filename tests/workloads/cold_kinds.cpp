@@ -122,13 +122,13 @@ TEST_CASE("the shared page of zeros must not be written: a destination that show
 
 TEST_CASE("strategies that keep pages present bring them back when they set up, and lose nothing") {
   for (const char* name : {"mlock", "pin-once", "populate", "pin-per-transfer", "pre-touch", "fault/touch-ahead"}) {
+    const Settings strategy = preset(name) + Settings{{"workload.iterations", 3}};
     for (const char* end : {"source", "destination"}) {
       INFO(name << ", " << end);
-      const Settings settings =
-          preset(name) + kSwapDevice + cold_kind(end, "swapped") + Settings{{"workload.iterations", 3}};
-      run_well(settings);
-      run_well(preset(name) + cold_kind("destination", "zero-page") + Settings{{"workload.iterations", 3}});
+      run_well(strategy + kSwapDevice + cold_kind(end, "swapped"));
     }
+    INFO(name);
+    run_well(strategy + cold_kind("destination", "zero-page"));
   }
 }
 
