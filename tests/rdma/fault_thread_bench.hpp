@@ -65,14 +65,13 @@ struct FaultBench : RdmaBench {
   Time call(unsigned pages, unsigned cold) const {
     return config.os.syscall + pages * config.os.gup_per_page + cold * cold_page();
   }
-  Accesses resend_of(Time from, const BlockKey& key) const {
-    return message(from, {5, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
-  }
   // The register accesses of answers that begin at `from`.
-  Accesses retry_of(Time from, const BlockKey& key) const {
-    return message(from, {1, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
+  Accesses retry_of(Time from, const BlockKey& key) const { return asking(from, reg::kRetransmit, key); }
+  Accesses resend_of(Time from, const BlockKey& key) const { return asking(from, reg::kResend, key); }
+  Accesses abort_of(Time from, const BlockKey& key) const { return message(from, {reg::kAbort, key.transfer}); }
+  Accesses asking(Time from, std::uint64_t operation, const BlockKey& key) const {
+    return message(from, {operation, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
   }
-  Accesses abort_of(Time from, const BlockKey& key) const { return message(from, {4, key.transfer}); }
   Accesses message(Time from, const std::vector<std::uint64_t>& words) const {
     Time at = from + config.library.post_retry;
     Accesses expected;
