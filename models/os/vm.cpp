@@ -37,7 +37,7 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
     co_return Result<VirtualAddress>{.error = Error::invalid};
   }
   const std::uint64_t grain = options.hugetlb ? kHugePage : kPage;
-  const std::uint64_t length = (bytes + grain - 1) / grain * grain;
+  const std::uint64_t length = options.hugetlb ? huge_page_end(bytes) : sim::page_end(bytes);
   AddressSpace& space = process.space_;
   co_await process.lock_.lock_exclusive(core_.cpu, exec);
   Result<VirtualAddress> result;

@@ -123,8 +123,9 @@ std::uint64_t Endpoint::map_buffer(std::uint64_t length, std::uint64_t offset) {
 }
 
 os::Range Endpoint::pages_of(std::uint64_t address, std::uint64_t length) const {
-  const std::uint64_t page = host_.memory.backing == Backing::hugetlb ? os::kHugePage : os::kPage;
-  return {address / page * page, (address + length + page - 1) / page * page};
+  const std::uint64_t end = address + length;
+  if (host_.memory.backing == Backing::hugetlb) return {os::huge_page_begin(address), os::huge_page_end(end)};
+  return {sim::page_begin(address), sim::page_end(end)};
 }
 
 std::unique_ptr<PreparePolicy> Endpoint::prepare(std::uint64_t address, std::uint64_t length) {
