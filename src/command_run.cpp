@@ -103,7 +103,7 @@ void print(const Results& results, Format format, const Simulator& simulator, co
 // A configuration that cannot work at run time gets its message with the place, as one of the files would.
 void report_failures(const Experiment& experiment, const std::vector<Point>& points,
                      const std::vector<PointOutcome>& outcomes, const Console& console) {
-  Combinations misconfigured(experiment.file);
+  Conflicts misconfigured(experiment.file);
   std::vector<std::string> told;
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointOutcome& outcome = outcomes[i];

@@ -140,7 +140,7 @@ std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {
   return all;
 }
 
-void refuse(const Combinations& conflicts) {
+void refuse(const Conflicts& conflicts) {
   Diagnostics diagnostics;
   conflicts.tell(diagnostics);
   diagnostics.raise();
@@ -152,7 +152,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
   const std::vector<SettingLayers> values = layers_of(experiment.axes);
-  Combinations conflicts(experiment.file);
+  Conflicts conflicts(experiment.file);
   std::vector<Point> points;
   std::size_t looked_at = 0;
   for (const Strategy& strategy : experiment.strategies) {

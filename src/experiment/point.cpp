@@ -83,7 +83,7 @@ const Setting* deciding(const SettingLayers& layers, const std::string& key) {
   return layer < 0 ? nullptr : deciding(*layers[static_cast<std::size_t>(layer)], key);
 }
 
-void Combinations::add(const Point& point, const std::vector<std::string>& keys, const std::string& reason) {
+void Conflicts::add(const Point& point, const std::vector<std::string>& keys, const std::string& reason) {
   // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
   // memory when the experiment asks for too much of it. All may be defaults.
   std::ptrdiff_t last = -1;
@@ -115,7 +115,7 @@ void Combinations::add(const Point& point, const std::vector<std::string>& keys,
     strategies.push_back(point.strategy);
 }
 
-void Combinations::tell(Diagnostics& diagnostics) const {
+void Conflicts::tell(Diagnostics& diagnostics) const {
   constexpr std::size_t kMostNamed = 3;
   for (const Line& line : lines_) {
     const std::size_t all = line.strategies.size();

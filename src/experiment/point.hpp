@@ -58,12 +58,12 @@ void apply_checked(const Settings& settings, sim::ParameterTable& parameters);
 const Setting* deciding(const Settings& settings, const std::string& key);
 const Setting* deciding(const SettingLayers& layers, const std::string& key);
 
-// What is wrong with parameters of points, for people: one line that names who set the first of them and which of the
-// strategies have it.
-class Combinations {
+// Why parameters of points do not go together, for people. Conflicts that differ by their points' strategies alone are
+// one line, which names who has set the first parameter, and those strategies.
+class Conflicts {
  public:
-  // `file`: the place of what nobody has set.
-  explicit Combinations(std::string file) : file_(std::move(file)) {}
+  // `file`: the place that is told where nobody has set the first parameter.
+  explicit Conflicts(std::string file) : file_(std::move(file)) {}
   void add(const Point& point, const std::vector<std::string>& keys, const std::string& reason);
   std::size_t size() const { return lines_.size(); }
   void tell(Diagnostics& diagnostics) const;
