@@ -86,7 +86,7 @@ double BandPlan::share(const std::string& parameter, unsigned sample) {
 std::optional<Point> BandPlan::sampled(const Point& point, unsigned sample, Machine& machine) {
   std::map<std::string, Setting> values;
   for (const sim::Parameter& parameter : machine.parameters().all()) {
-    if (has_published_source(standing_of(parameter, point.settings)) || is_fixed(point.settings, parameter.name))
+    if (has_nothing_to_vary(standing_of(parameter, point.settings)) || is_fixed(point.settings, parameter.name))
       continue;
     const auto range = plausible_range(parameter);
     (range ? varied_ : left_out_).insert(parameter.name);

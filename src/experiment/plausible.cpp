@@ -13,7 +13,7 @@ std::string standing_of(const sim::Parameter& parameter, const SettingLayers& se
   return std::string(sim::to_string(parameter.doc.standing));
 }
 
-bool has_published_source(const std::string& standing) { return standing == "published" || standing == "setting"; }
+bool has_nothing_to_vary(const std::string& standing) { return standing == "published" || standing == "setting"; }
 
 std::optional<NumberRange> plausible_range(const sim::Parameter& parameter) {
   if (!is_number(parameter.kind) || parameter.doc.plausible.size() != 2) return {};

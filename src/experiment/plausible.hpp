@@ -13,8 +13,8 @@ namespace faultline::app {
 // Of the value that a point with these settings has: the platform's word on its own number, else the declaration's.
 std::string standing_of(const sim::Parameter& parameter, const SettingLayers& settings);
 
-// Whether there is nothing to vary: a source states the value, or it is the user's choice and no claim.
-bool has_published_source(const std::string& standing);
+// Of a standing_of(): a source states the value, or it is the user's choice and no claim.
+bool has_nothing_to_vary(const std::string& standing);
 
 // In number_of()'s unit; `low` is below `high`.
 struct NumberRange {

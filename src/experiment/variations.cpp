@@ -99,7 +99,7 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
     const std::string standing = standing_of(parameter, repetitions.front().settings);
     const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
                                      [&](const Axis& axis) { return axis.key == parameter.name; });
-    if (is_axis || has_published_source(standing)) continue;
+    if (is_axis || has_nothing_to_vary(standing)) continue;
     const Candidates candidates = candidates_for(parameter, levels);
     const std::vector<std::string> texts = other_texts(parameter, candidates);
     if (texts.empty() && base == 0) variations.left_out.push_back(parameter.name);
