@@ -27,7 +27,8 @@ std::string report_tables(const Results& results, std::size_t width);
 // Each view for itself.
 std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width);
 std::string matrix_view(const Results& results, const ReportSpec& spec);
-// What the device met: a verdict on all points of a row and a column together.
+// What the device met: a verdict on all points of a row and a column together. Empty where no point has the value that
+// the report is restricted to; report_tables() says so for all such reports at once.
 std::string verdict_view(const Results& results, const ReportSpec& spec);
 std::string breakdown_view(const Results& results);
 // "" when there are none.

@@ -9,7 +9,7 @@ namespace faultline::app {
 std::string verdict_view(const Results& results, const ReportSpec& spec) {
   Verdict verdict(rows_axis_of(results, spec), spec);
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
-  if (verdict.rows().empty()) return "";  // the report tells it
+  if (verdict.rows().empty()) return "";
   verdict.sort(results.experiment);
   const std::string only = spec.only_axis.empty() ? "" : ", " + spec.only_axis + " = " + spec.only_value;
   std::vector<Column> heads{{verdict.rows_axis(), "", Align::right}};
