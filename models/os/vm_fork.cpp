@@ -23,7 +23,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
   Error error = Error::none;
   const auto vmas = parent.space_.vmas();
   for (const auto& [begin, vma] : vmas) {
-    if (error != Error::none) continue;
+    if (error != Error::none) break;
     co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
     if (!vma.inherited) continue;
     Vma inherited = vma;
