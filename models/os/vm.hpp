@@ -290,6 +290,9 @@ class Vm {
     return pinning_.contains(&exec) ? FrameUse::fixed : FrameUse::movable;
   }
   sim::Task<void> run(cpu::Execution& exec, sim::Time cost) { return core_.run(exec, cost); }
+  // Parts of madvise(): MADV_POPULATE_*; MADV_DONTNEED, MADV_DONTNEED_LOCKED and MADV_FREE.
+  sim::Task<Error> populate_advised(cpu::Execution& exec, Process& process, Range range, bool write);
+  sim::Task<Error> drop_advised(cpu::Execution& exec, Process& process, Range range, Advice advice);
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
   Leaves age_for_page_out(Process& process, Range range);
   sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);

@@ -25,24 +25,9 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   if (advice == Advice::page_out) co_return co_await page_out(exec, process, range);
   const bool populates = advice == Advice::populate_read || advice == Advice::populate_write;
   if (populates && !core_.config.kernel.has(Change::madv_populate)) co_return Error::invalid;
-  if (populates || advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
-    co_await process.lock_.lock_shared(core_.cpu, exec);
-    Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
-    if (populates) {
-      const bool write = advice == Advice::populate_write;
-      if (space.accessible_until(range.begin, range.end, write) != range.end) error = Error::bad_address;
-      if (error == Error::none) {
-        const Access access = write ? Access::write : Access::read;
-        error = (co_await populate(exec, process, range, access, gup_cost(), nullptr)).error;
-      }
-    } else {
-      const Error done = advice == Advice::free
-                             ? co_await make_lazyfree(exec, process, range)
-                             : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
-      if (done != Error::none) error = done;
-    }
-    process.lock_.unlock_shared();
-    co_return error;
+  if (populates) co_return co_await populate_advised(exec, process, range, advice == Advice::populate_write);
+  if (advice == Advice::dont_need || advice == Advice::dont_need_locked || advice == Advice::free) {
+    co_return co_await drop_advised(exec, process, range, advice);
   }
 
   co_await core_.lock_for_change(exec, process, range);
@@ -60,6 +45,30 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   const Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   process.lock_.unlock_exclusive();
   if (advice == Advice::hugepage) khugepaged_.start();
+  co_return error;
+}
+
+sim::Task<Error> Vm::populate_advised(cpu::Execution& exec, Process& process, Range range, bool write) {
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const AddressSpace& space = process.space_;
+  Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  if (space.accessible_until(range.begin, range.end, write) != range.end) error = Error::bad_address;
+  if (error == Error::none) {
+    const Access access = write ? Access::write : Access::read;
+    error = (co_await populate(exec, process, range, access, gup_cost(), nullptr)).error;
+  }
+  process.lock_.unlock_shared();
+  co_return error;
+}
+
+sim::Task<Error> Vm::drop_advised(cpu::Execution& exec, Process& process, Range range, Advice advice) {
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  Error error = process.space_.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  const Error done = advice == Advice::free
+                         ? co_await make_lazyfree(exec, process, range)
+                         : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
+  if (done != Error::none) error = done;
+  process.lock_.unlock_shared();
   co_return error;
 }
 
