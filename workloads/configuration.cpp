@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/configuration.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
-#include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
 
@@ -31,6 +32,14 @@ std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_
 
 std::uint64_t user_memory(const platform::Machine& machine) {
   return std::min(machine.os.user_memory, machine.ddr.size - std::min(machine.ddr.size, machine.os.kernel_reserved));
+}
+
+void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
+                 const AddConflict& add) {
+  if (under_way <= machine.dma.channel_queue) return;
+  keys.emplace_back("dma.channel_queue");
+  add(std::move(keys), fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
+                                   machine.dma.channel_queue));
 }
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {

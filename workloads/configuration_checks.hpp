@@ -28,6 +28,10 @@ void check_flows(const Configuration& configuration, const AddConflict& add);
 // The kind kernel-cost.
 void check_program(const Configuration& configuration, const AddConflict& add);
 
+// Transfers under way at a time, whose number the keys decide, and the queue of a process's DMA channel.
+void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
+                 const AddConflict& add);
+
 // The key that names a node, and the keys that decide how many nodes there are.
 std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape);
 // Bytes of the pages that a buffer touches, at the end where they are more.

@@ -46,11 +46,7 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
                       flow.to, nodes - 1));
       continue;
     }
-    if (flow.window > configuration.machine.dma.channel_queue) {
-      add({"workload.flows", "dma.channel_queue"},
-          fmt::format("{} transfers under way do not fit in a channel's queue of {}", flow.window,
-                      configuration.machine.dma.channel_queue));
-    }
+    check_queue(flow.window, {"workload.flows"}, configuration.machine, add);
     for (const unsigned node : {flow.from, flow.to}) {
       ++shares[node].processes;
       shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);

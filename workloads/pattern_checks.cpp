@@ -27,11 +27,7 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
     add({"workload.kind", "dma.channels", "smmu.context_banks"},
         "a pattern needs two processes on each node, each with a channel and a context bank");
   }
-  if (w.window > machine.dma.channel_queue) {
-    add({"workload.window", "dma.channel_queue"},
-        fmt::format("{} transfers under way do not fit in a channel's queue of {}", w.window,
-                    machine.dma.channel_queue));
-  }
+  check_queue(w.window, {"workload.window"}, machine, add);
   const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
   const std::uint64_t received = lane * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
   if (lane + received > user_memory(machine)) {

@@ -138,12 +138,7 @@ void check_cold_share(const Configuration& configuration, const AddConflict& add
 
 void check_transfers(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  const unsigned under_way = w.window + w.clean_window;
-  if (under_way > configuration.machine.dma.channel_queue) {
-    add({"workload.window", "workload.clean_window", "dma.channel_queue"},
-        fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
-                    configuration.machine.dma.channel_queue));
-  }
+  check_queue(w.window + w.clean_window, {"workload.window", "workload.clean_window"}, configuration.machine, add);
   check_huge_advice(configuration, add);
   check_injected_memory(configuration, add);
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
