@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/program_options.hpp>
 #include <sstream>
 

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm.hpp"

@@ -2,8 +2,6 @@
 // One initiator and one target: the kinds write, read and message, and the memory of their buffers.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "models/sim/failure.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {

@@ -9,7 +9,6 @@
 
 #include "models/platform/cluster.hpp"
 #include "models/rdma/endpoint.hpp"
-#include "models/sim/random.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"

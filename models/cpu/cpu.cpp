@@ -2,6 +2,7 @@
 #include "models/cpu/cpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 #include "models/cpu/balancer.hpp"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <tlm_utils/simple_initiator_socket.h>
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/cpu/fair_queue.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "models/cpu/cfs.hpp"

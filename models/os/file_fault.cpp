@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "models/os/page_cache.hpp"
-#include "models/os/reclaim.hpp"
 #include "models/os/vm_core.hpp"
 
 namespace faultline::os {

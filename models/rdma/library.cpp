@@ -5,7 +5,6 @@
 
 #include "models/dma/registers.hpp"
 #include "models/os/out_of_memory.hpp"
-#include "models/sim/failure.hpp"
 
 namespace faultline::rdma {
 

@@ -2,7 +2,6 @@
 #include "src/results/report_data.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "src/experiment/quantity.hpp"

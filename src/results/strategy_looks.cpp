@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/strategy_looks.hpp"
 
-#include <algorithm>
 #include <map>
 #include <set>
 

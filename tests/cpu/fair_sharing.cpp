@@ -3,8 +3,6 @@
 // each of which fails here when it is switched off.
 #include <catch2/catch.hpp>
 
-#include <algorithm>
-
 #include "tests/cpu/bench.hpp"
 
 using namespace faultline;

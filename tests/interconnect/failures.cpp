@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 
 #include <map>
-#include <tuple>
 
 #include "tests/interconnect/shapes.hpp"
 #include "tests/support/network_mocks.hpp"

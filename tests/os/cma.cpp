@@ -2,8 +2,6 @@
 // Memory that is lent to programs until a driver wants it in one piece, or a page in it is pinned for long.
 #include "models/os/cma.hpp"
 
-#include <algorithm>
-
 #include "tests/os/bench.hpp"
 
 using namespace faultline;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small messages: to other processes, from the mailbox, and to the firmware of a node.
-#include <array>
 
 #include "tests/rdma/bench.hpp"
 
