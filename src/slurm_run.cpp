@@ -173,8 +173,7 @@ void Follower::give_up() {
   }
   throw UserError(
       fmt::format("no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
-                  "compute nodes "
-                  "share, at the same path? Name one that is with --out; the job is cancelled",
+                  "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
                   id, fs::absolute(folder_.path()).string(), how, host_name()));
 }
 

@@ -310,8 +310,7 @@ std::vector<MetricDoc> metric_docs() {
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
       {"kernel_cost", "us",
        "kind kernel-cost: what the program prints for one switch, call, process or page; its rounds are the transfers, "
-       "and "
-       "the bytes that they move are in goodput"},
+       "and the bytes that they move are in goodput"},
       {"transfers", "1", "transfers measured"},
       {"transfers_failed", "1", "of these, ended with an error completion"},
       {"background_accesses", "1", "accesses of background processes while transfers were measured"},
@@ -341,8 +340,7 @@ std::vector<MetricDoc> metric_docs() {
       {"unevictable", "B", "memory on the unevictable lists at that time, added over the nodes (Linux: Unevictable)"},
       {"hugetlb_bytes", "B",
        "memory that the pool of huge pages keeps from everybody else, used or not, added over the nodes "
-       "(os.nr_hugepages; "
-       "Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
+       "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
       {"data_errors", "1", "transfers whose data arrived wrong"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});

@@ -26,8 +26,7 @@ void ProgramConfig::declare(sim::ParameterTable& table) {
   table.add_count("processes", processes, {2u, 64u}, {"lat_ctx: processes in the ring", "", {}});
   table.add_count("written_pages", written_pages, {0u, 4096u},
                   {"lat_proc-fork and -exec: pages of their memory that parent and child write after the fork, and "
-                   "pages that a new "
-                   "program writes",
+                   "pages that a new program writes",
                    "assumed: stack and data of a program that does nothing else",
                    sim::Standing::assumed,
                    {"2", "32"}});

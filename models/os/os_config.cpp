@@ -108,8 +108,7 @@ void declare_mappings(OsConfig& c, ParameterTable& table) {
   table.add_time("mprotect_fixed", c.mprotect_fixed, {2'500ns, 20us},
                  {"one mprotect call, system call included, TLB invalidation excluded",
                   "assumed, from Linux arm64 mprotect timing on a server (2.85 us without the flush), which a "
-                  "Cortex-A53 takes 2 to "
-                  "4 times as long for",
+                  "Cortex-A53 takes 2 to 4 times as long for",
                   Standing::assumed,
                   {"5 us", "13 us"}});
   table.add_time("mprotect_per_page", c.mprotect_per_page, {20ns, 300ns},

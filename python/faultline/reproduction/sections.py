@@ -104,29 +104,25 @@ def _hop_latency(runs):
 SECTIONS = [
     Section("E1", "Baseline latency, no fault",
             "RDMA writes between two MPSoCs of a QFDB (one hop) and over two to five hops, and a small message of 8 B "
-            "over the same "
-            "distances. A hop outside the QFDB is a link of 10 Gb/s, which is what large transfers feel.",
+            "over the same distances. A hop outside the QFDB is a link of 10 Gb/s, which is what large transfers feel.",
             [("Latency of a write against its size", _hop_latency),
              ("One-way latency of a small message against distance", _message_hops)],
             ["latency-vs-hops", "message-hops"], ["T1"],
             "Published latencies by size: the publications' tables were not readable. T1 is the one point that is "
-            "known, and "
-            "was used to fit the latency of injection."),
+            "known, and was used to fit the latency of injection."),
     Section("E2", "Baseline bandwidth", "Two writes under way, on links of 10 and 16 Gb/s.",
             [("Goodput against size", _link_rates)], ["link-rates"], ["T4"],
             "Published goodput by size. T4 was used to fit the line coding and the blocks in flight; that 10 Gb/s "
-            "links are "
-            "filled as well is a prediction."),
+            "links are filled as well is a prediction."),
     Section("E3", "Where the time of one fault goes",
             "One write of 64 B whose page is absent at neither end, the destination, the source, or both. The tornado "
-            "shows how far "
-            "the total of the destination's fault moves with each cost that no source states.",
+            "shows how far the total of the destination's fault moves with each cost that no source states.",
             [("Steps of a transfer", _breakdown),
              ("What the total rests on", lambda runs: tornado(read_sensitivity(runs.folder / SENSITIVITY)))],
             ["fault-breakdown"], ["T5"],
             "The published split: a breakdown exists in PART (TPDS 2022), its numbers are not in the abstract. T5, "
-            "what the fault adds in all, was used to "
-            "fit eight costs, each within its plausible range; the split is an assumption."),
+            "what the fault adds in all, was used to fit eight costs, each within its plausible range; the split is an "
+            "assumption."),
     Section("E4", "Latency with one fault", "A block of up to 16 KiB whose pages are all absent, touched ahead: one fault an end.",
             [("Latency against size", _one_fault)], ["cold-transfers"], ["T5"],
             "Published latencies other than T5, which is of pages touched one at a time (0.8 µs less than touched "
@@ -136,22 +132,19 @@ SECTIONS = [
             "Published latencies: none was readable. All of it is prediction."),
     Section("E6", "Touch a page at a time, or N ahead",
             "The destination's pages absent; the fault thread makes one page present a fault, or up to N by one "
-            "get_user_pages. "
-            "More pages than a block of 16 KiB has (4) bring nothing more.",
+            "get_user_pages. More pages than a block of 16 KiB has (4) bring nothing more.",
             [("Latency against size", _latency("touch-ahead"))], ["touch-ahead"], ["T7"],
             "The published factor between the two: only the ordering (T7) is known."),
     Section("E7", "Tolerated faults, pinning, touching before",
             "Transfers into memory that the target has not touched: resident is the bound, pin-once, mlock and "
-            "populate pay before the first "
-            "transfer, pin-per-transfer and pre-touch before each, fault/... during it.",
+            "populate pay before the first transfer, pin-per-transfer and pre-touch before each, fault/... during it.",
             [("Latency against size", _latency("pinning-vs-faults")), ("As a multiple of the bound", _ratio)],
             ["pinning-vs-faults"], [],
             "Published ratios: those that exist are kept out of this project, so that its predictions can be compared "
             "with them."),
     Section("E8", "What pinning, locking and touching cost",
             "One call for one buffer, in use already (cold pages at: none) and never touched (both), with small pages "
-            "and huge ones; "
-            "its undoing; and, from E7's run, touching beforehand (populate).",
+            "and huge ones; its undoing; and, from E7's run, touching beforehand (populate).",
             [("Set-up", _latency("registration-cost", "setup_time", by="strategy")),
              ("Undoing it", _latency("registration-cost", "teardown_time", by="strategy", workload__cold=("none",))),
              ("Pin, lock, populate: memory never touched",
@@ -159,20 +152,17 @@ SECTIONS = [
             ["registration-cost", "pinning-vs-faults"], [],
             "Measurements of an A53: none was found. The costs are derived from those of other machines."),
     Section("E9", "Transparent huge pages",
-            "Transfers to memory that is cold each time, with huge pages never, on advice and always; and the "
-            "device's faults while khugepaged "
-            "collapses buffers that are in use, for each way to hold them. What mlock holds faults all the same; what "
-            "is pinned does not.",
+            "Transfers to memory that is cold each time, with huge pages never, on advice and always; and the device's "
+            "faults while khugepaged collapses buffers that are in use, for each way to hold them. What mlock holds "
+            "faults all the same; what is pinned does not.",
             [("Latency by mode and size", _latency("thp-modes", x="os.thp")),
              ("Faults against khugepaged's pause", _latency("khugepaged-period", "faults", x="os.khugepaged_scan_sleep"))],
             ["thp-modes", "khugepaged-period"], [],
             "Published series with and without huge pages: none was readable. khugepaged's pauses are a hundredth of "
-            "what is said, "
-            "its work is not."),
+            "what is said, its work is not."),
     Section("E10", "Block timeout",
             "One cold block, with the retransmission request after a fault (RAPF) and without, where only the timeout "
-            "sends it again. "
-            "Without it the latency is the timeout; one of 25 µs comes before the request would.",
+            "sends it again. Without it the latency is the timeout; one of 25 µs comes before the request would.",
             [("Latency", _latency("timeout", x="dma.block_timeout")),
              ("Bytes sent again", _latency("timeout", "retransmitted_bytes", x="dma.block_timeout"))],
             ["timeout"], [], "The machine's own timeout: no source states it."),
@@ -181,26 +171,23 @@ SECTIONS = [
             "Published goodput: none was readable."),
     Section("E12", "Clean transfers beside faulting ones",
             "Reads of 16 KiB whose pages are present beside writes of 64 KiB whose destination is absent (cold pages "
-            "at: destination) or not "
-            "(none). The SMMU terminates (fault/touch-ahead) or stalls the access, and lets later accesses hit under "
-            "a fault or not "
-            "(HUPCF). While a block waits for its fault the clean transfers have what it would use.",
+            "at: destination) or not (none). The SMMU terminates (fault/touch-ahead) or stalls the access, and lets "
+            "later accesses hit under a fault or not (HUPCF). While a block waits for its fault the clean transfers "
+            "have what it would use.",
             [("Goodput of the clean transfers", _bandwidth("clean-transfers", "clean_goodput", x="kernel.hupcf",
                                                            by="workload.cold"))],
             ["clean-transfers"], [],
-            "More than two clean transfers at a time: their polling threads would leave no core to the rest. "
-            "Published goodput: the "
-            "claim that later transfers are served meanwhile is known, no number is."),
+            "More than two clean transfers at a time: their polling threads would leave no core to the rest. Published "
+            "goodput: the claim that later transfers are served meanwhile is known, no number is."),
     Section("E13", "Sixteen nodes",
             "In place of applications: patterns in which sixteen MPSoCs (64 cores) communicate, every buffer absent "
-            "before each transfer "
-            "unless it is held.",
+            "before each transfer unless it is held.",
             [("Mean latency", _latency("sixteen-nodes", x="workload.kind")),
              ("Goodput of all nodes together", _bandwidth("sixteen-nodes", x="workload.kind"))],
             ["sixteen-nodes"], [],
             "Run times of the three MPI applications: their traces are not published, and the simulator has no model "
-            "of computation "
-            "between transfers. Strategies that prepare at the target for each transfer are refused in patterns."),
+            "of computation between transfers. Strategies that prepare at the target for each transfer are refused in "
+            "patterns."),
     Section("E14", "Ablations",
             "The size of a block together with the pages touched ahead, the TLBs, and the FIFO of fault records when three senders fault at one target.",
             [("Block size, transfers of 256 KiB, pages present",
