@@ -45,13 +45,14 @@ class Reproduction(unittest.TestCase):
         section = Section("E1", "One & two", "shows", [], ["some-run"], ["T1"], "much")
         published = {"T1": {"name": "T1", "quantity": "latency", "value": 1.3, "unit": "us", "source": "a paper", "use": "fit"}}
         check = {"name": "T1", "at": "", "quantity": "latency", "published": "1.3 us", "allowed": "5 %", "simulated": "2 us",
-                 "error": "+54 %", "use": "fit", "passed": False, "counts": True}
+                 "error": "+54 %", "use": "fit", "passed": False, "counts": True, "known_off": ""}
+        off = check | {"name": "K8", "passed": True, "known_off": "a mechanism is missing"}
         with tempfile.TemporaryDirectory() as folder:
             png = Path(folder) / "E1-a.png"
             png.write_bytes(b"png")
-            html = page([section], {"E1": ([("a < b", png)], ["it failed"])}, [check], published, "faultline 1", True)
+            html = page([section], {"E1": ([("a < b", png)], ["it failed"])}, [check, off], published, "faultline 1", True)
         for text in ("E1: One &amp; two", "data:image/png;base64,cG5n", 'href="figures/E1-a.pdf"', "a &lt; b", "it failed",
-                     "Published, T1: latency: 1.3 us (a paper; fit).", "<td>missed</td>", "Not to be had: much",
+                     "Published, T1: latency: 1.3 us (a paper; fit).", "<td>missed</td>", "<td>off</td>", "Not to be had: much",
                      "Made with --quick", "<code>faultline run some-run</code>"):
             self.assertIn(text, html)
 
