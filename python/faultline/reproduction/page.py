@@ -73,11 +73,10 @@ def page(sections, drawn, checks, published, version, quick):
     html = (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Faultline: E1 to E14</title>\n'
             f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style></head><body>\n'
             f"<h1>RDMA that meets page faults: the experiments E1 to E14</h1>\n"
-            f"<p>What the publications on the ExaNeSt prototype and on its page-fault-tolerant RDMA compare, "
-            f"simulated. Axes and series are "
-            f"reconstructions: no figure of the publications was readable. Every published number that this project "
-            f"knows is marked in its "
-            f"figure with its tolerance; what is not marked is prediction. {escape(version)}</p>\n")
+            f"<p>What the publications on the ExaNeSt prototype and on its page-fault-tolerant RDMA compare, simulated. "
+            f"Axes and series are reconstructions: no figure of the publications was readable. Every published number of "
+            f"this machine that the project knows is marked in its figure with its tolerance; what is not marked is "
+            f"prediction. {escape(version)}</p>\n")
     if quick:
         html += '<p class="trouble">Made with --quick: one or two transfers a point.</p>\n'
     html += (f"<p>{links}</p>\n<h2>Published figures</h2>\n<p>A figure of use <i>fit</i> was used to choose parameters and "
