@@ -34,8 +34,9 @@ class FairQueue {
 
   void add(Execution& thread, Arrival how);
   void remove(Execution& thread);
-  // A thread that changes queues keeps its distance to the virtual time of its queue: the first function takes the old
-  // queue's time off, the second one adds the new queue's.
+  // A thread that changes queues keeps its distance to the virtual time of its queue: leave_for_another() takes the old
+  // queue's time off, come_from_another() adds the new queue's. Under EEVDF the thread's lag is that distance, and both
+  // do nothing.
   virtual void leave_for_another(SchedEntity&) const {}
   virtual void come_from_another(SchedEntity&) const {}
 
@@ -70,7 +71,7 @@ class FairQueue {
 
  private:
   const SchedConfig config_;
-  std::vector<Execution*> threads_;  // the current one, too; in order of arrival, which is also put_back()'s
+  std::vector<Execution*> threads_;  // with the current one; in the order in which they came or were put back
   Execution* current_ = nullptr;
 };
 

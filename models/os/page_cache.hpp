@@ -51,7 +51,7 @@ class PageCache {
   // are zeros from then on. How many were in memory.
   sim::Task<unsigned> punch(cpu::Execution& exec, File& file, std::uint32_t begin, std::uint32_t end);
 
-  // For who takes pages away or moves them; the frame is a page of a file.
+  // For mechanisms that take pages away or move them; the frame holds a page of a file.
   File::Page& page_of(Address frame);
   void remove(Address frame);                 // it is clean; the caller lets go of the frame
   void replace(Address frame, Address copy);  // which nobody else holds
@@ -81,7 +81,7 @@ class PageCache {
   sim::Task<Error> fetch(cpu::Execution& exec, Process& process, File& file, ReadWindow window, std::uint32_t needed);
   sim::Task<void> read_from_disk(File& file, std::uint32_t first, std::uint32_t end);
   // The page for a call, in memory and as it is on the disk (or to be overwritten `whole`); the caller holds it before
-  // he waits again. no_memory, beyond_end.
+  // it waits again. no_memory, beyond_end.
   sim::Task<Result<Address>> get(cpu::Execution& exec, Process& process, File& file, std::uint32_t page,
                                  FileReader* reader, std::uint32_t wanted, bool whole);
   File* create(std::uint64_t bytes, std::uint64_t seed, File::Kind kind);

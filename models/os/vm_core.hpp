@@ -50,7 +50,8 @@ class VmCore {
     Address frame;
     PageSize size;
   };
-  // Keeps a page where it is for as long as somebody is at work on what it was found to be (folio_get).
+  // Keeps a frame from being freed, and its page from being moved, while a task works on what it has found there
+  // (folio_get).
   class Hold {
    public:
     Hold(VmCore& core, Address frame) : core_(core), frame_(frame) { ++core_.frame_table.at(frame).isolated; }
@@ -96,7 +97,8 @@ class VmCore {
   sim::Task<void> lock_for_change(cpu::Execution& exec, Process& process, Range range);
   // The locks of the VMAs alone, for who holds mmap_lock.
   sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
-  // The two ends of a change of a process's table, and the flush between them: Tlbs says which of Linux's it is.
+  // The two ends of a change of a process's table, and the flush between them. tlbs.hpp names the function of Linux
+  // that each flush is.
   sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
   void change_ends(Process& process, Range range);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
@@ -118,8 +120,8 @@ class VmCore {
   sim::Task<void> fix_spurious_fault(cpu::Execution& exec, Process& process, VirtualAddress va);
   // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young).
   sim::Task<void> clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
-  // Ends when no page of the range is in motion: who has put it there goes on with it, and it is not others' to change.
-  // That holds until the caller waits again.
+  // Ends when no page of the range is in motion. A page in motion may be changed by nobody but the task that moves it.
+  // Until the caller waits again no page of the range begins to move.
   sim::Task<void> settled(Process& process, Range range);
   // All TLBs and mirrors forget the leaves, in no time.
   void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves);
