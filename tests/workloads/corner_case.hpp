@@ -8,6 +8,7 @@
 #include "models/os/page_events.hpp"
 #include "models/os/reclaim.hpp"
 #include "tests/support/child.hpp"
+#include "tests/support/point.hpp"
 #include "tests/support/two_processes.hpp"
 #include "workloads/benchmark.hpp"
 
@@ -31,6 +32,12 @@ inline rdma::Strategy tolerant(rdma::Translate translate = rdma::Translate::shar
   s.resolve = rdma::Resolve::touch_a_page;
   s.translate = translate;
   return s;
+}
+
+// Of runs from the outside: touch-ahead, and a transfer whose pages are absent at an end.
+inline const Settings kAhead = preset("fault/touch-ahead");
+inline Settings cold(const char* end, const char* size = "64 B") {
+  return kAhead + Settings{{"workload.cold", end}, {"workload.size", size}};
 }
 
 // Buffers at both ends: `length` bytes, the first `absent` pages cold there. The source has the pattern of seed 7.

@@ -11,16 +11,6 @@
 using namespace faultline;
 using namespace faultline::test;
 
-namespace {
-
-const Settings kAhead = preset("fault/touch-ahead");
-
-Settings cold(const char* end, const char* size = "64 B") {
-  return kAhead + Settings{{"workload.cold", end}, {"workload.size", size}};
-}
-
-}  // namespace
-
 TEST_CASE("C1: the source page is absent when a transfer is posted") {
   const Point p = run_well(cold("source"));
   CHECK(p.count("faults") == 1);

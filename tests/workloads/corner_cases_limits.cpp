@@ -14,12 +14,6 @@ using namespace faultline::test;
 
 namespace {
 
-const Settings kAhead = preset("fault/touch-ahead");
-
-Settings cold(const char* end, const char* size = "64 B") {
-  return kAhead + Settings{{"workload.cold", end}, {"workload.size", size}};
-}
-
 // A stream into a buffer of 2 MiB to which something happens.
 Settings disturbed(const char* prepare, const char* translate, const char* mechanism) {
   return {{"workload.size", "2 MiB"},      {"workload.iterations", 3},        {"workload.warmup", 1},
