@@ -108,7 +108,8 @@ class Tlbs {
   sim::Task<void> flush_unmapped(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                                  UnmapBatch& batch);
   sim::Task<void> finish(cpu::Execution& exec, UnmapBatch& batch);
-  // As flush_leaf() where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the kernel.
+  // As flush_leaf() where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the
+  // kernel.
   sim::Task<void> flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                               PageSize size);
   // The leaves that one mmu_gather has collected, and `tables` that became empty with them.
