@@ -43,7 +43,7 @@ done
   exit 1
 }
 
-# Indented by four and no command: a line that a command printed.
+# Indented by four after an empty line, as Markdown's code is, and no command: a line that a command printed.
 lines=0
 for page in "${pages[@]}"; do
   while IFS= read -r line; do
@@ -52,7 +52,10 @@ for page in "${pages[@]}"; do
       exit 1
     }
     lines=$((lines + 1))
-  done < <(awk '/^```/ {fenced = !fenced} !fenced && /^    /' "$page" |
+  done < <(awk '
+    /^```/ {fenced = !fenced}
+    {code = !fenced && /^    / && (code || blank); blank = /^$/}
+    code' "$page" |
     grep -vE '^    ((build/release/)?faultline|scripts/)')
 done
 ((lines >= 40)) || {
