@@ -28,24 +28,24 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
-  clear_refs_unflushed,  // /proc/PID/clear_refs clears access flags and no TLB hears of it
-  migration_writable,    // a migrated page may be written by hardware, too, if it was writable
-  mprotect_gives_way,    // mprotect lets other threads run after each page table
-  mlock_as_it_is,        // mlock does not wait for pages on their way to the kernel's lists
-  wakes_on_last_core,    // an interrupt's wake-up leaves a thread on its last core when that is idle
-  numa_skips_shared,     // NUMA hints leave private pages alone that another process maps, too
-  mremap_by_tables,      // mremap lets other threads run after each page table; before: after 64 pages
-  irq_thread_stays,      // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
-  tlb_strides,           // TLBs forget a range in steps of its smallest entries, and tables with it
-  munmap_downgrades,     // munmap holds mmap_lock only shared while TLBs forget the pages
-  ages_in_passing,       // who clears an access flag does not wait for the TLBs
-  longterm_leaves_cma,   // a long-term pin first moves its pages out of the CMA area
-  madv_pageout,          // there is MADV_PAGEOUT
-  huge_cow_splits,       // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
-  reclaim_by_cost,     // reclaim divides its looks by what taking pages of a kind costs; before: by how many are in use
-  cma_first,           // movable pages come from the CMA area first, while half of what is free is there; before: last
-  fork_copies_pinned,  // a child gets copies of pages under a pin, instead of sharing them
-  block_flushes,       // TLBs forget a block of 2 MiB by one invalidation
+  clear_refs_unflushed,   // /proc/PID/clear_refs clears access flags and no TLB hears of it
+  migration_writable,     // a migrated page may be written by hardware, too, if it was writable
+  mprotect_gives_way,     // mprotect lets other threads run after each page table
+  mlock_as_it_is,         // mlock does not wait for pages on their way to the kernel's lists
+  wakes_on_last_core,     // an interrupt's wake-up leaves a thread on its last core when that is idle
+  numa_skips_shared,      // NUMA hints leave private pages alone that another process maps, too
+  mremap_by_tables,       // mremap lets other threads run after each page table; before: after 64 pages
+  irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
+  tlb_strides,            // TLBs forget a range in steps of its smallest entries, and tables with it
+  munmap_downgrades,      // munmap holds mmap_lock only shared while TLBs forget the pages
+  ages_in_passing,        // who clears an access flag does not wait for the TLBs
+  longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
+  madv_pageout,           // there is MADV_PAGEOUT
+  huge_cow_splits,        // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
+  reclaim_by_cost,        // reclaim shares looks by what taking a kind of page costs; before: by how many are in use
+  cma_first,              // movable pages come from the CMA area while half of what is free is there; before: last
+  fork_copies_pinned,     // a child gets copies of pages under a pin, instead of sharing them
+  block_flushes,          // TLBs forget a block of 2 MiB by one invalidation
   reuse_by_references,    // a write fault copies a page that anybody refers to, by a pin, too; before: that others map
   anon_starts_inactive,   // anonymous pages begin as old ones, and one reference does not make them young
   busy_factor_16,         // busy cores look for work elsewhere every 16 intervals, not 32
@@ -68,13 +68,13 @@ enum class Change : std::uint8_t {
   migration_keeps_young,  // a migrated page keeps its access flag
   madv_collapse,          // there is MADV_COLLAPSE
   looks_cost,             // reclaim counts looks in vain as a cost, too, not only pages written
-  mprotect_writable_all,  // to clean pages and to those of 2 MiB, too
+  mprotect_writable_all,  // mprotect gives that right back to clean pages and to those of 2 MiB, too
   batched_migration,      // pages of a batch are all unmapped before the first is copied
   vma_locks,              // page faults take the lock of their VMA instead of mmap_lock
   refuses_file_pins,      // no long-term pins that write to files whose dirty pages are tracked
   batched_unmapping,      // arm64: who unmaps pages by the reverse mapping waits for TLBs once, for many pages
   eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
-  pageout_keeps_young,    // MADV_PAGEOUT reclaims whether used or not; before: clears access flags first
+  pageout_keeps_young,    // MADV_PAGEOUT leaves access flags as they are; before: it clears them first
   hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
   userfault_protection,   // userfaultfd's write protection on arm64
   count
