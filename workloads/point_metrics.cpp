@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 
 #include "workloads/cold_pages.hpp"
 #include "workloads/flow.hpp"
@@ -69,6 +70,11 @@ std::uint64_t busy(platform::Node& node) {
   return sum - node.statistics.value("cpu.time_polling");
 }
 
+void add_metric(std::vector<Metric>& metrics, const char* name, double value) {
+  metrics.emplace_back().name = name;
+  metrics.back().value = value;
+}
+
 void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& samples) {
   std::vector<sim::Time> sorted;
   sim::Time sum{0};
@@ -79,11 +85,11 @@ void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& sample
   std::sort(sorted.begin(), sorted.end());
   const auto count = static_cast<std::int64_t>(sorted.size());
   const sim::Time mean{(sum.count() + count / 2) / count};
-  metrics.push_back({"latency_min", microseconds(sorted.front()), "us", ""});
-  metrics.push_back({"latency_typical", microseconds(percentile(sorted, 50)), "us", ""});
-  metrics.push_back({"latency_mean", microseconds(mean), "us", ""});
-  metrics.push_back({"latency_p99", microseconds(percentile(sorted, 99)), "us", ""});
-  metrics.push_back({"latency_max", microseconds(sorted.back()), "us", ""});
+  add_metric(metrics, "latency_min", microseconds(sorted.front()));
+  add_metric(metrics, "latency_typical", microseconds(percentile(sorted, 50)));
+  add_metric(metrics, "latency_mean", microseconds(mean));
+  add_metric(metrics, "latency_p99", microseconds(percentile(sorted, 99)));
+  add_metric(metrics, "latency_max", microseconds(sorted.back()));
 }
 
 void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const TransferConfig& config) {
@@ -99,11 +105,11 @@ void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const
     last = std::max(last, s.end);
   }
   const double goodput = static_cast<double>(bytes) / microseconds(last - first - transfers.paused());
-  metrics.push_back({"goodput", goodput, "MB/s", ""});
-  metrics.push_back({"goodput_peak", std::max(goodput, fastest), "MB/s", ""});
+  add_metric(metrics, "goodput", goodput);
+  add_metric(metrics, "goodput_peak", std::max(goodput, fastest));
   const sim::Time span = transfers.measured_to() - transfers.measured_from();
   if (config.clean_window > 0) {
-    metrics.push_back({"clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span), "MB/s", ""});
+    add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
   }
 }
 
@@ -118,23 +124,23 @@ void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
   const sim::Time undisturbed = fastest + fastest / 100 + 1us;
   const auto delayed =
       std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.latency() > undisturbed; });
-  metrics.push_back({"injections", static_cast<double>(injection->injections()), "1", ""});
-  metrics.push_back({"injected_pages", static_cast<double>(injection->pages()), "1", ""});
-  metrics.push_back({"transfers_delayed", static_cast<double>(delayed), "1", ""});
-  metrics.push_back({"delay_max", microseconds(longest - fastest), "us", ""});
+  add_metric(metrics, "injections", static_cast<double>(injection->injections()));
+  add_metric(metrics, "injected_pages", static_cast<double>(injection->pages()));
+  add_metric(metrics, "transfers_delayed", static_cast<double>(delayed));
+  add_metric(metrics, "delay_max", microseconds(longest - fastest));
 }
 
 void add_background(std::vector<Metric>& metrics, const Background& background) {
-  metrics.push_back({"background_accesses", static_cast<double>(background.accesses()), "1", ""});
-  metrics.push_back({"background_access_mean", microseconds(background.access_mean()), "us", ""});
-  metrics.push_back({"background_access_max", microseconds(background.access_max()), "us", ""});
-  metrics.push_back({"background_ended", static_cast<double>(background.ended()), "1", ""});
+  add_metric(metrics, "background_accesses", static_cast<double>(background.accesses()));
+  add_metric(metrics, "background_access_mean", microseconds(background.access_mean()));
+  add_metric(metrics, "background_access_max", microseconds(background.access_max()));
+  add_metric(metrics, "background_ended", static_cast<double>(background.ended()));
 }
 
 void add_scanners(std::vector<Metric>& metrics, const Background& background, sim::Time measured) {
   const double bytes = static_cast<double>(background.file_bytes());
-  metrics.push_back({"background_file_rate", bytes / microseconds(measured), "MB/s", ""});
-  metrics.push_back({"background_file_mean", microseconds(background.part_mean()), "us", ""});
+  add_metric(metrics, "background_file_rate", bytes / microseconds(measured));
+  add_metric(metrics, "background_file_mean", microseconds(background.part_mean()));
 }
 
 Distribution distribution(const char* name, const char* description, const sim::Histogram& times) {
@@ -153,29 +159,32 @@ void add_distributions(std::vector<Distribution>& all, const Benchmark& transfer
   all.push_back(distribution("background_access", "of accesses of background processes", background.access_times()));
 }
 
-std::string description_of(const std::string& name) {
-  for (const MetricDoc& doc : metric_docs()) {
-    if (doc.name == name) return doc.description;
+// Units and descriptions are those of metric_docs().
+void describe(std::vector<Metric>& metrics) {
+  const std::vector<MetricDoc> docs = metric_docs();
+  for (Metric& metric : metrics) {
+    const auto doc = std::find_if(docs.begin(), docs.end(), [&](const MetricDoc& d) { return d.name == metric.name; });
+    if (doc == docs.end()) throw std::logic_error("a metric that metric_docs() does not have: " + metric.name);
+    metric.unit = doc->unit;
+    metric.description = doc->description;
   }
-  return "";
 }
 
 void add_counters(std::vector<Metric>& metrics, const Measured& measured, const TransferConfig& config) {
   double cpu_time = 0;
   for (const CounterMetric& c : kCounterMetrics) {
     const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
-    metrics.push_back({c.metric, value, c.unit, ""});
+    add_metric(metrics, c.metric, value);
     const std::string name = c.metric;
     if (name.starts_with("cpu_time_") && name != "cpu_time_polling") cpu_time += value;
   }
   const auto spent = [](std::uint64_t before, std::uint64_t after) {
     return static_cast<double>(after - before) / 1e6;
   };
-  metrics.push_back({"cpu_time", cpu_time, "us", ""});
+  add_metric(metrics, "cpu_time", cpu_time);
   if (!has_two_ends(config.kind)) return;
-  metrics.push_back(
-      {"cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator), "us", ""});
-  metrics.push_back({"cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target), "us", ""});
+  add_metric(metrics, "cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator));
+  add_metric(metrics, "cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target));
 }
 
 // What must never happen.
@@ -257,27 +266,27 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::vector<Metric>& metrics = result.metrics;
   add_latency(metrics, transfers.samples());
   add_goodput(metrics, transfers, configuration.workload);
-  if (const auto cost = transfers.kernel_cost()) metrics.push_back({"kernel_cost", *cost, "us", ""});
-  metrics.push_back({"transfers", static_cast<double>(transfers.samples().size() + transfers.failed()), "1", ""});
-  metrics.push_back({"transfers_failed", static_cast<double>(transfers.failed()), "1", ""});
+  if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
+  add_metric(metrics, "transfers", static_cast<double>(transfers.samples().size() + transfers.failed()));
+  add_metric(metrics, "transfers_failed", static_cast<double>(transfers.failed()));
   add_injection(metrics, transfers);
-  metrics.push_back({"setup_time", microseconds(transfers.setup_time()), "us", ""});
-  metrics.push_back({"teardown_time", microseconds(transfers.teardown_time()), "us", ""});
+  add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
+  add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
   add_counters(metrics, measured, configuration.workload);
   if (configuration.background.uses_memory()) add_background(metrics, background);
   if (configuration.background.scanners > 0) {
     add_scanners(metrics, background, transfers.measured_to() - transfers.measured_from());
   }
-  metrics.push_back({"stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")), "1", ""});
-  metrics.push_back({"pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")), "B", ""});
-  metrics.push_back({"locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")), "B", ""});
-  metrics.push_back({"mlocked", static_cast<double>(measured.memory.mlocked), "B", ""});
-  metrics.push_back({"unevictable", static_cast<double>(measured.memory.unevictable), "B", ""});
+  add_metric(metrics, "stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")));
+  add_metric(metrics, "pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")));
+  add_metric(metrics, "locked_bytes_peak", static_cast<double>(cluster.total("os.locked_bytes_peak")));
+  add_metric(metrics, "mlocked", static_cast<double>(measured.memory.mlocked));
+  add_metric(metrics, "unevictable", static_cast<double>(measured.memory.unevictable));
   if (const std::uint64_t pages = measured.memory.huge_pages_total; pages > 0) {
-    metrics.push_back({"hugetlb_bytes", static_cast<double>(pages * os::kHugePage), "B", ""});
+    add_metric(metrics, "hugetlb_bytes", static_cast<double>(pages * os::kHugePage));
   }
-  metrics.push_back({"data_errors", static_cast<double>(transfers.data_errors()), "1", ""});
-  for (Metric& metric : metrics) metric.description = description_of(metric.name);
+  add_metric(metrics, "data_errors", static_cast<double>(transfers.data_errors()));
+  describe(metrics);
   result.breakdown = transfers.breakdown().rows();
   add_distributions(result.distributions, transfers, configuration.background, background);
   result.series = series.collect();
