@@ -64,7 +64,7 @@ Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const
   }
   if (config_.mechanism == Mechanism::longterm_pin || config_.mechanism == Mechanism::cma_alloc) {
     b.vm.discard(b.process, b.begin, b.bytes);
-    b.vm.cma().settle(b.process, b.begin, b.bytes);
+    b.vm.cma().bring_into_area(b.process, b.begin, b.bytes);
     b.vm.make_present(b.process, b.begin, b.bytes);  // what does not fit there
   }
   if (config_.mechanism == Mechanism::zero_page) {

@@ -170,7 +170,7 @@ void Cma::release(Address begin) {
   claims_.erase(claim);
 }
 
-Error Cma::settle(Process& process, VirtualAddress va, std::uint64_t bytes) {
+Error Cma::bring_into_area(Process& process, VirtualAddress va, std::uint64_t bytes) {
   for (VirtualAddress at = va; at < va + bytes; at += kPage) {
     const Vma* vma = process.space().find(at);
     if (vma == nullptr) return Error::bad_address;

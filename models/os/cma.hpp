@@ -31,9 +31,9 @@ class Cma {
   // That drivers have, or that are being collected for one.
   std::uint64_t taken_pages() const { return taken_; }
 
-  // Takes no time, for set-up: new pages for the range, which has none, as if they had come when the rest of memory was
-  // nearly used.
-  Error settle(Process& process, VirtualAddress va, std::uint64_t bytes);
+  // Takes no time, for set-up: pages of the area for the range, which has none, as if they had come when the rest of
+  // memory was nearly used.
+  Error bring_into_area(Process& process, VirtualAddress va, std::uint64_t bytes);
 
  private:
   class Frames;

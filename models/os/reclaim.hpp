@@ -98,7 +98,7 @@ class Reclaim {
   sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how, UnmapBatch& batch);
   sim::Task<void> throttle(cpu::Execution& exec, bool progress);
   sim::Task<void> write_and_free(Address frame, bool counted);
-  bool settle(Address frame, bool counted);
+  bool take_from_caches(Address frame, bool counted);
   void finish(Address frame, Outcome outcome, Batch& batch);
   bool is_pinned(Address frame) const;
   bool is_lazyfree(Address frame) const;

@@ -97,20 +97,20 @@ void Reclaim::finish(Address frame, Outcome outcome, Batch& batch) {
       tasks_.start(write_and_free(frame, batch.counted));
       break;
     case Outcome::freed:
-      if (settle(frame, batch.counted)) batch.freed.push_back(frame);
+      if (take_from_caches(frame, batch.counted)) batch.freed.push_back(frame);
   }
 }
 
 Task<void> Reclaim::write_and_free(Address frame, bool counted) {
   co_await core_.swap.write(frame);
   --writing_;
-  if (settle(frame, counted)) core_.put_back(frame, /*active=*/false);
+  if (take_from_caches(frame, counted)) core_.put_back(frame, /*active=*/false);
   progress_.notify_all();
 }
 
 // Takes the page out of the caches, and leaves it to the caller to let go of. False: somebody has found it in the swap
 // cache meanwhile, and it is back on its list.
-bool Reclaim::settle(Address frame, bool counted) {
+bool Reclaim::take_from_caches(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.swap_backed && record.slot != 0) {  // shared memory that has been brought back meanwhile
     core_.put_back(frame, /*active=*/false);

@@ -24,7 +24,7 @@ struct LentPages {
   static constexpr std::uint64_t kPages = 4;
   static constexpr std::uint64_t kBytes = kPages * kPage;
   explicit LentPages(OsBench& bench) : b(bench), va(b.map(kBytes)) {
-    REQUIRE(b.vm.cma().settle(*b.process, va, kBytes) == Error::none);
+    REQUIRE(b.vm.cma().bring_into_area(*b.process, va, kBytes) == Error::none);
     REQUIRE(b.vm.fill(*b.process, va, kBytes, 7) == kBytes);
     REQUIRE(inside() == kPages);
   }
