@@ -122,6 +122,10 @@ struct OsConfig {
 
   void declare(sim::ParameterTable& table);  // under "os."
 
+  // At which a copy reads, and at which it writes: copy_bandwidth counts a byte once, DDR sees it twice, each time in
+  // half of the time.
+  sim::ByteRate copy_rate_each_way() const { return {copy_bandwidth.bytes_per_second * 2}; }
+
  private:
   void declare_waiting(sim::ParameterTable& table);
 };

@@ -120,9 +120,8 @@ sim::Task<void> VmCore::clear_memory(cpu::Execution& exec, NewPage page) {
   }
 }
 
-// The rate counts a byte once, and DDR sees it read and written: each half the time.
 sim::Task<void> VmCore::copy_page(cpu::Execution& exec, Address from, Address to) {
-  const sim::ByteRate each{config.copy_bandwidth.bytes_per_second * 2};
+  const sim::ByteRate each = config.copy_rate_each_way();
   co_await cpu.memory_bulk(exec, cpu::Work::system, from, kPage, each, false);
   co_await cpu.memory_bulk(exec, cpu::Work::system, to, kPage, each, true);
   counters.copied_bytes += kPage;

@@ -18,8 +18,7 @@ sim::Task<Error> Vm::present_for(cpu::Execution& exec, Process& process, Virtual
 sim::Task<Error> Vm::copy_memory(cpu::Execution& exec, Process& process, VirtualAddress to, VirtualAddress from,
                                  std::uint64_t bytes) {
   if (to % kPage + from % kPage + bytes % kPage > 0) co_return Error::invalid;
-  // The rate counts a byte once, and DDR sees it read and written: each half the time.
-  const sim::ByteRate each{core_.config.copy_bandwidth.bytes_per_second * 2};
+  const sim::ByteRate each = core_.config.copy_rate_each_way();
   for (std::uint64_t at = 0; at < bytes; at += kPage) {
     Error error = co_await present_for(exec, process, from + at, false);
     if (error == Error::none) error = co_await present_for(exec, process, to + at, true);
