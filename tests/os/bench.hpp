@@ -137,6 +137,10 @@ struct OsBench {
   }
   bool present(VirtualAddress va) const { return walk(va).has_value(); }
 
+  // Half of it reading, half writing, a page at a time.
+  Time copying(std::int64_t pages) const {
+    return pages * 2 * sim::ByteRate{config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+  }
   Time zeroing(std::uint64_t pages) const {
     return static_cast<std::int64_t>(pages) * config.zero_bandwidth.time_for(kPage);
   }

@@ -41,10 +41,7 @@ struct LentPages {
   VirtualAddress va;
 };
 
-Time moving(const OsBench& b) {
-  return b.flush() + b.config.migrate_page +
-         2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-}
+Time moving(const OsBench& b) { return b.flush() + b.config.migrate_page + b.copying(1); }
 
 }  // namespace
 

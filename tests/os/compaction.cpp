@@ -96,8 +96,7 @@ TEST_CASE("an advised fault compacts memory itself, and gets its huge page") {
   CHECK(moved >= kPagesPerHuge / 4);
   CHECK(b.counted("os.compact_isolated") >= 2 * moved);
   // Every page that was moved was away for a flush, its handling and its copying, and the fault paid for all of it.
-  const Time copying = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-  const Time moving = b.flush() + b.config.migrate_page + copying;
+  const Time moving = b.flush() + b.config.migrate_page + b.copying(1);
   const auto scans = static_cast<std::int64_t>(b.counted("os.compact_migrate_scanned"));
   const auto free_scans = static_cast<std::int64_t>(b.counted("os.compact_free_scanned"));
   CHECK(touched.took == static_cast<std::int64_t>(moved) * moving + scans * b.config.compact_scan_per_page +

@@ -43,12 +43,6 @@ bool holds(const OsBench& b, const Process& process, VirtualAddress va, std::uin
   return b.vm.read(process, va, kHugePage) == sim::Content::pattern(seed, 0, kHugePage);
 }
 
-// Half of it reading, half writing, a page at a time.
-Time copying(const OsBench& b) {
-  const sim::ByteRate each{b.config.copy_bandwidth.bytes_per_second * 2};
-  return 2 * 512 * each.time_for(kPage);
-}
-
 memory::Address frame_of(const Process& process, VirtualAddress va) { return process.space().entry(va)->frame; }
 
 }  // namespace
@@ -142,7 +136,7 @@ TEST_CASE("hugetlb: copy-on-write copies 2 MiB where the pool has a page to spar
   const memory::Address shared = frame_of(*b.process, va);
   CHECK(frame_of(child, va) == shared);
   const Time flush = b.flush();
-  CHECK(touch(b, va, true).took == b.config.fault_no_alloc + b.config.hugetlb_fault + copying(b) + flush);
+  CHECK(touch(b, va, true).took == b.config.fault_no_alloc + b.config.hugetlb_fault + b.copying(512) + flush);
   CHECK(frame_of(*b.process, va) != shared);
   CHECK(frame_of(child, va) == shared);
   REQUIRE(b.vm.fill(*b.process, va, kHugePage, 2) == kHugePage);
@@ -332,7 +326,7 @@ TEST_CASE("hugetlb: move_pages moves a huge page whole, and gives it back when i
   };
   const auto moved = move();
   CHECK(moved.value == 512);
-  CHECK(moved.took == b.flush() + b.config.migrate_page + copying(b));
+  CHECK(moved.took == b.flush() + b.config.migrate_page + b.copying(512));
   CHECK(frame_of(*b.process, va) != before);
   CHECK(holds(b, *b.process, va, 1));
   CHECK(pool(b) == Pool{2, 1, 0});

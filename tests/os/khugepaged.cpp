@@ -43,8 +43,7 @@ struct SmallPages {
 
 // The cost of the steps in which the range is not mapped.
 Time window(const OsBench& b) {
-  const Time copy = 512 * 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-  return b.flush() + 512 * (b.config.khugepaged_isolate_per_page + b.config.khugepaged_free_per_page) + copy;
+  return b.flush() + 512 * (b.config.khugepaged_isolate_per_page + b.config.khugepaged_free_per_page) + b.copying(512);
 }
 // A bench serves one case, so each variant of a case is one of its own.
 void collapse_held_pages(bool pinned) {

@@ -8,16 +8,9 @@ using os::KernelVersion;
 
 namespace {
 
-OsConfig drained_by(KernelVersion version) {
-  OsConfig config;
-  config.kernel.version = version;
-  config.khugepaged = false;
-  return config;
-}
-
 // mlock of one page that is there.
 void lock_page(KernelVersion version, bool drains) {
-  OsBench b(drained_by(version));
+  OsBench b(of_kernel(version));
   const VirtualAddress va = b.map_present(kPage);
   const auto locked = b.run(b.vm.mlock(b.thread, *b.process, va, kPage));
   CHECK(locked.took == b.config.mlock_fixed + b.config.mlock_per_page + (drains ? b.drain() : 0ns));
@@ -38,7 +31,7 @@ TEST_CASE("mlock up to 4.14 has every core give back its batches", "[mlock-as-it
 TEST_CASE("mlock since 4.19 does not", "[mlock-as-it-is]") { lock_page(KernelVersion::linux_4_19, false); }
 
 TEST_CASE("a drain lasts until the core that is last to it has done its share") {
-  OsBench b(drained_by(KernelVersion::linux_4_9));
+  OsBench b(of_kernel(KernelVersion::linux_4_9));
   const VirtualAddress va = b.map_present(kPage);
   const Time begin = b.node.now();
   Outcome<Error> occupied, locked;

@@ -27,10 +27,6 @@ memory::Address descriptor_address(const memory::FrameStore& store, memory::Addr
   return table + (va >> 12) % 512 * 8;
 }
 
-Time copying(const OsBench& b) {
-  return 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-}
-
 }  // namespace
 
 TEST_CASE("a migrated page has another frame and the same content, and the old frame is free and stale") {
@@ -42,7 +38,7 @@ TEST_CASE("a migrated page has another frame and the same content, and the old f
   const auto moved =
       b.run(b.vm.page_events().migrate(b.thread, *b.process, buffer.first(), PageEvents::Mover::compaction));
   CHECK(moved.value == 1);
-  CHECK(moved.took == b.flush() + b.config.migrate_page + copying(b));
+  CHECK(moved.took == b.flush() + b.config.migrate_page + b.copying(1));
   CHECK(buffer.frame() != old);
   CHECK(buffer.intact());
   CHECK(b.used() == used);
@@ -116,7 +112,7 @@ TEST_CASE("a program that touches a page on the move waits until it has come to 
   b.tasks.start(at(b, away + 500ns, b.vm.touch(other, *b.process, buffer.va, true), touched));
   sc_core::sc_start();
   CHECK(touched.value == Error::none);
-  CHECK(touched.at > start + b.flush() + b.config.migrate_page + copying(b));
+  CHECK(touched.at > start + b.flush() + b.config.migrate_page + b.copying(1));
   CHECK(b.counted("os.pgmigrate_success") == 1);
 }
 
@@ -136,7 +132,7 @@ TEST_CASE("a page that is to be moved is there until half of the work on it is d
   sc_core::sc_start();
   CHECK(touched.at == early + kSwitch + b.config.resident_touch);
   CHECK(listener.told_at == begin + b.config.migrate_page / 2 + b.config.cpu_tlbi);
-  CHECK(moved.at == begin + b.config.migrate_page + b.flush() + copying(b));
+  CHECK(moved.at == begin + b.config.migrate_page + b.flush() + b.copying(1));
 }
 
 TEST_CASE("munmap of a page on the move frees it when the mover has let go of it, once") {

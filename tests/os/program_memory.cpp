@@ -12,7 +12,7 @@ TEST_CASE("a program's copy takes the time of its bytes, and the faults of pages
   const VirtualAddress from = b.map_present(kBytes);
   const VirtualAddress to = b.map(kBytes);
   REQUIRE(b.vm.fill(*b.process, from, kBytes, 7) == kBytes);
-  const Time copying = 8 * 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
+  const Time copying = b.copying(8);
   const auto cold = b.run(b.vm.copy_memory(b.thread, *b.process, to, from, kBytes));
   CHECK(cold.value == Error::none);
   CHECK(cold.took == copying + 8 * b.cold_page());

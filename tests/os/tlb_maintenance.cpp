@@ -12,21 +12,10 @@ using os::Range;
 
 namespace {
 
-OsConfig flushed_by(KernelVersion version) {
-  OsConfig config;
-  config.kernel.version = version;
-  config.khugepaged = false;
-  return config;
-}
-
 OsConfig blocks_flushed_by(KernelVersion version = KernelVersion::linux_6_1) {
-  OsConfig config = flushed_by(version);
+  OsConfig config = of_kernel(version);
   config.thp = os::ThpMode::always;
   return config;
-}
-
-Time copy_of_page(const OsBench& b) {
-  return 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
 }
 
 // Eight pages, of which the third, the fourth and the seventh are present.
@@ -51,7 +40,7 @@ TEST_CASE("munmap: one invalidation for each page from the first that was there 
 }
 
 TEST_CASE("mprotect up to 5.15: one invalidation for each page of the range, and one wait", "[mprotect-gathers]") {
-  OsBench b(flushed_by(KernelVersion::linux_5_15));
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
   const VirtualAddress va = pages_with_holes(b);
   const auto changed = b.run(b.vm.mprotect(b.thread, *b.process, va, 8 * kPage, Protection::read));
   CHECK(changed.took == b.config.mprotect_fixed + 3 * b.config.mprotect_per_page + b.flush(8));
@@ -61,7 +50,7 @@ TEST_CASE("mprotect up to 5.15: one invalidation for each page of the range, and
 }
 
 TEST_CASE("mprotect since 6.1: as munmap", "[mprotect-gathers]") {
-  OsBench b(flushed_by(KernelVersion::linux_6_1));
+  OsBench b(of_kernel(KernelVersion::linux_6_1));
   const VirtualAddress va = pages_with_holes(b);
   const auto changed = b.run(b.vm.mprotect(b.thread, *b.process, va, 8 * kPage, Protection::read));
   CHECK(changed.took == b.config.mprotect_fixed + 3 * b.config.mprotect_per_page + b.flush(5));
@@ -88,7 +77,7 @@ TEST_CASE("migration: one invalidation and a wait for each page") {
   const auto moved =
       b.run(b.vm.page_events().migrate(b.thread, *b.process, {va, va + 5 * kPage}, PageEvents::Mover::compaction));
   CHECK(moved.value == 5);
-  CHECK(moved.took == 5 * (b.flush() + b.config.migrate_page + copy_of_page(b)));
+  CHECK(moved.took == 5 * (b.flush() + b.config.migrate_page + b.copying(1)));
 }
 
 TEST_CASE("memory failure: one invalidation and a wait for each page, too") {
@@ -98,13 +87,13 @@ TEST_CASE("memory failure: one invalidation and a wait for each page, too") {
 }
 
 TEST_CASE("ageing up to 4.19: one invalidation and a wait for each page", "[ages-in-passing]") {
-  OsBench b(flushed_by(KernelVersion::linux_4_19));
+  OsBench b(of_kernel(KernelVersion::linux_4_19));
   const VirtualAddress va = b.map_present(5 * kPage);
   CHECK(b.run(b.vm.page_events().age(b.thread, *b.process, {va, va + 5 * kPage})).took == 5 * b.flush());
 }
 
 TEST_CASE("ageing since 5.4: one invalidation for each page, and nobody waits", "[ages-in-passing]") {
-  OsBench b(flushed_by(KernelVersion::linux_5_4));
+  OsBench b(of_kernel(KernelVersion::linux_5_4));
   Listener listener(b, 0ns);
   const VirtualAddress va = b.map_present(5 * kPage);
   CHECK(b.run(b.vm.page_events().age(b.thread, *b.process, {va, va + 5 * kPage})).took == 5 * b.config.cpu_tlbi);
@@ -113,7 +102,7 @@ TEST_CASE("ageing since 5.4: one invalidation for each page, and nobody waits", 
 }
 
 TEST_CASE("NUMA hints and write protection: as mprotect") {
-  OsBench b(flushed_by(KernelVersion::linux_5_15));
+  OsBench b(of_kernel(KernelVersion::linux_5_15));
   const VirtualAddress va = pages_with_holes(b);
   const Range range{va, va + 8 * kPage};
   CHECK(b.run(b.vm.page_events().write_protect(b.thread, *b.process, range)).took == b.flush(8));
@@ -123,7 +112,7 @@ TEST_CASE("NUMA hints and write protection: as mprotect") {
 namespace {
 
 void limit_of_range(KernelVersion version, std::uint64_t limit) {
-  OsBench b(flushed_by(version));
+  OsBench b(of_kernel(version));
   Listener listener(b, 0ns);
   // A neighbour keeps the tables.
   const VirtualAddress va = b.map_present((limit + 1) * kPage);
@@ -161,7 +150,7 @@ TEST_CASE("fork and exit invalidate the whole address space, however little is t
 }
 
 TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address space", "[tlb-strides]") {
-  OsBench b(flushed_by(KernelVersion::linux_4_19));
+  OsBench b(of_kernel(KernelVersion::linux_4_19));
   b.map_present(kPage);
   const auto forked = b.run(b.vm.fork(b.thread, *b.process));
   REQUIRE(forked.value.ok());
@@ -173,7 +162,7 @@ TEST_CASE("up to 4.19 exit flushes its tables one by one, and not the address sp
 }
 
 TEST_CASE("up to 4.19 each table that becomes empty takes an invalidation and a wait of its own", "[tlb-strides]") {
-  OsBench b(flushed_by(KernelVersion::linux_4_9));
+  OsBench b(of_kernel(KernelVersion::linux_4_9));
   const VirtualAddress va = b.map_present(3 * kPage);  // by two tables
   CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, 3 * kPage)).took ==
         b.config.munmap_fixed + b.flush(3) + 2 * b.flush());

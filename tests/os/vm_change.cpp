@@ -116,8 +116,7 @@ TEST_CASE("after a fork both share the pages until one of them writes") {
   const auto frame = b.walk(buffer.va)->physical;
   CHECK(b.vm.frame_record(frame).mappings == 2);
   const auto written = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
-  const Time copy = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
-  CHECK(written.took == b.config.cow_fault + copy + b.flush());
+  CHECK(written.took == b.config.cow_fault + b.copying(1) + b.flush());
   CHECK(b.walk(buffer.va)->physical != frame);
   CHECK(b.vm.frame_record(frame).mappings == 1);
   CHECK(buffer.intact());
