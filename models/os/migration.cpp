@@ -180,7 +180,7 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
     core_.page_cache.replace(frame, page.to);
   }
   remap(frame, page.to);
-  settle(page);
+  put_in_place(page);
   co_return true;
 }
 
@@ -215,7 +215,7 @@ void Migration::remap(Address frame, Address to) {
 }
 
 // The copy takes the page's place on the lists.
-void Migration::settle(const Unmapped& page) {
+void Migration::put_in_place(const Unmapped& page) {
   core_.put_back(page.source.frame, page.source.active);
   ++core_.counters.pgmigrate_success;
   const FrameRecord& copy = core_.frame_table.at(page.to);

@@ -77,7 +77,7 @@ class Migration {
   void let_go(Source source);
   std::size_t migrating(Address frame) const;
   void remap(Address frame, Address to);
-  void settle(const Unmapped& page);
+  void put_in_place(const Unmapped& page);
 
   VmCore& core_;
 };
