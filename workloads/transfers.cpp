@@ -142,20 +142,21 @@ Task<sim::Time> Transfers::on_both_sides(Side side) {
   sim::Signal done(clock.loop);
   bool target_done = false;
   tasks_.start([](Transfers& self, Side what, bool& flag, sim::Signal& signal) -> Task<void> {
-    co_await (self.*what)(*self.target_, true);
+    co_await (self.*what)(/*target=*/true);
     flag = true;
     signal.notify_all();
   }(*this, side, target_done, done));
-  co_await (this->*side)(*initiator_, false);
+  co_await (this->*side)(/*target=*/false);
   while (!target_done) co_await done;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
   co_return clock.now() - begin;
 }
 
-Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
+Task<void> Transfers::set_up_side(bool target) {
+  Endpoint& endpoint = endpoint_at(target);
   for (Lane& lane : lanes_) {
     if (config_.advise_late) make_cold(lane, target);
+    const std::uint64_t address = address_at(lane, target);
     if (config_.madvise_hugepage) {
-      const std::uint64_t address = target ? lane.target_address : lane.initiator_address;
       const std::uint64_t page = sim::page_begin(address);
       const Error error = co_await endpoint.vm().madvise(endpoint.thread(), endpoint.process(), page,
                                                          address + config_.size - page, os::Advice::hugepage);
@@ -167,24 +168,21 @@ Task<void> Transfers::set_up_side(Endpoint& endpoint, bool target) {
       co_await put_away(lane, target);
     }
     const bool injected = injects_ && is_injected(target);
-    const Injection::Buffer buffer = buffer_of(endpoint, target ? lane.target_address : lane.initiator_address);
-    if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer);
-    rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
-    const Error error = co_await policy.set_up(endpoint.thread());
+    if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer_of(endpoint, address));
+    const Error error = co_await policy_at(lane, target).set_up(endpoint.thread());
     check_buffer(error, "setting up", endpoint.vm());
   }
 }
 
-Task<void> Transfers::tear_down_side(Endpoint& endpoint, bool target) {
+Task<void> Transfers::tear_down_side(bool target) {
+  Endpoint& endpoint = endpoint_at(target);
   for (Lane& lane : lanes_) {
-    rdma::PreparePolicy& policy = target ? *lane.target_policy : *lane.initiator_policy;
-    const Error error = co_await policy.tear_down(endpoint.thread());
+    const Error error = co_await policy_at(lane, target).tear_down(endpoint.thread());
     check_buffer(error, "tearing down", endpoint.vm());
   }
 }
 
-// The end whose buffers are disturbed is the target's.
-bool Transfers::is_injected(bool target) const { return target == (injection_.at_source() == reads()); }
+bool Transfers::is_injected(bool target) const { return has_source(target) == injection_.at_source(); }
 
 Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address) const {
   const os::Range pages = endpoint.pages_of(address, config_.size);
@@ -194,38 +192,29 @@ Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address
 void Transfers::start_injections() {
   sim::Vector<Injection::Buffer> buffers;
   const bool target = is_injected(true);
-  Endpoint& endpoint = target ? *target_ : *initiator_;
-  for (const Lane& lane : lanes_) {
-    buffers.push_back(buffer_of(endpoint, target ? lane.target_address : lane.initiator_address));
-  }
+  Endpoint& endpoint = endpoint_at(target);
+  for (const Lane& lane : lanes_) buffers.push_back(buffer_of(endpoint, address_at(lane, target)));
   tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers),
                               strategy_.prepare == rdma::Prepare::mlock));
 }
 
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
 void Transfers::make_cold(const Lane& lane, bool target) {
-  const bool source = target == reads();
-  cold_pages_.leave(target ? *target_ : *initiator_, source ? source_address(lane) : destination_address(lane),
-                    source ? config_.cold_source() : config_.cold_destination(),
-                    source ? cold_source_kind_ : config_.cold_destination_kind);
+  cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
 }
 
 // The kinds of cold pages for which the kernel has to work; what the buffers hold is written before. Not part of any
 // latency.
 Task<void> Transfers::put_away(const Lane& lane, bool target) {
-  const bool source = target == reads();
-  const bool cold = source ? config_.cold_source() : config_.cold_destination();
-  const ColdKind kind = source ? cold_source_kind_ : config_.cold_destination_kind;
-  if (!cold || kind == ColdKind::never_written) co_return;
-  co_await cold_pages_.put_away(target ? *target_ : *initiator_, *pagers_[target ? 1 : 0],
-                                target ? lane.target_address : lane.initiator_address, kind);
+  if (!is_cold(target) || cold_kind(target) == ColdKind::never_written) co_return;
+  co_await cold_pages_.put_away(endpoint_at(target), *pagers_[target ? 1 : 0], address_at(lane, target),
+                                cold_kind(target));
 }
 
 // Pages that were put away have been written before; those that the disk still reads are waited for.
 Task<void> Transfers::write_again(const Lane& lane, bool target) {
-  Endpoint& endpoint = target ? *target_ : *initiator_;
-  co_await endpoint.vm().store(endpoint.process(), target ? lane.target_address : lane.initiator_address, config_.size,
-                               kUsedSeed + started_);
+  Endpoint& endpoint = endpoint_at(target);
+  co_await endpoint.vm().store(endpoint.process(), address_at(lane, target), config_.size, kUsedSeed + started_);
 }
 
 // A fault of a block that a timeout has brought again may still be on its way through the kernel: handled

@@ -45,10 +45,10 @@ class Transfers : public Benchmark {
   sim::Task<void> run_messages();
   sim::Task<void> run_transfers();
   sim::Task<void> set_up();
-  using Side = sim::Task<void> (Transfers::*)(rdma::Endpoint& endpoint, bool target);
+  using Side = sim::Task<void> (Transfers::*)(bool target);
   sim::Task<sim::Time> on_both_sides(Side side);
-  sim::Task<void> set_up_side(rdma::Endpoint& endpoint, bool target);
-  sim::Task<void> tear_down_side(rdma::Endpoint& endpoint, bool target);
+  sim::Task<void> set_up_side(bool target);
+  sim::Task<void> tear_down_side(bool target);
   sim::Task<void> pause(bool inside);
   sim::Task<void> begin(unsigned lane, bool measured);
   sim::Task<void> finish();
@@ -63,10 +63,25 @@ class Transfers : public Benchmark {
   sim::Task<void> write_destination(const Lane& lane);
   void start_injections();
   Injection::Buffer buffer_of(rdma::Endpoint& endpoint, std::uint64_t address) const;
+  // Whether injections happen to this program's buffers.
   bool is_injected(bool target) const;
 
   sim::Time now() const { return cluster_.node(config_.initiator).context.now(); }
   bool reads() const { return config_.kind == Kind::read; }
+  // One of the two programs: `target`, or the initiator. And of it the buffer in a lane, whether that has what is sent,
+  // and whether and how it is cold.
+  rdma::Endpoint& endpoint_at(bool target) { return target ? *target_ : *initiator_; }
+  static std::uint64_t address_at(const Lane& lane, bool target) {
+    return target ? lane.target_address : lane.initiator_address;
+  }
+  static rdma::PreparePolicy& policy_at(const Lane& lane, bool target) {
+    return target ? *lane.target_policy : *lane.initiator_policy;
+  }
+  bool has_source(bool target) const { return target == reads(); }
+  bool is_cold(bool target) const { return has_source(target) ? config_.cold_source() : config_.cold_destination(); }
+  ColdKind cold_kind(bool target) const {
+    return has_source(target) ? cold_source_kind_ : config_.cold_destination_kind;
+  }
   rdma::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
   rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
   // Whether the target's program prepares the destination before each transfer, at the initiator's request.
