@@ -21,7 +21,7 @@ struct Steps {
       : lead(b.config.migrate_page / 2),
         flush(b.config.cpu_tlbi),
         wait(b.config.cpu_dsb),
-        copy(2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage)),
+        copy(b.copying(1)),
         walk(b.config.migrate_page / 2) {}
   Time unmap() const { return lead + flush; }
   Time move() const { return copy + walk; }

@@ -367,11 +367,11 @@ TEST_CASE("6.6: pages that compaction moves are waited for by clusters, and the 
   const auto moved = static_cast<std::int64_t>(b.counted("os.pgmigrate_success"));
   const auto batches = static_cast<std::int64_t>(listener.finished_at.size());
   CHECK(batches == (moved + 31) / 32);
-  const Time copying = 2 * sim::ByteRate{b.config.copy_bandwidth.bytes_per_second * 2}.time_for(kPage);
   const auto scans = static_cast<std::int64_t>(b.counted("os.compact_migrate_scanned"));
   const auto free_scans = static_cast<std::int64_t>(b.counted("os.compact_free_scanned"));
-  CHECK(touched.took == moved * (b.config.cpu_tlbi + b.config.migrate_page + copying) + batches * b.config.cpu_dsb +
-                            scans * b.config.compact_scan_per_page + free_scans * b.config.compact_free_scan_per_page +
-                            b.config.thp_alloc + b.zeroing(kPagesPerHuge));
+  CHECK(touched.took == moved * (b.config.cpu_tlbi + b.config.migrate_page + b.copying(1)) +
+                            batches * b.config.cpu_dsb + scans * b.config.compact_scan_per_page +
+                            free_scans * b.config.compact_free_scan_per_page + b.config.thp_alloc +
+                            b.zeroing(kPagesPerHuge));
   b.vm.audit();
 }

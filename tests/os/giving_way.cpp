@@ -56,10 +56,6 @@ struct OneCore : OsBench {
     options.alignment = kHugePage;
     return map_present(count * kHugePage, options);
   }
-  Time copying(std::uint64_t pages) const {
-    const sim::ByteRate each{config.copy_bandwidth.bytes_per_second * 2};  // reading, then writing
-    return 2 * static_cast<std::int64_t>(pages) * each.time_for(kPage);
-  }
 
  private:
   template <typename T>
