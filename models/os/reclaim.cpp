@@ -159,6 +159,7 @@ Task<void> Reclaim::balance() {
   const Goal high{nullptr, 0, 0};
   for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
+    for (std::size_t i = 0; i < core_.groups.size(); ++i) co_await age(*kswapd_, *core_.groups[i]);  // kswapd_age_node
     co_await shrink(*kswapd_, high, priority);
     co_await throttle(*kswapd_, freed_ > before);
     if (freed_ == before) --priority;
@@ -201,7 +202,8 @@ Task<void> Reclaim::shrink(Execution& exec, Goal goal, unsigned priority) {
   }
 }
 
-// shrink_lruvec: both kinds in turn, a batch of each list at a time.
+// shrink_lruvec: both kinds in turn, a batch of each list at a time. Active lists are looked at where inactive ones are
+// short, those of anonymous pages in the end once more.
 Task<void> Reclaim::shrink_group(Execution& exec, Goal goal, MemoryGroup& group, unsigned priority) {
   const Shares share = shares(goal, group, priority);
   struct Part {
@@ -214,18 +216,25 @@ Task<void> Reclaim::shrink_group(Execution& exec, Goal goal, MemoryGroup& group,
                 (group.lru.size(kind.inactive) >> priority) * of / share.whole};
   };
   std::array parts{part(kAnon, share.anon), part(kFile, share.file)};
-  for (const Part& p : parts) {
-    if (inactive_is_low(group.lru, p.kind) && p.active > 0) {
-      co_await shrink_active(exec, group, p.kind, std::min(p.active, kBatch));
-    }
-  }
-  while (parts[0].inactive + parts[1].inactive > 0) {
+  auto& [anon, file] = parts;
+  while (anon.inactive + file.active + file.inactive > 0) {
     for (Part& p : parts) {
-      const std::uint64_t batch = std::min(p.inactive, kBatch);
-      if (batch > 0) co_await shrink_inactive(exec, group, p.kind, batch);
-      p.inactive -= batch;
+      const std::uint64_t inactive = std::min(p.inactive, kBatch);
+      if (inactive > 0) co_await shrink_inactive(exec, group, p.kind, inactive);
+      p.inactive -= inactive;
+      const std::uint64_t active = std::min(p.active, kBatch);
+      if (active > 0 && inactive_is_low(group.lru, p.kind)) co_await shrink_active(exec, group, p.kind, active);
+      p.active -= active;
     }
     if (is_enough(goal)) break;
+  }
+  co_await age(exec, group);
+}
+
+// Anonymous pages are to have their chance to be used again on the inactive list.
+Task<void> Reclaim::age(Execution& exec, MemoryGroup& group) {
+  if (core_.config.swap_bytes > 0 && inactive_is_low(group.lru, kAnon)) {
+    co_await shrink_active(exec, group, kAnon, kBatch);
   }
 }
 

@@ -81,6 +81,7 @@ class Reclaim {
   bool is_enough(const Goal& goal) const;
   sim::Task<void> shrink(cpu::Execution& exec, Goal goal, unsigned priority);
   sim::Task<void> shrink_group(cpu::Execution& exec, Goal goal, MemoryGroup& group, unsigned priority);
+  sim::Task<void> age(cpu::Execution& exec, MemoryGroup& group);
   sim::Task<void> shrink_active(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
   sim::Task<void> shrink_inactive(cpu::Execution& exec, MemoryGroup& group, const Kind& kind, std::uint64_t pages);
   // How much of each kind's lists a pass looks at.
