@@ -102,6 +102,7 @@ Leaves Vm::age_for_page_out(Process& process, Range range) {
 sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range range) {
   Error error = Error::none;
   const Range blocks = whole_huge_pages(range);
+  co_await core_.batches.drain(exec);  // madvise_collapse
   for (VirtualAddress va = blocks.begin; va < blocks.end; va += kHugePage) {
     co_await core_.cond_resched(exec);
     if (process.space_.is_huge(va)) continue;
