@@ -28,6 +28,7 @@ enum class KernelVersion : std::uint16_t {
 };
 
 enum class Change : std::uint8_t {
+  drains_by_workers,      // free pages in the cores' batches are given back by each core's worker, not by interrupts
   clear_refs_unflushed,   // /proc/PID/clear_refs clears access flags and no TLB hears of it
   migration_writable,     // a migrated page may be written by hardware, too, if it was writable
   mprotect_gives_way,     // mprotect lets other threads run after each page table
@@ -41,6 +42,7 @@ enum class Change : std::uint8_t {
   ages_in_passing,        // who clears an access flag does not wait for the TLBs
   longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
   madv_pageout,           // there is MADV_PAGEOUT
+  claim_ends_lighter,     // a driver's claim of the CMA area ends without a drain of free pages
   huge_cow_splits,        // a store to a shared or zero page of 2 MiB splits it; before: a new one of 2 MiB
   reclaim_by_cost,        // reclaim shares looks by what taking a kind of page costs; before: by how many are in use
   cma_first,              // movable pages come from the CMA area while half of what is free is there; before: last
@@ -56,6 +58,7 @@ enum class Change : std::uint8_t {
   clear_refs_exclusive,   // /proc/PID/clear_refs holds mmap_lock exclusively
   hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
+  claim_drains_first,     // a driver's claim drains once, before pages move; before: for each block, and in the end
   madv_populate,          // there are MADV_POPULATE_READ and MADV_POPULATE_WRITE
   newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
   hugetlb_mremap,         // hugetlb mappings can be moved
@@ -65,6 +68,7 @@ enum class Change : std::uint8_t {
   mprotect_gathers,       // mprotect's flush goes from the first changed entry to the last
   exclusive_pages,        // pages that are a process's own are marked: reused whoever refers to them (AnonExclusive)
   mprotect_writable,      // mprotect gives the right to write back to dirty pages that are the process's own
+  drains_from_afar,       // free pages in other cores' batches are taken without those cores
   migration_keeps_young,  // a migrated page keeps its access flag
   madv_collapse,          // there is MADV_COLLAPSE
   looks_cost,             // reclaim counts looks in vain as a cost, too, not only pages written
@@ -90,6 +94,7 @@ struct ChangeRow {
 };
 
 inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> kChanges{{
+    {Change::drains_by_workers, linux_release(4, 11), "drains-by-workers"},
     {Change::clear_refs_unflushed, linux_release(4, 13), "clear-refs-unflushed"},
     {Change::migration_writable, linux_release(4, 14), "migration-writable"},
     {Change::mprotect_gives_way, linux_release(4, 14), "mprotect-gives-way"},
@@ -103,6 +108,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
     {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},
+    {Change::claim_ends_lighter, linux_release(5, 4), "claim-ends-lighter"},
     {Change::huge_cow_splits, linux_release(5, 8), "huge-cow-splits"},
     {Change::reclaim_by_cost, linux_release(5, 8), "reclaim-by-cost"},
     {Change::cma_first, linux_release(5, 8), "cma-first"},
@@ -118,6 +124,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::clear_refs_exclusive, linux_release(5, 10), "clear-refs-exclusive"},
     {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
     {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
+    {Change::claim_drains_first, linux_release(5, 13), "claim-drains-first"},
     {Change::madv_populate, linux_release(5, 14), "madv-populate"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},
     {Change::hugetlb_mremap, linux_release(5, 16), "hugetlb-mremap"},
@@ -127,6 +134,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::mprotect_gathers, linux_release(5, 19), "mprotect-gathers"},
     {Change::exclusive_pages, linux_release(5, 19), "exclusive-pages"},
     {Change::mprotect_writable, linux_release(6, 0), "mprotect-writable"},
+    {Change::drains_from_afar, linux_release(6, 0), "drains-from-afar"},
     {Change::migration_keeps_young, linux_release(6, 1), "migration-keeps-young"},
     {Change::madv_collapse, linux_release(6, 1), "madv-collapse"},
     {Change::looks_cost, linux_release(6, 2), "looks-cost"},

@@ -117,18 +117,31 @@ Task<bool> Cma::allocate_at(Execution& exec, Address begin, std::uint64_t pages)
   co_return done;
 }
 
+// Batches of pages on their way to the lists are drained (lru_add_drain_all, lru_cache_disable), and those of free pages
+// (drain_all_pages): these at first for each block that is set apart (set_migratetype_isolate), in whole 4 MiB.
+Cma::Drains Cma::drains(Range claimed) const {
+  const cpu::Kernel& kernel = core_.config.kernel;
+  const bool free_too = kernel.has(Change::drains_by_workers) && !kernel.has(Change::drains_from_afar);
+  if (kernel.has(Change::claim_drains_first)) return {.before = free_too ? 2U : 1U, .after = 0};
+  constexpr std::uint64_t kApart = 2 * kHugePage;
+  const std::uint64_t blocks = 2 * ((claimed.end - 1) / kApart - claimed.begin / kApart + 1);
+  return {.before = 1 + (free_too ? static_cast<unsigned>(blocks) : 0),
+          .after = free_too && !kernel.has(Change::claim_ends_lighter) ? 2U : 1U};
+}
+
 // alloc_contig_range: what is free is kept from others first, the rest is moved away, and taken as soon as it is free.
 Task<bool> Cma::claim(Execution& exec, Address begin, std::uint64_t pages) {
   claims_.emplace(begin, pages);
   Piece piece(core_, {begin, begin + pages * kPage}, taken_);
-  co_await core_.batches.drain(exec);  // __alloc_contig_migrate_range
+  const Drains rounds = drains(piece.range);
+  for (unsigned i = 0; i < rounds.before; ++i) co_await core_.batches.drain(exec);
   bool hopeful = true;
   for (unsigned i = 0; i < kTries && !piece.complete() && hopeful; ++i) {
     piece.take_free();
     hopeful = co_await empty(exec, piece);
   }
   if (piece.complete()) {
-    co_await core_.batches.drain(exec);  // of free pages, too: drain_all_pages
+    for (unsigned i = 0; i < rounds.after; ++i) co_await core_.batches.drain(exec);
     co_return true;
   }
   piece.release();

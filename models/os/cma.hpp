@@ -42,6 +42,12 @@ class Cma {
   sim::Task<bool> empty(cpu::Execution& exec, Piece& piece);
   sim::Task<bool> move_away(cpu::Execution& exec, Migration::Sources& sources, Piece& piece);
   void add_source(Address frame, Migration::Sources& sources);
+  // Rounds of the cores' workers that a claim waits for.
+  struct Drains {
+    unsigned before;
+    unsigned after;
+  };
+  Drains drains(Range claimed) const;
   bool overlaps_claim(Address begin, std::uint64_t pages) const;
 
   VmCore& core_;

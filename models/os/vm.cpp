@@ -178,9 +178,8 @@ void Vm::relist(const Process& process, Range range, bool locked) {
 
 // munlock's walk: as many pages in one go as a pagevec takes (__munlock_pagevec_fill), later a table (mlock_pte_range).
 TableWalk Vm::locked_leaves(const Process& process, Range range) const {
-  constexpr std::int64_t kPagevec = 15;  // PAGEVEC_SIZE; 14 up to 4.15
   const bool by_tables = core_.config.kernel.has(Change::munlock_by_tables);
-  TableWalk leaves(kHugePage, by_tables ? std::int64_t{kPagesPerHuge} : kPagevec);
+  TableWalk leaves(kHugePage, by_tables ? std::int64_t{kPagesPerHuge} : std::int64_t{kPagevec});
   const AddressSpace& space = process.space_;
   VirtualAddress va = range.begin;
   while (const auto next = space.next_entry(va, range.end)) {

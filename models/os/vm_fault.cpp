@@ -105,6 +105,7 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
   co_await run(exec, owed + (huge ? core_.config.thp_alloc : core_.config.anon_minor_fault));
   co_await core_.clear_memory(exec, *page);
   const Error error = core_.install(process, va, *page, vma.writable);
+  if (error == Error::none) core_.batches.add(exec.core(), page->frame, page->size);
   if (error == Error::no_memory) ++core_.counters.out_of_memory;
   co_return error;
 }
@@ -241,6 +242,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   core_.hide(process, va, Entry::moving);
   co_await core_.flush(exec, process, va);
   core_.redirect(process, va, *frame);
+  core_.batches.add(exec.core(), *frame, PageSize::small);
   PageState& page = *process.space_.entry(va);
   page.writable = true;
   page.young = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long-term pins.
+#include <algorithm>
 #include <utility>
 
 #include "models/os/vm.hpp"
@@ -54,15 +55,17 @@ sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Ran
   const bool leaves = core_.config.kernel.has(Change::longterm_leaves_cma);
   if (leaves) pinning_.insert(&exec);
   Error error = Error::again;
-  bool drained = false;
   while (error == Error::again) {
     const auto populated =
         co_await populate(exec, process, range, pin.write ? Access::write : Access::read, gup_cost(), &pin);
     core_.counters.pins_acquired += pin.frames.size();
     error = populated.error;
     if (error != Error::none || !leaves || !cma_.holds_any(pin.frames)) break;
-    // collect_longterm_unpinnable_folios: once, as the first of them may be in a core's batch.
-    if (!std::exchange(drained, true)) co_await core_.batches.drain(exec);
+    // collect_longterm_unpinnable_folios, if it meets a page that is on no list yet.
+    const bool arriving = std::any_of(pin.frames.begin(), pin.frames.end(), [this](Address frame) {
+      return cma_.holds(frame) && core_.batches.holds(frame);
+    });
+    if (arriving) co_await core_.batches.drain(exec);
     co_await run(exec, std::exchange(pin.release_cost, sim::Time{0}));
     drop_frames(pin);
     const auto frames = std::exchange(pin.frames, {});
