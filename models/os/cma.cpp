@@ -117,8 +117,8 @@ Task<bool> Cma::allocate_at(Execution& exec, Address begin, std::uint64_t pages)
   co_return done;
 }
 
-// Batches of pages on their way to the lists are drained (lru_add_drain_all, lru_cache_disable), and those of free pages
-// (drain_all_pages): these at first for each block that is set apart (set_migratetype_isolate), in whole 4 MiB.
+// Drains of pages on their way to the lists (lru_add_drain_all, lru_cache_disable) and of free pages (drain_all_pages),
+// these at first for each block that is set apart (set_migratetype_isolate), in whole 4 MiB.
 Cma::Drains Cma::drains(Range claimed) const {
   const cpu::Kernel& kernel = core_.config.kernel;
   const bool free_too = kernel.has(Change::drains_by_workers) && !kernel.has(Change::drains_from_afar);
