@@ -26,10 +26,14 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
     table.add(std::move(words));
     delays.add(std::move(times));
   }
-  return "faults of the device: in how many runs" + only + "\n" + table.text() +
-         "faults: in at least half of the runs, and the mechanism went through; race: in fewer, or only where it was "
-         "undone; n/a: it cannot happen\n\nlongest delay of a transfer [us], transfers delayed of all" +
-         only + "\n" + delays.text();
+  const std::string legend =
+      "faults: in at least half of the runs, and the mechanism went through; race: in fewer, or only where it was "
+      "undone; n/a: it cannot happen;\n"
+      "stale: the device used translations that were no longer true; wrong data: the end-to-end check found them; "
+      "failed: a transfer ended with an error\n";
+  return "faults of the device: in how many runs" + only + "\n" + table.text() + legend +
+         "\nlongest delay of a transfer [us], transfers delayed of all" + only + "\n" + delays.text() +
+         "delayed: by more than 1 us and 1 % against the fastest of its run\n";
 }
 
 }  // namespace faultline::app
