@@ -56,8 +56,8 @@ enum class Change : std::uint8_t {
   numa_skips_held,        // NUMA hints leave private pages alone that anybody refers to
   flags_unflushed,        // setting an access flag alone tells no TLB
   clear_refs_exclusive,   // /proc/PID/clear_refs holds mmap_lock exclusively
-  hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
   base_slice_floor,       // CFS: a turn is never shorter than the granularity, however small the thread's weight
+  hugetlb_fork_copies,    // a child gets copies of hugetlb pages under a pin, too
   claim_drains_first,     // a driver's claim drains once, before pages move; before: for each block, and in the end
   madv_populate,          // there are MADV_POPULATE_READ and MADV_POPULATE_WRITE
   newidle_by_cost,        // newly idle cores weigh their average idle time against what a look costs
@@ -122,8 +122,8 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::numa_skips_held, linux_release(5, 10), "numa-skips-held"},
     {Change::flags_unflushed, linux_release(5, 10), "flags-unflushed"},
     {Change::clear_refs_exclusive, linux_release(5, 10), "clear-refs-exclusive"},
+    {Change::base_slice_floor, linux_release(5, 10), "base-slice-floor"},
     {Change::hugetlb_fork_copies, linux_release(5, 12), "hugetlb-fork-copies"},
-    {Change::base_slice_floor, linux_release(5, 13), "base-slice-floor"},
     {Change::claim_drains_first, linux_release(5, 13), "claim-drains-first"},
     {Change::madv_populate, linux_release(5, 14), "madv-populate"},
     {Change::newidle_by_cost, linux_release(5, 16), "newidle-by-cost"},

@@ -108,7 +108,7 @@ TEST_CASE("CFS: with more than eight threads the period grows, so that none gets
 }
 
 // Linux's BASE_SLICE: the part of the period of a thread of nice 19 beside one of nice 0 is 86 us.
-TEST_CASE("CFS since 5.13: a turn of a thread of small weight lasts for the granularity, too", "[base-slice-floor]") {
+TEST_CASE("CFS since 5.10: a turn of a thread of small weight lasts for the granularity, too", "[base-slice-floor]") {
   const auto turn_of_nice = [](bool slice_floor, Time granularity) {
     cpu::CpuConfig config = one_core();
     config.sched.hz = 1000;
@@ -127,6 +127,8 @@ TEST_CASE("CFS since 5.13: a turn of a thread of small weight lasts for the gran
   CHECK(turn_of_nice(false, at_third_tick) == 1ms);
   CHECK(turn_of_nice(true, at_third_tick) == 3ms);
   CHECK(turn_of_nice(true, at_third_tick + Time{1}) == 4ms);
+  CHECK_FALSE(cpu::SchedRules::of({cpu::KernelVersion::linux_5_4}).slice_floor);
+  CHECK(cpu::SchedRules::of({cpu::KernelVersion::linux_5_10}).slice_floor);
 }
 
 TEST_CASE("CFS: who wakes takes the core from whoever is ahead by more than the granularity, and no earlier") {
