@@ -75,7 +75,7 @@ void Eevdf::advanced(SchedEntity& current) {
   if (current.vruntime < current.deadline) return;
   current.deadline = current.vruntime + slice(current);
   current.protects_slice = false;
-  slice_ended_ = true;
+  if (size() > 1) slice_ended_ = true;
 }
 
 // check_preempt_wakeup_fair()

@@ -37,7 +37,7 @@ class Eevdf : public FairQueue {
   sim::Time slice(const SchedEntity& entity) const { return virtual_time(config().base_slice, entity); }
 
   sim::Time last_mean_{0};    // of the queue when somebody left it last
-  bool slice_ended_ = false;  // current()'s, since it was chosen
+  bool slice_ended_ = false;  // current()'s, since it was chosen, and beside another: the scheduler wants the core
 };
 
 }  // namespace faultline::cpu

@@ -249,6 +249,26 @@ TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wa
   CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
 }
 
+// Kernel code with a cond_resched() every 10 us, from kSwitch on, beside who wakes in the middle of such a piece.
+TEST_CASE("EEVDF: of a thread that runs alone no slice ends, so kernel code keeps the core from who wakes") {
+  const auto begins_of_others = [](std::optional<Time> waits_from, Time wakes_at) {
+    std::vector<Time> done = simulated(one_core(SchedPolicy::eevdf), [=](CpuBench& b) {
+                               const std::size_t slot = b.new_slot();
+                               b.tasks.start(run_pieces(b, b.cpu.new_thread("kernel", 0), Work::system, 10us, 1000,
+                                                        /*gives_way=*/true, slot));
+                               if (waits_from) b.run(b.cpu.new_thread("waits", 0), Work::user, 1us, *waits_from);
+                               b.wake(b.cpu.new_thread("wakes", 0), Work::user, 1us, wakes_at);
+                             }).done;
+    return done[1] - 1us - kSwitch;
+  };
+  const auto end_of_piece = [](int pieces) { return kSwitch + pieces * 10us; };
+  // Its slices of 750 us are nothing to it before the other wakes. The next one after that has ended at the tick.
+  CHECK(begins_of_others({}, 2ms) == end_of_piece(400));
+  // Another waits since before the slice's end. So the scheduler wants the core, and sees it at the next wake-up.
+  CHECK(begins_of_others(Time{500us}, kSwitch + 750us) == end_of_piece(76));
+  CHECK(begins_of_others(Time{500us}, kSwitch + 750us - Time{1}) == end_of_piece(400));
+}
+
 TEST_CASE("kernel code gives way at cond_resched() and to user mode; with full pre-emption anywhere") {
   for (const Preemption model : {Preemption::none, Preemption::voluntary, Preemption::full}) {
     INFO(static_cast<int>(model));
