@@ -44,7 +44,7 @@ Time Cfs::slice(const SchedEntity& entity) const {
 }
 
 // check_preempt_tick()
-bool Cfs::turn_is_over() const {
+bool Cfs::turn_is_over() {
   if (current() == nullptr || size() < 2) return false;
   const SchedEntity& entity = current()->entity;
   const Time turn = slice(entity);

@@ -16,13 +16,13 @@ class Cfs : public FairQueue {
 
   void leave_for_another(SchedEntity& entity) const override { entity.vruntime -= min_vruntime_; }
   void come_from_another(SchedEntity& entity) const override { entity.vruntime += min_vruntime_; }
-  bool turn_is_over() const override;
-  bool preempts(const Execution& woken) const override;
+  bool turn_is_over() override;
 
  private:
   void place(SchedEntity& entity, Arrival how) override;
   void after_removal() override { update_min_vruntime(); }
   Execution& choose() const override;
+  bool preempts(const Execution& woken) const override;
   void advanced(SchedEntity&) override { update_min_vruntime(); }
   void update_min_vruntime();
   sim::Time slice(const SchedEntity& entity) const;

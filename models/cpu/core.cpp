@@ -33,7 +33,7 @@ void Core::go_on(Execution& thread) {
     if (thread.entity.sched_class == SchedClass::fifo) {
       fifo_.push_back(&thread);
     } else {
-      fair_->add(thread, Arrival::returned);
+      (void)fair_->add(thread, Arrival::returned);  // there is nobody else
       fair_->pick();
     }
   }
@@ -60,24 +60,24 @@ void Core::enqueue(Execution& thread, Arrival how) {
     fifo_.push_back(&thread);
     need_resched_ = need_resched_ || (current_ != nullptr && !runs_fifo());
   } else {
-    fair_->add(thread, how);
-    need_resched_ = need_resched_ || fair_->preempts(thread);
+    if (fair_->add(thread, how)) need_resched_ = true;
   }
   dispatch();
 }
 
 void Core::take_away(Execution& waiting) {
   settle();
-  dequeue(waiting);
+  const bool others_turn = dequeue(waiting);
   stop_waiting(waiting);
+  if (!others_turn) return;
+  need_resched_ = true;
+  dispatch();
 }
 
-void Core::dequeue(Execution& thread) {
-  if (thread.entity.sched_class == SchedClass::fifo) {
-    std::erase(fifo_, &thread);
-  } else {
-    fair_->remove(thread);
-  }
+bool Core::dequeue(Execution& thread) {
+  if (thread.entity.sched_class != SchedClass::fifo) return fair_->remove(thread);
+  std::erase(fifo_, &thread);
+  return false;
 }
 
 Execution* Core::movable_fifo() const {
@@ -103,12 +103,12 @@ void Core::settle() {
   since_ = now;
   if (elapsed == Time{0}) return;
   if (cpu_.context().trace.records()) record(elapsed);
+  fair_->pass(now - elapsed, now, running_ != nullptr && &running_->who == fair_->current());
   if (running_switch_) {
     switch_remaining_ -= elapsed;
     charge(*current_, Work::system, elapsed);
   } else if (running_ != nullptr) {
     if (!running_->endless) running_->remaining -= elapsed;
-    if (&running_->who == fair_->current()) fair_->charge(elapsed);
     charge(running_->who, running_->kind, elapsed);
     if (running_->polling) cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
   }

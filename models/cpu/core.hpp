@@ -119,7 +119,8 @@ class Core {
   void on_deadline(std::uint64_t generation);
   void complete(Request& request);
   void block();
-  void dequeue(Execution& thread);
+  // Whether the scheduler now wants the core for another thread than current_.
+  bool dequeue(Execution& thread);
   void charge(Execution& who, Work kind, sim::Time elapsed);
   void record(sim::Time elapsed) const;
   void stop_waiting(const Execution& thread);

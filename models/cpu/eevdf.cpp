@@ -67,20 +67,19 @@ Execution& Eevdf::choose() const {
 
 void Eevdf::chosen(SchedEntity& entity, bool again) {
   if (!again) entity.protects_slice = true;
-  slice_ended_ = false;
 }
 
-// update_deadline()
-void Eevdf::advanced(SchedEntity& current) {
-  if (current.vruntime < current.deadline) return;
-  current.deadline = current.vruntime + slice(current);
-  current.protects_slice = false;
-  if (size() > 1) slice_ended_ = true;
+// update_deadline(), which asks for nothing while the thread runs alone
+bool Eevdf::look_at_current() {
+  if (current() == nullptr) return false;
+  SchedEntity& entity = current()->entity;
+  if (entity.vruntime < entity.deadline) return false;
+  entity.deadline = entity.vruntime + slice(entity);
+  entity.protects_slice = false;
+  return size() > 1;
 }
 
 // check_preempt_wakeup_fair()
-bool Eevdf::preempts(const Execution& woken) const {
-  return current() != nullptr && (slice_ended_ || &choose() == &woken);
-}
+bool Eevdf::preempts(const Execution& woken) const { return current() != nullptr && &choose() == &woken; }
 
 }  // namespace faultline::cpu

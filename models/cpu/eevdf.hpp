@@ -14,15 +14,15 @@ class Eevdf : public FairQueue {
  public:
   explicit Eevdf(const SchedConfig& config) : FairQueue(config) {}
 
-  bool turn_is_over() const override { return current() != nullptr && size() > 1 && slice_ended_; }
-  bool preempts(const Execution& woken) const override;
+  bool turn_is_over() override { return look_at_current(); }
 
  private:
   void place(SchedEntity& entity, Arrival how) override;
   void before_removal(SchedEntity& entity) override;
   Execution& choose() const override;
   void chosen(SchedEntity& entity, bool again) override;
-  void advanced(SchedEntity& current) override;
+  bool look_at_current() override;
+  bool preempts(const Execution& woken) const override;
 
   // The mean of the threads' virtual times, weighted: from + sum / weights. Kept as a fraction, so that comparing it
   // with one thread's virtual time rounds nothing.
@@ -36,8 +36,7 @@ class Eevdf : public FairQueue {
   bool is_eligible(const SchedEntity& entity) const;
   sim::Time slice(const SchedEntity& entity) const { return virtual_time(config().base_slice, entity); }
 
-  sim::Time last_mean_{0};    // of the queue when somebody left it last
-  bool slice_ended_ = false;  // current()'s, since it was chosen, and beside another: the scheduler wants the core
+  sim::Time last_mean_{0};  // of the queue when somebody left it last
 };
 
 }  // namespace faultline::cpu

@@ -8,30 +8,39 @@
 
 namespace faultline::cpu {
 
+using sim::Time;
+
 std::unique_ptr<FairQueue> FairQueue::make(const SchedConfig& config, const SchedRules& rules) {
   if (config.policy == SchedPolicy::eevdf) return std::make_unique<Eevdf>(config);
   return std::make_unique<Cfs>(config, rules.slice_floor);
 }
 
-void FairQueue::add(Execution& thread, Arrival how) {
+// enqueue_entity(), then check_preempt_wakeup()
+bool FairQueue::add(Execution& thread, Arrival how) {
+  const bool used_up = look_at_current();
   place(thread.entity, how);
   threads_.push_back(&thread);
+  return used_up || preempts(thread);
 }
 
-void FairQueue::remove(Execution& thread) {
+// dequeue_entity()
+bool FairQueue::remove(Execution& thread) {
+  const bool used_up = current_ != &thread && look_at_current();
   before_removal(thread.entity);
   if (std::erase(threads_, &thread) != 1) throw std::logic_error("thread " + thread.name() + " is not in this queue");
   if (current_ == &thread) current_ = nullptr;
   after_removal();
+  return used_up;
 }
 
 Execution& FairQueue::pick() {
+  look_at_current();
   Execution& next = choose();
   const bool again = current_ == &next;
   if (!again) {
     put_back();
     current_ = &next;
-    next.entity.ran = sim::Time{0};
+    next.entity.ran = Time{0};
   }
   chosen(next.entity, again);
   return next;
@@ -39,17 +48,30 @@ Execution& FairQueue::pick() {
 
 void FairQueue::put_back() {
   if (current_ == nullptr) return;
+  look_at_current();
   std::erase(threads_, current_);
   threads_.push_back(current_);
   current_ = nullptr;
 }
 
+// While a thread runs alone, Linux's ticks look at it and nobody else does. Such ticks are no events here.
+void FairQueue::pass(Time from, Time to, bool current_ran) {
+  if (current_ == nullptr) return;
+  const Time period = config_.tick();
+  for (Time tick = (from / period + 1) * period; size() == 1 && tick <= to; tick += period) {
+    if (current_ran) charge(tick - from);
+    look_at_current();
+    from = tick;
+  }
+  if (current_ran) charge(to - from);
+}
+
 // The remainder is kept, so that it does not matter in how many pieces time is charged.
-void FairQueue::charge(sim::Time elapsed) {
+void FairQueue::charge(Time elapsed) {
   SchedEntity& entity = current_->entity;
   entity.ran += elapsed;
   const std::int64_t weighted = elapsed.count() * 1024 + entity.remainder;
-  entity.vruntime += sim::Time{weighted / entity.weight};
+  entity.vruntime += Time{weighted / entity.weight};
   entity.remainder = weighted % entity.weight;
   advanced(entity);
 }

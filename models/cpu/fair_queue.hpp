@@ -32,8 +32,9 @@ class FairQueue {
   // The thread whose turn it is; null: the core is idle, or a FIFO thread has it.
   Execution* current() const { return current_; }
 
-  void add(Execution& thread, Arrival how);
-  void remove(Execution& thread);
+  // Both say whether the scheduler wants the core from current(), which goes on running until pick().
+  [[nodiscard]] bool add(Execution& thread, Arrival how);
+  [[nodiscard]] bool remove(Execution& thread);
   // A thread that changes queues keeps its distance to the virtual time of its queue: leave_for_another() takes the old
   // queue's time off, come_from_another() adds the new queue's. Under EEVDF the thread's lag is that distance, and both
   // do nothing.
@@ -44,12 +45,10 @@ class FairQueue {
   Execution& pick();
   // current() has lost the core, and no thread of this queue has it now.
   void put_back();
-  // Charges current() with this much core time.
-  void charge(sim::Time elapsed);
+  // The core has gone on from one instant to the other. current() has run, or something that goes before it.
+  void pass(sim::Time from, sim::Time to, bool current_ran);
   // Asked at the timer's tick: whether current()'s turn is over.
-  virtual bool turn_is_over() const = 0;
-  // Whether a thread that has just woken takes the core from current().
-  virtual bool preempts(const Execution& woken) const = 0;
+  virtual bool turn_is_over() = 0;
 
  protected:
   explicit FairQueue(const SchedConfig& config) : config_(config) {}
@@ -64,12 +63,19 @@ class FairQueue {
   virtual void before_removal(SchedEntity&) {}
   virtual void after_removal() {}
   virtual Execution& choose() const = 0;
+  // Linux's update_curr(), at ticks and before threads come, go or are chosen: whether current() has used up what it
+  // asked for while another waits.
+  virtual bool look_at_current() { return false; }
+  // Whether a thread that has just come takes the core from current().
+  virtual bool preempts(const Execution& thread) const = 0;
   // pick() has chosen this thread. `again`: it was the current one already.
   virtual void chosen(SchedEntity&, bool /*again*/) {}
   // The current thread's virtual time has grown.
-  virtual void advanced(SchedEntity& current) = 0;
+  virtual void advanced(SchedEntity&) {}
 
  private:
+  void charge(sim::Time elapsed);
+
   const SchedConfig config_;
   std::vector<Execution*> threads_;  // with the current one; in the order in which they came or were put back
   Execution* current_ = nullptr;

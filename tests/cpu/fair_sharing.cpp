@@ -249,6 +249,29 @@ TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wa
   CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
 }
 
+// A slice of 2.25 ms is over at each tick, and the tick begins the next one. A slice that is over when the other wakes
+// is begun anew, too: it then lasts beyond the next tick.
+TEST_CASE("EEVDF: a thread that runs alone begins a slice at each tick that finds its last one over") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  const Time over = 20ms + 2250us;
+  CHECK(wait_of_woken(config, over - Time{1}) == 24ms + kSwitch - (over - Time{1}));
+  CHECK(wait_of_woken(config, over) == 28ms + kSwitch - over);
+  CHECK(config.interrupt_core == 0);
+  const auto wait_after_interrupt = [&config](Time at) {  // which takes 200 us from the thread, and the tick lies in it
+    return simulated(config,
+                     [at](CpuBench& b) {
+                       b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+                       b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
+                       b.run(b.cpu.irq_context(), Work::irq, 200us, 20ms - 100us);
+                     })
+               .done[1] -
+           at;
+  };
+  const Time later = over + 100us;
+  CHECK(wait_after_interrupt(later - Time{1}) == 24ms + kSwitch - (later - Time{1}));
+  CHECK(wait_after_interrupt(later) == 28ms + kSwitch - later);
+}
+
 // Kernel code with a cond_resched() every 10 us, from kSwitch on, beside who wakes in the middle of such a piece.
 TEST_CASE("EEVDF: of a thread that runs alone no slice ends, so kernel code keeps the core from who wakes") {
   const auto begins_of_others = [](std::optional<Time> waits_from, Time wakes_at) {
