@@ -160,4 +160,35 @@ inline Ends simulated(const cpu::CpuConfig& config, const std::function<void(Cpu
   });
 }
 
+inline Task<void> run_pieces(CpuBench& b, Execution& who, Work kind, Time piece, unsigned pieces, bool gives_way,
+                             std::size_t slot) {
+  for (unsigned i = 0; i < pieces; ++i) {
+    co_await b.cpu.run(who, kind, piece);
+    if (gives_way) co_await b.cpu.cond_resched(who);
+  }
+  b.done[slot] = b.node.now();
+}
+
+// The time after which a thread that wakes at `at` has got its core from one that runs in user mode.
+inline Time wait_of_woken(const cpu::CpuConfig& config, Time at) {
+  return simulated(config,
+                   [at](CpuBench& b) {
+                     b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+                     b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
+                   })
+             .done[1] -
+         at;
+}
+
+// How long the first of two threads runs that want the core at once.
+inline Time first_turn(const cpu::CpuConfig& config) {
+  return simulated(config,
+                   [](CpuBench& b) {
+                     b.run(b.cpu.new_thread("a"), Work::user, 100ms);
+                     b.run(b.cpu.new_thread("b"), Work::user, 1us);
+                   })
+             .done[1] -
+         kSwitch - 1us;
+}
+
 }  // namespace faultline::test

@@ -13,15 +13,6 @@ using cpu::SchedPolicy;
 
 namespace {
 
-Task<void> run_pieces(CpuBench& b, Execution& who, Work kind, Time piece, unsigned pieces, bool gives_way,
-                      std::size_t slot) {
-  for (unsigned i = 0; i < pieces; ++i) {
-    co_await b.cpu.run(who, kind, piece);
-    if (gives_way) co_await b.cpu.cond_resched(who);
-  }
-  b.done[slot] = b.node.now();
-}
-
 Task<void> run_then_return_to_user(CpuBench& b, Execution& who, Time system, Time user, std::size_t slot) {
   co_await b.cpu.run(who, Work::system, system);
   co_await b.cpu.run(who, Work::user, user);
@@ -33,28 +24,6 @@ Task<void> run_to_a_lock(CpuBench& b, Execution& who, Time before, Time after, s
   co_await b.cpu.might_sleep(who);
   co_await b.cpu.run(who, Work::system, after);
   b.done[slot] = b.node.now();
-}
-
-// The time after which a thread that wakes at `at` has got its core from one that runs in user mode.
-Time wait_of_woken(const cpu::CpuConfig& config, Time at) {
-  return simulated(config,
-                   [at](CpuBench& b) {
-                     b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
-                     b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
-                   })
-             .done[1] -
-         at;
-}
-
-// How long the first of two threads runs that want the core at once.
-Time first_turn(const cpu::CpuConfig& config) {
-  return simulated(config,
-                   [](CpuBench& b) {
-                     b.run(b.cpu.new_thread("a"), Work::user, 100ms);
-                     b.run(b.cpu.new_thread("b"), Work::user, 1us);
-                   })
-             .done[1] -
-         kSwitch - 1us;
 }
 
 }  // namespace
@@ -195,43 +164,6 @@ TEST_CASE("one run queue: shares of a second are equal within one per cent, and 
   }
 }
 
-TEST_CASE("EEVDF: a turn ends at the first tick after the slice") {
-  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
-  CHECK(first_turn(config) == kTick);  // of 750 us
-  config.sched.base_slice = 10ms;
-  CHECK(first_turn(config) == 12ms);
-}
-
-TEST_CASE("EEVDF: who wakes waits for the end of a slice of whoever has not had more than its share") {
-  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
-  config.sched.base_slice = 3ms;
-  // Both are owed nothing, so the slice of the one that runs is its own: until the tick that ends it.
-  CHECK(wait_of_woken(config, 2ms) == kTick + kSwitch - 2ms);
-  // CFS lets the same thread have the core at once.
-  CHECK(wait_of_woken(one_core(SchedPolicy::cfs), 2ms) == kSwitch);
-}
-
-TEST_CASE("EEVDF: a thread that is owed time takes the core when it wakes") {
-  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
-  config.sched.base_slice = 20ms;
-  CpuBench b(config);
-  Execution& owed = b.cpu.new_thread("owed", 0);
-  b.run(b.cpu.new_thread("runs", 0), Work::user, 60ms);
-  const std::size_t slot = b.new_slot();
-  b.tasks.start([](CpuBench& bench, Execution& who, std::size_t out) -> Task<void> {
-    sim::Signal alarm(bench.node.loop);
-    co_await bench.node.loop.until(1ms);
-    co_await bench.cpu.run(who, Work::user, 1ms);  // has waited for 23 ms, and is owed half of them less this
-    bench.notify(alarm, bench.node.now() + 2ms);
-    co_await bench.cpu.sleep(who, alarm);
-    const Time woken = bench.node.now();
-    bench.done[out] = woken;
-  }(b, owed, slot));
-  sc_core::sc_start();
-  // At 24 ms the other's slice is over. The next one began when this one slept, and has 18 ms to go.
-  CHECK(b.done[slot] == 24ms + kSwitch + 1ms + 2ms + kSwitch);
-}
-
 // A poller is user code. Four cores: a period of 18 ms, a wake-up granularity of 3 ms.
 TEST_CASE("CFS: a worker takes the core from a poller at once, unless that has itself just come from sleep") {
   const cpu::CpuConfig config = cores(4, SchedPolicy::cfs);
@@ -241,55 +173,6 @@ TEST_CASE("CFS: a worker takes the core from a poller at once, unless that has i
   CHECK(wait_of_woken(config, begins) == 12ms + kSwitch - begins);
   CHECK(wait_of_woken(config, begins + Time{1}) == kSwitch);
   CHECK(wait_of_woken(config, 21ms) == kSwitch);
-}
-
-TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes", "[eevdf]") {
-  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
-  CHECK(wait_of_woken(config, 1ms) == kTick + kSwitch - 1ms);
-  CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
-}
-
-// A slice of 2.25 ms is over at each tick, and the tick begins the next one. A slice that is over when the other wakes
-// is begun anew, too: it then lasts beyond the next tick.
-TEST_CASE("EEVDF: a thread that runs alone begins a slice at each tick that finds its last one over") {
-  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
-  const Time over = 20ms + 2250us;
-  CHECK(wait_of_woken(config, over - Time{1}) == 24ms + kSwitch - (over - Time{1}));
-  CHECK(wait_of_woken(config, over) == 28ms + kSwitch - over);
-  CHECK(config.interrupt_core == 0);
-  const auto wait_after_interrupt = [&config](Time at) {  // which takes 200 us from the thread, and the tick lies in it
-    return simulated(config,
-                     [at](CpuBench& b) {
-                       b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
-                       b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
-                       b.run(b.cpu.irq_context(), Work::irq, 200us, 20ms - 100us);
-                     })
-               .done[1] -
-           at;
-  };
-  const Time later = over + 100us;
-  CHECK(wait_after_interrupt(later - Time{1}) == 24ms + kSwitch - (later - Time{1}));
-  CHECK(wait_after_interrupt(later) == 28ms + kSwitch - later);
-}
-
-// Kernel code with a cond_resched() every 10 us, from kSwitch on, beside who wakes in the middle of such a piece.
-TEST_CASE("EEVDF: of a thread that runs alone no slice ends, so kernel code keeps the core from who wakes") {
-  const auto begins_of_others = [](std::optional<Time> waits_from, Time wakes_at) {
-    std::vector<Time> done = simulated(one_core(SchedPolicy::eevdf), [=](CpuBench& b) {
-                               const std::size_t slot = b.new_slot();
-                               b.tasks.start(run_pieces(b, b.cpu.new_thread("kernel", 0), Work::system, 10us, 1000,
-                                                        /*gives_way=*/true, slot));
-                               if (waits_from) b.run(b.cpu.new_thread("waits", 0), Work::user, 1us, *waits_from);
-                               b.wake(b.cpu.new_thread("wakes", 0), Work::user, 1us, wakes_at);
-                             }).done;
-    return done[1] - 1us - kSwitch;
-  };
-  const auto end_of_piece = [](int pieces) { return kSwitch + pieces * 10us; };
-  // Its slices of 750 us are nothing to it before the other wakes. The next one after that has ended at the tick.
-  CHECK(begins_of_others({}, 2ms) == end_of_piece(400));
-  // Another waits since before the slice's end. So the scheduler wants the core, and sees it at the next wake-up.
-  CHECK(begins_of_others(Time{500us}, kSwitch + 750us) == end_of_piece(76));
-  CHECK(begins_of_others(Time{500us}, kSwitch + 750us - Time{1}) == end_of_piece(400));
 }
 
 TEST_CASE("kernel code gives way at cond_resched() and to user mode; with full pre-emption anywhere") {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// How threads share one core since Linux 6.6: by virtual deadlines. Each rule fails here when it is switched off.
+#include <catch2/catch.hpp>
+
+#include "tests/cpu/bench.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+using cpu::SchedPolicy;
+
+TEST_CASE("EEVDF: a turn ends at the first tick after the slice") {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  CHECK(first_turn(config) == kTick);  // of 750 us
+  config.sched.base_slice = 10ms;
+  CHECK(first_turn(config) == 12ms);
+}
+
+TEST_CASE("EEVDF: who wakes waits for the end of a slice of whoever has not had more than its share") {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  config.sched.base_slice = 3ms;
+  // Both are owed nothing, so the slice of the one that runs is its own: until the tick that ends it.
+  CHECK(wait_of_woken(config, 2ms) == kTick + kSwitch - 2ms);
+  // CFS lets the same thread have the core at once.
+  CHECK(wait_of_woken(one_core(SchedPolicy::cfs), 2ms) == kSwitch);
+}
+
+TEST_CASE("EEVDF: a thread that is owed time takes the core when it wakes") {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  config.sched.base_slice = 20ms;
+  CpuBench b(config);
+  Execution& owed = b.cpu.new_thread("owed", 0);
+  b.run(b.cpu.new_thread("runs", 0), Work::user, 60ms);
+  const std::size_t slot = b.new_slot();
+  b.tasks.start([](CpuBench& bench, Execution& who, std::size_t out) -> Task<void> {
+    sim::Signal alarm(bench.node.loop);
+    co_await bench.node.loop.until(1ms);
+    co_await bench.cpu.run(who, Work::user, 1ms);  // has waited for 23 ms, and is owed half of them less this
+    bench.notify(alarm, bench.node.now() + 2ms);
+    co_await bench.cpu.sleep(who, alarm);
+    const Time woken = bench.node.now();
+    bench.done[out] = woken;
+  }(b, owed, slot));
+  sc_core::sc_start();
+  // At 24 ms the other's slice is over. The next one began when this one slept, and has 18 ms to go.
+  CHECK(b.done[slot] == 24ms + kSwitch + 1ms + 2ms + kSwitch);
+}
+
+TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes", "[eevdf]") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  CHECK(wait_of_woken(config, 1ms) == kTick + kSwitch - 1ms);
+  CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
+}
+
+// A slice of 2.25 ms is over at each tick, and the tick begins the next one. A slice that is over when the other wakes
+// is begun anew, too: it then lasts beyond the next tick.
+TEST_CASE("EEVDF: a thread that runs alone begins a slice at each tick that finds its last one over") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  const Time over = 20ms + 2250us;
+  CHECK(wait_of_woken(config, over - Time{1}) == 24ms + kSwitch - (over - Time{1}));
+  CHECK(wait_of_woken(config, over) == 28ms + kSwitch - over);
+  CHECK(config.interrupt_core == 0);
+  const auto wait_after_interrupt = [&config](Time at) {  // which takes 200 us from the thread, and the tick lies in it
+    return simulated(config,
+                     [at](CpuBench& b) {
+                       b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+                       b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
+                       b.run(b.cpu.irq_context(), Work::irq, 200us, 20ms - 100us);
+                     })
+               .done[1] -
+           at;
+  };
+  const Time later = over + 100us;
+  CHECK(wait_after_interrupt(later - Time{1}) == 24ms + kSwitch - (later - Time{1}));
+  CHECK(wait_after_interrupt(later) == 28ms + kSwitch - later);
+}
+
+// Kernel code with a cond_resched() every 10 us, from kSwitch on, beside who wakes in the middle of such a piece.
+TEST_CASE("EEVDF: of a thread that runs alone no slice ends, so kernel code keeps the core from who wakes") {
+  const auto begins_of_others = [](std::optional<Time> waits_from, Time wakes_at) {
+    std::vector<Time> done = simulated(one_core(SchedPolicy::eevdf), [=](CpuBench& b) {
+                               const std::size_t slot = b.new_slot();
+                               b.tasks.start(run_pieces(b, b.cpu.new_thread("kernel", 0), Work::system, 10us, 1000,
+                                                        /*gives_way=*/true, slot));
+                               if (waits_from) b.run(b.cpu.new_thread("waits", 0), Work::user, 1us, *waits_from);
+                               b.wake(b.cpu.new_thread("wakes", 0), Work::user, 1us, wakes_at);
+                             }).done;
+    return done[1] - 1us - kSwitch;
+  };
+  const auto end_of_piece = [](int pieces) { return kSwitch + pieces * 10us; };
+  // Its slices of 750 us are nothing to it before the other wakes. The next one after that has ended at the tick.
+  CHECK(begins_of_others({}, 2ms) == end_of_piece(400));
+  // Another waits since before the slice's end. So the scheduler wants the core, and sees it at the next wake-up.
+  CHECK(begins_of_others(Time{500us}, kSwitch + 750us) == end_of_piece(76));
+  CHECK(begins_of_others(Time{500us}, kSwitch + 750us - Time{1}) == end_of_piece(400));
+}
