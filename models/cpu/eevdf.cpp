@@ -69,14 +69,17 @@ void Eevdf::chosen(SchedEntity& entity, bool again) {
   if (!again) entity.protects_slice = true;
 }
 
-// update_deadline(), which asks for nothing while the thread runs alone
+// update_deadline(), did_preempt_short(). Alone the thread begins a new slice and nobody is told.
 bool Eevdf::look_at_current() {
   if (current() == nullptr) return false;
   SchedEntity& entity = current()->entity;
-  if (entity.vruntime < entity.deadline) return false;
-  entity.deadline = entity.vruntime + slice(entity);
-  entity.protects_slice = false;
-  return size() > 1;
+  const bool slice_over = entity.vruntime >= entity.deadline;
+  if (slice_over) {
+    entity.deadline = entity.vruntime + slice(entity);
+    entity.protects_slice = false;
+  }
+  if (size() == 1) return false;
+  return slice_over || (preempt_short_ && !entity.protects_slice && !is_eligible(entity));
 }
 
 // check_preempt_wakeup_fair()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linux's fair class since 6.6: of the threads that have not had more than their share the one with the earliest
-// virtual deadline (kernel/sched/fair.c, EEVDF, with PLACE_LAG and RUN_TO_PARITY).
+// virtual deadline (kernel/sched/fair.c, EEVDF, with PLACE_LAG, RUN_TO_PARITY and since 6.12 PREEMPT_SHORT).
 // Left out: DELAY_DEQUEUE (a thread that sleeps while it owes time stays queued until it does not; here it goes on
-// owing), slices of single threads (PREEMPT_SHORT), PLACE_REL_DEADLINE (6.12: a thread that is moved keeps the time to
-// its deadline; here it gets a whole slice, as in 6.6), groups of threads.
+// owing), slices of single threads (the part of PREEMPT_SHORT that compares slices), PLACE_REL_DEADLINE (6.12: a thread
+// that is moved keeps the time to its deadline; here it gets a whole slice, as in 6.6), groups of threads.
 #pragma once
 
 #include "models/cpu/fair_queue.hpp"
@@ -12,7 +12,7 @@ namespace faultline::cpu {
 
 class Eevdf : public FairQueue {
  public:
-  explicit Eevdf(const SchedConfig& config) : FairQueue(config) {}
+  Eevdf(const SchedConfig& config, const SchedRules& rules) : FairQueue(config), preempt_short_(rules.preempt_short) {}
 
   bool turn_is_over() override { return look_at_current(); }
 
@@ -36,6 +36,7 @@ class Eevdf : public FairQueue {
   bool is_eligible(const SchedEntity& entity) const;
   sim::Time slice(const SchedEntity& entity) const { return virtual_time(config().base_slice, entity); }
 
+  const bool preempt_short_;
   sim::Time last_mean_{0};  // of the queue when somebody left it last
 };
 

@@ -11,7 +11,7 @@ namespace faultline::cpu {
 using sim::Time;
 
 std::unique_ptr<FairQueue> FairQueue::make(const SchedConfig& config, const SchedRules& rules) {
-  if (config.policy == SchedPolicy::eevdf) return std::make_unique<Eevdf>(config);
+  if (config.policy == SchedPolicy::eevdf) return std::make_unique<Eevdf>(config, rules);
   return std::make_unique<Cfs>(config, rules.slice_floor);
 }
 

@@ -81,6 +81,7 @@ enum class Change : std::uint8_t {
   pageout_keeps_young,    // MADV_PAGEOUT leaves access flags as they are; before: it clears them first
   hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
   userfault_protection,   // userfaultfd's write protection on arm64
+  preempt_short,          // EEVDF: after its first slice a thread loses the core as soon as it has had its share
   count
 };
 
@@ -147,6 +148,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::pageout_keeps_young, linux_release(6, 9), "pageout-keeps-young"},
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
     {Change::userfault_protection, linux_release(6, 10), "userfault-protection"},
+    {Change::preempt_short, linux_release(6, 12), "preempt-short"},
 }};
 
 namespace detail {

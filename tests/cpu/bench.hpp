@@ -170,14 +170,14 @@ inline Task<void> run_pieces(CpuBench& b, Execution& who, Work kind, Time piece,
 }
 
 // The time after which a thread that wakes at `at` has got its core from one that runs in user mode.
-inline Time wait_of_woken(const cpu::CpuConfig& config, Time at) {
-  return simulated(config,
-                   [at](CpuBench& b) {
-                     b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
-                     b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
-                   })
-             .done[1] -
-         at;
+inline Time wait_of_woken(const cpu::CpuConfig& config, Time at, const cpu::SchedRules& rules = {}) {
+  const Ends ends = simulated(config, rules, [at](CpuBench& b) {
+    b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+    b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, at);
+    sc_core::sc_start();
+    return std::int64_t{0};
+  });
+  return ends.done[1] - at;
 }
 
 // How long the first of two threads runs that want the core at once.

@@ -7,6 +7,38 @@
 using namespace faultline;
 using namespace faultline::test;
 using cpu::SchedPolicy;
+using cpu::SchedRules;
+
+namespace {
+
+SchedRules with_preempt_short() {
+  SchedRules rules;
+  rules.preempt_short = true;
+  return rules;
+}
+
+// A thread runs for `debt` while another waits, and sleeps. The other then has the core to itself, from 4 ms at the
+// latest; its slices last for 10 ms. The time that the debtor waits for when it wakes at 21 ms.
+Time wait_of_debtor(Time debt) {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  config.sched.base_slice = 10ms;
+  const Ends ends = simulated(config, with_preempt_short(), [debt](CpuBench& b) {
+    const auto borrow = [](CpuBench& bench, Execution& who, Time until, std::size_t slot) -> Task<void> {
+      sim::Signal alarm(bench.node.loop);
+      bench.notify(alarm, 21ms);
+      co_await bench.cpu.run(who, Work::user, until - kSwitch);
+      co_await bench.cpu.sleep(who, alarm);
+      bench.done[slot] = bench.node.now();
+    };
+    b.tasks.start(borrow(b, b.cpu.new_thread("debtor", 0), 1ms + debt, b.new_slot()));
+    b.run(b.cpu.new_thread("lender", 0), Work::user, 60ms, 1ms);
+    sc_core::sc_start();
+    return std::int64_t{0};
+  });
+  return ends.done[0] - 21ms;
+}
+
+}  // namespace
 
 TEST_CASE("EEVDF: a turn ends at the first tick after the slice") {
   cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
@@ -92,4 +124,36 @@ TEST_CASE("EEVDF: of a thread that runs alone no slice ends, so kernel code keep
   // Another waits since before the slice's end. So the scheduler wants the core, and sees it at the next wake-up.
   CHECK(begins_of_others(Time{500us}, kSwitch + 750us) == end_of_piece(76));
   CHECK(begins_of_others(Time{500us}, kSwitch + 750us - Time{1}) == end_of_piece(400));
+}
+
+// Slices of 10 ms. The tick at 12 ms finds the first one over, and begins the second.
+TEST_CASE("EEVDF since 6.12: a turn beyond its first slice ends at the tick that finds more than a share had",
+          "[preempt-short]") {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  config.sched.base_slice = 10ms;
+  CHECK(wait_of_woken(config, 1ms, with_preempt_short()) == 12ms + kSwitch - 1ms);
+  CHECK(wait_of_woken(config, 13ms, with_preempt_short()) == 16ms + kSwitch - 13ms);
+  CHECK(wait_of_woken(config, 13ms, {}) == 24ms + kSwitch - 13ms);
+  // 3 ms after it has woken the debt is paid, at the tick: the lender has had its share, and no more.
+  CHECK(wait_of_debtor(3ms) == 28ms + kSwitch - 21ms);
+  CHECK(wait_of_debtor(3ms - Time{2}) == 24ms + kSwitch - 21ms);
+  CHECK(SchedRules::of({cpu::KernelVersion::linux_6_12}).preempt_short);
+  CHECK_FALSE(SchedRules::of({cpu::KernelVersion::linux_6_6}).preempt_short);
+}
+
+TEST_CASE("EEVDF since 6.12: such a turn ends at the next wake-up, too", "[preempt-short]") {
+  const auto turn_of_first = [](const SchedRules& rules) {
+    cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+    config.sched.base_slice = 10ms;
+    const Ends ends = simulated(config, rules, [](CpuBench& b) {
+      b.run(b.cpu.new_thread("runs", 0), Work::user, 40ms);
+      b.wake(b.cpu.new_thread("first", 0), Work::user, 0us, 13ms);
+      b.wake(b.cpu.new_thread("second", 0), Work::user, 0us, 14ms);
+      sc_core::sc_start();
+      return std::int64_t{0};
+    });
+    return ends.done[1];
+  };
+  CHECK(turn_of_first(with_preempt_short()) == 14ms + kSwitch);
+  CHECK(turn_of_first({}) == 24ms + kSwitch);
 }
