@@ -157,3 +157,28 @@ TEST_CASE("EEVDF since 6.12: such a turn ends at the next wake-up, too", "[preem
   CHECK(turn_of_first(with_preempt_short()) == 14ms + kSwitch);
   CHECK(turn_of_first({}) == 24ms + kSwitch);
 }
+
+// Two cores, slices of 1.5 ms. On core 0 one thread runs (in the kernel: with a cond_resched() every 10 us), a bound one
+// waits, and so does one that core 1 takes when it becomes idle.
+TEST_CASE("EEVDF: that a slice is over shows when another thread goes, too") {
+  const auto begin_of_waiting = [](Work kind, Time core_1_idle) {
+    const Ends ends = simulated(cores(2, SchedPolicy::eevdf), [=](CpuBench& b) {
+      Execution& other = b.cpu.new_thread("until idle");
+      Execution& movable = b.cpu.new_thread("goes");
+      REQUIRE(other.core() == 1);
+      REQUIRE(movable.core() == 0);
+      b.run(other, Work::user, core_1_idle - kSwitch);
+      const std::size_t slot = b.new_slot();
+      b.tasks.start(run_pieces(b, b.cpu.new_thread("runs", 0), kind, 10us, 1000, /*gives_way=*/true, slot));
+      b.run(b.cpu.new_thread("waits", 0), Work::user, 0us, 100us);
+      b.run(movable, Work::user, 10us, 50us);
+    });
+    CHECK(ends.done[3] == core_1_idle + kSwitch + 10us);
+    return ends.done[2] - kSwitch;
+  };
+  const Time over = kSwitch + 1500us;
+  CHECK(begin_of_waiting(Work::system, over - Time{1}) == kTick + kSwitch);
+  CHECK(begin_of_waiting(Work::system, over) == over + 10us);
+  CHECK(begin_of_waiting(Work::user, over - Time{1}) == kTick);
+  CHECK(begin_of_waiting(Work::user, over) == over);
+}
