@@ -53,16 +53,18 @@ void Eevdf::before_removal(SchedEntity& entity) {
 
 // pick_eevdf()
 Execution& Eevdf::choose() const {
+  const bool may_go_on = current() != nullptr && is_eligible(current()->entity);
+  if (may_go_on && current()->entity.protects_slice) return *current();
   Execution* best = nullptr;
-  if (current() != nullptr && is_eligible(current()->entity)) {
-    if (current()->entity.protects_slice) return *current();
-    best = current();
-  }
   for (Execution* thread : threads()) {
-    if (thread == best || !is_eligible(thread->entity)) continue;
+    if (thread == current() || !is_eligible(thread->entity)) continue;
     if (best == nullptr || thread->entity.deadline < best->entity.deadline) best = thread;
   }
-  return *best;  // whoever has had least is eligible
+  if (best == nullptr) return *current();  // of all threads the one that has had least is eligible
+  if (!may_go_on) return *best;
+  const Time first = best->entity.deadline;
+  const Time own = current()->entity.deadline;
+  return own < first || (own == first && !equal_deadlines_yield_) ? *current() : *best;
 }
 
 void Eevdf::chosen(SchedEntity& entity, bool again) {

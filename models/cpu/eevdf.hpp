@@ -12,7 +12,8 @@ namespace faultline::cpu {
 
 class Eevdf : public FairQueue {
  public:
-  Eevdf(const SchedConfig& config, const SchedRules& rules) : FairQueue(config), preempt_short_(rules.preempt_short) {}
+  Eevdf(const SchedConfig& config, const SchedRules& rules)
+      : FairQueue(config), equal_deadlines_yield_(rules.equal_deadlines_yield), preempt_short_(rules.preempt_short) {}
 
   bool turn_is_over() override { return look_at_current(); }
 
@@ -36,6 +37,7 @@ class Eevdf : public FairQueue {
   bool is_eligible(const SchedEntity& entity) const;
   sim::Time slice(const SchedEntity& entity) const { return virtual_time(config().base_slice, entity); }
 
+  const bool equal_deadlines_yield_;
   const bool preempt_short_;
   sim::Time last_mean_{0};  // of the queue when somebody left it last
 };

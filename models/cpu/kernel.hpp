@@ -78,6 +78,7 @@ enum class Change : std::uint8_t {
   refuses_file_pins,      // no long-term pins that write to files whose dirty pages are tracked
   batched_unmapping,      // arm64: who unmaps pages by the reverse mapping waits for TLBs once, for many pages
   eevdf,                  // the fair class picks by virtual deadlines (EEVDF), not virtual runtimes (CFS)
+  equal_deadlines_yield,  // EEVDF: of equal deadlines that of a waiting thread goes before the running one's
   pageout_keeps_young,    // MADV_PAGEOUT leaves access flags as they are; before: it clears them first
   hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
   userfault_protection,   // userfaultfd's write protection on arm64
@@ -145,6 +146,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::refuses_file_pins, linux_release(6, 5), "refuses-file-pins"},
     {Change::batched_unmapping, linux_release(6, 6), "batched-unmapping"},
     {Change::eevdf, linux_release(6, 6), "eevdf"},
+    {Change::equal_deadlines_yield, linux_release(6, 8), "equal-deadlines-yield"},
     {Change::pageout_keeps_young, linux_release(6, 9), "pageout-keeps-young"},
     {Change::hugetlb_rereserves, linux_release(6, 9), "hugetlb-rereserves"},
     {Change::userfault_protection, linux_release(6, 10), "userfault-protection"},

@@ -13,6 +13,7 @@ struct SchedRules {
   unsigned busy_factor = 32;            // cores that are not idle look for work at the tick so much less often
   bool busy_off_beat = false;           // and a tick earlier than that
   bool slice_floor = false;             // CFS: no turn ends before sched.min_granularity (BASE_SLICE)
+  bool equal_deadlines_yield = false;   // EEVDF: of equal deadlines that of a waiting thread goes first
   bool preempt_short = false;           // EEVDF: a turn beyond its first slice ends with the thread's share
   bool pulls = true;                    // false in no kernel: cores never take fair threads from each other
   bool moves_fifo = true;               // false in no kernel: waiting FIFO threads stay on their core
@@ -24,6 +25,7 @@ struct SchedRules {
             .busy_factor = kernel.has(Change::busy_factor_16) ? 16U : 32U,
             .busy_off_beat = kernel.has(Change::busy_off_beat),
             .slice_floor = kernel.has(Change::base_slice_floor),
+            .equal_deadlines_yield = kernel.has(Change::equal_deadlines_yield),
             .preempt_short = kernel.has(Change::preempt_short)};
   }
 };

@@ -182,3 +182,16 @@ TEST_CASE("EEVDF: that a slice is over shows when another thread goes, too") {
   CHECK(begin_of_waiting(Work::user, over - Time{1}) == kTick);
   CHECK(begin_of_waiting(Work::user, over) == over);
 }
+
+// Slices of 2.25 ms, as above: one that is over when the other wakes is begun anew, so that both begin one.
+TEST_CASE("EEVDF since 6.8: of two equal deadlines that of the waiting thread goes first", "[equal-deadlines-yield]") {
+  const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
+  SchedRules yields;
+  yields.equal_deadlines_yield = true;
+  const Time over = 20ms + 2250us;
+  CHECK(wait_of_woken(config, over - Time{1}, yields) == 24ms + kSwitch - (over - Time{1}));
+  CHECK(wait_of_woken(config, over, yields) == kSwitch);
+  CHECK(wait_of_woken(config, over, {}) == 28ms + kSwitch - over);
+  CHECK(SchedRules::of({cpu::KernelVersion::linux_6_12}).equal_deadlines_yield);
+  CHECK_FALSE(SchedRules::of({cpu::KernelVersion::linux_6_6}).equal_deadlines_yield);
+}

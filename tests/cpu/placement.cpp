@@ -340,6 +340,7 @@ TEST_CASE("the kernel's version decides the scheduler's rules") {
   CHECK(oldest.busy_factor == 32);
   CHECK_FALSE(oldest.busy_off_beat);
   CHECK_FALSE(oldest.slice_floor);
+  CHECK_FALSE(oldest.equal_deadlines_yield);
   CHECK_FALSE(oldest.preempt_short);
   const SchedRules newest = SchedRules::of({KernelVersion::linux_6_12});
   CHECK(newest.eevdf);
@@ -348,6 +349,7 @@ TEST_CASE("the kernel's version decides the scheduler's rules") {
   CHECK(newest.busy_factor == 16);
   CHECK(newest.busy_off_beat);
   CHECK(newest.slice_floor);
+  CHECK(newest.equal_deadlines_yield);
   CHECK(newest.preempt_short);
   cpu::CpuConfig config;
   config.kernel = {KernelVersion::linux_6_6};
