@@ -37,7 +37,7 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                   "assumed: an A53 load from DDR",
                   Standing::assumed,
                   {"110 ns", "200 ns"}});
-  table.add_time("mmio_read", mmio_read, {0ns, 10us},
+  table.add_time("mmio_read", mmio_read, {1ns, 10us},
                  {"core waits for a device register's value",
                   "assumed: 200 to 500 ns over the switches and a bridge to programmable logic at 150 MHz",
                   Standing::assumed,
