@@ -249,7 +249,10 @@ void ParameterTable::add_choice_as_int(std::string_view name, std::function<int(
         if (choice.first == *text) return set(choice.second);
       }
     }
-    refuse(show(v) + " is not one of the choices", allowed);
+    const bool number = !std::holds_alternative<std::string>(v) && !std::holds_alternative<bool>(v);
+    refuse(show(v) + (number ? ", a number, is not one of the choices: they are texts, in quotes"
+                             : " is not one of the choices"),
+           allowed);
   });
 }
 

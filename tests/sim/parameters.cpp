@@ -127,6 +127,8 @@ TEST_CASE("a declared parameter is set, shown and refused with the legal range")
   CHECK(refused("unit.latency", std::int64_t{300}) == "300 has no unit | 1 ns to 1 us");
   CHECK(refused("unit.latency", std::string("2 us")) == "'2 us' is out of range | 1 ns to 1 us");
   CHECK(refused("unit.mode", std::string("stal")) == "'stal' is not one of the choices | terminate, stall");
+  CHECK(refused("unit.mode", std::int64_t{4}) ==
+        "4, a number, is not one of the choices: they are texts, in quotes | terminate, stall");
   CHECK(refused("unit.on", std::int64_t{1}) == "1 is neither true nor false | true or false");
   CHECK(config.entries == 32);
   CHECK(table.nearest("unit.entrys") == "unit.entries");
