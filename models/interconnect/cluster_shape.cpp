@@ -101,8 +101,9 @@ void ClusterShape::declare(sim::ParameterTable& table) {
                     "", Standing::setting});
   table.add_flag(
       "reroute", reroute,
-      {"blocks that start network.failure_detection after a failure take a path around it, where there is one", "",
-       Standing::setting});
+      {"blocks that start network.failure_detection after a failure take a path around it, where there is one: "
+       "not between the MPSoCs of a QFDB",
+       "", Standing::setting});
 }
 
 std::vector<std::string> size_keys(const ClusterShape& shape) {
