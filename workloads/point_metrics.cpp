@@ -223,7 +223,11 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
   const bool cold_source = w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&Flow::cold_source));
   const bool puts_away = w.kind == Kind::write || w.kind == Kind::read;
   const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
-  if (cold_source && w.cold_source_kind == ColdKind::written && (!puts_away || kind == ColdKind::never_written)) {
+  if (cold_source && !puts_away) {
+    notes.emplace_back(
+        "the absent pages of the source were never written, so that zeros were sent: flows and patterns put no pages "
+        "away on a swap device or a file");
+  } else if (cold_source && w.cold_source_kind == ColdKind::written && kind == ColdKind::never_written) {
     notes.emplace_back(
         "the absent pages of the source were never written, so that zeros were sent: those that a program has written "
         "are absent on a swap device only (os.swap_bytes) and cost a read of the disk");
