@@ -23,15 +23,29 @@ ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swa
   return swap_bytes > 0 && backing != rdma::Backing::hugetlb ? ColdKind::swapped : ColdKind::never_written;
 }
 
-void ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
+namespace {
+
+constexpr sim::Time kPause = 100us;
+constexpr int kPatience = 100'000;
+
+}  // namespace
+
+Task<void> ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
   const os::Range buffer = endpoint.pages_of(address, config_.size);
   os::Vm& vm = endpoint.vm();
   const bool absent = cold && kind == ColdKind::never_written;
   if (!absent || config_.cold_share < 1.0) {
-    check_buffer(vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin), "first use",
-                 endpoint.vm());
+    const auto make_present = [&] {
+      return vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin);
+    };
+    os::Error error = make_present();
+    for (int waited = 0; error == os::Error::again && waited < kPatience; ++waited) {
+      co_await vm.context().loop.delay(kPause);
+      error = make_present();
+    }
+    check_buffer(error, "first use", vm);
   }
-  if (!absent) return;
+  if (!absent) co_return;
   for (const os::Range& range : choose(endpoint, buffer)) {
     check_buffer(vm.discard(endpoint.process(), range.begin, range.end - range.begin), "discarding", endpoint.vm());
   }
@@ -57,14 +71,13 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
     check_buffer(locked ? os::Error::invalid : os::Error::none, "paging out", endpoint.vm());
     co_await vm.reclaim().page_out(pager, process, range);
   }
-  if (kind != ColdKind::zero_page) co_await have_gone(endpoint, ranges);
+  if (kind != ColdKind::zero_page) co_await have_gone(endpoint, pager, ranges);
 }
 
-// The swap device may take its time.
-Task<void> ColdPages::have_gone(Endpoint& endpoint, const std::vector<os::Range>& ranges) {
-  constexpr sim::Time kPause = 100us;
-  constexpr int kPatience = 100'000;
-  const os::Vm& vm = endpoint.vm();
+// The swap device may take its time. And a page that the kernel was reading, or bringing for a fault, could not go.
+Task<void> ColdPages::have_gone(Endpoint& endpoint, cpu::Execution& pager, const std::vector<os::Range>& ranges) {
+  constexpr int kAgain = 1'000;
+  os::Vm& vm = endpoint.vm();
   int waited = 0;
   for (const os::Range& range : ranges) {
     for (os::VirtualAddress va = range.begin; va < range.end; va += kPage) {
@@ -74,6 +87,7 @@ Task<void> ColdPages::have_gone(Endpoint& endpoint, const std::vector<os::Range>
               fmt::format("node {}: the kernel keeps pages of a cold buffer in memory", endpoint.node()),
               {"workload.cold_source_kind", "workload.cold_destination_kind", "os.swap_bytes", "strategy.prepare"});
         }
+        if (waited % kAgain == kAgain - 1) co_await vm.reclaim().page_out(pager, endpoint.process(), range);
         co_await vm.context().loop.delay(kPause);
       }
     }

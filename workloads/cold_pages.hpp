@@ -23,15 +23,16 @@ class ColdPages {
   ColdPages(const TransferConfig& config, std::uint64_t seed) : config_(config), draws_(seed, "cold pages") {}
 
   // For pages that are never written, and ends that are not cold. Takes no time: as many pages of the buffer as the
-  // configuration says are absent, all others present.
-  void leave(rdma::Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind);
+  // configuration says are absent, all others present. (Waits only where the kernel still reads one of them.)
+  sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind);
   // For the other kinds, where the kernel has to work: `pager` is the thread that does it. The buffer's content is
   // kept. Throws sim::RunFailure when the kernel does not put the pages away.
   sim::Task<void> put_away(rdma::Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind);
 
  private:
   // Ends when none of the pages is in memory.
-  static sim::Task<void> have_gone(rdma::Endpoint& endpoint, const std::vector<os::Range>& ranges);
+  static sim::Task<void> have_gone(rdma::Endpoint& endpoint, cpu::Execution& pager,
+                                   const std::vector<os::Range>& ranges);
   std::vector<os::Range> choose(rdma::Endpoint& endpoint, os::Range buffer);
   std::uint64_t count(std::uint64_t pages);
   std::vector<bool> choose(std::uint64_t pages);

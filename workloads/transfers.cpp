@@ -154,7 +154,7 @@ Task<sim::Time> Transfers::on_both_sides(Side side) {
 Task<void> Transfers::set_up_side(bool target) {
   Endpoint& endpoint = endpoint_at(target);
   for (Lane& lane : lanes_) {
-    if (config_.advise_late) make_cold(lane, target);
+    if (config_.advise_late) co_await make_cold(lane, target);
     const std::uint64_t address = address_at(lane, target);
     if (config_.madvise_hugepage) {
       const std::uint64_t page = sim::page_begin(address);
@@ -162,7 +162,7 @@ Task<void> Transfers::set_up_side(bool target) {
                                                          address + config_.size - page, os::Advice::hugepage);
       check_buffer(error, "advising", endpoint.vm());
     }
-    if (!config_.advise_late) make_cold(lane, target);
+    if (!config_.advise_late) co_await make_cold(lane, target);
     if (has_pagers()) {
       co_await write_again(lane, target);
       co_await put_away(lane, target);
@@ -199,8 +199,8 @@ void Transfers::start_injections() {
 }
 
 // The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
-void Transfers::make_cold(const Lane& lane, bool target) {
-  cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
+Task<void> Transfers::make_cold(const Lane& lane, bool target) {
+  co_await cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
 }
 
 // The kinds of cold pages for which the kernel has to work; what the buffers hold is written before. Not part of any
@@ -274,7 +274,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
     for (const bool target : {false, true}) {
       if (has_pagers()) co_await write_again(lane, target);
-      make_cold(lane, target);
+      co_await make_cold(lane, target);
       if (has_pagers()) co_await write_again(lane, target);
     }
   }

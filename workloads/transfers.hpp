@@ -54,7 +54,7 @@ class Transfers : public Benchmark {
   sim::Task<void> finish();
   sim::Task<void> serve_target();
   sim::Task<void> run_clean(unsigned index);
-  void make_cold(const Lane& lane, bool target);
+  sim::Task<void> make_cold(const Lane& lane, bool target);
   bool has_pagers() const { return !pagers_.empty(); }
   sim::Task<void> put_away(const Lane& lane, bool target);
   sim::Task<void> write_again(const Lane& lane, bool target);
