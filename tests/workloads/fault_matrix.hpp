@@ -78,6 +78,7 @@ enum class Verdict {
   unseen,   // pages are changed under a transfer, at some instants or at all, and the device notices nothing
   faults,   // pages are taken from under the device
   caught,   // pages are taken, under a transfer or between two, and the device faults
+  once,     // pages are taken once, and the device faults if that is under a transfer, by instants
   lost,     // as faults, and what the program has dropped is wrong afterwards
   dropped,  // the same, and what it has dropped is wrong or not, by instants
   undone,   // the device faults, and no page was changed for good
@@ -106,6 +107,7 @@ inline Rule rule_of(Verdict verdict) {
     case Verdict::unseen: return {.faults = never, .changed = at_times, .stale = never, .wrong = never};
     case Verdict::faults: return {.faults = always, .changed = always, .stale = never, .wrong = never};
     case Verdict::caught: return {.faults = always, .changed = either, .stale = never, .wrong = never};
+    case Verdict::once: return {.faults = at_times, .changed = at_times, .stale = never, .wrong = never};
     case Verdict::lost: return {.faults = always, .changed = always, .stale = never, .wrong = always};
     case Verdict::dropped: return {.faults = always, .changed = always, .stale = never, .wrong = at_times};
     case Verdict::undone: return {.faults = always, .changed = never, .stale = never, .wrong = never};
