@@ -84,6 +84,8 @@ void Endpoint::set_up_channel(unsigned channel) {
 }
 
 sim::Task<void> Endpoint::open() {
+  // The program runs before it calls anything: no strategy pays for the first switch to it.
+  co_await host_.cpu.run(thread_, cpu::Work::user, sim::Time{0});
   for (const std::uint64_t page : {library_->notify_page(), library_->mailbox_ring()}) {
     if (mirror_ == nullptr) break;
     const auto mirrored = co_await host_.vm.mirror_pages(thread_, *mirror_, page, os::kPage, true);
@@ -94,6 +96,12 @@ sim::Task<void> Endpoint::open() {
     const std::unique_ptr<PreparePolicy> pinned = prepare(page, os::kPage);
     Error error = co_await pinned->set_up(thread_);
     if (error == Error::none) error = co_await pinned->before(thread_, true);
+    if (error == Error::limit) {
+      throw RunFailure(
+          fmt::format("node {}: the library's pages are not pinned for the private table: {} (RLIMIT_MEMLOCK)",
+                      host_.context.node, os::to_string(error)),
+          {"os.rlimit_memlock"}, /*refused=*/true);
+    }
     if (error != Error::none) no_memory(host_, "the library's pages in the private table");
   }
 }

@@ -357,3 +357,12 @@ TEST_CASE("the books are compared while events run, and whoever looks learns whe
     return;
   }
 }
+
+TEST_CASE("without a warm-up, too, nothing is below pages that are always there") {
+  const Settings first{{"workload.warmup", 0}, {"workload.iterations", 1}};
+  const std::int64_t bound = run_well(preset("resident") + first).latency();
+  for (const char* strategy : {"populate", "mlock", "pin-once", "register"}) {
+    INFO(strategy);
+    CHECK(run_well(preset(strategy) + first).latency() == bound);
+  }
+}

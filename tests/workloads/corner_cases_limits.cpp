@@ -166,6 +166,13 @@ TEST_CASE("C10: a strategy that hits RLIMIT_MEMLOCK is a result where failures a
   run_well(small + kAhead + Settings{{"workload.cold", "both"}});
 }
 
+TEST_CASE("C10: so is one whose library's own pages are more than RLIMIT_MEMLOCK") {
+  const Settings none{{"os.rlimit_memlock", "4 KiB"}, {"workload.checks", "count"}, {"workload.size", "64 B"}};
+  const Point p = run(preset("register") + none);
+  CHECK(p.error == "");
+  CHECK(p.refused.find("RLIMIT_MEMLOCK") != std::string::npos);
+}
+
 TEST_CASE("C11: the device's translation cache is full of entries in use") {
   const Settings many = cold("both", "64 KiB") + Settings{{"workload.window", 4}, {"workload.iterations", 8}};
   const Point large = run_well(many);
