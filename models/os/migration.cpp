@@ -104,42 +104,55 @@ Task<Migration::Result> Migration::migrate_batch(Execution& exec, Sources& sourc
   }
   for (std::size_t i = 0; i < held.size(); ++i) {
     const Unmapped& page = held[i];
-    co_await core_.run(exec, core_.config.migrate_page / 2);
-    remap(page.source.frame, page.source.frame);
-    ++core_.counters.migrate_restored;
+    co_await put_back_entries(exec, page.source.frame);
     targets.give_back(page.to);
     sources.push_back(page.source);
   }
   co_return result;
 }
 
-// What is unmapped leaves `sources`.
+// What is unmapped leaves `sources`. Those that refuse are tried again when all others are unmapped, and TLBs are
+// waited for after that.
 Task<Migration::UnmappedPages> Migration::unmap_batch(Execution& exec, Sources& sources, Way way, Targets& targets,
                                                       Result& result) {
   UnmappedPages unmapped;
   UnmapBatch batch;
-  std::size_t next = 0;
-  for (; next < sources.size(); ++next) {
-    const Source source = sources[next];
+  for (unsigned pass = 0; pass < way.passes && !sources.empty() && !result.out_of_memory; ++pass) {
+    sources = co_await unmap_each(exec, sources, way, targets, batch, unmapped, result);
+  }
+  co_await core_.finish_unmapping(exec, batch);
+  co_return unmapped;
+}
+
+// migrate_folio_unmap, of each. Which could not be unmapped, or were not tried for want of memory.
+Task<Migration::Sources> Migration::unmap_each(Execution& exec, const Sources& sources, Way way, Targets& targets,
+                                               UnmapBatch& batch, UnmappedPages& unmapped, Result& result) {
+  Sources left;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Source source = sources[i];
     co_await core_.cond_resched(exec);
     const auto to = co_await targets.take(exec);
     if (!to) {
       result.out_of_memory = true;
+      left.insert(left.end(), sources.begin() + static_cast<std::ptrdiff_t>(i), sources.end());
       break;
     }
     co_await core_.run(exec, core_.config.migrate_page - core_.config.migrate_page / 2);
-    const bool mapped = co_await unmap(exec, source.frame, batch, way.defers) > 0;
-    if (mapped || core_.frame_table.at(source.frame).file != 0) {
-      unmapped.push_back({source, *to});
-      continue;
+    switch (co_await unmap(exec, source.frame, batch, way.defers)) {
+      case Unmapping::unmapped: unmapped.push_back({source, *to}); break;
+      case Unmapping::refused:
+        co_await put_back_entries(exec, source.frame);
+        targets.give_back(*to);
+        left.push_back(source);
+        break;
+      case Unmapping::nobody_maps_it:
+        targets.give_back(*to);
+        let_go(source);
+        targets.left(source.frame);
+        break;
     }
-    targets.give_back(*to);
-    let_go(source);
-    targets.left(source.frame);
   }
-  sources.erase(sources.begin(), sources.begin() + static_cast<std::ptrdiff_t>(next));
-  co_await core_.finish_unmapping(exec, batch);
-  co_return unmapped;
+  co_return left;
 }
 
 // Nobody maps the page any more, which is as good as moved if nobody holds it either.
@@ -148,25 +161,43 @@ void Migration::let_go(Source source) {
   ++(core_.frame_table.at(source.frame).held() ? core_.counters.pgmigrate_fail : core_.counters.pgmigrate_success);
 }
 
-// try_to_migrate. How many entries have become migration entries.
-Task<unsigned> Migration::unmap(Execution& exec, Address frame, UnmapBatch& batch, bool defers) {
-  unsigned unmapped = 0;
+bool Migration::keeps_entry(Address frame, PageSize size) const {
+  return core_.config.kernel.has(Change::exclusive_pages) && core_.frame_table.at(frame).file == 0 &&
+         core_.frame_table.any_pinned(frame, size);
+}
+
+// try_to_migrate.
+Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, UnmapBatch& batch, bool defers) {
+  auto outcome = Unmapping::nobody_maps_it;
   const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
     const PageState* page = process.space_.page(va);
     if (page == nullptr || page->frame != frame || process.space_.is_huge(va)) co_return;
+    if (outcome == Unmapping::refused) co_return;
     core_.hide(process, va, Entry::migrating);
     if (defers) {
       co_await core_.flush_unmapped(exec, process, va, batch);
     } else {
       co_await core_.flush(exec, process, va);
     }
-    ++unmapped;
+    const bool stays = keeps_entry(frame, PageSize::small);
+    if (stays) core_.show(process, va);
+    outcome = stays ? Unmapping::refused : Unmapping::unmapped;
   };
   co_await core_.for_each_mapper(exec, frame, unmap_there);
-  co_return unmapped;
+  // A page of a file moves even so.
+  const bool cached = outcome == Unmapping::nobody_maps_it && core_.frame_table.at(frame).file != 0;
+  co_return cached ? Unmapping::unmapped : outcome;
+}
+
+// migrate_folio_undo_src. The reverse mapping is walked even if no entry has become a migration entry.
+Task<void> Migration::put_back_entries(Execution& exec, Address frame) {
+  co_await core_.run(exec, core_.config.migrate_page / 2);
+  remap(frame, frame);
+  ++core_.counters.migrate_restored;
 }
 
 // move_to_new_folio and what follows where it succeeds. False: somebody holds the page, which costs no time to see.
+// Where anonymous pages keep their entries that is a page of a file: nobody can pin what has no entry.
 Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
   const Address frame = page.source.frame;
   const FrameRecord& record = core_.frame_table.at(frame);

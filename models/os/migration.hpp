@@ -5,6 +5,9 @@
 //
 // Up to 6.2 a page is unmapped, copied and mapped again before the next one is touched. Since 6.3 all pages of a batch
 // are unmapped first, and copied and mapped again one by one after that: each is away for as long as the batch needs.
+//
+// A pin of an anonymous page is seen when its entry has been cleared, and since 5.19 the entry comes back at once. Other
+// pins are seen when the page is to be copied.
 #pragma once
 
 #include <cstddef>
@@ -54,11 +57,21 @@ class Migration {
   // driver's nor part of a huge page. That may have changed when they get to it.
   bool movable(Address frame) const;
 
+  // What has become of a page that was to be unmapped.
+  enum class Unmapping : std::uint8_t {
+    nobody_maps_it,
+    unmapped,
+    refused,  // its entry is what it was
+  };
+  // Whether a page whose entry has been cleared, and flushed, gets it back as it was: an anonymous one that is pinned
+  // (folio_try_share_anon_rmap_pte, hugetlb_try_share_anon_rmap).
+  bool keeps_entry(Address frame, PageSize size) const;
+
  private:
   struct Way {
     bool batched;     // the kernel batches: others may run between two pages
     bool defers;      // TLBs are waited for once, when all pages are unmapped
-    unsigned passes;  // tries for a page that somebody holds
+    unsigned passes;  // tries for a page that somebody holds: to unmap it, and once it is unmapped to move it
   };
   // A page that is unmapped.
   struct Unmapped {
@@ -72,7 +85,10 @@ class Migration {
   sim::Task<Result> migrate_batch(cpu::Execution& exec, Sources& sources, Way way, Targets& targets);
   sim::Task<UnmappedPages> unmap_batch(cpu::Execution& exec, Sources& sources, Way way, Targets& targets,
                                        Result& result);
-  sim::Task<unsigned> unmap(cpu::Execution& exec, Address frame, UnmapBatch& batch, bool defers);
+  sim::Task<Sources> unmap_each(cpu::Execution& exec, const Sources& sources, Way way, Targets& targets,
+                                UnmapBatch& batch, UnmappedPages& unmapped, Result& result);
+  sim::Task<Unmapping> unmap(cpu::Execution& exec, Address frame, UnmapBatch& batch, bool defers);
+  sim::Task<void> put_back_entries(cpu::Execution& exec, Address frame);
   sim::Task<bool> move(cpu::Execution& exec, const Unmapped& page);
   void let_go(Source source);
   std::size_t migrating(Address frame) const;

@@ -18,7 +18,7 @@ class PageEvents {
   PageEvents(VmCore& core, Migration& migration) : core_(core), migration_(migration) {}
 
   // Who asks for pages to be moved. Compaction and CMA look for pins first, and leave alone pages that are pinned (and,
-  // by option, mlocked); move_pages() and memory offlining find a pin only when the page is unmapped already.
+  // by option, mlocked); move_pages() and memory offlining find a pin only when the entry is cleared already.
   enum class Mover : std::uint8_t { compaction, move_pages };
   // Page migration. The value is how many pages have moved.
   sim::Task<unsigned> migrate(cpu::Execution& exec, Process& process, Range range, Mover mover);
@@ -56,7 +56,7 @@ class PageEvents {
   void isolate_to_migrate(Address frame, Migration::Sources& sources);
   sim::Task<unsigned> migrate_isolated(cpu::Execution& exec, Migration::Sources& sources);
   sim::Task<bool> migrate_block(cpu::Execution& exec, const Process& owner, Address frame);
-  sim::Task<unsigned> unmap_block(cpu::Execution& exec, Address frame);
+  sim::Task<Migration::Unmapping> unmap_block(cpu::Execution& exec, Address frame);
   sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);
   sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
   sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as);

@@ -101,9 +101,10 @@ Task<bool> PageEvents::migrate_block(Execution& exec, const Process& owner, Addr
   const VmCore::Hold hold(core_, frame);
   bool moved = false;
   for (unsigned pass = 0; pass < core_.config.migrate_passes && !moved; ++pass) {
-    if (co_await unmap_block(exec, frame) == 0) break;  // whoever had it has let go
+    const Migration::Unmapping outcome = co_await unmap_block(exec, frame);
+    if (outcome == Migration::Unmapping::nobody_maps_it) break;  // whoever had it has let go
     co_await core_.run(exec, core_.config.migrate_page);
-    bool held = core_.frame_table.any_pinned(frame, PageSize::huge);
+    bool held = outcome == Migration::Unmapping::refused || core_.frame_table.any_pinned(frame, PageSize::huge);
     if (!held) co_await core_.copy_block(exec, frame, *to);
     held = held || core_.frame_table.any_pinned(frame, PageSize::huge);
     if (held) ++core_.counters.migrate_restored;
@@ -126,9 +127,9 @@ Task<bool> PageEvents::migrate_block(Execution& exec, const Process& owner, Addr
   co_return moved;
 }
 
-// How many entries are migration entries now.
-Task<unsigned> PageEvents::unmap_block(Execution& exec, Address frame) {
-  unsigned unmapped = 0;
+// As Migration::unmap().
+Task<Migration::Unmapping> PageEvents::unmap_block(Execution& exec, Address frame) {
+  auto outcome = Migration::Unmapping::nobody_maps_it;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& process = *mapper.process;
@@ -139,11 +140,14 @@ Task<unsigned> PageEvents::unmap_block(Execution& exec, Address frame) {
     if (page != nullptr && page->frame == frame) {
       core_.hide(process, mapper.va, Entry::migrating);
       co_await core_.flush(exec, process, mapper.va);
-      ++unmapped;
+      const bool stays = migration_.keeps_entry(frame, PageSize::huge);
+      if (stays) core_.show(process, mapper.va);
+      outcome = stays ? Migration::Unmapping::refused : Migration::Unmapping::unmapped;
     }
     core_.change_ends(process, range);
+    if (outcome == Migration::Unmapping::refused) break;
   }
-  co_return unmapped;
+  co_return outcome;
 }
 
 }  // namespace faultline::os

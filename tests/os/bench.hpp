@@ -208,7 +208,7 @@ struct PresentPages {
   static constexpr std::uint64_t kPages = 4;
   static constexpr std::uint64_t kBytes = kPages * kPage;
 
-  explicit PresentPages(OsBench& bench) : b(bench), va(b.map_present(kBytes)) {
+  explicit PresentPages(OsBench& bench, os::MmapOptions options = {}) : b(bench), va(b.map_present(kBytes, options)) {
     REQUIRE(b.vm.fill(*b.process, va, kBytes, 7) == kBytes);
   }
   os::Range range() const { return {va, va + kBytes}; }

@@ -48,7 +48,7 @@ TEST_CASE("a migrated page has another frame and the same content, and the old f
   b.vm.audit();
 }
 
-TEST_CASE("compaction leaves pinned pages mapped, move_pages unmaps them before it notices, ten times") {
+TEST_CASE("compaction leaves pinned pages mapped, move_pages clears their entries before it notices, ten times") {
   OsBench b;
   Buffer buffer(b);
   buffer.pin();
@@ -67,6 +67,51 @@ TEST_CASE("compaction leaves pinned pages mapped, move_pages unmaps them before 
   CHECK(b.counted("os.migrate_restored") == 10);
   CHECK(b.counted("os.pgmigrate_fail") == 1);
   b.vm.audit();
+}
+
+namespace {
+
+Task<void> expect_back(OsBench& b, VirtualAddress va, Time when, bool stays) {
+  co_await b.node.loop.until(when - Time{1});
+  CHECK_FALSE(b.present(va));
+  co_await b.node.loop.until(when + Time{1});
+  CHECK(b.present(va) == stays);
+}
+
+// When a pinned page of the pool is back that is to be moved, pass by pass.
+void check_pool_page(os::KernelVersion version, bool at_once) {
+  OsConfig config = of_kernel(version);
+  config.nr_hugepages = 2;
+  OsBench b(config);
+  const VirtualAddress va = b.map_present(kHugePage, {.hugetlb = true});
+  REQUIRE(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPage, true)).value.ok());
+  const auto before = b.walk(va)->descriptor;
+  const Time start = b.node.now() + 1ms;
+  Outcome<unsigned> moved;
+  b.tasks.start(at_core(
+      b, b.thread, start,
+      b.vm.page_events().migrate(b.thread, *b.process, {va, va + kHugePage}, PageEvents::Mover::move_pages), moved));
+  const Time pass = b.flush() + b.config.migrate_page;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    // A pass that ends with the page in its place is followed by the next at once.
+    b.tasks.start(expect_back(b, va, start + i * pass + (at_once ? b.flush() : pass), at_once || i == 9));
+  }
+  sc_core::sc_start();
+  CHECK(moved.value == 0);
+  CHECK(moved.at == start + 10 * pass);
+  CHECK(b.walk(va)->descriptor == before);
+  CHECK(b.counted("os.migrate_restored") == 10);
+  CHECK(b.counted("os.pgmigrate_fail") == 1);
+  b.vm.audit();
+}
+
+}  // namespace
+
+TEST_CASE("5.15: a pinned page of the pool is away until it is found held, ten times", "[exclusive-pages]") {
+  check_pool_page(os::KernelVersion::linux_5_15, false);
+}
+TEST_CASE("6.1: a pinned page of the pool is away until TLBs have forgotten it, ten times", "[exclusive-pages]") {
+  check_pool_page(os::KernelVersion::linux_6_1, true);
 }
 
 namespace {

@@ -14,8 +14,8 @@ TEST_CASE("matrix: khugepaged collapses locked pages, clears their descriptor me
 }
 
 TEST_CASE("matrix: compaction moves locked pages, and looks for pins before it unmaps") {
-  // isolate_migratepages_block. A pin, or a mirror's filling, that comes after the look is found in
-  // folio_migrate_mapping.
+  // isolate_migratepages_block. A pin, or a mirror's filling, that comes after the look is found when the entry is
+  // cleared (try_to_migrate_one).
   check_row(kSmall, "compaction", {faults, undone, stale, spared, faults, raced, spared});
 }
 
@@ -34,8 +34,8 @@ TEST_CASE("matrix: compaction of all memory finds nothing to gain where memory i
   check(kSmall, "compact-memory", mlock_shared, spared);
 }
 
-TEST_CASE("matrix: move_pages unmaps whatever it finds, and maps pinned pages again") {
-  // migrate_folio_unmap comes before folio_migrate_mapping counts references.
+TEST_CASE("matrix: move_pages clears the entry of whatever it finds, and puts those of pinned pages back") {
+  // try_to_migrate_one looks for the pin (folio_try_share_anon_rmap_pte) when the TLBs have been told.
   check_row(kSmall, "move-pages", {faults, undone, stale, spared, faults, undone, spared});
 }
 
