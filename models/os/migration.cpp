@@ -205,8 +205,8 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
   co_await core_.copy_page(exec, frame, page.to);
   co_await core_.run(exec, core_.config.migrate_page / 2);  // the walk that puts the entries back
   if (record.file != 0) {
-    // Faults that map a page of the page cache do not wait for its migration. And whoever has unmapped the page may
-    // still have to flush TLBs.
+    // A fault may have mapped the page meanwhile. (Linux's waits for the lock of the page; but it holds a reference, so
+    // that the page stays for this pass there, too.) And whoever has unmapped the page may still have to flush TLBs.
     if (record.pins > 0 || record.mappings != migrating(frame)) co_return false;
     core_.page_cache.replace(frame, page.to);
   }
