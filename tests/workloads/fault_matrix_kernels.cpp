@@ -16,6 +16,15 @@ TEST_CASE(
   check(on("6.1", moves), "compaction", pin_shared, spared);
 }
 
+TEST_CASE("matrix: before 5.19 pinned pages that move_pages tries are away until they are found held",
+          "[exclusive-pages]") {
+  // Since then for the invalidation (try_to_migrate_one).
+  const auto faults = [](const char* kernel) { return meet(on(kernel, kSmall), "move-pages", pin_shared).faults; };
+  const auto before = faults("5.15");
+  CHECK(before > 5 * faults("6.1"));
+  CHECK(before > 5 * faults("6.12"));
+}
+
 TEST_CASE("matrix: before 5.1 a long-term pin leaves the CMA area as it is") {
   check(on("4.19", kCma), "longterm-pin", mlock_shared, spared);
   check(on("4.19", kCma), "longterm-pin", mlock_private, spared);
