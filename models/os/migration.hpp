@@ -6,7 +6,7 @@
 // Up to 6.2 a page is unmapped, copied and mapped again before the next one is touched. Since 6.3 all pages of a batch
 // are unmapped first, and copied and mapped again one by one after that: each is away for as long as the batch needs.
 //
-// A pin of an anonymous page is seen when its entry has been cleared, and since 5.19 the entry comes back at once. Other
+// A pin of an anonymous page is seen when its entry has been cleared; since 5.19 the entry comes back at once. Other
 // pins are seen when the page is to be copied.
 #pragma once
 

@@ -158,8 +158,8 @@ TEST_CASE("EEVDF since 6.12: such a turn ends at the next wake-up, too", "[preem
   CHECK(turn_of_first({}) == 24ms + kSwitch);
 }
 
-// Two cores, slices of 1.5 ms. On core 0 one thread runs (in the kernel: with a cond_resched() every 10 us), a bound one
-// waits, and so does one that core 1 takes when it becomes idle.
+// Two cores, slices of 1.5 ms. On core 0 one thread runs (in the kernel: with a cond_resched() every 10 us), a bound
+// one waits, and so does one that core 1 takes when it becomes idle.
 TEST_CASE("EEVDF: that a slice is over shows when another thread goes, too") {
   const auto begin_of_waiting = [](Work kind, Time core_1_idle) {
     const Ends ends = simulated(cores(2, SchedPolicy::eevdf), [=](CpuBench& b) {
