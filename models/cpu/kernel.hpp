@@ -103,7 +103,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::mlock_as_it_is, linux_release(4, 15), "mlock-as-it-is"},
     {Change::wakes_on_last_core, linux_release(4, 16), "wakes-on-last-core"},
     {Change::numa_skips_shared, linux_release(4, 16), "numa-skips-shared"},
-    {Change::mremap_by_tables, linux_release(4, 16), "mremap-by-tables"},
+    {Change::mremap_by_tables, linux_release(4, 18), "mremap-by-tables"},
     {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
