@@ -30,7 +30,7 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
       "faults: in at least half of the runs, and the mechanism went through; race: in fewer, or only where it was "
       "undone; n/a: it cannot happen;\n"
       "stale: the device used translations that were no longer true; wrong data: the end-to-end check found them; "
-      "failed: a transfer ended with an error\n";
+      "failed: a transfer did not get through\n";
   return "faults of the device: in how many runs" + only + "\n" + table.text() + legend +
          "\nlongest delay of a transfer [us], transfers delayed of all" + only + "\n" + delays.text() +
          "delayed: by more than 1 us and 1 % against the fastest of its run\n";
