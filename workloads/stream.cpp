@@ -105,6 +105,7 @@ Task<void> Stream::run(bool cold_again, Tally tally) {
       co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
       make_cold(lane);
     }
+    from_.keeps_core();
     co_await begin(lane);
   }
   while (!running_.empty()) co_await finish(tally);

@@ -76,8 +76,8 @@ Task<void> Transfers::run_messages() {
     Message message{};
     for (unsigned w = 0; w < words; ++w) message[w] = i + w;
     co_await pause(i > config_.warmup);
-    cluster_.node(config_.initiator).cpu.keeps_core(initiator_->thread());
-    cluster_.node(config_.target).cpu.keeps_core(target_->thread());
+    initiator_->keeps_core();
+    target_->keeps_core();
     const sim::Time begin = clock.now();
     // The receiver is already polling when the message is sent, as in every latency benchmark.
     sim::Signal received(clock.loop);
@@ -284,7 +284,7 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
     if (cools && has_pagers()) co_await put_away(lane, target);
   }
 
-  cluster_.node(config_.initiator).cpu.keeps_core(initiator_->thread());
+  initiator_->keeps_core();
   Running running{index, now(), {}, {}, measured};
   if (strategy_.prepares_per_transfer()) {
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),

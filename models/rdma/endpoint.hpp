@@ -50,6 +50,8 @@ class Endpoint {
   os::Process& process() { return process_; }
   Library& library() { return *library_; }
   cpu::Execution& thread() { return thread_; }
+  // After a wait that belongs to the experiment and not to the program: see Cpu::keeps_core().
+  void keeps_core() { host_.cpu.keeps_core(thread_); }
 
  private:
   static os::Process& new_process(Host& host, const std::string& name);
