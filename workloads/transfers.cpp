@@ -169,6 +169,7 @@ Task<void> Transfers::set_up_side(bool target) {
     }
     const bool injected = injects_ && is_injected(target);
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer_of(endpoint, address));
+    endpoint.keeps_core();
     const Error error = co_await policy_at(lane, target).set_up(endpoint.thread());
     check_buffer(error, "setting up", endpoint.vm());
   }
@@ -177,6 +178,7 @@ Task<void> Transfers::set_up_side(bool target) {
 Task<void> Transfers::tear_down_side(bool target) {
   Endpoint& endpoint = endpoint_at(target);
   for (Lane& lane : lanes_) {
+    endpoint.keeps_core();
     const Error error = co_await policy_at(lane, target).tear_down(endpoint.thread());
     check_buffer(error, "tearing down", endpoint.vm());
   }
