@@ -33,8 +33,7 @@ void Core::go_on(Execution& thread) {
     if (thread.entity.sched_class == SchedClass::fifo) {
       fifo_.push_back(&thread);
     } else {
-      (void)fair_->add(thread, Arrival::returned);  // there is nobody else
-      fair_->pick();
+      fair_->go_on(thread);
     }
   }
   dispatch();

@@ -31,8 +31,7 @@ bool Eevdf::is_eligible(const SchedEntity& entity) const {
 }
 
 // place_entity(): the thread's lag is the same as when it left, although the thread itself moves the mean.
-void Eevdf::place(SchedEntity& entity, Arrival how) {
-  if (how == Arrival::returned) return;
+void Eevdf::place(SchedEntity& entity, Arrival) {
   const Mean others = mean();
   Time lag = entity.lag;
   if (others.weights == 0) {

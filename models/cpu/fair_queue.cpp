@@ -33,6 +33,11 @@ bool FairQueue::remove(Execution& thread) {
   return used_up;
 }
 
+void FairQueue::go_on(Execution& thread) {
+  threads_.push_back(&thread);
+  current_ = &thread;
+}
+
 Execution& FairQueue::pick() {
   look_at_current();
   Execution& next = choose();

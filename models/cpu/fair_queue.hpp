@@ -15,9 +15,8 @@ namespace faultline::cpu {
 
 // How a thread comes to a queue.
 enum class Arrival : std::uint8_t {
-  woken,     // it has slept
-  moved,     // pulled from another core's queue, where it waited
-  returned,  // it has not been away: it asked for more at the instant at which it had left
+  woken,  // it has slept
+  moved,  // pulled from another core's queue, where it waited
 };
 
 class FairQueue {
@@ -35,6 +34,8 @@ class FairQueue {
   // Both say whether the scheduler wants the core from current(), which goes on running until pick().
   [[nodiscard]] bool add(Execution& thread, Arrival how);
   [[nodiscard]] bool remove(Execution& thread);
+  // The thread that was current() and left an empty queue asks for more, and counts as one that has not been away.
+  void go_on(Execution& thread);
   // A thread that changes queues keeps its distance to the virtual time of its queue: leave_for_another() takes the old
   // queue's time off, come_from_another() adds the new queue's. Under EEVDF the thread's lag is that distance, and both
   // do nothing.

@@ -195,3 +195,28 @@ TEST_CASE("EEVDF since 6.8: of two equal deadlines that of the waiting thread go
   CHECK(SchedRules::of({cpu::KernelVersion::linux_6_12}).equal_deadlines_yield);
   CHECK_FALSE(SchedRules::of({cpu::KernelVersion::linux_6_6}).equal_deadlines_yield);
 }
+
+// Slices of 10 ms, and since the tick at 12 ms the thread is in its second one.
+TEST_CASE("EEVDF: a zero-time wait elsewhere begins no turn") {
+  cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
+  config.sched.base_slice = 10ms;
+  const Ends ends = simulated(config, with_preempt_short(), [](CpuBench& b) {
+    sim::Semaphore free(b.node.loop, 0);
+    b.tasks.start([](CpuBench& bench, sim::Semaphore& unit, std::size_t slot) -> Task<void> {
+      Execution& thread = bench.cpu.new_thread("runs", 0);
+      co_await bench.cpu.run(thread, Work::user, 13ms);
+      co_await unit.acquire();
+      co_await bench.cpu.run(thread, Work::user, 20ms);
+      bench.done[slot] = bench.node.now();
+    }(b, free, b.new_slot()));
+    b.tasks.start([](CpuBench& bench, sim::Semaphore& unit) -> Task<void> {
+      co_await bench.node.loop.until(kSwitch + 13ms);
+      unit.release();
+    }(b, free));
+    b.wake(b.cpu.new_thread("wakes", 0), Work::user, 0us, 14ms);
+    sc_core::sc_start();
+    return std::int64_t{0};
+  });
+  CHECK(ends.done[1] == 16ms + kSwitch);
+  CHECK(ends.done[0] == 33ms + 3 * kSwitch);
+}
