@@ -25,29 +25,22 @@ ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swa
 
 namespace {
 
-constexpr sim::Time kPause = 100us;
-constexpr int kPatience = 100'000;
+constexpr sim::Time kPause = 100us;  // between two looks
+constexpr int kPatience = 100'000;   // looks: 10 s
+constexpr int kAgain = 1'000;        // looks: reclaim is asked again each 100 ms
 
 }  // namespace
 
 Task<void> ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
   const os::Range buffer = endpoint.pages_of(address, config_.size);
-  os::Vm& vm = endpoint.vm();
   const bool absent = cold && kind == ColdKind::never_written;
   if (!absent || config_.cold_share < 1.0) {
-    const auto make_present = [&] {
-      return vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin);
-    };
-    os::Error error = make_present();
-    for (int waited = 0; error == os::Error::again && waited < kPatience; ++waited) {
-      co_await vm.context().loop.delay(kPause);
-      error = make_present();
-    }
-    check_buffer(error, "first use", vm);
+    co_await make_present(endpoint, buffer);
   }
   if (!absent) co_return;
   for (const os::Range& range : choose(endpoint, buffer)) {
-    check_buffer(vm.discard(endpoint.process(), range.begin, range.end - range.begin), "discarding", endpoint.vm());
+    check_buffer(endpoint.vm().discard(endpoint.process(), range.begin, range.end - range.begin), "discarding",
+                 endpoint.vm());
   }
 }
 
@@ -76,7 +69,6 @@ Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::u
 
 // The swap device may take its time. And a page that the kernel was reading, or bringing for a fault, could not go.
 Task<void> ColdPages::have_gone(Endpoint& endpoint, cpu::Execution& pager, const std::vector<os::Range>& ranges) {
-  constexpr int kAgain = 1'000;
   os::Vm& vm = endpoint.vm();
   int waited = 0;
   for (const os::Range& range : ranges) {

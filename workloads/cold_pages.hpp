@@ -22,8 +22,8 @@ class ColdPages {
  public:
   ColdPages(const TransferConfig& config, std::uint64_t seed) : config_(config), draws_(seed, "cold pages") {}
 
-  // For pages that are never written, and ends that are not cold. Takes no time: as many pages of the buffer as the
-  // configuration says are absent, all others present. (Waits only where the kernel still reads one of them.)
+  // For pages that are never written, and ends that are not cold: as many pages of the buffer as the configuration says
+  // are absent, all others present. Takes no time, but for what make_present() waits.
   sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind);
   // For the other kinds, where the kernel has to work: `pager` is the thread that does it. The buffer's content is
   // kept. Throws sim::RunFailure when the kernel does not put the pages away.

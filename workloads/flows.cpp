@@ -60,7 +60,7 @@ Task<void> Flows::run(Pair& pair) {
 // Both programs prepare their buffers at the same time; the slower one decides when the first transfer begins.
 Task<void> Flows::set_up(Pair& pair) {
   const sim::Context& time = clock(pair.stream.flow());
-  pair.stream.make_cold();
+  co_await pair.stream.make_cold();
   const auto prepare = [](Pair& of, bool from) -> Task<void> {
     Endpoint& endpoint = from ? *of.from : *of.to;
     co_await endpoint.open();

@@ -136,7 +136,7 @@ Task<void> Patterns::counted(Part part, unsigned node) {
 // The program's memory as its life left it, and what the strategy does about it.
 Task<void> Patterns::set_up(Program& program, bool sends) {
   const TransferConfig& w = configuration_.workload;
-  leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
+  co_await leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
   co_await program.endpoint->open();
   check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->vm());
 }

@@ -8,6 +8,7 @@
 
 namespace faultline::workloads {
 
+using namespace std::chrono_literals;
 using os::Error;
 using rdma::Endpoint;
 using sim::Task;
@@ -77,24 +78,36 @@ Task<void> both_settled(Endpoint& one, std::uint64_t address, Endpoint& other, s
   }
 }
 
-void leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold) {
-  const auto [first, end] = endpoint.pages_of(address, bytes);
-  const std::uint64_t all = end - first;
+Task<void> make_present(Endpoint& endpoint, os::Range buffer) {
+  constexpr sim::Time kPause = 100us;
+  constexpr int kPatience = 100'000;
   os::Vm& vm = endpoint.vm();
-  check_buffer(cold ? vm.discard(endpoint.process(), first, all) : vm.make_present(endpoint.process(), first, all),
-               cold ? "discarding" : "first use", endpoint.vm());
+  const auto attempt = [&] { return vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin); };
+  Error error = attempt();
+  for (int waited = 0; error == Error::again && waited < kPatience; ++waited) {
+    co_await vm.context().loop.delay(kPause);
+    error = attempt();
+  }
+  check_buffer(error, "first use", vm);
+}
+
+Task<void> leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold) {
+  const os::Range buffer = endpoint.pages_of(address, bytes);
+  if (!cold) co_return co_await make_present(endpoint, buffer);
+  check_buffer(endpoint.vm().discard(endpoint.process(), buffer.begin, buffer.end - buffer.begin), "discarding",
+               endpoint.vm());
 }
 
 Stream::Stream(const Flow& flow, const sim::Context& clock, Endpoint& from, Endpoint& to, std::uint64_t number)
     : flow_(flow), clock_(clock), from_(from), to_(to), next_seed_(1 + kSeedsOfAStream * number) {}
 
-void Stream::make_cold() const {
-  for (const Lane& lane : lanes_) make_cold(lane);
+Task<void> Stream::make_cold() const {
+  for (const Lane& lane : lanes_) co_await make_cold(lane);
 }
 
-void Stream::make_cold(const Lane& lane) const {
-  leave(source(), source_address(lane), flow_.size, flow_.cold_source());
-  leave(destination(), destination_address(lane), flow_.size, flow_.cold_destination());
+Task<void> Stream::make_cold(const Lane& lane) const {
+  co_await leave(source(), source_address(lane), flow_.size, flow_.cold_source());
+  co_await leave(destination(), destination_address(lane), flow_.size, flow_.cold_destination());
 }
 
 Task<void> Stream::run(bool cold_again, Tally tally) {
@@ -103,7 +116,7 @@ Task<void> Stream::run(bool cold_again, Tally tally) {
     const Lane& lane = lanes_[i % lanes_.size()];
     if (cold_again) {
       co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
-      make_cold(lane);
+      co_await make_cold(lane);
     }
     from_.keeps_core();
     co_await begin(lane);

@@ -37,7 +37,7 @@ class Stream {
   // Before the first transfer, one for each that may be under way at a time.
   void add_lane(Lane lane) { lanes_.push_back(lane); }
   // Leaves the buffers as the flow says.
-  void make_cold() const;
+  sim::Task<void> make_cold() const;
   // All transfers. `cold_again`: the buffers are left so before each.
   sim::Task<void> run(bool cold_again, Tally tally);
 
@@ -50,7 +50,7 @@ class Stream {
   };
   sim::Task<void> begin(const Lane& lane);
   sim::Task<void> finish(Tally tally);
-  void make_cold(const Lane& lane) const;
+  sim::Task<void> make_cold(const Lane& lane) const;
   rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
   rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
   std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }
@@ -78,8 +78,11 @@ std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration,
 sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::Endpoint& other,
                              std::uint64_t other_address, std::uint64_t bytes);
 
-// Leaves the pages of a buffer present or absent, without simulated time: as the program's life has left them.
-void leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
+// Has all pages of a buffer in memory. Takes no time, unless the kernel is still reading one of them: then waits, 10 s at
+// most. Throws sim::RunFailure as check_buffer() does.
+sim::Task<void> make_present(rdma::Endpoint& endpoint, os::Range buffer);
+// Leaves the pages of a buffer present, as make_present() does, or absent: as the program's life has left them.
+sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
 
 // Throws sim::RunFailure, naming the parameters that decide such an error: `what` the program did to a buffer.
 void check_buffer(os::Error error, std::string_view what, const os::Vm& vm);

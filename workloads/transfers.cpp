@@ -200,7 +200,8 @@ void Transfers::start_injections() {
                               strategy_.prepare == rdma::Prepare::mlock));
 }
 
-// The program's memory, as life left it: pages that are absent, and the rest present. No simulated time.
+// The program's memory, as life left it: absent pages, and the rest present. Takes simulated time only while the kernel
+// still reads a page that is to be present.
 Task<void> Transfers::make_cold(const Lane& lane, bool target) {
   co_await cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
 }

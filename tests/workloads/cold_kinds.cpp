@@ -148,13 +148,13 @@ TEST_CASE("trains keep times whatever cold pages are") {
 
 TEST_CASE("a page of a shared file that is being read ahead is put away when it has come") {
   const Settings common = preset("fault/touch-ahead") + kSharedFile + Settings{{"workload.window", 2}};
-  CHECK(run_well(common + cold_kind("source", "file", "256 KiB")).count("transfers") > 0);
+  CHECK(run_well(common + cold_kind("source", "file", "256 KiB")).count("major_faults") > 0);
 }
 TEST_CASE("a page of a shared file that is being read ahead is waited for where its buffer is to be present") {
   const Settings both{{"workload.cold", "both"}, {"workload.size", "512 KiB"}, {"workload.window", 2}};
-  CHECK(run_well(preset("fault/touch-ahead") + kSharedFile + both).count("transfers") > 0);
+  CHECK(run_well(preset("fault/touch-ahead") + kSharedFile + both).count("major_faults") > 0);
 }
-TEST_CASE("a page that is brought for a transfer that has failed meanwhile is put away when it has come") {
+TEST_CASE("a page brought for a failed transfer does not hide that transfer's error") {
   const Settings fails{{"dma.block_timeout", "20 us"}, {"dma.retry_limit", 1},    {"workload.warmup", 0},
                        {"workload.iterations", 2},     {"os.kernel", "4.9"},      {"workload.checks", "count"},
                        {"workload.cold", "source"},    {"os.swap_bytes", "1 GiB"}};

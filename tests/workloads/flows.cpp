@@ -93,7 +93,7 @@ TEST_CASE("a flow is the benchmark of one pair") {
     INFO(cold);
     const Point benchmark = run_well(pair + preset("fault/touch-ahead") + Settings{{"workload.cold", cold}});
     const Point flow =
-        run_flows(std::string("from=0, to=1, kind=read, size=20000 B, source_offset=100 B, cold=") + cold,
+        run_flows(std::string("from=0, to=1, kind=read, size=20000 B, source_offset=100 B, start=1 ms, cold=") + cold,
                   preset("fault/touch-ahead"));
     REQUIRE(flow.error == "");
     CHECK(flow.latency() == benchmark.latency());
