@@ -144,7 +144,7 @@ Task<void> Reclaim::make_room_to_compact(Execution& exec) {
 
 Task<void> Reclaim::serve() {
   for (;;) {
-    if (free_pages() >= low_ || failures_ >= kRetries) {
+    if (free_pages() >= high_ || failures_ >= kRetries) {
       do {
         co_await core_.cpu.sleep(*kswapd_, wanted_);
       } while (failures_ >= kRetries);  // hopeless until somebody else has freed a page
@@ -153,16 +153,19 @@ Task<void> Reclaim::serve() {
   }
 }
 
-// balance_pgdat: until the high watermark is reached, or everything has been looked at in vain.
+// balance_pgdat: until the high watermark is reached, or the greatest share of the lists has been looked at. A pass looks
+// at twice the share of the one before, unless that has looked at as many pages as there are below the high watermark
+// (kswapd_shrink_node).
 Task<void> Reclaim::balance() {
   const std::uint64_t begin = freed_;
   const Goal high{nullptr, 0, 0};
   for (unsigned priority = kDefaultPriority; priority > 0 && free_pages() < high_;) {
     const std::uint64_t before = freed_;
+    const std::uint64_t looked_at = kswapd_looked_at_;
     for (std::size_t i = 0; i < core_.groups.size(); ++i) co_await age(*kswapd_, *core_.groups[i]);  // kswapd_age_node
     co_await shrink(*kswapd_, high, priority);
     co_await throttle(*kswapd_, freed_ > before);
-    if (freed_ == before) --priority;
+    if (freed_ == before || kswapd_looked_at_ < looked_at + high_) --priority;
   }
   failures_ = freed_ > begin ? 0 : failures_ + 1;
 }
@@ -281,6 +284,7 @@ Task<void> Reclaim::shrink_inactive(Execution& exec, MemoryGroup& group, const K
   const auto frames = isolate(group.lru, kind.inactive, pages);
   const bool by_kswapd = &exec == kswapd_;
   (by_kswapd ? core_.counters.pgscan_kswapd : core_.counters.pgscan_direct) += frames.size();
+  if (by_kswapd) kswapd_looked_at_ += frames.size();
   co_await core_.run(exec, core_.config.reclaim_scan_per_page * static_cast<std::int64_t>(frames.size()));
   ScanBalance::Looks looks{.taken = frames.size()};
   Batch batch{.used_or_not = false, .counted = true};

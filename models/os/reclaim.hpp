@@ -112,9 +112,10 @@ class Reclaim {
   std::uint64_t low_ = 0;
   std::uint64_t high_ = 0;
   cpu::Execution* kswapd_ = nullptr;
-  sim::Signal wanted_;     // kswapd is
-  sim::Signal progress_;   // a write-out or a batch has ended
-  unsigned failures_ = 0;  // of kswapd in a row
+  sim::Signal wanted_;                  // kswapd is
+  sim::Signal progress_;                // a write-out or a batch has ended
+  unsigned failures_ = 0;               // of kswapd in a row
+  std::uint64_t kswapd_looked_at_ = 0;  // inactive pages
   unsigned writing_ = 0;
   std::uint64_t isolated_ = 0;  // pages in the batches of everybody who reclaims
   std::uint64_t freed_ = 0;

@@ -101,6 +101,26 @@ TEST_CASE("kswapd keeps up with a program that takes memory slowly, which never 
   b.vm.audit();
 }
 
+// 8 MiB of a program, which came as in use, and a file that has been read once: each pass ages 32 or 64 of the program's
+// pages. A first pass at 12,000 pages of a file looks at three.
+TEST_CASE("each of kswapd's passes looks at twice the share of the one before") {
+  OsConfig config = short_of_memory();
+  config.user_memory = 64 * kMiB;
+  config.kernel.version = os::KernelVersion::linux_5_4;
+  OsBench b(config);
+  b.map_present(8 * kMiB);
+  File& file = *b.vm.page_cache().create(64 * kMiB, 1);
+  FileReader reader{.file = &file};
+  for (std::uint64_t at = 0; b.counted("os.pgscan_kswapd") == 0; at += kPage) {
+    REQUIRE(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, at, kPage)).value.value == kPage);
+  }
+  const VirtualAddress va = b.map(kPage);
+  CHECK(b.run(touch_slowly(b, va, 1, 10ms)).value == Error::none);
+  CHECK(free_pages(b) >= b.vm.reclaim().low_watermark());
+  CHECK(b.counted("os.pgdeactivate") == 6 * 64);  // 1,024 if all passes were as long as the first
+  b.vm.audit();
+}
+
 TEST_CASE("a program that takes memory faster than the device writes reclaims by itself, and leaves the minimum free") {
   OsConfig config = short_of_memory();
   config.disk_write_latency = 2ms;

@@ -103,11 +103,15 @@ std::uint64_t swapped_by_pressure(KernelVersion version) {
 }  // namespace
 
 TEST_CASE("5.4: of a program's memory, which came as in use, little goes for a file's pages", "[reclaim-by-cost]") {
-  CHECK(swapped_by_pressure(KernelVersion::linux_5_4) < 384 << 10);
+  CHECK(swapped_by_pressure(KernelVersion::linux_5_4) < 768 << 10);
 }
 TEST_CASE("5.10: a program's memory goes to the swap device until that has cost too much", "[reclaim-by-cost]") {
-  CHECK(swapped_by_pressure(KernelVersion::linux_5_10) > 512 << 10);
+  CHECK(swapped_by_pressure(KernelVersion::linux_5_10) > 1 << 20);
 }
+TEST_CASE("6.6: a program's memory is found in use, which costs as well, and is left alone", "[looks-cost]") {
+  CHECK(swapped_by_pressure(KernelVersion::linux_6_6) < 64 << 10);
+}
+
 TEST_CASE("a pass looks at all of its share of an active list, not at the first batch alone") {
   OsConfig config = of_kernel(KernelVersion::linux_6_1);
   config.user_memory = 32 * kMiB;
@@ -121,9 +125,7 @@ TEST_CASE("a pass looks at all of its share of an active list, not at the first 
   }
   const VirtualAddress more = b.map(8 * kMiB);
   REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, more, 8 * kMiB, true)).value == Error::none);
-  CHECK(b.counted("os.pgdeactivate") > 2000);  // with one batch a pass: 1577
+  // A pass's share is size >> priority, several batches of 32. With one batch a pass it is 1577.
+  CHECK(b.counted("os.pgdeactivate") > 2000);
   b.vm.audit();
-}
-TEST_CASE("6.6: a program's memory is found in use, which costs as well, and is left alone", "[looks-cost]") {
-  CHECK(swapped_by_pressure(KernelVersion::linux_6_6) < 64 << 10);
 }
