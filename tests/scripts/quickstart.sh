@@ -5,7 +5,7 @@
 source "$(dirname "$0")/common.sh"
 git clone --quiet "$FAULTLINE_SOURCE" "$scratch/clone"
 cd "$scratch/clone"
-run 0 scripts/quickstart --no-install
+run 0 scripts/quickstart # installs the npm packages of the report in the clone
 expect "latency_mean" "pin-per-transfer" "fault/touch-ahead" "run folder: runs/pinning-vs-faults-1"
 test -s runs/pinning-vs-faults-1/results.json
 run 0 scripts/quickstart --no-install
