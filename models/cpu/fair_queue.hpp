@@ -46,7 +46,8 @@ class FairQueue {
   Execution& pick();
   // current() has lost the core, and no thread of this queue has it now.
   void put_back();
-  // The core has gone on from one instant to the other. current() has run, or something that goes before it.
+  // Accounts for the core's time between two instants. `current_ran`: current() ran; otherwise an interrupt, a context
+  // switch or a FIFO thread did, and current() is charged nothing.
   void pass(sim::Time from, sim::Time to, bool current_ran);
   // Asked at the timer's tick: whether current()'s turn is over.
   virtual bool turn_is_over() = 0;
@@ -64,8 +65,8 @@ class FairQueue {
   virtual void before_removal(SchedEntity&) {}
   virtual void after_removal() {}
   virtual Execution& choose() const = 0;
-  // Linux's update_curr(), at ticks and before threads come, go or are chosen: whether current() has used up what it
-  // asked for while another waits.
+  // Linux's update_curr(), at ticks and before threads come, go or are chosen. True: another thread waits, and current()
+  // has used up its slice or (since 6.12) has had more than its share beyond its first slice.
   virtual bool look_at_current() { return false; }
   // Whether a thread that has just come takes the core from current().
   virtual bool preempts(const Execution& thread) const = 0;

@@ -82,7 +82,7 @@ enum class Change : std::uint8_t {
   pageout_keeps_young,    // MADV_PAGEOUT leaves access flags as they are; before: it clears them first
   hugetlb_rereserves,     // MADV_DONTNEED reserves hugetlb pages anew
   userfault_protection,   // userfaultfd's write protection on arm64
-  preempt_short,          // EEVDF: after its first slice a thread loses the core as soon as it has had its share
+  preempt_short,          // EEVDF: beyond its first slice a turn ends when more than its share is found to be had
   count
 };
 

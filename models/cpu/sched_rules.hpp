@@ -14,9 +14,9 @@ struct SchedRules {
   bool busy_off_beat = false;           // and a tick earlier than that
   bool slice_floor = false;             // CFS: no turn ends before sched.min_granularity (BASE_SLICE)
   bool equal_deadlines_yield = false;   // EEVDF: of equal deadlines that of a waiting thread goes first
-  bool preempt_short = false;           // EEVDF: a turn beyond its first slice ends with the thread's share
-  bool pulls = true;                    // false in no kernel: cores never take fair threads from each other
-  bool moves_fifo = true;               // false in no kernel: waiting FIFO threads stay on their core
+  bool preempt_short = false;  // EEVDF: beyond its first slice a turn ends when a look finds more than its share
+  bool pulls = true;           // false in no kernel: cores never take fair threads from each other
+  bool moves_fifo = true;      // false in no kernel: waiting FIFO threads stay on their core
 
   static SchedRules of(const Kernel& kernel) {
     return {.eevdf = kernel.has(Change::eevdf),

@@ -117,8 +117,9 @@ Task<bool> Cma::allocate_at(Execution& exec, Address begin, std::uint64_t pages)
   co_return done;
 }
 
-// Drains of pages on their way to the lists (lru_add_drain_all, lru_cache_disable) and of free pages (drain_all_pages),
-// these at first for each block that is set apart (set_migratetype_isolate), in whole 4 MiB.
+// How often a claim waits for the cores' workers. Lists: lru_add_drain_all, lru_cache_disable. Free pages:
+// drain_all_pages; before 5.13 once for each pageblock of 2 MiB that is set apart (set_migratetype_isolate), of a range
+// rounded to 4 MiB, so two for each 4 MiB.
 Cma::Drains Cma::drains(Range claimed) const {
   const cpu::Kernel& kernel = core_.config.kernel;
   const bool free_too = kernel.has(Change::drains_by_workers) && !kernel.has(Change::drains_from_afar);

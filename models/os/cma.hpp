@@ -44,8 +44,8 @@ class Cma {
   void add_source(Address frame, Migration::Sources& sources);
   // Rounds of the cores' workers that a claim waits for.
   struct Drains {
-    unsigned before;
-    unsigned after;
+    unsigned before;  // pages move
+    unsigned after;   // all pages have moved
   };
   Drains drains(Range claimed) const;
   bool overlaps_claim(Address begin, std::uint64_t pages) const;

@@ -184,7 +184,7 @@ Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, Unma
     outcome = stays ? Unmapping::refused : Unmapping::unmapped;
   };
   co_await core_.for_each_mapper(exec, frame, unmap_there);
-  // A page of a file moves even so.
+  // A page of the page cache is moved even if nobody maps it.
   const bool cached = outcome == Unmapping::nobody_maps_it && core_.frame_table.at(frame).file != 0;
   co_return cached ? Unmapping::unmapped : outcome;
 }
@@ -197,7 +197,7 @@ Task<void> Migration::put_back_entries(Execution& exec, Address frame) {
 }
 
 // move_to_new_folio and what follows where it succeeds. False: somebody holds the page, which costs no time to see.
-// Where anonymous pages keep their entries that is a page of a file: nobody can pin what has no entry.
+// Since 5.19 only pages of files are found held here: an anonymous page without an entry cannot be pinned.
 Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
   const Address frame = page.source.frame;
   const FrameRecord& record = core_.frame_table.at(frame);
@@ -205,8 +205,9 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
   co_await core_.copy_page(exec, frame, page.to);
   co_await core_.run(exec, core_.config.migrate_page / 2);  // the walk that puts the entries back
   if (record.file != 0) {
-    // A fault may have mapped the page meanwhile. (Linux's waits for the lock of the page; but it holds a reference, so
-    // that the page stays for this pass there, too.) And whoever has unmapped the page may still have to flush TLBs.
+    // A fault may have mapped the page meanwhile. In Linux that fault waits for the page's lock, but it holds a
+    // reference, so that the page stays for this pass there, too. And whoever has unmapped the page may still have to
+    // flush TLBs.
     if (record.pins > 0 || record.mappings != migrating(frame)) co_return false;
     core_.page_cache.replace(frame, page.to);
   }

@@ -13,8 +13,8 @@ using sim::Task;
 namespace {
 
 // From the end of memory, as compaction's free scanner, and whole blocks, too: a page does not come back to the frame
-// that a private table still has. Not from the CMA area as long as there are others, though Linux takes them there,
-// too: a pin would move the page again.
+// that a private table still has. Frames of the CMA area come last, because a pin would move the page again. Linux
+// takes frames of that area without regard to this.
 class FramesFromEnd : public Migration::Targets {
  public:
   explicit FramesFromEnd(FrameAllocator& frames) : frames_(frames) {}

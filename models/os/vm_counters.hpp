@@ -37,16 +37,18 @@ struct VmCounters {
                                   "collapses given up after the descriptor had been cleared, which was put back")),
         pgmigrate_success(s.counter("os.pgmigrate_success", "count", "pages migrated")),
         pgmigrate_fail(s.counter("os.pgmigrate_fail", "count", "pages that could not be migrated")),
-        migrate_restored(s.counter("os.migrate_restored", "count",
-                                   "passes that had unmapped a page, found it held, and mapped it again")),
+        migrate_restored(
+            s.counter("os.migrate_restored", "count",
+                      "tries to migrate a page that ended with its old entry back, because somebody holds it")),
         compact_migrate_scanned(
             s.counter("os.compact_migrate_scanned", "count", "pages that compaction looked at to move them")),
         compact_free_scanned(
             s.counter("os.compact_free_scanned", "count", "pages that compaction looked at to find free ones")),
         compact_isolated(
             s.counter("os.compact_isolated", "count", "pages that compaction took: to move, or free ones")),
-        batch_drains(s.counter("os.batch_drains", "count",
-                               "times that all cores gave back their batches of pages (lru_add_drain_all)")),
+        batch_drains(
+            s.counter("os.batch_drains", "count",
+                      "times that all cores gave back their batches of pages (lru_add_drain_all, drain_all_pages)")),
         compact_stall(s.counter("os.compact_stall", "count", "times that a thread compacted memory by itself")),
         compact_success(s.counter("os.compact_success", "count", "of them, those that got a 2 MiB page")),
         compact_fail(s.counter("os.compact_fail", "count", "of them, those that got none")),

@@ -77,7 +77,7 @@ TEST_CASE("EEVDF: a thread that is owed time takes the core when it wakes") {
   CHECK(b.done[slot] == 24ms + kSwitch + 1ms + 2ms + kSwitch);
 }
 
-TEST_CASE("EEVDF: a worker waits for the end of a poller's slice, whenever it wakes", "[eevdf]") {
+TEST_CASE("EEVDF in 6.6: a worker that is owed nothing waits for the tick that ends the poller's slice", "[eevdf]") {
   const cpu::CpuConfig config = cores(4, SchedPolicy::eevdf);
   CHECK(wait_of_woken(config, 1ms) == kTick + kSwitch - 1ms);
   CHECK(wait_of_woken(config, 21ms) == 24ms + kSwitch - 21ms);
@@ -141,7 +141,8 @@ TEST_CASE("EEVDF since 6.12: a turn beyond its first slice ends at the tick that
   CHECK_FALSE(SchedRules::of({cpu::KernelVersion::linux_6_6}).preempt_short);
 }
 
-TEST_CASE("EEVDF since 6.12: such a turn ends at the next wake-up, too", "[preempt-short]") {
+TEST_CASE("EEVDF since 6.12: a turn beyond its first slice ends at the next wake-up, if more than a share was had",
+          "[preempt-short]") {
   const auto turn_of_first = [](const SchedRules& rules) {
     cpu::CpuConfig config = one_core(SchedPolicy::eevdf);
     config.sched.base_slice = 10ms;

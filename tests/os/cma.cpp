@@ -270,20 +270,23 @@ std::uint64_t drains_of_claim(os::KernelVersion version) {
 TEST_CASE("4.9: a driver's claim of the CMA area drains before pages move, and in the end", "[drains-by-workers]") {
   CHECK(drains_of_claim(os::KernelVersion::linux_4_9) == 2);
 }
-TEST_CASE("4.19: for each block that is set apart, too, and twice in the end",
+TEST_CASE("4.19: a driver's claim drains free pages for each block, lists once, and both in the end",
           "[drains-by-workers][claim-ends-lighter]") {
   CHECK(drains_of_claim(os::KernelVersion::linux_4_19) == 4 + 1 + 2);
 }
-TEST_CASE("5.4: once in the end", "[claim-ends-lighter]") {
+TEST_CASE("5.4: a driver's claim drains only the lists in the end", "[claim-ends-lighter]") {
   CHECK(drains_of_claim(os::KernelVersion::linux_5_4) == 4 + 1 + 1);
 }
-TEST_CASE("5.10: as 5.4", "[claim-drains-first]") {
+TEST_CASE("5.10: a driver's claim drains as often as in 5.4", "[claim-drains-first]") {
   CHECK(drains_of_claim(os::KernelVersion::linux_5_10) == 4 + 1 + 1);
 }
-TEST_CASE("5.15: lists and free pages once each, before pages move", "[claim-drains-first][drains-from-afar]") {
+TEST_CASE("5.15: a driver's claim drains lists and free pages once each, before pages move",
+          "[claim-drains-first][drains-from-afar]") {
   CHECK(drains_of_claim(os::KernelVersion::linux_5_15) == 2);
 }
-TEST_CASE("6.1: the lists alone", "[drains-from-afar]") { CHECK(drains_of_claim(os::KernelVersion::linux_6_1) == 1); }
+TEST_CASE("6.1: a driver's claim drains the lists alone", "[drains-from-afar]") {
+  CHECK(drains_of_claim(os::KernelVersion::linux_6_1) == 1);
+}
 
 TEST_CASE("a driver that wants more than the area gets nothing, and one that wants all of it gets it") {
   OsBench b(with_cma(2 * kMiB));

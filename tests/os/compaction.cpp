@@ -360,10 +360,13 @@ TEST_CASE("6.1: the entry of a page that is pinned after compaction has looked i
           "[exclusive-pages]") {
   CHECK(cleared(os::KernelVersion::linux_6_1, /*async=*/true) == Cleared{10, 10});
 }
-TEST_CASE("6.6: three times with its batch, and seven times by itself", "[exclusive-pages]") {
+TEST_CASE(
+    "6.6: the entry of a page that is pinned so is cleared by compaction three times with its batch, seven by itself",
+    "[exclusive-pages]") {
   CHECK(cleared(os::KernelVersion::linux_6_6, /*async=*/false) == Cleared{10, 7});
 }
-TEST_CASE("6.6: asynchronous compaction clears it ten times with its batch", "[exclusive-pages]") {
+TEST_CASE("6.6: asynchronous compaction clears the entry of a page that is pinned so ten times, with its batch",
+          "[exclusive-pages]") {
   CHECK(cleared(os::KernelVersion::linux_6_6, /*async=*/true) == Cleared{10, 0});
 }
 

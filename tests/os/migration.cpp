@@ -321,7 +321,7 @@ TEST_CASE("6.6: a page that is let go of while others are copied moves with its 
   CHECK(done.restored == 0);
 }
 
-TEST_CASE("6.6: with a single pass it is mapped again") {
+TEST_CASE("6.6: with a single pass a held page is mapped again, though its pin ends while others are copied") {
   const LetGo done = let_go_during_copy(1);
   CHECK(done.moved == kTogether - 1);
   CHECK(done.restored == 1);

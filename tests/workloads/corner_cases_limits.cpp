@@ -166,7 +166,7 @@ TEST_CASE("C10: a strategy that hits RLIMIT_MEMLOCK is a result where failures a
   run_well(small + kAhead + Settings{{"workload.cold", "both"}});
 }
 
-TEST_CASE("C10: so is one whose library's own pages are more than RLIMIT_MEMLOCK") {
+TEST_CASE("C10: a library whose own pages exceed RLIMIT_MEMLOCK is a result where failures are counted") {
   const Settings none{{"os.rlimit_memlock", "4 KiB"}, {"workload.checks", "count"}, {"workload.size", "64 B"}};
   const Point p = run(preset("register") + none);
   CHECK(p.error == "");
