@@ -65,8 +65,8 @@ class FairQueue {
   virtual void before_removal(SchedEntity&) {}
   virtual void after_removal() {}
   virtual Execution& choose() const = 0;
-  // Linux's update_curr(), at ticks and before threads come, go or are chosen. True: another thread waits, and current()
-  // has used up its slice or (since 6.12) has had more than its share beyond its first slice.
+  // Linux's update_curr(), at ticks and before threads come, go or are chosen. True: another thread waits, and
+  // current() has used up its slice or (since 6.12) has had more than its share beyond its first slice.
   virtual bool look_at_current() { return false; }
   // Whether a thread that has just come takes the core from current().
   virtual bool preempts(const Execution& thread) const = 0;

@@ -153,9 +153,9 @@ Task<void> Reclaim::serve() {
   }
 }
 
-// balance_pgdat: until the high watermark is reached, or the greatest share of the lists has been looked at. A pass looks
-// at twice the share of the one before, unless that has looked at as many pages as there are below the high watermark
-// (kswapd_shrink_node).
+// balance_pgdat: until the high watermark is reached, or the greatest share of the lists has been looked at. A pass
+// looks at twice the share of the one before, unless that has looked at as many pages as there are below the high
+// watermark (kswapd_shrink_node).
 Task<void> Reclaim::balance() {
   const std::uint64_t begin = freed_;
   const Goal high{nullptr, 0, 0};

@@ -101,7 +101,7 @@ TEST_CASE("kswapd keeps up with a program that takes memory slowly, which never 
   b.vm.audit();
 }
 
-// 8 MiB of a program, which came as in use, and a file that has been read once: each pass ages 32 or 64 of the program's
+// 8 MiB of a program, which came as in use, and a file that has been read once: each pass ages 64 of the program's
 // pages. A first pass at 12,000 pages of a file looks at three.
 TEST_CASE("each of kswapd's passes looks at twice the share of the one before") {
   OsConfig config = short_of_memory();

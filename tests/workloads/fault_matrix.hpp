@@ -43,8 +43,8 @@ inline const Settings kHuge = kSmall + Settings{{"workload.size", "2 MiB"},
 inline const Settings kFile = kSmall + Settings{{"workload.memory", "shared-file"}, {"os.kernel", "6.1"}};
 inline const Settings kSwap = kSmall + Settings{{"os.swap_bytes", "1 GiB"}};
 inline const Settings kCma = kSmall + Settings{{"os.cma_bytes", "256 MiB"}};
-// At the source a driver's claim first waits for a worker on the core that polls (lru_cache_disable), for most of a time
-// slice. A long-term pin does so if one of its pages is still in a batch.
+// At the source a driver's claim first waits for a worker on the core that polls (lru_cache_disable), for most of a
+// time slice. A long-term pin does so if one of its pages is still in a batch.
 inline const Settings kCmaLong = kCma + Settings{{"workload.iterations", 100}};
 // A TLB that does not hold the buffer, so that who clears flags without flushing is met.
 inline const Settings kFewEntries = kSmall + Settings{{"smmu.micro_tlb_entries", 4}, {"smmu.macro_tlb_entries", 4}};
