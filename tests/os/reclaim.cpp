@@ -5,6 +5,8 @@
 
 using namespace faultline;
 using namespace faultline::test;
+using os::File;
+using os::FileReader;
 using os::Range;
 
 namespace {
