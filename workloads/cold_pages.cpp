@@ -25,9 +25,7 @@ ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swa
 
 namespace {
 
-constexpr sim::Time kPause = 100us;  // between two looks
-constexpr int kPatience = 100'000;   // looks: 10 s
-constexpr int kAgain = 1'000;        // looks: reclaim is asked again each 100 ms
+constexpr int kAgain = 1'000;  // looks: reclaim is asked again each 100 ms
 
 }  // namespace
 
@@ -74,13 +72,13 @@ Task<void> ColdPages::have_gone(Endpoint& endpoint, cpu::Execution& pager, const
   for (const os::Range& range : ranges) {
     for (os::VirtualAddress va = range.begin; va < range.end; va += kPage) {
       for (; vm.is_in_core(endpoint.process(), va); ++waited) {
-        if (waited == kPatience) {
+        if (waited == kLooks) {
           throw sim::RunFailure(
               fmt::format("node {}: the kernel keeps pages of a cold buffer in memory", endpoint.node()),
               {"workload.cold_source_kind", "workload.cold_destination_kind", "os.swap_bytes", "strategy.prepare"});
         }
         if (waited % kAgain == kAgain - 1) co_await vm.reclaim().page_out(pager, endpoint.process(), range);
-        co_await vm.context().loop.delay(kPause);
+        co_await vm.context().loop.delay(kBetweenLooks);
       }
     }
   }

@@ -8,7 +8,6 @@
 
 namespace faultline::workloads {
 
-using namespace std::chrono_literals;
 using os::Error;
 using rdma::Endpoint;
 using sim::Task;
@@ -79,13 +78,11 @@ Task<void> both_settled(Endpoint& one, std::uint64_t address, Endpoint& other, s
 }
 
 Task<void> make_present(Endpoint& endpoint, os::Range buffer) {
-  constexpr sim::Time kPause = 100us;
-  constexpr int kPatience = 100'000;
   os::Vm& vm = endpoint.vm();
   const auto attempt = [&] { return vm.make_present(endpoint.process(), buffer.begin, buffer.end - buffer.begin); };
   Error error = attempt();
-  for (int waited = 0; error == Error::again && waited < kPatience; ++waited) {
-    co_await vm.context().loop.delay(kPause);
+  for (int waited = 0; error == Error::again && waited < kLooks; ++waited) {
+    co_await vm.context().loop.delay(kBetweenLooks);
     error = attempt();
   }
   check_buffer(error, "first use", vm);

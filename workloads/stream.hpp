@@ -78,8 +78,12 @@ std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration,
 sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::Endpoint& other,
                              std::uint64_t other_address, std::uint64_t bytes);
 
-// Has all pages of a buffer in memory. Takes no time, unless the kernel is still reading one of them: then waits, 10 s
-// at most. Throws sim::RunFailure as check_buffer() does.
+// What the kernel is still doing to a page is waited for in looks: 10 s at most.
+inline constexpr sim::Time kBetweenLooks = std::chrono::microseconds(100);
+inline constexpr int kLooks = 100'000;
+
+// Has all pages of a buffer in memory. Takes no time, unless the kernel is still reading one of them: then waits, for
+// kLooks at most. Throws sim::RunFailure as check_buffer() does.
 sim::Task<void> make_present(rdma::Endpoint& endpoint, os::Range buffer);
 // Leaves the pages of a buffer present, as make_present() does, or absent: as the program's life has left them.
 sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
