@@ -18,6 +18,8 @@ BitRate data_rate(BitRate line, LineCoding coding) {
 
 void declare_links(RouterConfig& c, ParameterTable& table) {
   const Range<BitRate> rates{{100'000'000}, {400'000'000'000}};
+  // Not 0: what the routers at both ends decide at one instant would have no order.
+  const Range<Time> latencies{Time{1}, 10us};
   const std::initializer_list<std::pair<std::string_view, LineCoding>> codings{
       {"none", LineCoding::none}, {"64b/66b", LineCoding::b64_66}, {"8b/10b", LineCoding::b8_10}};
   table.add_bit_rate(
@@ -25,7 +27,7 @@ void declare_links(RouterConfig& c, ParameterTable& table) {
       {"link between MPSoCs of a QFDB, each direction", "ExaNeSt (ISC 2019): 16 Gb/s links", Standing::published});
   table.add_choice("internal_coding", c.internal_coding, codings,
                    {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
-  table.add_time("internal_latency", c.internal_latency, {0ns, 10us},
+  table.add_time("internal_latency", c.internal_latency, latencies,
                  {"transceivers and propagation of such a link, without the router behind it",
                   "assumed: ExaNeSt's link as recalled. Aurora 64B/66B would take 227 ns: 55 cycles (PG074) of 242 MHz",
                   Standing::assumed,
@@ -35,7 +37,7 @@ void declare_links(RouterConfig& c, ParameterTable& table) {
       {"link between QFDBs, each direction", "ExaNeSt prototype paper: 10 Gb/s external links", Standing::published});
   table.add_choice("external_coding", c.external_coding, codings,
                    {"line coding of these links; none: the rate is that of the data", "", Standing::setting});
-  table.add_time("external_latency", c.external_latency, {0ns, 10us},
+  table.add_time("external_latency", c.external_latency, latencies,
                  {"transceivers and propagation of such a link, without the router behind it",
                   "assumed: as many cycles as internal_latency, of a clock that goes with the line rate: 242 MHz at "
                   "16 Gb/s, 156 MHz at 10.3 Gb/s. Aurora 64B/66B would take 352 ns: 55 cycles (PG074)",

@@ -49,6 +49,17 @@ TEST_CASE("a parameter changes the field that it names") {
   CHECK_THROWS_AS(table.find("network.virtual_channels")->set("9"), sim::BadParameterValue);
 }
 
+TEST_CASE("a link takes time, however little, and a router need not") {
+  interconnect::RouterConfig router;
+  sim::ParameterTable table;
+  router.declare(table);
+  for (const char* link : {"network.internal_latency", "network.external_latency"}) {
+    CHECK_THROWS_AS(table.find(link)->set("0 ns"), sim::BadParameterValue);
+    CHECK_NOTHROW(table.find(link)->set("1 ps"));
+  }
+  CHECK_NOTHROW(table.find("network.router_latency")->set("0 ns"));
+}
+
 TEST_CASE("line coding takes its share of the rate of its own kind of link") {
   interconnect::RouterConfig router;
   sim::ParameterTable table;

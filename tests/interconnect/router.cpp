@@ -288,8 +288,9 @@ TEST_CASE("a train that was announced ahead gives way to cells that are ready be
 }
 
 TEST_CASE("a train that slots cut is lengthened when its last cell leaves, whatever others announce ahead") {
-  // Nothing takes time but cells on links: the routers behind have started the last cell before that. A cell of the
-  // second router's own comes at each instant in turn and makes both look for what has left.
+  // Nothing takes time but cells on links, which is less than a cluster may have: the routers behind have started the
+  // last cell before that. A cell of the second router's own comes at each instant in turn and makes both look for what
+  // has left.
   RouterConfig config;
   config.internal_latency = config.external_latency = config.router_latency = config.injection_latency = Time{0};
   config.buffer_cells = 4;

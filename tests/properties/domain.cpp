@@ -137,8 +137,8 @@ const std::vector<Knob>& rate_knobs() {
 
 const std::vector<Knob>& latency_knobs() {
   static const std::vector<Knob> knobs{
-      {"network.internal_latency", {"0 ns", "1 ps", "1 us", "10 us"}},
-      {"network.external_latency", {"0 ns", "1 ps", "1 us", "10 us"}},
+      {"network.internal_latency", {"1 ps", "1 ns", "1 us", "10 us"}},
+      {"network.external_latency", {"1 ps", "1 ns", "1 us", "10 us"}},
       {"network.router_latency", {"0 ns", "1 ps", "1 us"}},
       {"network.injection_latency", {"0 ns", "1 ps", "1 us"}},
       {"axi.read_request_latency", {"0 ns", "1 us"}},
