@@ -353,8 +353,9 @@ void declare_memory(OsConfig& c, ParameterTable& table) {
                   {"RLIMIT_MEMLOCK of every process, for its locked bytes and again for its pinned bytes; "
                    "1073741824 GiB stands for unlimited",
                    "Linux since 5.16; 64 KiB before", Standing::published});
-  table.add_bytes("kernel_reserved", c.kernel_reserved, {0, kLargestMemory},
-                  {"physical memory at the low end that the kernel keeps for itself", "assumed", Standing::assumed});
+  table.add_bytes("kernel_reserved", c.kernel_reserved, {kPage, kLargestMemory},
+                  {"physical memory at the low end that the kernel keeps for itself; its last page is the zero page",
+                   "assumed", Standing::assumed});
   table.add_bytes(
       "user_memory", c.user_memory, {0, kUnlimited},
       {"physical memory for processes and page tables, where that is less than the rest", "", Standing::setting});

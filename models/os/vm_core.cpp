@@ -45,7 +45,7 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
                           .queue_depth = config.disk_queue_depth}),
       reclaim(std::make_unique<Reclaim>(*this)),
       // The last page of the kernel's image.
-      zero_page_(std::max(base_of(config, store), kPage) - kPage) {}
+      zero_page_(base_of(config, store) - kPage) {}
 
 VmCore::~VmCore() = default;
 

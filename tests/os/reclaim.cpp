@@ -37,7 +37,6 @@ TEST_CASE("watermarks are Linux's") {
   OsConfig config;
   config.thp = os::ThpMode::never;
   config.swap_bytes = kMiB;
-  config.kernel_reserved = 0;
   config.user_memory = 1024 * kMiB;
   OsBench b(config, 2048 * kMiB);
   // 4 KiB * sqrt(2^20 KiB) / 4 KiB, then a thousandth of the memory or a quarter of the minimum.

@@ -161,3 +161,8 @@ TEST_CASE("a page brought for a failed transfer does not hide that transfer's er
   const Point p = run(preset("fault/touch-ahead") + fails);
   CHECK(p.error.starts_with("every transfer ended with an error completion"));
 }
+
+TEST_CASE("the kernel keeps one page at least, that of zeros, which no program gets") {
+  CHECK_THROWS_AS(configuration({{"os.kernel_reserved", "0 B"}}), sim::BadParameterValue);
+  run_well(kByPage + Settings{{"os.kernel_reserved", "4 KiB"}, {"workload.cold", "both"}});
+}
