@@ -26,7 +26,7 @@ class [[nodiscard]] Task;
 namespace detail {
 
 struct PromiseBase : Recycled {
-  std::coroutine_handle<> continuation;
+  std::coroutine_handle<> continuation;  // its awaiter, as soon as it has waited itself
   std::exception_ptr error;
 
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -82,9 +82,13 @@ class [[nodiscard]] Task {
   }
 
   bool await_ready() const noexcept { return false; }
-  Handle await_suspend(std::coroutine_handle<> awaiter) noexcept {
+  // False: it has ended at once, and its awaiter goes on by itself. If it resumed its awaiter instead, a loop over such
+  // tasks would fill the stack of a build without tail calls.
+  bool await_suspend(std::coroutine_handle<> awaiter) {
+    handle_.resume();
+    if (handle_.done()) return false;
     handle_.promise().continuation = awaiter;
-    return handle_;
+    return true;
   }
   T await_resume() { return handle_.promise().take(); }
 
