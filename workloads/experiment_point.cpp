@@ -110,7 +110,8 @@ void check_books(platform::Cluster& cluster, bool changing) {
 void watch_run(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat) {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kEventsBetweenLooks = 16384;
-  constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
+  // Static, since the watch outlives this function and the operators of std::chrono take references.
+  static constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
   const auto first = Clock::now() + kBetweenBeats;
   cluster.loop.watch(kEventsBetweenLooks, [&, next_beat = first, next_check = first]() mutable {
     const auto now = Clock::now();

@@ -83,6 +83,31 @@ TEST_CASE("a heartbeat tells of what has been simulated so far and changes no re
   }
 }
 
+TEST_CASE("in a long run the heart beats, and the books are compared, by the host's clock") {
+  // The run is made longer until it takes 2 s: ten beats, unless the host is busy.
+  for (unsigned iterations = 1024;; iterations *= 4) {
+    REQUIRE(iterations <= 1 << 20);
+    const auto run = [](const auto& c, Facts& facts) {
+      std::int64_t beats = 0;
+      const auto start = Clock::now();
+      const auto result = workloads::run_point(c, 1, {[&](const auto&) { ++beats; }, true});
+      facts["tenths"] = (Clock::now() - start) / std::chrono::milliseconds(100);
+      facts["beats"] = beats;
+      for (const auto& row : result.profile) {
+        // Without the last comparison, of the cluster at rest.
+        if (row.part == "checking the books") facts["compared"] = static_cast<std::int64_t>(row.calls) - 1;
+      }
+      return result;
+    };
+    const Facts facts = seen(faulting(iterations), run).facts;
+    if (facts.at("tenths") < 20) continue;
+    CHECK(facts.at("beats") >= 3);
+    CHECK(facts.at("beats") <= facts.at("tenths") / 2);
+    CHECK(facts.at("compared") >= 2);
+    return;
+  }
+}
+
 TEST_CASE("a profile charges every event to one part, the parts' times add up, and no result changes") {
   const Settings settings = faulting(4);
   const Seen with = seen(settings, [](const auto& c, Facts& facts) {
