@@ -51,7 +51,9 @@ class Benchmark {
   sim::Time paused() const { return paused_; }
   // Measured transfers that ended with an error completion; they are not among the samples.
   std::uint64_t failed() const { return failed_; }
+  // Transfers whose data arrived wrong: measured ones, and the others (warm-up, clean).
   std::uint64_t data_errors() const { return data_errors_; }
+  std::uint64_t other_data_errors() const { return other_data_errors_; }
   std::uint64_t clean_bytes() const { return clean_bytes_; }
   std::uint64_t clean_failed() const { return clean_failed_; }
   const Breakdown& breakdown() const { return breakdown_; }
@@ -89,6 +91,7 @@ class Benchmark {
   sim::Time paused_{0};
   std::uint64_t failed_ = 0;
   std::uint64_t data_errors_ = 0;
+  std::uint64_t other_data_errors_ = 0;
   std::uint64_t clean_bytes_ = 0;
   std::uint64_t clean_failed_ = 0;
 };

@@ -148,7 +148,7 @@ Task<void> Patterns::warm_up(unsigned node) {
   std::uint64_t failed = 0;
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, false);
-    co_await transfers.run(cools_again(), {samples, failed, data_errors_});
+    co_await transfers.run(cools_again(), {samples, failed, other_data_errors_});
   }
 }
 

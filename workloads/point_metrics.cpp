@@ -191,6 +191,12 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured, const 
 std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Cluster& cluster) {
   std::vector<std::string> failed;
   if (transfers.data_errors() > 0) failed.emplace_back("data at the destination differ from what was sent");
+  if (const std::uint64_t others = transfers.other_data_errors(); others > 0) {
+    failed.push_back(
+        fmt::format("data at the destination differ from what was sent in {} transfers that are not measured (warm-up, "
+                    "clean)",
+                    others));
+  }
   if (cluster.total("memory.stale_accesses") > 0) {
     failed.emplace_back("the device used translations that were no longer true");
   }
@@ -290,6 +296,9 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
     add_metric(metrics, "hugetlb_bytes", static_cast<double>(pages * os::kHugePage));
   }
   add_metric(metrics, "data_errors", static_cast<double>(transfers.data_errors()));
+  if (transfers.other_data_errors() > 0) {
+    add_metric(metrics, "other_data_errors", static_cast<double>(transfers.other_data_errors()));
+  }
   describe(metrics);
   result.breakdown = transfers.breakdown().rows();
   add_distributions(result.distributions, transfers, configuration.background, background);
@@ -354,7 +363,9 @@ std::vector<MetricDoc> metric_docs() {
       {"hugetlb_bytes", "B",
        "memory that the pool of huge pages keeps from everybody else, used or not, added over the nodes "
        "(os.nr_hugepages; Linux: Hugetlb); in none of the other metrics of memory, and not there without a pool"},
-      {"data_errors", "1", "transfers whose data arrived wrong"},
+      {"data_errors", "1", "measured transfers whose data arrived wrong"},
+      {"other_data_errors", "1",
+       "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});
   return docs;

@@ -94,7 +94,7 @@ Task<void> Transfers::run_messages() {
     }(*target_, got, end, returned, clock, received));
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
     while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
-    if (got != message) ++data_errors_;
+    if (got != message) ++(i >= config_.warmup ? data_errors_ : other_data_errors_);
     breakdown_.finish_message(i >= config_.warmup);
     if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});
   }
@@ -317,7 +317,7 @@ Task<void> Transfers::finish() {
     Endpoint& to = data_destination();
     const sim::Content got =
         to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
-    if (!(got == running.expected)) ++data_errors_;
+    if (!(got == running.expected)) ++(running.measured ? data_errors_ : other_data_errors_);
   }
   injection_.transfer_ends();
   const Error error = co_await lane.initiator_policy->after(initiator_->thread());
@@ -384,7 +384,7 @@ Task<void> Transfers::run_clean(unsigned index) {
       ++clean_failed_;
       continue;
     }
-    if (!(content(*target_, far) == content(*initiator_, local))) ++data_errors_;
+    if (!(content(*target_, far) == content(*initiator_, local))) ++other_data_errors_;
     if (measuring_) clean_bytes_ += config_.clean_size;
   }
 }

@@ -27,7 +27,8 @@ void Verdict::add(const Point& point, const PointOutcome& outcome) {
   ++cell.runs;
   cell.error = cell.error || !outcome.error.empty();
   cell.refused = cell.refused || !outcome.result.refused.empty();
-  for (const char* name : {"injections", "stale_accesses", "data_errors", "transfers_failed", "delay_max"}) {
+  for (const char* name :
+       {"injections", "stale_accesses", "data_errors", "other_data_errors", "transfers_failed", "delay_max"}) {
     cell.most[name] = std::max(cell.most[name], value_of(outcome, name));
   }
   if (value_of(outcome, "faults") != 0) {
@@ -64,7 +65,7 @@ std::string Verdict::word(const std::string& row, const std::string& column) con
   const char* word = cell->hits == 0 ? "none" : cell->went_through && 2 * cell->hits >= cell->runs ? "faults" : "race";
   std::string text = fmt::format("{} {}/{}", word, cell->hits, cell->runs);
   if (cell->most_of("stale_accesses") > 0) text += ", stale";
-  if (cell->most_of("data_errors") > 0) text += ", wrong data";
+  if (cell->most_of("data_errors") + cell->most_of("other_data_errors") > 0) text += ", wrong data";
   if (cell->most_of("transfers_failed") > 0) text += ", failed";
   return text;
 }

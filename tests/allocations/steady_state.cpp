@@ -43,7 +43,7 @@ Facts measure(const Settings& settings, std::int64_t transfers, const std::strin
     benchmark->start();
     cluster.loop.run(c.workload.time_limit);
     cluster.loop.rethrow_failure();
-    if (benchmark->data_errors() > 0) throw std::runtime_error("data are wrong");
+    if (benchmark->data_errors() + benchmark->other_data_errors() > 0) throw std::runtime_error("data are wrong");
     if (benchmark->samples().size() != c.workload.iterations) throw std::runtime_error("transfers failed");
     for (auto& [name, value] : end) value -= begin.at(name);
     return end;

@@ -36,6 +36,18 @@ void lose_a_frame(const os::Vm& vm) {
   frames.free_page(frame);
 }
 
+// khugepaged moves the pages that a driver has taken for locked to their frames, before anything is measured.
+const Settings kMovedInWarmUp = {{"workload.size", "2 MiB"},
+                                 {"workload.warmup", 20},
+                                 {"workload.madvise_hugepage", true},
+                                 {"workload.advise_late", true},
+                                 {"strategy.prepare", "mlock"},
+                                 {"strategy.translate", "private"},
+                                 {"os.thp", "madvise"},
+                                 {"os.rlimit_memlock", "64 MiB"},
+                                 {"os.khugepaged_time_scale", 100},
+                                 {"os.khugepaged_scan_sleep", "100 ms"}};
+
 std::string first_conflict(const Settings& settings, std::vector<std::string>& keys) {
   const auto found = workloads::conflicts(configuration(settings));
   if (found.empty()) return "none";
@@ -365,4 +377,20 @@ TEST_CASE("without a warm-up, too, nothing is below pages that are always there"
     INFO(strategy);
     CHECK(run_well(preset(strategy) + first).latency() == bound);
   }
+}
+
+TEST_CASE("wrong data of a warm-up is a check that failed, and no measured transfer's") {
+  const Point p = run(kMovedInWarmUp);
+  REQUIRE(p.error.empty());
+  CHECK(p.count("transfers") == 1);
+  CHECK(p.count("data_errors") == 1);
+  const std::int64_t others = p.count("other_data_errors");
+  CHECK((others > 0 && others <= 20));
+  CHECK_THAT(p.failed_checks,
+             Catch::VectorContains("data at the destination differ from what was sent in " + std::to_string(others) +
+                                   " transfers that are not measured (warm-up, clean)"));
+  const Point pinned = run(kMovedInWarmUp + Settings{{"strategy.prepare", "pin-once"}});
+  REQUIRE(pinned.error.empty());
+  CHECK(pinned.count("data_errors") == 0);
+  CHECK_FALSE(pinned.metrics.contains("other_data_errors"));
 }
