@@ -60,7 +60,7 @@ if(TARGET faultline)
   faultline_script_test(report scripts)
   faultline_script_test(quickstart nightly)
   faultline_script_test(reproduce nightly)
-  faultline_script_test(optimisation nightly)
+  faultline_script_test(compilers nightly)
   faultline_script_test(benchmark nightly)
   faultline_script_test(slurm nightly)
   faultline_script_test(report-large nightly)
@@ -70,8 +70,9 @@ if(TARGET faultline)
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
-  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: optimisation" "scripts: benchmark"
-    "scripts: report-large" PROPERTIES TIMEOUT 3600)
+  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large"
+    PROPERTIES TIMEOUT 3600)
+  set_tests_properties("scripts: compilers" PROPERTIES TIMEOUT 14400)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)
   set_tests_properties("scripts: benchmark" PROPERTIES RUN_SERIAL ON) # it measures time
 endif()

@@ -14,7 +14,8 @@ option(FAULTLINE_UNITY "Compile several sources at once (hides a missing #includ
 if(FAULTLINE_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-  add_compile_options(-Wno-subobject-linkage) # which takes an included source for a header
+  # It takes an included source for a header.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 endif()
 
 find_program(CCACHE ccache)
@@ -26,12 +27,14 @@ add_library(faultline_options INTERFACE)
 target_include_directories(faultline_options INTERFACE "${CMAKE_SOURCE_DIR}")
 target_compile_options(faultline_options INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wnon-virtual-dtor -Woverloaded-virtual)
+# Which g++'s -Wconversion leaves out in C++.
+target_compile_options(faultline_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>)
 # Debian builds SystemC as C++17 and its header checks the client's level at link time. The macro is
 # the header's own way for a newer client to say that it links against that build.
 target_compile_definitions(faultline_options INTERFACE SC_CPLUSPLUS=201703L SC_INCLUDE_DYNAMIC_PROCESSES)
 # g++ 12 warns of the standard library's own code when it optimises (GCC bugs 105329 and 105593).
 target_compile_options(faultline_options INTERFACE
-                       $<$<NOT:$<CONFIG:Debug>>:-Wno-restrict;-Wno-maybe-uninitialized>)
+                       "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict;-Wno-maybe-uninitialized>")
 if(FAULTLINE_WARNINGS_AS_ERRORS)
   target_compile_options(faultline_options INTERFACE -Werror)
 endif()

@@ -38,9 +38,9 @@ build_jobs() {
 # The presets of CMakePresets.json that are built; tidy is for scripts/lint.
 require_preset() {
   case "$1" in
-    release | dev | asan | coverage) ;;
+    release | dev | asan | clang | coverage) ;;
     *)
-      say "error: no preset '$1'; choose release, dev, asan or coverage"
+      say "error: no preset '$1'; choose release, dev, asan, clang or coverage"
       exit 2
       ;;
   esac

@@ -11,7 +11,7 @@ namespace faultline::dma {
 static_assert(std::endian::native == std::endian::little, "register words are copied as they are");
 
 RegisterFile::RegisterFile(const DmaConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults)
-    : config_(config), scheduler_(scheduler), mailbox_(mailbox), faults_(faults), channels_(config.channels) {}
+    : scheduler_(scheduler), mailbox_(mailbox), faults_(faults), channels_(config.channels) {}
 
 void RegisterFile::access(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();

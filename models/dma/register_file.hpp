@@ -39,7 +39,6 @@ class RegisterFile {
   void send_message(Channel& channel, std::uint64_t value);
   void set_ring(const Channel& channel);
 
-  const DmaConfig& config_;
   BlockScheduler& scheduler_;
   Mailbox& mailbox_;
   FaultFifo& faults_;

@@ -52,6 +52,15 @@ TEST_CASE("what differs in the traffic of FAULTLINE_DOMAIN, and how often", "[.s
   CHECK(survey.different() == 0);
 }
 
+TEST_CASE("cases of FAULTLINE_SEED, as experiment files in FAULTLINE_FOLDER", "[.files]") {
+  const rc::Gen<Case> generator = any_case(full_domain());
+  rc::Random random(std::stoull(variable("FAULTLINE_SEED", "1")));
+  for (int i = 0; i < std::stoi(variable("FAULTLINE_CASES", "200")); ++i) {
+    std::ofstream file(variable("FAULTLINE_FOLDER", ".") + "/case-" + std::to_string(i) + ".toml");
+    REQUIRE(file << experiment_file(generator(random.split(), rc::kNominalSize).value()));
+  }
+}
+
 TEST_CASE("trains keep every time of the case in FAULTLINE_CASE", "[.replay]") {
   std::ifstream file(variable("FAULTLINE_CASE", ""));
   REQUIRE(file);
