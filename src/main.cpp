@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -56,8 +57,21 @@ int sc_main(int argc, char* argv[]) {
   return run_application({argv + 1, argv + argc}, ClusterSimulator{}, console);
 }
 
+namespace {
+
+// A file that took a closed standard stream's number would get what is meant for the stream. What is written to these
+// fails, and is told so, as it would to the closed one.
+void open_standard_streams() {
+  int descriptor = open("/dev/null", O_RDONLY);
+  while (descriptor >= 0 && descriptor <= STDERR_FILENO) descriptor = dup(descriptor);
+  if (descriptor > STDERR_FILENO) close(descriptor);
+}
+
+}  // namespace
+
 // Ours instead of the library's, to keep its banner out of every message.
 int main(int argc, char* argv[]) {
+  open_standard_streams();        // before anything opens a file
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is told as a full disk is
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
   return sc_core::sc_elab_and_sim(argc, argv);
