@@ -85,16 +85,16 @@ int run_application(const std::vector<std::string>& arguments, const Simulator& 
     }
     return code;
   } catch (const UserError& error) {
-    console.err << error.what() << "\n";
+    console.err << printable(error.what()) << "\n";
     return kUsage;
   } catch (const std::filesystem::filesystem_error& error) {
-    console.err << "faultline: " << error.what() << "\n";
+    console.err << "faultline: " << printable(error.what()) << "\n";
     return kUsage;
   } catch (const std::bad_alloc&) {
     console.err << "faultline: the host has no memory left\n";
     return kUsage;
   } catch (const std::exception& error) {
-    console.err << "faultline: a bug of the simulator, please report it: " << error.what() << "\n";
+    console.err << "faultline: a bug of the simulator, please report it: " << printable(error.what()) << "\n";
     return kBug;
   }
 }

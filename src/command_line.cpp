@@ -11,6 +11,7 @@
 #include "models/sim/parameters.hpp"
 #include "src/command_table.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/input_limits.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/help_texts.hpp"
 
@@ -166,8 +167,7 @@ Options interpret(const po::variables_map& values, Options options) {
     options.samples = static_cast<unsigned>(whole_number("samples", text("samples"), 1, kMostSamples));
   }
   options.configs = text("configs");
-  // Not beyond what a TOML integer holds, so that effective.toml can be read again.
-  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, INT64_MAX);
+  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, kMostSeed);
   if (values.count("timeout") != 0)
     options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
   if (values.count("max-points") != 0)
@@ -192,6 +192,10 @@ std::vector<std::string>::const_iterator find_command(const std::vector<std::str
 }  // namespace
 
 Options parse_command_line(const std::vector<std::string>& arguments) {
+  for (const std::string& argument : arguments) {
+    if (const std::string shown = printable(argument); shown != argument)
+      throw UserError(fmt::format("'{}' has control characters; allowed: arguments without them", shown));
+  }
   const auto command = find_command(arguments);
   Options options;
   // Without a command, only --version and --help mean something.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "models/sim/random.hpp"
+#include "src/experiment/input_limits.hpp"
 #include "src/experiment/value_range.hpp"
 
 namespace faultline::app {
@@ -22,6 +23,13 @@ bool is_range(const Node& node) {
     return child != nullptr && child->kind == Node::Kind::value;
   };
   return node.kind == Node::Kind::table && (is_value("from") || is_value("to"));
+}
+
+// False: one more would be too many. A diagnostic says so of the first.
+bool has_room(const std::vector<Axis>& axes, Diagnostics& diagnostics) {
+  if (axes.size() < kMostAxes) return true;
+  diagnostics.add(axes.front().key_place, "axes", fmt::format("are more than {}", kMostAxes));
+  return false;
 }
 
 // visit(node, key) on each list and range under a table, however its keys are nested.
@@ -121,7 +129,7 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
     return axes;
   }
   for_each_axis(table, "", diagnostics, [&](const Node& node, const std::string& key) {
-    if (is_known(axes, node, key, diagnostics)) return;
+    if (!has_room(axes, diagnostics) || is_known(axes, node, key, diagnostics)) return;
     Axis axis{key, node.key_place, {}, axes.size()};
     if (node.kind == Node::Kind::list) {
       axis.values = listed(node, key, origin);
@@ -155,7 +163,7 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
         std::transform(axes.begin(), axes.end(), keys.begin(), [](const Axis& axis) { return axis.key; });
         diagnostics.add(name.place, "zip",
                         fmt::format("{} is no axis under [axes]; allowed: {}{}", describe(name), fmt::join(keys, ", "),
-                                    did_you_mean(name.is_text() ? sim::nearest_name(name.text(), keys) : "")));
+                                    name.is_text() ? diagnostics.hint(name.text(), keys) : ""));
         continue;
       }
       const auto number = static_cast<std::size_t>(found - axes.begin());
@@ -180,26 +188,26 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
     return diagnostics.add(table.place, "sample", describe(table) + " is not a table; allowed: [sample]");
   }
   refuse_unknown_keys(table, {"count", "method", "seed", "axes"}, "sample.", diagnostics);
-  const auto count = optional_whole(table, "count", 1, ValueRange::kMostValues, "sample.count", diagnostics);
+  const auto count = optional_whole(table, "count", 1, kMostValues, "sample.count", diagnostics);
   if (table.find("count") == nullptr) {
     diagnostics.add(table.place, "sample",
-                    fmt::format("says no count; allowed: a whole number from 1 to {}", ValueRange::kMostValues));
+                    fmt::format("says no count; allowed: a whole number from 1 to {}", kMostValues));
   }
   const std::string method = optional_text(table, "method", diagnostics);
   const std::vector<std::string> methods{"latin-hypercube", "random"};
   if (table.find("method") != nullptr && std::find(methods.begin(), methods.end(), method) == methods.end()) {
-    diagnostics.add(table.find("method")->place, "sample.method",
-                    fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "),
-                                did_you_mean(sim::nearest_name(method, methods))));
+    diagnostics.add(
+        table.find("method")->place, "sample.method",
+        fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "), diagnostics.hint(method, methods)));
   }
-  const std::uint64_t seed = optional_whole(table, "seed", 0, INT64_MAX, "sample.seed", diagnostics).value_or(1);
+  const std::uint64_t seed = optional_whole(table, "seed", 0, kMostSeed, "sample.seed", diagnostics).value_or(1);
   const Node* drawn = table.find("axes");
   if (drawn == nullptr || drawn->kind != Node::Kind::table || drawn->children.empty()) {
     return diagnostics.add(table.place, "sample", "says no axes; allowed: [sample.axes], with lists or ranges");
   }
   const std::size_t leader = axes.size();
   for_each_axis(*drawn, "", diagnostics, [&](const Node& node, const std::string& key) {
-    if (is_known(axes, node, key, diagnostics)) return;
+    if (!has_room(axes, diagnostics) || is_known(axes, node, key, diagnostics)) return;
     // A stream for each, so that one axis more does not change the others.
     const auto shares = drawn_shares(count.value_or(1), method != "random", sim::RandomStream(seed, "sample " + key));
     Axis axis{key, node.key_place, drawn_values(node, key, shares, parameters, diagnostics), leader, true};

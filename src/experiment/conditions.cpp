@@ -64,9 +64,9 @@ class SkipReader {
 
   void add(const Node& node, const std::string& key, Skip& skip) {
     if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
-      diagnostics_.add(node.key_place, "skip",
-                       fmt::format("'{}' is no axis; allowed: {}{}", key, fmt::join(keys_, ", "),
-                                   did_you_mean(sim::nearest_name(key, keys_))));
+      diagnostics_.add(
+          node.key_place, "skip",
+          fmt::format("'{}' is no axis; allowed: {}{}", key, fmt::join(keys_, ", "), diagnostics_.hint(key, keys_)));
       return;
     }
     if (node.kind != Node::Kind::value) {
@@ -95,7 +95,7 @@ class SkipReader {
     if (!known) {
       diagnostics_.add(node.place, "skip",
                        fmt::format("strategy = {}; allowed: {}{}", describe(node), fmt::join(strategies_, ", "),
-                                   did_you_mean(name == nullptr ? "" : sim::nearest_name(*name, strategies_))));
+                                   name == nullptr ? "" : diagnostics_.hint(*name, strategies_)));
       return false;
     }
     condition.text = *name;

@@ -60,7 +60,7 @@ std::vector<std::string> ConfigLibrary::names(ConfigKind kind) const {
   if (folder_.empty() || !fs::is_directory(folder)) return names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file() || entry.path().extension() != ".toml") continue;
-    names.push_back(entry.path().lexically_relative(folder).replace_extension().generic_string());
+    names.push_back(printable(entry.path().lexically_relative(folder).replace_extension().generic_string()));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -74,24 +74,28 @@ fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, c
                                 const std::string& key, Diagnostics& diagnostics) const {
   if (ends_with_toml(reference)) {
     fs::path file = (fs::path(place.file).parent_path() / reference).lexically_normal();
-    if (fs::is_regular_file(file)) return file;
-    diagnostics.add(place, key, fmt::format("no such file: {}", file.string()));
+    const std::string why = why_no_input(file);
+    if (why.empty()) return file;
+    diagnostics.add(place, key, fmt::format("{}: {}", why, file.string()));
     return {};
   }
   const std::vector<std::string> known = names(kind);
   if (std::find(known.begin(), known.end(), reference) != known.end()) return path(kind, reference);
   diagnostics.add(place, key,
                   fmt::format("no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
-                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
+                              list_of(known, folder_), diagnostics.hint(reference, known)));
   return {};
 }
 
 fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
-  if (fs::is_regular_file(reference)) return reference;
+  const std::string why = why_no_input(reference);
+  if (why.empty()) return reference;
   const std::vector<std::string> known = names(ConfigKind::experiment);
   if (std::find(known.begin(), known.end(), reference) != known.end()) return path(ConfigKind::experiment, reference);
-  if (fs::exists(reference)) throw UserError(reference + ": is no regular file");
-  if (ends_with_toml(reference)) throw UserError(reference + ": no such file");
+  std::error_code ignored;
+  if (fs::exists(fs::symlink_status(reference, ignored)) || ends_with_toml(reference)) {
+    throw UserError(reference + ": " + why);
+  }
   throw UserError(fmt::format("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference,
                               list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
 }

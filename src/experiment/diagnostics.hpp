@@ -3,8 +3,11 @@
 // allowed. All mistakes of a file are collected before anything is refused.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 namespace faultline::app {
@@ -26,12 +29,16 @@ struct UserError : std::runtime_error {
 class Diagnostics {
  public:
   // key may be empty when the message is about the file as a whole. The same message twice counts once
-  // (a strategy that two files name is read twice).
+  // (a strategy that two files name is read twice). Of more than kMostMistakes the number alone is kept.
   void add(const Place& place, const std::string& key, const std::string& message);
   // A message that already names its place in `file`.
   void add_text(const std::string& file, const std::string& text);
   bool empty() const { return lines_.empty(); }
-  std::size_t size() const { return lines_.size(); }
+  std::size_t size() const { return lines_.size() + more_; }
+  // did_you_mean() the nearest of the candidates; nothing when the message would not be kept: the search takes long.
+  std::string hint(std::string_view typed, const std::vector<std::string>& candidates) const;
+  // No further message is kept.
+  bool is_full() const;
   // One line a mistake, in the order of files as read and of places in a file.
   std::string text() const;
   // Throws UserError with text() unless empty.
@@ -44,9 +51,15 @@ class Diagnostics {
   };
   void add_line(Line line);
   std::vector<Line> lines_;
+  std::unordered_set<std::string> known_;  // their texts
+  std::size_t more_ = 0;
 };
 
 // "; did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(const std::string& nearest);
+
+// For terminals: control characters, whose sequences could do anything there, as TOML writes them, "\u001B". Tabs and,
+// unless it has to be one line, ends of lines stay.
+std::string printable(std::string_view text, bool one_line = false);
 
 }  // namespace faultline::app

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "src/experiment/input_limits.hpp"
+
 namespace faultline::app {
 namespace {
 
@@ -13,6 +15,10 @@ constexpr std::size_t kBetweenNews = 1000;   // combinations
 constexpr std::size_t kMostConflicts = 100;  // then people know enough
 
 void refuse_many(const Experiment& experiment) {
+  if (experiment.seed > kMostSeed - (experiment.repetitions - 1)) {
+    throw UserError(fmt::format("{}: seed = {}, and {} after it (repetitions); allowed: up to {}", experiment.file,
+                                experiment.seed, experiment.repetitions - 1, kMostSeed));
+  }
   const std::size_t most = experiment.most_points / experiment.strategies.size() / experiment.repetitions;
   if (combinations_of(experiment.axes) <= most) return;
   throw UserError(

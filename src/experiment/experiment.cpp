@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "src/experiment/input_limits.hpp"
 #include "src/experiment/point.hpp"
 #include "src/experiment/report_spec.hpp"
 
@@ -32,6 +33,12 @@ Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
 
 std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
   std::vector<Strategy> local;
+  for (const char* name : {"strategy", "strategies"}) {
+    const Node* given = file.find(name);
+    if (given == nullptr || given->children.size() <= kMostStrategies) continue;
+    diagnostics.add(given->place, name, fmt::format("are more than {}", kMostStrategies));
+    return local;
+  }
   if (const Node* table = file.find("strategy")) {
     if (table->kind != Node::Kind::table) {
       diagnostics.add(table->place, "strategy",
@@ -184,7 +191,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.file = file.place.file;
   experiment.question = optional_text(file, "question", diagnostics);
   experiment.platform = optional_text(file, "platform", diagnostics);
-  experiment.seed = optional_whole(file, "seed", 0, INT64_MAX, "seed", diagnostics).value_or(1);
+  experiment.seed = optional_whole(file, "seed", 0, kMostSeed, "seed", diagnostics).value_or(1);
   experiment.repetitions = static_cast<unsigned>(
       optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
   if (!experiment.platform.empty()) {

@@ -97,7 +97,7 @@ class ReportReader {
     }
     diagnostics_.add(node.place, "report.view",
                      fmt::format("no view '{}'; allowed: {}{}", node.text(), fmt::join(names, ", "),
-                                 did_you_mean(sim::nearest_name(node.text(), names))));
+                                 diagnostics_.hint(node.text(), names)));
     return kViews[0];
   }
 
@@ -106,7 +106,7 @@ class ReportReader {
     if (std::find(known.begin(), known.end(), node.text()) != known.end()) return true;
     diagnostics_.add(node.place, key,
                      fmt::format("no {} '{}'; allowed: {}{}", what, node.text(), fmt::join(known, ", "),
-                                 did_you_mean(sim::nearest_name(node.text(), known))));
+                                 diagnostics_.hint(node.text(), known)));
     return false;
   }
 
@@ -160,7 +160,7 @@ class ReportReader {
     if (std::find(axes.begin(), axes.end(), spec.only_axis) != axes.end()) return;
     diagnostics_.add(node.place, "report.only",
                      fmt::format("no axis '{}'; allowed: {}{}", spec.only_axis, fmt::join(axes, ", "),
-                                 did_you_mean(sim::nearest_name(spec.only_axis, axes))));
+                                 diagnostics_.hint(spec.only_axis, axes)));
   }
 
   Diagnostics& diagnostics_;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <unordered_map>
 
 namespace faultline::app {
 namespace {
@@ -42,9 +43,8 @@ class Reader {
  private:
   // True: a value has been added.
   bool add(const Node& keyed, const Node& value, const std::string& key) {
-    const auto twin = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.key == key; });
-    if (twin != settings_.end()) {
-      diagnostics_.add(keyed.key_place, key, "is set twice; first at " + twin->key_place.text());
+    if (const auto [twin, is_new] = places_.emplace(key, keyed.key_place); !is_new) {
+      diagnostics_.add(keyed.key_place, key, "is set twice; first at " + twin->second.text());
       return false;
     }
     settings_.push_back({key, value.value, keyed.key_place, value.place, origin_, "", "", value.kind});
@@ -59,7 +59,7 @@ class Reader {
     if (!known && (!standing.empty() || provenance_ == Provenance::required)) {
       diagnostics_.add(entry.place, key,
                        fmt::format("standing '{}'; allowed: {}{}", standing, fmt::join(kStandings, ", "),
-                                   did_you_mean(sim::nearest_name(standing, kStandings))));
+                                   diagnostics_.hint(standing, kStandings)));
     }
     if (provenance_ == Provenance::required && known && standing != "setting" && source.empty()) {
       diagnostics_.add(entry.place, key, "has no source; allowed: source = \"...\", or standing = \"setting\"");
@@ -74,6 +74,7 @@ class Reader {
   Provenance provenance_;
   Diagnostics& diagnostics_;
   Settings settings_;
+  std::unordered_map<std::string, Place> places_;  // of their keys
 };
 
 // The parameter that a person may have meant: misspelt, or with its group forgotten.
@@ -143,8 +144,9 @@ Settings parse_overrides(const std::vector<std::string>& assignments, Diagnostic
 bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics) {
   const sim::Parameter* parameter = table.find(setting.key);
   if (parameter == nullptr) {
-    diagnostics.add(setting.key_place, setting.key,
-                    "no such parameter" + did_you_mean(nearest_parameter(setting.key, table)));
+    diagnostics.add(
+        setting.key_place, setting.key,
+        "no such parameter" + (diagnostics.is_full() ? "" : did_you_mean(nearest_parameter(setting.key, table))));
     return false;
   }
   if (setting.kind != Node::Kind::value) return refuse_no_value(setting, *parameter, diagnostics);
@@ -161,7 +163,7 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
         choices.push_back(parameter->allowed.substr(at, comma - at));
         at = comma + 2;
       }
-      hint = did_you_mean(sim::nearest_name(*text, choices));
+      hint = diagnostics.hint(*text, choices);
     }
     diagnostics.add(setting.place, setting.key, fmt::format("{}; allowed: {}{}", error.what(), error.allowed(), hint));
     return false;

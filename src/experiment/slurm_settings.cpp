@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <regex>
+#include <algorithm>
+#include <array>
+#include <string_view>
 
 namespace faultline::app {
 namespace {
@@ -27,8 +29,18 @@ std::optional<unsigned> read_whole(const Node& table, const std::string& name, u
 }  // namespace
 
 std::string why_no_slurm_time(const std::string& text) {
-  static const std::regex form(R"(\d+|\d+:\d+|\d+:\d+:\d+|\d+-\d+|\d+-\d+:\d+|\d+-\d+:\d+:\d+)");
-  if (std::regex_match(text, form) && text.find_first_of("123456789") != std::string::npos) return "";
+  // Each number as a 9: what is left is the form.
+  std::string form;
+  for (const char c : text) {
+    if (c < '0' || c > '9') {
+      form += c;
+    } else if (!form.ends_with('9')) {
+      form += '9';
+    }
+  }
+  constexpr std::array<std::string_view, 6> kForms{"9", "9:9", "9:9:9", "9-9", "9-9:9", "9-9:9:9"};
+  const bool is_time = std::find(kForms.begin(), kForms.end(), form) != kForms.end();
+  if (is_time && text.find_first_of("123456789") != std::string::npos) return "";
   return fmt::format(
       "'{}' is no time for Slurm; allowed: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS, "
       "DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS, such as 2:00:00",
@@ -36,8 +48,11 @@ std::string why_no_slurm_time(const std::string& text) {
 }
 
 std::string why_no_slurm_memory(const std::string& text) {
-  static const std::regex form(R"([1-9]\d*[KMGT])");
-  if (std::regex_match(text, form)) return "";
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string_view unit = std::string_view(text).substr(digits);
+  if (digits > 0 && text.front() != '0' && unit.size() == 1 && std::string_view("KMGT").find(unit) != unit.npos) {
+    return "";
+  }
   return fmt::format("'{}' is no memory for Slurm; allowed: a whole number and K, M, G or T (times 1024), such as 4G",
                      text);
 }

@@ -5,10 +5,15 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "models/sim/units.hpp"
+#include "src/experiment/input_limits.hpp"
 
 namespace faultline::app {
 namespace {
@@ -17,15 +22,67 @@ Place to_place(const toml::source_region& region, const std::string& file) {
   return {file, static_cast<unsigned>(region.begin.line), static_cast<unsigned>(region.begin.column)};
 }
 
-Node convert(const toml::node& source, const std::string& file) {
+[[noreturn]] void refuse(const Place& place, const std::string& why) { throw UserError(place.text() + ": " + why); }
+
+// The end of the text in quotes that begins at `at`: behind its last quote, or the end of its line or file.
+std::size_t end_of_quoted(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const bool is_long = text.substr(at, 3) == std::string(3, quote);
+  for (at += is_long ? 3 : 1; at < text.size() && (is_long || text[at] != '\n'); ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text[at] == quote && !is_long) {
+      return at + 1;
+    } else if (is_long && text.substr(at, 3) == std::string(3, quote)) {
+      return std::min(text.find_first_not_of(quote, at), text.size());  // the text may end with quotes of its own
+    }
+  }
+  return std::min(at, text.size());
+}
+
+// The library makes a table of each part of a key, and of tables in tables it recurses.
+void refuse_long_keys(std::string_view text, const std::string& file) {
+  std::size_t parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = end_of_quoted(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size() - 1);
+    if (c == '.') ++parts;
+    if (std::string_view("#=,[]{}\n").find(c) != std::string_view::npos) parts = 1;
+    if (parts > kMostKeyParts) {
+      const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+      const std::size_t begin = text.rfind('\n', at) + 1;
+      refuse({file, static_cast<unsigned>(line), static_cast<unsigned>(at - begin + 1)},
+             fmt::format("a key has more than {} parts; allowed: as many", kMostKeyParts));
+    }
+    ++at;
+  }
+}
+
+void check_text(const std::string& text, const Place& place, bool one_line) {
+  std::string plain = text;
+  if (!one_line) std::erase(plain, '\r');  // of lines that end as on Windows
+  if (const std::string shown = printable(plain, one_line); shown != plain) {
+    refuse(place, fmt::format("'{}' has control characters; allowed: text without them", shown));
+  }
+}
+
+// `depth`: of the tables and lists that it is in.
+Node convert(const toml::node& source, const std::string& file, std::size_t depth = 0) {
   Node node;
   node.place = to_place(source.source(), file);
   node.key_place = node.place;
+  if (depth > kMostNesting) refuse(node.place, fmt::format("is nested more than {} deep", kMostNesting));
   if (const auto* table = source.as_table()) {
     for (const auto& [key, value] : *table) {
-      Node child = convert(value, file);
+      const Place key_place = to_place(key.source(), file);
+      check_text(std::string(key.str()), key_place, /*one_line=*/true);
+      Node child = convert(value, file, depth + 1);
       child.key = std::string(key.str());
-      child.key_place = to_place(key.source(), file);
+      child.key_place = key_place;
       // A table that only dotted keys made has no place of its own.
       if (child.place.line == 0) child.place = child.key_place;
       node.children.push_back(std::move(child));
@@ -36,10 +93,12 @@ Node convert(const toml::node& source, const std::string& file) {
     });
   } else if (const auto* list = source.as_array()) {
     node.kind = Node::Kind::list;
-    for (const auto& value : *list) node.children.push_back(convert(value, file));
+    if (list->size() > kMostValues) refuse(node.place, fmt::format("has more than {} values", kMostValues));
+    for (const auto& value : *list) node.children.push_back(convert(value, file, depth + 1));
   } else {
     node.kind = Node::Kind::value;
     if (const auto* text = source.as_string()) {
+      check_text(text->get(), node.place, /*one_line=*/false);
       node.value = text->get();
     } else if (const auto* whole = source.as_integer()) {
       node.value = whole->get();
@@ -63,6 +122,7 @@ const Node* Node::find(const std::string& name) const {
 }
 
 Node parse_toml(const std::string& text, const std::string& shown_path) {
+  refuse_long_keys(text, shown_path);
   try {
     const toml::table table = toml::parse(text, shown_path);
     Node node = convert(table, shown_path);
@@ -73,13 +133,30 @@ Node parse_toml(const std::string& text, const std::string& shown_path) {
   }
 }
 
+std::string why_no_input(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) return "no such file";
+  if (error) return "cannot be read: " + error.message();
+  if (std::filesystem::is_directory(status)) return "is a folder, not a file";
+  if (!std::filesystem::is_regular_file(status)) return "is no regular file";  // a pipe would be waited for
+  if (std::filesystem::file_size(path, error) > kMostInputBytes && !error) {
+    return fmt::format("has more than {}, too much for a file of this kind", sim::format_bytes(kMostInputBytes));
+  }
+  return "";
+}
+
 Node read_toml(const std::filesystem::path& path) {
-  if (std::filesystem::is_directory(path)) throw UserError(path.string() + ": is a folder, not a file");
+  if (const std::string why = why_no_input(path); !why.empty()) throw UserError(path.string() + ": " + why);
   std::ifstream file(path, std::ios::binary);
   if (!file) throw UserError(path.string() + ": cannot be read: " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return parse_toml(text.str(), path.string());
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  // What a kernel makes up while it is read has no size, and no end perhaps.
+  while (text.size() <= kMostInputBytes && (file.read(part.data(), part.size()), file.gcount() > 0)) {
+    text.append(part.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  return parse_toml(text, path.string());
 }
 
 std::string describe(const Node& node) {
@@ -99,9 +176,9 @@ void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allo
                          Diagnostics& diagnostics) {
   for (const Node& child : table.children) {
     if (std::find(allowed.begin(), allowed.end(), child.key) != allowed.end()) continue;
-    diagnostics.add(child.key_place, prefix + child.key,
-                    fmt::format("no such key; allowed: {}{}", fmt::join(allowed, ", "),
-                                did_you_mean(sim::nearest_name(child.key, allowed))));
+    diagnostics.add(
+        child.key_place, prefix + child.key,
+        fmt::format("no such key; allowed: {}{}", fmt::join(allowed, ", "), diagnostics.hint(child.key, allowed)));
   }
 }
 
@@ -123,8 +200,7 @@ std::optional<std::uint64_t> optional_whole(const Node& table, const std::string
     if (value >= low && value <= high) return value;
   }
   diagnostics.add(node->place, key,
-                  fmt::format("{}; allowed: a whole number from {}{}", describe(*node), low,
-                              high == INT64_MAX ? "" : fmt::format(" to {}", high)));
+                  fmt::format("{}; allowed: a whole number from {} to {}", describe(*node), low, high));
   return {};
 }
 

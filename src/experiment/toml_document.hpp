@@ -30,7 +30,10 @@ struct Node {
   const Node* find(const std::string& name) const;
 };
 
-// Throws UserError when the file is missing, unreadable or not TOML. `path` is shown as given.
+// Why a path cannot be read as a file of a sensible size (kMostInputBytes); empty: it can.
+std::string why_no_input(const std::filesystem::path& path);
+// Throws UserError when the file is none of those, unreadable or not TOML, when it is nested more deeply than
+// input_limits.hpp says, or has control characters in keys or texts. `path` is shown as given.
 Node read_toml(const std::filesystem::path& path);
 Node parse_toml(const std::string& text, const std::string& shown_path);
 
@@ -43,7 +46,7 @@ void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allo
 
 // The text under a key; empty when absent. A value of another type is a diagnostic.
 std::string optional_text(const Node& table, const std::string& name, Diagnostics& diagnostics);
-// A whole number; empty when absent or, with a diagnostic about `key`, wrong. `high` of INT64_MAX is no limit.
+// A whole number; empty when absent or, with a diagnostic about `key`, wrong.
 std::optional<std::uint64_t> optional_whole(const Node& table, const std::string& name, std::uint64_t low,
                                             std::uint64_t high, const std::string& key, Diagnostics& diagnostics);
 // Likewise for a list of texts.

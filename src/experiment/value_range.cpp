@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "models/sim/units.hpp"
+#include "src/experiment/input_limits.hpp"
 #include "src/experiment/quantity.hpp"
 
 namespace faultline::app {
@@ -144,7 +145,7 @@ bool ValueRange::read_scale() {
   const auto found = std::find(names.begin(), names.end(), text);
   if (found == names.end()) {
     return refuse(node->place, fmt::format("scale = {}; allowed: {}{}", describe(*node), fmt::join(names, ", "),
-                                           did_you_mean(sim::nearest_name(text, names))));
+                                           diagnostics_.hint(text, names)));
   }
   scale_ = static_cast<Scale>(found - names.begin());
   return true;

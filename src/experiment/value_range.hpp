@@ -14,7 +14,6 @@ namespace faultline::app {
 
 class ValueRange {
  public:
-  static constexpr std::uint64_t kMostValues = 1'000'000;
   static constexpr const char* kForm =
       "{ from = ..., to = ..., steps = N }, { from, to, step }, or { from, to, scale = \"log2\" or \"log10\" }";
 

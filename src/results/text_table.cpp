@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "src/experiment/diagnostics.hpp"
+
 namespace faultline::app {
 namespace {
 
@@ -22,6 +24,7 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 
 void TextTable::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) throw std::logic_error("a table row of another width");
+  for (std::string& cell : cells) cell = printable(cell, /*one_line=*/true);
   rows_.push_back(std::move(cells));
 }
 

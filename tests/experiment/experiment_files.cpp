@@ -164,7 +164,7 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "mine.toml:1:16: slurm.memory: '4 GiB' is no memory for Slurm; allowed: a whole number and K, M, G or T (times "
        "1024), such as 4G"},
       {"slurm.tasks = 0\n", "mine.toml:1:15: slurm.tasks: 0; allowed: a whole number from 1 to 1000000"},
-      {"seed = -1\n", "mine.toml:1:8: seed: -1; allowed: a whole number from 0"},
+      {"seed = -1\n", "mine.toml:1:8: seed: -1; allowed: a whole number from 0 to 9007199254740991"},
       {"report = \"matriks\"\n",
        "mine.toml:1:10: report.view: no view 'matriks'; allowed: points, matrix, verdict, breakdown; did you mean "
        "'matrix'?"},
