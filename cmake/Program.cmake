@@ -15,6 +15,7 @@ add_library(faultline_toml INTERFACE)
 target_link_libraries(faultline_toml INTERFACE tomlplusplus::tomlplusplus)
 target_compile_definitions(faultline_toml INTERFACE TOML_HEADER_ONLY=0 TOML_SHARED_LIB=1)
 faultline_needs(experiment faultline_build faultline_toml nlohmann_json::nlohmann_json)
+faultline_needs(runs ZLIB::ZLIB)
 faultline_needs(results SQLite::SQLite3)
 faultline_needs(app Boost::program_options)
 

@@ -150,7 +150,8 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
   }
   // What workers have done, and a profile that was interrupted.
   for (std::size_t i = 0; store != nullptr && i < points.size(); ++i) {
-    if (outcomes[i].status == PointStatus::not_run) outcomes[i] = store->read(points[i]).value_or(PointOutcome{});
+    if (outcomes[i].status == PointStatus::not_run)
+      outcomes[i] = result_in(store->folder(), points[i].id).value_or(PointOutcome{});
   }
   return outcomes;
 }

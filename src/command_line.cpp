@@ -137,6 +137,7 @@ Options interpret(const po::variables_map& values, Options options) {
   options.all = values.count("all") != 0;
   options.dry_run = values.count("dry-run") != 0;
   options.prepare = values.count("prepare") != 0;
+  options.replace = values.count("replace") != 0;
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   options.trace = trace_options(values);

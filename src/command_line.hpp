@@ -30,6 +30,7 @@ struct Options {
   bool jobs_chosen = false;                     // --jobs was given
   std::optional<std::chrono::seconds> timeout;  // of each point
   std::optional<std::size_t> most_points;
+  bool replace = false;  // another experiment's tables
   bool prepare = false;
   bool on_slurm = false;
   SlurmSettings slurm;  // over the experiment's

@@ -125,6 +125,7 @@ Json answer_json(const Answer& answer) {
     json["half_width"] = row.half_width;
     json["min"] = row.min;
     json["max"] = row.max;
+    json["failed_checks"] = row.failed_checks;
     list.push_back(json);
   }
   return list;
@@ -133,14 +134,14 @@ Json answer_json(const Answer& answer) {
 std::string answer_csv(const Answer& answer) {
   std::string csv;
   for (const StoredColumn& by : answer.by) csv += csv_field(by.title()) + ",";
-  csv += "metric,unit,points,mean,half_width,min,max\n";
+  csv += "metric,unit,points,mean,half_width,min,max,failed_checks\n";
   for (const Answer::Row& row : answer.rows) {
     for (const StoredColumn& by : answer.by) {
       csv += (by.is_number ? csv_number(by.numbers[row.first]) : csv_field(by.texts[row.first])) + ",";
     }
-    csv +=
-        fmt::format("{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
-                    csv_number(row.summary.mean), csv_number(row.half_width), csv_number(row.min), csv_number(row.max));
+    csv += fmt::format("{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
+                       csv_number(row.summary.mean), csv_number(row.half_width), csv_number(row.min),
+                       csv_number(row.max), row.failed_checks);
   }
   return csv;
 }
@@ -227,15 +228,18 @@ void answer(StoredRun& run, const Options& options, const Console& console) {
     if (!question.metrics.empty() || !question.by.empty() || !question.where.empty()) {
       throw UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
     }
+    console.err << run.failed_checks(run.points_where({}));
     return print_sql(select(run, options.sql), options.format, console);
   }
   if (question.metrics.empty()) {
     if (!question.by.empty() || !question.where.empty() || options.format != Format::table) {
       throw UserError(fmt::format("no METRIC; 'faultline query {}' names those that there are", run.path()));
     }
+    console.err << run.failed_checks(run.points_where({}));
     return print_overview(run, console);
   }
   const Answer found = ask(run, question);
+  console.err << run.failed_checks(found.points);
   switch (options.format) {
     case Format::table: return print_answer(run, question, found, console);
     case Format::json:

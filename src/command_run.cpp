@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "faultline_build.hpp"
 #include "src/application.hpp"
@@ -18,12 +20,14 @@
 #include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
+#include "src/results/run_results.hpp"
 #include "src/results/schema.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/recorded_run.hpp"
 #include "src/runs/run_folder.hpp"
+#include "src/runs/seal.hpp"
 #include "src/runs/speed.hpp"
 #include "src/slurm_run.hpp"
 #include "src/traced_point.hpp"
@@ -31,6 +35,7 @@
 namespace faultline::app {
 namespace {
 
+namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct RunFacts {
@@ -45,7 +50,7 @@ struct RunFacts {
 
 // Everything about a run that may differ from one time to the next stands here and nowhere else.
 std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
-                      const std::vector<PointOutcome>& outcomes) {
+                      const std::vector<PointOutcome>& outcomes, const std::string& results) {
   workloads::Totals totals;
   Json each = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -73,6 +78,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
   json["started"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(facts.started));
   json["host_seconds"] = facts.seconds;
   json["interrupted"] = facts.interrupted;
+  json[kResultsChecksum] = checksum_of(results);
   json["points"] = points.size();
   json["points_complete"] = facts.complete;
   json["points_final"] = std::count_if(outcomes.begin(), outcomes.end(), is_final);
@@ -85,7 +91,7 @@ std::string meta_json(const RunFacts& facts, const std::vector<Point>& points,
                                {"calls", row.calls},
                                {"host_seconds", static_cast<double>(row.host_ns) / 1e9}});
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return sealed_json(json, 2);
 }
 
 void print(const Results& results, Format format, const Simulator& simulator, const Console& console) {
@@ -104,36 +110,67 @@ void print(const Results& results, Format format, const Simulator& simulator, co
 void report_failures(const Experiment& experiment, const std::vector<Point>& points,
                      const std::vector<PointOutcome>& outcomes, const Console& console) {
   Conflicts misconfigured(experiment.file);
-  std::vector<std::string> told;
+  // One bug tends to hit every point: its first is enough, the results name them all.
+  std::vector<std::pair<std::size_t, std::size_t>> told;  // the first point with an error, and how many have it
   for (std::size_t i = 0; i < points.size(); ++i) {
     const PointOutcome& outcome = outcomes[i];
     if (outcome.status == PointStatus::misconfigured) {
       misconfigured.add(points[i], outcome.result.error_keys, outcome.error);
     }
-    const bool failed = outcome.status == PointStatus::bug || outcome.status == PointStatus::host_failed;
-    // One bug tends to hit every point: its first is enough, the results name them all.
-    if (!failed || std::find(told.begin(), told.end(), outcome.error) != told.end()) continue;
-    told.push_back(outcome.error);
-    console.err << fmt::format("faultline: {}{}: {}\n",
-                               outcome.status == PointStatus::bug ? "a bug of the simulator, please report it: " : "",
-                               points[i].label(), outcome.error);
+    const bool failed = outcome.status == PointStatus::bug || outcome.status == PointStatus::host_failed ||
+                        outcome.status == PointStatus::timed_out;
+    if (!failed) continue;
+    const auto known = std::find_if(told.begin(), told.end(),
+                                    [&](const auto& each) { return outcomes[each.first].error == outcome.error; });
+    if (known == told.end()) {
+      told.emplace_back(i, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  for (const auto& [first, count] : told) {
+    const bool bug = outcomes[first].status == PointStatus::bug;
+    console.err << fmt::format("faultline: {}{}: {}{}\n", bug ? "a bug of the simulator, please report it: " : "",
+                               points[first].label(), outcomes[first].error,
+                               count > 1 ? fmt::format(" (and {} more points)", count - 1) : "");
   }
   Diagnostics diagnostics;
   misconfigured.tell(diagnostics);
   if (!diagnostics.empty()) console.err << diagnostics.text() << "\n";
 }
 
+// Why the run in a folder is another experiment's, so that its tables would be lost; empty where it goes on. Another
+// build's points have other ids.
+std::string why_another(const RunFolder& folder, const Experiment& experiment, const std::vector<Point>& points) {
+  const auto before = find_manifest(folder);
+  if (before && before->command != experiment.command) return fmt::format("is of 'faultline {}'", before->command);
+  if (before && before->experiment != experiment.name)
+    return fmt::format("is of the experiment '{}'", before->experiment);
+  if (before && !is_of_this_program(*before)) return "";
+  std::set<std::string> known = folder.names_in("points");  // where the manifest is damaged, they are all that is known
+  for (std::size_t i = 0; before && i < before->points.size(); ++i) {
+    known.insert(fs::path(file_of(before->points[i].id)).filename());
+  }
+  const auto is_known = [&](const Point& p) { return known.contains(fs::path(file_of(p.id)).filename()); };
+  const bool goes_on = known.empty() || std::any_of(points.begin(), points.end(), is_known);
+  return goes_on ? "" : "has none of these points";
+}
+
 // Files of before are gone before the folder has other points.
 void start_over(RunFolder& folder, const std::string& manifest, const Experiment& experiment,
-                const Simulator& simulator, const Options& options, const Console& console) {
-  if (const auto of_before = find_manifest(folder); of_before && of_before->command != experiment.command) {
-    throw UserError(fmt::format("{}: --out: is of 'faultline {}', whose tables would be lost; name another folder",
-                                folder.path().string(), of_before->command));
+                const std::vector<Point>& points, const Simulator& simulator, const Options& options,
+                const Console& console) {
+  if (const std::string why = why_another(folder, experiment, points); !why.empty() && !options.replace) {
+    throw UserError(
+        fmt::format("{}: the run in it {}, and its tables would be lost; name another folder with --out, or "
+                    "replace them with --replace",
+                    folder.path().string(), why));
   }
   const auto before = folder.read(RunFolder::kManifest);
-  if (options.prepare && before && *before != manifest && folder.has("results.json")) {
+  if (options.prepare && before && *before != manifest && folder.has("results.json") && !options.replace) {
     throw UserError(folder.path().string() +
-                    ": --prepare: has other points, whose tables would be lost; name another folder with --out");
+                    ": --prepare: has other points, whose tables would be lost; name another folder with --out, or "
+                    "replace them with --replace");
   }
   if (before && *before != manifest && !options.quiet) {
     console.err << folder.path().string() << " had other points; what is the same is used, its tables are replaced\n";
@@ -146,7 +183,12 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
   folder.write(RunFolder::kManifest, manifest);  // first: it says that the folder is a run's
-  folder.write("effective.toml", effective_experiment(experiment, simulator));
+  folder.write("effective.toml", sealed(effective_experiment(experiment, simulator), kTomlSeal));
+}
+
+void tell_damage(const PointStore& store, const Console& console) {
+  for (const std::string& file : store.damaged())
+    console.err << file << ": was damaged; its point is simulated again\n";
 }
 
 // For workers to come.
@@ -155,6 +197,7 @@ int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& poin
   folder.keep();
   const auto there =
       std::count_if(points.begin(), points.end(), [&](const Point& p) { return store.find(p).has_value(); });
+  tell_damage(store, console);
   console.out << folder.path().string() << "\n";
   if (!options.quiet) {
     console.err << fmt::format(
@@ -164,9 +207,9 @@ int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& poin
   return kFine;
 }
 
-std::vector<PointOutcome> read_all(const PointStore& store, const std::vector<Point>& points) {
+std::vector<PointOutcome> read_all(const RunFolder& folder, const std::vector<Point>& points) {
   std::vector<PointOutcome> outcomes;
-  for (const Point& point : points) outcomes.push_back(store.read(point).value_or(PointOutcome{}));
+  for (const Point& point : points) outcomes.push_back(result_in(folder, point.id).value_or(PointOutcome{}));
   return outcomes;
 }
 
@@ -201,7 +244,7 @@ std::optional<std::vector<PointOutcome>> outcomes_of(const Experiment& experimen
                                                      PointStore& store) {
   if (options.on_slurm) {
     if (!simulate_on_slurm(points, experiment, options, console, store)) return {};
-    return read_all(store, points);
+    return read_all(store.folder(), points);
   }
   std::optional<KnownOutcome> recorded;
   if (traced) {
@@ -215,11 +258,12 @@ std::optional<std::vector<PointOutcome>> outcomes_of(const Experiment& experimen
 }
 
 // results.* and, last, meta.json: a folder that has it is of a run that came to an end.
-void write_results(RunFolder& folder, const Results& results, const std::string& meta, const Simulator& simulator) {
-  folder.write("results.json", results_json(results.points, results.outcomes));
+void write_results(RunFolder& folder, const Results& results, const RunFacts& facts, const Simulator& simulator) {
+  const std::string json = results_json(results.points, results.outcomes);
+  folder.write("results.json", json);
   folder.write("results.csv", results_csv(results.points, results.outcomes, simulator));
   write_database(folder, results, simulator);
-  folder.write("meta.json", meta);
+  folder.write("meta.json", meta_json(facts, results.points, results.outcomes, json));
 }
 
 // Of a run that came to an end: what somebody has removed or damaged since.
@@ -252,14 +296,16 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
     traced = traced_point(points, options.trace);
     check_trace_files(options.trace);
   }
+  if (options.replace && options.out.empty())
+    throw UserError("--replace: needs --out FOLDER, or a run's folder to go on with");
   const std::string list = to_text(manifest_of(experiment, points));
   // A trace may be made of a run that is at its end: its results are these.
   RunFolder folder = RunFolder::open(options.out, experiment.name, [&](const RunFolder& last) {
     return is_unfinished(last, list, points) || (traced && last.read(RunFolder::kManifest) == list);
   });
-  const bool finished =
-      folder.read(RunFolder::kManifest) == list && !is_unfinished(folder, list, points) && folder.has("effective.toml");
-  if (!finished) start_over(folder, list, experiment, simulator, options, console);
+  const bool finished = folder.read(RunFolder::kManifest) == list && !is_unfinished(folder, list, points) &&
+                        is_sealed(folder.read("effective.toml").value_or(""), kTomlSeal);
+  if (!finished) start_over(folder, list, experiment, points, simulator, options, console);
   folder.tidy();
   PointStore store(folder);
   if (options.prepare) return prepare(folder, store, points, options, console);
@@ -267,6 +313,7 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
   const auto known = outcomes_of(experiment, points, traced, options, simulator, console, store);
+  tell_damage(store, console);
   if (!known) return kInterrupted;
   const std::vector<PointOutcome>& outcomes = *known;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -288,7 +335,7 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
     const bool all_there = std::all_of(outcomes.begin(), outcomes.end(), [](const PointOutcome& o) { return o.there; });
     if (!finished || !all_there) {
       const RunFacts facts{arguments, experiment, options.jobs, started, seconds, complete, interrupted};
-      write_results(folder, results, meta_json(facts, points, outcomes), simulator);
+      write_results(folder, results, facts, simulator);
     } else {
       restore_results(folder, results, simulator);
     }

@@ -11,6 +11,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/variations.hpp"
 #include "src/results/sensitivity.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -72,10 +73,9 @@ void choose_strategies(Experiment& experiment, std::vector<std::string> chosen, 
 
 // "sensitivity" for the first measure that a folder ranks; what it ranked stays when another one is asked for.
 std::string file_name(const RunFolder& folder, const Measure& measure) {
-  const auto text = folder.read(std::string(kFirstFile) + ".json");
-  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (!json.is_object()) return kFirstFile;
-  if (Measure{json.value("metric", ""), json.value("baseline", "")}.name() == measure.name()) return kFirstFile;
+  const auto json = unsealed_json(folder.read(std::string(kFirstFile) + ".json").value_or(""));
+  if (!json) return kFirstFile;
+  if (Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
   std::string name =
       std::string(kFirstFile) + "-" + measure.metric + (measure.baseline.empty() ? "" : "-to-" + measure.baseline);
   std::replace(name.begin(), name.end(), '/', '-');

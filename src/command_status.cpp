@@ -10,6 +10,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/manifest.hpp"
+#include "src/runs/outcome_text.hpp"
 #include "src/runs/progress.hpp"
 #include "src/runs/worker_record.hpp"
 
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 struct Count {
   std::map<std::string, std::size_t> by_status;  // "complete", "timed out", ... of points that have ended
   std::vector<std::string> failed;               // "POINT: REASON"
+  std::vector<std::string> damaged;              // files, whose points are to do
   std::size_t all = 0;
   std::size_t ended = 0;
   fs::file_time_type first = fs::file_time_type::max();
@@ -31,19 +33,17 @@ struct Count {
 void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
   ++count.all;
   const std::string file = file_of(point.id);
-  const auto text = folder.read(file);
-  if (!text) return;
-  std::string status, error;
-  try {
-    const Json result = Json::parse(*text);
-    status = result.at("status");
-    error = result.value("error", "");
-  } catch (const Json::exception&) {
-    return;  // damaged: it is simulated again
+  if (!folder.has(file)) return;
+  const auto outcome = result_in(folder, point.id);
+  if (!outcome) {
+    count.damaged.push_back((folder.path() / file).string());
+    return;
   }
   ++count.ended;
+  const std::string status = status_text(*outcome);
   ++count.by_status[status];
-  if (status != "complete") count.failed.push_back(point.label + ": " + error);
+  if (status == kStatusCheckFailed || outcome->status != PointStatus::complete)
+    count.failed.push_back(point.label + ": " + reason_text(*outcome));
   std::error_code ignored;
   const auto written = fs::last_write_time(folder.path() / file, ignored);
   count.first = std::min(count.first, written);
@@ -68,6 +68,7 @@ std::string rate_of(const Count& count) {
 }
 
 const char* standing_of(const WorkerState& worker) {
+  if (is_silent(worker)) return "alive but silent, stopped perhaps: its points wait for it (kill -CONT, or kill it)";
   if (worker.alive) return "alive";
   return worker.stopped ? "was stopped" : "gone";
 }
@@ -84,9 +85,11 @@ std::string worker_line(const WorkerState& worker) {
 }
 
 Json worker_json(const WorkerState& worker) {
-  Json json{{"worker", worker.name},     {"slurm_task", worker.task}, {"alive", worker.alive},
-            {"stopped", worker.stopped}, {"jobs", worker.jobs},       {"simulated", worker.simulated},
-            {"failed", worker.failed},   {"at", Json::array()},       {"silent_seconds", worker.silent_seconds}};
+  Json json{{"worker", worker.name},         {"slurm_task", worker.task},
+            {"alive", worker.alive},         {"silent", is_silent(worker)},
+            {"stopped", worker.stopped},     {"jobs", worker.jobs},
+            {"simulated", worker.simulated}, {"failed", worker.failed},
+            {"at", Json::array()},           {"silent_seconds", worker.silent_seconds}};
   for (const auto& [id, label] : worker.at) json["at"].push_back(label);
   return json;
 }
@@ -107,7 +110,11 @@ int status_command(const Options& options, const Console& console) {
   const bool run = folder.is_taken();
   const bool at_work = run || alive > 0;
   if (options.format == Format::json) {
-    Json json{{"points", count.all}, {"ended", count.ended}, {"at_work", at_work}, {"failed", count.failed}};
+    Json json{{"points", count.all},
+              {"ended", count.ended},
+              {"at_work", at_work},
+              {"failed", count.failed},
+              {"damaged", count.damaged}};
     json["workers"] = Json::array();
     for (const WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
@@ -122,6 +129,9 @@ int status_command(const Options& options, const Console& console) {
   if (at_work) console.out << rate_of(count);
   for (const WorkerState& worker : workers) console.out << worker_line(worker);
   for (const std::string& failed : count.failed) console.out << failed << "\n";
+  for (const std::string& file : count.damaged) {
+    console.out << file << ": is damaged; 'faultline run " << folder.path().string() << "' simulates its point again\n";
+  }
   return kFine;
 }
 

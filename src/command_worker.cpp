@@ -8,16 +8,22 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/interrupt.hpp"
 #include "src/runs/launcher.hpp"
+#include "src/runs/outcome_text.hpp"
 #include "src/runs/recorded_run.hpp"
 #include "src/work.hpp"
 
 namespace faultline::app {
 namespace {
 
-std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder) {
+std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder,
+                                        const Console& console) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!folder.has(file_of(points[i].id))) missing.push_back(i);
+    if (has_result(folder, points[i].id)) continue;
+    missing.push_back(i);
+    const std::string file = file_of(points[i].id);
+    if (folder.has(file))
+      console.err << (folder.path() / file).string() << ": is damaged; its point is simulated again\n";
   }
   return missing;
 }
@@ -42,16 +48,17 @@ int worker_command(const Options& options, const ConfigLibrary& library, const S
   PointStore store(folder);
   std::vector<PointOutcome> outcomes;  // without their results, which are in the folder
   const auto ended = [&](std::size_t index, const PointOutcome& outcome) {
-    if (!outcome.error.empty()) console.err << fmt::format("{}: {}\n", points[index].label(), outcome.error);
+    const bool is_told = !outcome.error.empty() || status_text(outcome) == kStatusCheckFailed;
+    if (is_told) console.err << fmt::format("{}: {}\n", points[index].label(), reason_text(outcome));
     PointOutcome& kept = outcomes.emplace_back();
     kept.status = outcome.status;
     kept.result.failed_checks = outcome.result.failed_checks;
   };
-  const WorkerState state =
-      work_on({points, without_result(points, folder), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet,
-               /*log=*/true},
-              store, simulator, console, ended);
-  if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
+  const WorkerState state = work_on(
+      {points, without_result(points, folder, console), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet,
+       /*log=*/true},
+      store, simulator, console, ended);
+  if (!is_quiet) console.err << summary(state, without_result(points, folder, console).size());
   if (!store.failure().empty()) throw UserError(store.failure());
   return exit_code(outcomes, InterruptGuard::requested());
 }

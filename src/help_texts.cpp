@@ -34,6 +34,8 @@ them for the run and for each point.
                                                       other values; an axis shrinks to the one that is set
   faultline run mine.toml --format json > mine.json   one array of points, for programs
   faultline run mine.toml --out results/monday        choose the run folder: new, empty, or a run's, which then goes on
+  faultline run other.toml --out results/monday --replace
+                                                      in place of another experiment's run that the folder holds
   faultline run runs/mine-1/effective.toml            the same run again
   faultline run mine.toml --dry-run                   how many points, and about how long?
   faultline run mine.toml --timeout 600               no point may take longer than ten minutes
@@ -128,7 +130,9 @@ const std::string_view kStatusHelp = R"(faultline status RUN [options]
 Says how far the run in the folder RUN is: points that are complete, that failed and why, that are to do; who is at work
 there, a 'faultline run' or workers, at which points, and then the rate and the time left. A worker that is gone was
 killed, one that was stopped has ended by a signal (Ctrl-C) or because it could not write: its points are free, and a
-'faultline run' or another worker does them.
+'faultline run' or another worker does them. One that is alive but silent has not been heard of for half a minute: it
+stands still (SIGSTOP, a debugger), and nobody else gets its points until it goes on or is killed. Files of points that
+are damaged are named; 'faultline run' simulates these points again.
 
   faultline status runs/mine-1
   faultline status runs/mine-1 --format json          for programs

@@ -8,7 +8,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <thread>
@@ -18,6 +17,7 @@
 #include "src/runs/interrupt.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/progress.hpp"
+#include "src/runs/seal.hpp"
 #include "src/runs/slurm_job.hpp"
 #include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
@@ -26,7 +26,6 @@ namespace faultline::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kJobFile = "slurm.json";
@@ -113,7 +112,7 @@ void Follower::look_for_results() {
   const std::set<std::string> there = folder_.names_in("points");
   std::erase_if(missing_, [&](std::size_t index) {
     if (there.count(fs::path(file_of(points_[index].id)).filename().string()) == 0) return false;
-    const auto outcome = store_.read(points_[index]);
+    const auto outcome = result_in(folder_, points_[index].id);
     if (!outcome) return false;
     if (outcome->status != PointStatus::complete) ++standing_.failed;
     standing_.so_far += outcome->totals;
@@ -205,9 +204,9 @@ void Follower::account_for_rest() {
 }
 
 std::optional<SlurmJob> job_in_queue(const RunFolder& folder) {
-  const Json json = Json::parse(folder.read(kJobFile).value_or(""), nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || !json.contains("job")) return {};
-  SlurmJob job(json.at("job").get<std::string>());
+  const auto json = unsealed_json(folder.read(kJobFile).value_or(""));
+  if (!json) return {};
+  SlurmJob job(json->at("job").get<std::string>());
   const SlurmQueue queue = job.look();
   if (!queue.known) throw UserError("--on slurm: Slurm does not answer: " + queue.trouble);
   return queue.is_over() ? std::nullopt : std::optional(job);
@@ -233,7 +232,7 @@ SlurmJob submit(const Experiment& experiment, std::size_t points, const Options&
     fs::remove(logs, ignored);  // as long as it is empty
     throw;
   }
-  folder.write(kJobFile, Json{{"job", job->id()}, {"tasks", tasks}}.dump() + "\n");
+  folder.write(kJobFile, sealed_json({{"job", job->id()}, {"tasks", tasks}}, -1));
   folder.keep();
   return *job;
 }

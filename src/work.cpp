@@ -8,6 +8,12 @@
 
 namespace faultline::app {
 
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::seconds(10);
+
+}  // namespace
+
 WorkerState work_on(const Work& work, PointStore& store, const Simulator& simulator, const Console& console,
                     const std::function<void(std::size_t, PointOutcome)>& ended) {
   const std::vector<Point>& points = work.points;
@@ -37,8 +43,15 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
   };
   Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(), Progress::Clock::now(),
                     "points", points.size() - work.missing.size());
+  std::string silent;
+  Progress::Clock::time_point looked;
   run_points(next, one, {work.jobs, work.timeout}, keep, [&](Standing standing) {
     record.keep();
+    if (const auto now = Progress::Clock::now(); !work.quiet && now - looked > kBetweenLooks) {
+      looked = now;
+      silent = silent_workers(store.folder());
+    }
+    standing.elsewhere = silent;
     if (log) log->heartbeat(standing, record.state(), WorkerLog::Clock::now());
     standing.done += claims.found();
     if (!work.quiet) progress.update(standing, Progress::Clock::now());

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The points of a run as figures need them: repetitions over seeds are one point with a mean and a confidence interval."""
 
+import sys
 from dataclasses import dataclass, field
 
 from faultline.quantities import Quantity, order_of
@@ -86,6 +87,9 @@ def read_points(folder):
         raise PlotError(str(error)) from error
     if not points:
         raise PlotError(f"{folder}: has no points")
+    wrong = [point.trouble for point in points.values() if point.trouble.startswith("check failed")]
+    if wrong:
+        print(f"{folder}: CHECK FAILED at {len(wrong)} of {len(points)} points of the figure: {wrong[0]}", file=sys.stderr)
     return list(points.values())
 
 

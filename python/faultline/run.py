@@ -12,7 +12,9 @@ except ImportError as error:
         "faultline needs pandas: Debian package python3-pandas, which is for /usr/bin/python3"
     ) from error
 
-SCHEMA_VERSION = 2
+from faultline import seal
+
+SCHEMA_VERSION = 3
 APPLICATION_ID = 0x464C544C
 LOCKED_S = 2.0
 
@@ -36,13 +38,15 @@ class Run:
         # immutable is not said: a run that goes on renames another file over this one.
         self._connection = sqlite3.connect(self.path.absolute().as_uri() + "?mode=ro", uri=True, timeout=LOCKED_S)
         if self._pragma("application_id") != APPLICATION_ID:
-            raise RunError(f"{self.path}: is no database of Faultline's results")
+            raise RunError(f"{self.path}: is no database of Faultline's results{self._again()}")
         version = self._pragma("user_version")
         if version != SCHEMA_VERSION:
             raise RunError(
                 f"{self.path}: has schema version {version}, and this module reads {SCHEMA_VERSION}; "
                 f"'faultline run {self.path.parent}' of the program beside it makes it again"
             )
+        if not seal.is_sealed(self.path.read_bytes(), seal.DATABASE):
+            raise RunError(f"{self.path}: is damaged (its checksum is another){self._again()}")
         self.info = self.sql("SELECT * FROM run").iloc[0].to_dict()
         axes = self.sql("SELECT a.key, a.leads, d.unit FROM axes AS a JOIN parameter_docs AS d USING (key) ORDER BY a.position")
         self.axes = list(axes["key"])
@@ -124,14 +128,15 @@ class Run:
         except sqlite3.Error as error:
             raise self._explained(error) from error
 
+    def _again(self):
+        return f"; 'faultline run {self.path.parent}' makes a run's again" if self.path.name == "results.sqlite" else ""
+
     def _explained(self, error):
         text = str(error)
         if "locked" in text:
             return RunError(f"{self.path}: another program has locked it; end what writes to it and try again")
         if "malformed" in text or "not a database" in text:
-            return RunError(
-                f"{self.path}: is damaged ({text}); 'faultline run {self.path.parent}' makes it again"
-            )
+            return RunError(f"{self.path}: is damaged ({text}){self._again()}")
         return RunError(f"{self.path}: {text}")
 
     @staticmethod

@@ -5,6 +5,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/schema.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace fs = std::filesystem;
@@ -23,22 +24,22 @@ fs::path file_in(const fs::path& run) {
 // Whether a file is where runs have their database, whatever is in it.
 bool is_ours(const fs::path& file) { return file.filename() == kDatabaseFile; }
 
-std::string name_a_run(const fs::path& file) {
-  return is_ours(file) ? "" : "; name a run folder, as runs/mine-1, or the results.sqlite in it";
+std::string what_to_do(const fs::path& file) {
+  return "; " +
+         (is_ours(file) ? again(file.parent_path()) : "name a run folder, as runs/mine-1, or the results.sqlite in it");
 }
 
 void check_kind(SqlDatabase& database, const fs::path& file) {
   const fs::path folder = file.parent_path();
   if (database.number("PRAGMA application_id") != kApplicationId) {
-    throw UserError(fmt::format("{}: is no database of Faultline's results{}", file.string(), name_a_run(file)));
+    throw UserError(fmt::format("{}: is no database of Faultline's results{}", file.string(), what_to_do(file)));
   }
   const auto version = database.number("PRAGMA user_version");
   if (version != kSchemaVersion) {
     throw UserError(fmt::format("{}: has schema version {}, and this program reads {}; {}", file.string(), version,
                                 kSchemaVersion, again(folder)));
   }
-  // A file that was cut off has its first page still.
-  if (database.number("SELECT count(*) FROM run") != 1) throw SqlError(SQLITE_CORRUPT, "it has no run");
+  if (!is_file_sealed(file, kDatabaseSeal)) throw SqlError(SQLITE_CORRUPT, "its checksum is another");
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ void check_kind(SqlDatabase& database, const fs::path& file) {
 SqlDatabase open_database(const fs::path& run) {
   const fs::path file = file_in(run);
   std::error_code ignored;
-  if (!fs::exists(run, ignored)) throw UserError(run.string() + ": no such run folder");
+  if (!fs::exists(run, ignored)) check_folder(run);
   if (!fs::is_regular_file(file, ignored)) {
     throw UserError(fmt::format("{}: has no {}: no run has ended there, or an older program's; {}", run.string(),
                                 kDatabaseFile, again(run)));
@@ -68,7 +69,7 @@ void refuse_database(const fs::path& run, const SqlError& error) {
     case SQLITE_LOCKED: why = "another program has locked it; end what writes to it (sqlite3?) and try again"; break;
     case SQLITE_NOTADB:
       if (!is_ours(file)) {
-        throw UserError(fmt::format("{}: is no database{}", file.string(), name_a_run(file)));
+        throw UserError(fmt::format("{}: is no database{}", file.string(), what_to_do(file)));
       }
       [[fallthrough]];
     case SQLITE_CORRUPT: why = "is damaged; " + again(file.parent_path()); break;
@@ -80,13 +81,11 @@ void refuse_database(const fs::path& run, const SqlError& error) {
 bool has_database(const RunFolder& folder) {
   if (!folder.has(kDatabaseFile)) return false;
   try {
-    SqlDatabase database = open_database(folder.path());
-    SqlStatement check(database, "PRAGMA quick_check(1)");
-    return check.step() && check.text(0) == "ok";
+    open_database(folder.path());
+    return true;
   } catch (const UserError&) {
-  } catch (const SqlError&) {
+    return false;
   }
-  return false;
 }
 
 }  // namespace faultline::app

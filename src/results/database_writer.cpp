@@ -9,12 +9,13 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/database.hpp"
-#include "src/results/outcome_text.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
 #include "src/results/strategy_looks.hpp"
+#include "src/runs/outcome_text.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -97,6 +98,9 @@ class Writer {
   void write_points() {
     SqlStatement row = insert("points", 11);
     SqlStatement no_error(database_, "UPDATE points SET error = NULL WHERE error = ''");
+    SqlStatement no_end(database_,
+                        "UPDATE points SET events = NULL, cell_hops = NULL, simulated_ps = NULL"
+                        " WHERE status NOT IN ('complete', 'refused', 'check failed')");
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const PointOutcome& outcome = outcomes_[i];
       row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
@@ -104,6 +108,7 @@ class Writer {
               outcome.result.simulated_ps);
     }
     no_error.run();
+    no_end.run();
   }
 
   const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
@@ -298,6 +303,7 @@ void write_database(RunFolder& folder, const Results& results, const Simulator& 
       throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
                       "; the points' results are kept, and the same command writes it");
     }
+    seal_file(part, kDatabaseSeal);
   });
 }
 

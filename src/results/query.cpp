@@ -5,6 +5,8 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "src/runs/outcome_text.hpp"
+
 namespace faultline::app {
 namespace {
 
@@ -68,11 +70,17 @@ Answer ask(StoredRun& run, const Question& question) {
   Answer answer;
   const std::vector<std::string>& by = question.by.empty() ? places : question.by;
   for (const std::string& key : by) answer.by.push_back(run.column(key));
-  const std::vector<std::size_t> points = run.points_where(question.where);
+  answer.points = run.points_where(question.where);
+  const std::vector<std::size_t>& points = answer.points;
   const std::vector<Group> groups = groups_of(points, answer.by);
+  const std::vector<std::string> statuses = run.column("status").texts;
   for (const StoredMetric& metric : metrics) {
     const std::vector<double> values = run.values(metric);
-    for (const Group& group : groups) answer.rows.push_back(row_of(run, metric, group, values));
+    for (const Group& group : groups) {
+      answer.rows.push_back(row_of(run, metric, group, values));
+      answer.rows.back().failed_checks = static_cast<std::size_t>(
+          std::count_if(group.begin(), group.end(), [&](std::size_t p) { return statuses[p] == kStatusCheckFailed; }));
+    }
   }
   // The parameters of a strategy are told apart by its name; an analysis of sensitivity varies more than axes.
   std::vector<StoredColumn> finer = answer.by;

@@ -25,7 +25,9 @@ struct Answer {
     double half_width = std::numeric_limits<double>::quiet_NaN();  // unless they are seeds of one combination
     double min = std::numeric_limits<double>::quiet_NaN();
     double max = std::numeric_limits<double>::quiet_NaN();
+    std::size_t failed_checks = 0;  // points whose result is wrong
   };
+  std::vector<std::size_t> points;
   std::vector<StoredColumn> by;
   std::vector<Row> rows;           // metric by metric
   std::vector<std::string> mixed;  // what else tells the points of a row apart, but for their seeds

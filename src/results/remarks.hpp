@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/runs/outcome_text.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::app {
@@ -22,8 +23,8 @@ class Remarks {
     std::size_t points = 0;
   };
   static constexpr const char* kNote = "note";
-  static constexpr const char* kCheckFailed = "check failed";
-  static constexpr const char* kRefused = "refused";
+  static constexpr const char* kCheckFailed = kStatusCheckFailed;
+  static constexpr const char* kRefused = kStatusRefused;
 
   void add(const Point& point, const PointOutcome& outcome);
   // In the order of their first points.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "src/results/outcome_text.hpp"
 #include "src/results/statistics.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 namespace {
@@ -76,6 +76,12 @@ PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
   PointOutcome merged = *measured.front();
   merged.result.metrics = average_metrics(measured);
   merged.result.breakdown = average_steps(measured);
+  for (const PointOutcome* outcome : measured) {
+    std::vector<std::string>& all = merged.result.failed_checks;
+    for (const std::string& text : outcome->result.failed_checks) {
+      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+    }
+  }
   return merged;
 }
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/results/outcome_text.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/text_numbers.hpp"
 #include "src/results/text_table.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 namespace {

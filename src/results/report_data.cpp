@@ -6,16 +6,16 @@
 
 #include "src/experiment/quantity.hpp"
 #include "src/results/column.hpp"
-#include "src/results/outcome_text.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results.hpp"
 #include "src/results/strategy_looks.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 
-using Json = nlohmann::ordered_json;
-
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;  // of the page's data
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -117,10 +117,8 @@ std::vector<double> ReportData::coordinates(const Point& point) {
 }
 
 void ReportData::add_fate(const PointOutcome& outcome, Fates& fates) {
-  const std::string why = reason_text(outcome), checks = failed_checks_text(outcome);
-  const bool only_checks = outcome.status == PointStatus::complete && why.empty() && !checks.empty();
-  fates.status.push_back(statuses_.number_of(only_checks ? "check failed" : status_text(outcome)));
-  fates.reason.push_back(reasons_.number_of(why.empty() ? checks : why));
+  fates.status.push_back(statuses_.number_of(status_text(outcome)));
+  fates.reason.push_back(reasons_.number_of(reason_text(outcome)));
 }
 
 void ReportData::add(Point point, PointOutcome outcome) {

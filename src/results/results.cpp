@@ -9,9 +9,9 @@
 
 #include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/results/outcome_text.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 namespace {
@@ -54,8 +54,10 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
                               {"values", s.values}};
   }
   json["notes"] = outcome.result.notes;
-  json["events"] = outcome.result.events;
-  json["simulated_time"] = {{"value", outcome.result.simulated_ps}, {"unit", "ps"}};
+  // What a point that failed had done is this run's alone: meta.json.
+  const bool ended = outcome.status == PointStatus::complete;
+  json["events"] = ended ? Json(outcome.result.events) : Json();
+  json["simulated_time"] = {{"value", ended ? Json(outcome.result.simulated_ps) : Json()}, {"unit", "ps"}};
   json["status"] = to_string(outcome.status);
   json["failed_checks"] = outcome.result.failed_checks;
   if (!outcome.result.refused.empty()) json["refused"] = outcome.result.refused;

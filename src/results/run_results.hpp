@@ -12,7 +12,9 @@
 
 namespace faultline::app {
 
-// Throws UserError, with what to do, where the folder has no results.
+// Of results.json, in meta.json.
+inline constexpr const char* kResultsChecksum = "results_json_crc32";
+// Throws UserError, with what to do, where the folder has no results, or they are damaged.
 void check_results(const RunFolder& folder);
 
 // The recorded experiment, and who set which of its parameters ("platform exanest-qfdb, line 7").
@@ -26,7 +28,6 @@ EffectiveExperiment read_effective(const RunFolder& folder, const Manifest& mani
 
 // Calls `each` with every point of results.json in its order, without settings and id, and the share of the file that
 // has been read. A point is forgotten when `each` returns: a large sweep's file does not fit in memory.
-// Throws UserError where the file is damaged.
 using EachPoint = std::function<void(Point point, PointOutcome outcome, double share)>;
 void read_results(const RunFolder& folder, const Experiment& experiment, const EachPoint& each);
 

@@ -49,11 +49,12 @@ CREATE TABLE points (
   strategy TEXT NOT NULL REFERENCES strategies(name),
   seed INTEGER NOT NULL,
   label TEXT NOT NULL,               -- of a combination with repetitions: with its seed
-  status TEXT NOT NULL,              -- complete, refused, misconfigured, host failed, timed out, bug, not run
+  status TEXT NOT NULL,              -- complete, check failed, refused, misconfigured, host failed, timed out,
+                                     -- bug, not run
   error TEXT,                        -- why it is not complete
-  events INTEGER NOT NULL,           -- of the event loop
-  cell_hops INTEGER NOT NULL,        -- cells that crossed a link, each link counted
-  simulated_ps INTEGER NOT NULL      -- simulated time [ps]
+  events INTEGER,                    -- of the event loop; NULL, as the next two, of a point that has not got to its end
+  cell_hops INTEGER,                 -- cells that crossed a link, each link counted
+  simulated_ps INTEGER               -- simulated time [ps]
 );
 CREATE INDEX points_of_combination ON points(combination);
 CREATE INDEX points_by_id ON points(id);

@@ -11,20 +11,20 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/results/outcome_text.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/report.hpp"
 #include "src/results/statistics.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 namespace {
 
 std::string trouble_of(const PointOutcome& outcome) {
-  const std::string why = reason_text(outcome), checks = failed_checks_text(outcome);
-  if (!outcome.result.refused.empty()) return "refused: " + why;
+  const std::string why = reason_text(outcome), status = status_text(outcome);
+  if (status == kStatusRefused) return "refused: " + why;
+  if (status == kStatusCheckFailed) return "CHECK FAILED: " + why;
   if (!why.empty()) return why;
-  if (outcome.status != PointStatus::complete) return status_text(outcome);
-  return checks.empty() ? "" : "CHECK FAILED: " + checks;
+  return outcome.status == PointStatus::complete ? "" : status;
 }
 
 Response response_of(const std::string& metric, const PointOutcome& outcome) {

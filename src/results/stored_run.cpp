@@ -15,6 +15,7 @@
 #include "src/experiment/point.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/results/database.hpp"
+#include "src/runs/outcome_text.hpp"
 
 namespace faultline::app {
 namespace {
@@ -223,6 +224,20 @@ std::size_t StoredRun::point(const std::string& number_or_id) {
   throw UserError(
       fmt::format("{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
                   found.empty() ? "no point" : "several points begin with", number_or_id, size(), kLeastOfId));
+}
+
+std::string StoredRun::failed_checks(const std::vector<std::size_t>& points) {
+  SqlStatement rows(database_, "SELECT number, label, error FROM points WHERE status = ? ORDER BY number");
+  rows.bind(kStatusCheckFailed);
+  std::size_t count = 0;
+  std::string first;
+  while (rows.step()) {
+    if (!std::binary_search(points.begin(), points.end(), static_cast<std::size_t>(rows.whole(0)) - 1)) continue;
+    if (++count == 1) first = rows.text(1) + ": " + rows.text(2);
+  }
+  if (count == 0) return "";
+  return fmt::format("{}: CHECK FAILED at {} of {} points: {}{}\n", path_, count, points.size(),
+                     count > 1 ? "first " : "", first);
 }
 
 std::string StoredRun::label(std::size_t combination) {

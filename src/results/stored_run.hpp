@@ -78,6 +78,8 @@ class StoredRun {
   // The point with this number, or an id that begins so. Throws UserError.
   std::size_t point(const std::string& number_or_id);
   std::string label(std::size_t combination);
+  // Of these points: a line that says how many failed a check, and the first why; empty where none did.
+  std::string failed_checks(const std::vector<std::size_t>& points);
 
  private:
   void restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points);

@@ -10,6 +10,7 @@
 #include "src/results/results.hpp"
 #include "src/results/sensitivity.hpp"
 #include "src/results/text_table.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -222,7 +223,7 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
     }
   }
   json["not_varied"] = sensitivity.left_out;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return sealed_json(json, 2);
 }
 
 std::string sensitivity_csv(const Sensitivity& sensitivity) {

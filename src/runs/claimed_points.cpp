@@ -21,7 +21,7 @@ void ClaimedPoints::look_for_deaths() {
 }
 
 bool ClaimedPoints::is_there(std::size_t index) {
-  const bool there = folder_.has(file_of(points_[index].id));
+  const bool there = has_result(folder_, points_[index].id);
   if (there) ++found_;
   return there;
 }

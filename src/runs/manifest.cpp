@@ -8,6 +8,7 @@
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/program_id.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -23,15 +24,12 @@ std::set<std::string> keys_of_platform(const Experiment& experiment) {
   return keys;
 }
 
-// Null where the file is missing or no JSON.
-Json parsed(const std::optional<std::string>& text) {
-  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  return json.is_discarded() ? Json() : json;
-}
-
 // Nothing when it is damaged.
-std::optional<Manifest> from_json(const Json& json) {
+std::optional<Manifest> from_text(const std::string& text) {
   try {
+    const auto sealed = unsealed_json(text);
+    if (!sealed) return {};
+    const Json& json = *sealed;
     Manifest manifest;
     manifest.version = json.value("version", "?");
     manifest.commit = json.value("commit", "?");
@@ -75,26 +73,26 @@ std::string to_text(const Manifest& manifest) {
   json["platform_parameters"] = manifest.platform_parameters;
   json["points"] = Json::array();
   for (const auto& [id, label] : manifest.points) json["points"].push_back({{"id", id}, {"point", label}});
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return sealed_json(json, 1);
 }
 
 Manifest read_manifest(const RunFolder& folder) {
   const std::string path = folder.path().string();
   const auto text = folder.read(RunFolder::kManifest);
   if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
-  const Json json = parsed(text);
-  if (json.is_object() && !json.contains("format"))
-    throw UserError(path + ": holds no run: its manifest.json is not one of a run");
-  if (json.is_object() && json.at("format") != RunFolder::kFormat) {
+  if (const auto format = other_format(*text)) {
     throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
-                                json.at("format").dump(), RunFolder::kFormat));
+                                *format, RunFolder::kFormat));
   }
-  if (auto manifest = from_json(json)) return *std::move(manifest);
-  throw UserError(path + ": its manifest.json is damaged; 'faultline run' with --out writes it again");
+  if (auto manifest = from_text(*text)) return *std::move(manifest);
+  if (const Json json = shallow_json(*text); json.is_object() && !json.contains("format") && !json.contains(kChecksum))
+    throw UserError(path + ": holds no run: its manifest.json is not one of a run");
+  throw UserError(fmt::format(
+      "{0}/manifest.json: is damaged; 'faultline run' of the same experiment with --out {0} writes it again", path));
 }
 
 std::optional<Manifest> find_manifest(const RunFolder& folder) {
-  return from_json(parsed(folder.read(RunFolder::kManifest)));
+  return from_text(folder.read(RunFolder::kManifest).value_or(""));
 }
 
 }  // namespace faultline::app

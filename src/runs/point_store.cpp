@@ -5,10 +5,15 @@
 #include <nlohmann/json.hpp>
 
 #include "src/runs/point_result_json.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 
+namespace {
+
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
 
@@ -16,34 +21,34 @@ bool is_final(const PointOutcome& outcome) {
   return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
 }
 
-std::optional<PointOutcome> PointStore::read(const Point& point) const {
-  const auto text = folder_.read(file_of(point.id));
-  if (!text) return {};
-  try {
-    const Json json = Json::parse(*text);
-    if (json.at("id") != point.id) return {};
-    PointOutcome outcome = point_outcome_from_json(json);
-    outcome.there = true;
-    return outcome;
-  } catch (const std::exception&) {
-    return {};  // damaged: it costs a simulation, not the run
-  }
+bool has_result(const RunFolder& folder, const std::string& id) {
+  const auto text = folder.read(file_of(id));
+  return text && is_sealed(*text, kJsonSeal);
+}
+
+std::optional<PointOutcome> result_in(const RunFolder& folder, const std::string& id) {
+  const auto json = unsealed_json(folder.read(file_of(id)).value_or(""));
+  if (!json || json->at("id") != id) return {};
+  PointOutcome outcome = point_outcome_from_json(*json);
+  outcome.there = true;
+  return outcome;
 }
 
 std::optional<PointOutcome> PointStore::find(const Point& point) {
-  if (!folder_.has(file_of(point.id))) return {};
-  auto outcome = read(point);
+  const std::string file = file_of(point.id);
+  if (!folder_.has(file)) return {};
+  auto outcome = result_in(folder_, point.id);
   if (outcome && is_final(*outcome)) return outcome;
-  folder_.remove(file_of(point.id));
+  if (!outcome) damaged_.push_back((folder_.path() / file).string());
+  folder_.remove(file);
   return {};
 }
 
 bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points) {
   if (folder.read(RunFolder::kManifest) != manifest) return false;
   // Written last, when a run ends by itself or is interrupted.
-  const auto text = folder.read("meta.json");
-  const Json meta = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (!meta.is_object() || meta.value("points_final", Json()) != points.size()) return true;
+  const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
+  if (!meta || meta->at("points_final") != points.size()) return true;
   return !std::all_of(points.begin(), points.end(), [&](const Point& p) { return folder.has(file_of(p.id)); });
 }
 
@@ -54,8 +59,7 @@ void PointStore::keep(const Point& point, const PointOutcome& outcome) {
   json["result"]["traced"] = "";              // to this run's user
   try {
     // Not synced: what a power failure takes is simulated again.
-    folder_.write(file_of(point.id), json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n",
-                  RunFolder::Sync::no);
+    folder_.write(file_of(point.id), sealed_json(json, -1), RunFolder::Sync::no);
   } catch (const UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }

@@ -20,6 +20,10 @@ std::string file_of(const std::string& id);
 // or somebody who looks at it.
 bool is_final(const PointOutcome& outcome);
 
+// Whether it is there and undamaged; and what it says. Nothing where there is none, or it is damaged.
+bool has_result(const RunFolder& folder, const std::string& id);
+std::optional<PointOutcome> result_in(const RunFolder& folder, const std::string& id);
+
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
 // By its lists alone: no result is read. `manifest`: the file's text.
 bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
@@ -28,10 +32,10 @@ class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
-  // Nothing where there is no result, or one that cannot be read: it is simulated again.
-  std::optional<PointOutcome> read(const Point& point) const;
   // Only a final result. Any other is removed: the point is to do.
   std::optional<PointOutcome> find(const Point& point);
+  // Files that find() has removed because they were damaged.
+  const std::vector<std::string>& damaged() const { return damaged_; }
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
@@ -42,6 +46,7 @@ class PointStore {
  private:
   RunFolder& folder_;
   std::string failure_;
+  std::vector<std::string> damaged_;
 };
 
 }  // namespace faultline::app

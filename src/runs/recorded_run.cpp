@@ -11,6 +11,7 @@
 
 #include "faultline_build.hpp"
 #include "src/experiment/program_id.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -43,6 +44,11 @@ Experiment recorded_experiment(const RunFolder& folder, const Manifest& manifest
     throw UserError(folder.path().string() +
                     ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
                     "--out writes it again");
+  }
+  if (!is_sealed(*folder.read(kEffective), kTomlSeal)) {
+    throw UserError(
+        fmt::format("{}: is damaged, or was changed; 'faultline run' of its experiment with --out {} writes it again",
+                    (folder.path() / kEffective).string(), folder.path().string()));
   }
   Experiment experiment =
       read_experiment(read_toml(folder.path() / kEffective), manifest.experiment, overrides, library, simulator);

@@ -11,7 +11,6 @@
 #include <climits>
 #include <cstring>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -19,12 +18,12 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/runs/process_name.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace fs = std::filesystem;
 namespace {
 
-using Json = nlohmann::ordered_json;
 constexpr const char* kPoints = "points";
 constexpr const char* kPart = ".part";
 constexpr const char* kLocks = ".locks";
@@ -61,11 +60,9 @@ enum class Holds { no_run, run, other_run };
 
 // A run, and of this format?
 Holds what_it_holds(const fs::path& path) {
-  const auto text = text_of(path / RunFolder::kManifest);
-  const Json json = text ? Json::parse(*text, nullptr, /*allow_exceptions=*/false) : Json();
-  if (json.is_object() && json.contains("format")) {
-    return json.at("format") == RunFolder::kFormat ? Holds::run : Holds::other_run;
-  }
+  const std::string manifest = text_of(path / RunFolder::kManifest).value_or("");
+  if (other_format(manifest)) return Holds::other_run;
+  if (is_sealed(manifest, kJsonSeal)) return Holds::run;
   // Damaged or gone: it is written again, and the points say themselves which they are.
   std::error_code ignored;
   return fs::is_directory(path / kPoints, ignored) ? Holds::run : Holds::no_run;
@@ -115,6 +112,13 @@ unsigned last_number(const fs::path& runs, const std::string& name) {
 }
 
 }  // namespace
+
+std::optional<std::string> other_format(const std::string& manifest) {
+  const auto json = shallow_json(manifest);
+  if (!json.is_object() || !json.contains("format") || json.at("format") == RunFolder::kFormat) return {};
+  if (json.contains(kChecksum) && !is_sealed(manifest, kJsonSeal)) return {};
+  return json.at("format").dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
 
 RunFolder RunFolder::open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished) {
   return chosen.empty() ? open_numbered(name, is_unfinished) : open_chosen(chosen);
@@ -173,9 +177,15 @@ RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& 
   }
 }
 
+void check_folder(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return;
+  const bool has_none = !error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
+  throw UserError(fmt::format("{}: {}", path.string(), has_none ? "no such folder" : error.message()));
+}
+
 RunFolder RunFolder::look_at(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) throw UserError(path.string() + ": no such folder");
+  check_folder(path);
   RunFolder folder(path, false);
   folder.kept_ = true;
   return folder;

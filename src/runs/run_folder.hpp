@@ -13,9 +13,15 @@
 
 namespace faultline::app {
 
+// The format that a manifest's text names where that is another one than ours. Nothing where the text is damaged.
+std::optional<std::string> other_format(const std::string& manifest);
+
+// Throws UserError where it is none, or cannot be looked at (a link to itself, for instance).
+void check_folder(const std::filesystem::path& path);
+
 class RunFolder {
  public:
-  static constexpr int kFormat = 1;  // of what is in it
+  static constexpr int kFormat = 2;  // of what is in it
   static constexpr const char* kManifest = "manifest.json";
 
   // `chosen`, or when that is empty runs/NAME-N. A folder that holds a run is continued: the chosen one whatever its

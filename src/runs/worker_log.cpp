@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "src/runs/outcome_text.hpp"
 #include "src/runs/speed.hpp"
 
 namespace faultline::app {
@@ -30,8 +31,9 @@ WorkerLog::WorkerLog(const RunFolder& folder, const WorkerState& worker) {
 void WorkerLog::begins(const std::string& label) { line("begins " + label); }
 
 void WorkerLog::ended(const std::string& label, const PointOutcome& outcome) {
-  line(fmt::format("{} after {:.3g} s, {:.0f} MiB: {}{}", to_string(outcome.status), outcome.host_seconds,
-                   outcome.peak_mib, label, outcome.error.empty() ? "" : ": " + outcome.error));
+  const std::string why = reason_text(outcome);
+  line(fmt::format("{} after {:.3g} s, {:.0f} MiB: {}{}", status_text(outcome), outcome.host_seconds, outcome.peak_mib,
+                   label, why.empty() ? "" : ": " + why));
 }
 
 void WorkerLog::heartbeat(const Standing& standing, const WorkerState& worker, Clock::time_point now) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/runs/worker_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/launcher.hpp"
 #include "src/runs/process_name.hpp"
+#include "src/runs/seal.hpp"
 
 namespace faultline::app {
 namespace {
@@ -78,8 +81,7 @@ void WorkerRecord::write() {
                   {"simulated", state_.simulated}, {"failed", state_.failed},   {"at", state_.at},
                   {"stopped", state_.stopped}};
   try {
-    folder_.write(file_of_worker(state_.name), json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n",
-                  RunFolder::Sync::no);
+    folder_.write(file_of_worker(state_.name), sealed_json(json, 1), RunFolder::Sync::no);
   } catch (const UserError&) {
     // The results' own failure is told.
   }
@@ -87,22 +89,32 @@ void WorkerRecord::write() {
   written_ = std::chrono::steady_clock::now();
 }
 
+bool is_silent(const WorkerState& worker) {
+  return worker.alive && worker.silent_seconds > 3 * std::chrono::duration<double>(kSignOfLife).count();
+}
+
 std::vector<WorkerState> workers_in(const RunFolder& folder) {
   std::vector<WorkerState> workers;
   std::error_code none;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / RunFolder::kWorkers, none)) {
     if (entry.path().extension() != ".json") continue;
-    try {
-      workers.push_back(worker_from_json(Json::parse(folder.read(file_of_worker(entry.path().stem())).value_or(""))));
-      workers.back().alive = folder.is_taken(lock_of(workers.back().name));
-      const auto silent = fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), none);
-      workers.back().silent_seconds = std::max(0.0, std::chrono::duration<double>(silent).count());
-    } catch (const Json::exception&) {
-      // Gone meanwhile, or of another version.
-    }
+    const auto json = unsealed_json(folder.read(file_of_worker(entry.path().stem())).value_or(""));
+    if (!json) continue;  // gone meanwhile
+    workers.push_back(worker_from_json(*json));
+    workers.back().alive = folder.is_taken(lock_of(workers.back().name));
+    const auto silent = fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), none);
+    workers.back().silent_seconds = std::max(0.0, std::chrono::duration<double>(silent).count());
   }
   std::sort(workers.begin(), workers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
   return workers;
+}
+
+std::string silent_workers(const RunFolder& folder) {
+  const std::vector<WorkerState> workers = workers_in(folder);
+  const auto silent = std::count_if(workers.begin(), workers.end(), is_silent);
+  if (silent == 0) return "";
+  return fmt::format("{} silent at points ('faultline status {}')",
+                     silent == 1 ? "1 worker" : fmt::format("{} workers", silent), folder.path().string());
 }
 
 std::map<std::string, unsigned> deaths_in(const RunFolder& folder) {

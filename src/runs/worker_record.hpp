@@ -50,8 +50,14 @@ class WorkerRecord {
   std::chrono::steady_clock::time_point written_;
 };
 
+// Alive, and three signs of life late: stopped (SIGSTOP, a debugger), or its machine hangs. Nobody else gets its
+// points.
+bool is_silent(const WorkerState& worker);
+
 // All workers that have a record, by name. A record that cannot be read is left out.
 std::vector<WorkerState> workers_in(const RunFolder& folder);
+// Those that are silent, for the progress of a run; empty where none is.
+std::string silent_workers(const RunFolder& folder);
 // At which points workers have died that have not been simulated since: their ids, and how many workers.
 std::map<std::string, unsigned> deaths_in(const RunFolder& folder);
 

@@ -179,7 +179,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "sizes", "--formt", "json"},
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
        "--max-points, --on, --out, "
-       "--prepare, --profile, --quiet, --seed, --set, --slurm-cpus, --slurm-memory, --slurm-partition, "
+       "--prepare, --profile, --quiet, --replace, --seed, --set, --slurm-cpus, --slurm-memory, --slurm-partition, "
        "--slurm-sbatch, --slurm-tasks, --slurm-time, --timeout, --trace, --trace-limit, "
        "--trace-nodes, --trace-point, --trace-time, --trace-transfers, --vcd, "
        "--verbose, --version; did you mean '--format'?\n"},
@@ -188,7 +188,11 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "--version\n"},
       {{"run", "sizes", "--format", "jsn"}, "--format: 'jsn'; allowed: table, json, csv; did you mean 'json'?\n"},
       {{"run", "sizes", "--jobs", "0"}, "--jobs: '0'; allowed: a whole number from 1 to 4096\n"},
-      {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 9223372036854775807\n"},
+      {{"run", "sizes", "--seed", "-1"}, "--seed: '-1'; allowed: a whole number from 0 to 9007199254740991\n"},
+      {{"run", "sizes", "--seed", "9007199254740992"},
+       "--seed: '9007199254740992'; allowed: a whole number from 0 to 9007199254740991\n"},
+      {{"run", "sizes", "--out", "a\x1b[31m"},
+       "'a\\u001B[31m' has control characters; allowed: arguments without them\n"},
       {{"run", "sizes", "--out", "full"},
        "full: --out: already holds something that is no run; name a new or an empty folder, or a run's\n"},
       {{"run", "sizes", "--out", "mine.toml"}, "mine.toml: --out: is a file, not a folder\n"},
@@ -203,7 +207,7 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
        "no command 'rum'; allowed: run, worker, sensitivity, plot, status, query, diff, report, list, config, "
        "validate, help; did you mean "
        "'run'?\n"},
-      {{"validate", "nowhere.toml"}, "nowhere.toml: cannot be read: No such file or directory\n"},
+      {{"validate", "nowhere.toml"}, "nowhere.toml: no such file\n"},
       {{"worker", "full"},
        "full: holds no run: it has no manifest.json. 'faultline run' makes a run folder; where that was on another "
        "machine, the folder must be on a file system that this one shares\n"},
@@ -242,6 +246,18 @@ TEST_CASE("the exit code tells whose fault it is, and what is complete is kept")
   }
   CHECK(Json::parse(ran.out).size() == 6);
   CHECK(Json::parse(read_text("o/results.json")).size() == 6);
+}
+
+TEST_CASE("points that time out are told, under --quiet, too, and have no events") {
+  const Sandbox sandbox;
+  const Ran ran = faultline_program({"run", "sizes", "--out", "o", "--quiet", "--timeout", "1", "-j", "6", "--format",
+                                     "csv", "--set", "workload.label=slow"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err == "faultline: resident, workload.size = 64 B: took longer than 1 s (--timeout) (and 5 more points)\n");
+  const Json point = Json::parse(read_text("o/results.json"))[0];
+  CHECK(point.at("status") == "timed out");
+  CHECK(point.at("events").is_null());
+  CHECK(point.at("simulated_time").at("value").is_null());
 }
 
 TEST_CASE("what the kernel refuses to a program is a result: a cell, a remark, a status, and exit code 0") {

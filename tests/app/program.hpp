@@ -24,9 +24,9 @@ inline Ran faultline_program(std::vector<std::string> arguments, std::size_t wid
   return {code, out.str(), err.str()};
 }
 
-// Runs an experiment of the test's own, in the folder "o".
+// Runs an experiment of the test's own, in the folder "o", whatever ran there before.
 inline Ran run_experiment(const Sandbox& sandbox, const std::string& text) {
-  return faultline_program({"run", sandbox.write("mine.toml", text), "--out", "o"});
+  return faultline_program({"run", sandbox.write("mine.toml", text), "--out", "o", "--replace"});
 }
 
 }  // namespace faultline::test

@@ -52,8 +52,8 @@ TEST_CASE("query prints a table with units in its head, and the same for program
         std::string::npos);
   const Ran mixed = faultline_program({"query", "o", "faults", "--by", "strategy", "--format", "csv"});
   CHECK(mixed.out ==
-        "strategy,metric,unit,points,mean,half_width,min,max\nresident,faults,1,6,0,,0,0\n"
-        "fault/touch-ahead,faults,1,6,1,,1,1\n");
+        "strategy,metric,unit,points,mean,half_width,min,max,failed_checks\nresident,faults,1,6,0,,0,0,0\n"
+        "fault/touch-ahead,faults,1,6,1,,1,1,0\n");
   CHECK(faultline_program({"query", "o", "faults", "--by", "strategy"})
             .out.find("(the points of a row differ by workload.size, too: such rows have no interval)\n") !=
         std::string::npos);
@@ -166,6 +166,37 @@ TEST_CASE("diff tells a point without a value from one of a single seed") {
   CHECK(diff.out.find("one seed") == std::string::npos);
 }
 
+TEST_CASE("a check that failed is told by everything that shows its point") {
+  const Sandbox sandbox;
+  const std::string why = "data at the destination differ";
+  const Ran ran = run_experiment(
+      sandbox, "parameters.workload.label = \"wrong data\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  CHECK(ran.code == 1);
+  CHECK(ran.out.find("CHECK FAILED") != std::string::npos);
+  CHECK(read_text("o/results.csv").find(",check failed," + why + "\n") != std::string::npos);
+  CHECK(read_text("o/results.csv").find("complete") == std::string::npos);
+  const Ran status = faultline_program({"status", "o"});
+  CHECK(status.out.starts_with("o: 2 points: 2 check failed, 0 to do;"));
+  CHECK(status.out.find("default, workload.size = 64 B: " + why + "\n") != std::string::npos);
+  CHECK(Json::parse(faultline_program({"status", "o", "--format", "json"}).out).at("failed").size() == 2);
+  const std::string told = "CHECK FAILED at 2 of 2 points: first default, workload.size = 64 B: " + why + "\n";
+  for (const char* format : {"table", "csv", "json"}) {
+    CHECK(faultline_program({"query", "o", "faults", "--format", format}).err == "o: " + told);
+    CHECK(faultline_program({"diff", "o", "o", "--format", format}).err == "o: " + told + "o: " + told);
+  }
+  CHECK(faultline_program({"query", "o", "--sql", "SELECT 1"}).err == "o: " + told);
+  CHECK(faultline_program({"query", "o"}).err == "o: " + told);
+  CHECK(faultline_program({"query", "o", "faults", "--where", "workload.size=4 KiB", "--format", "csv"})
+            .out.ends_with(",1\n"));
+  CHECK(faultline_program({"diff", "o:1", "o:2"}).err ==
+        "o: CHECK FAILED at 1 of 1 points: default, workload.size = 64 B: " + why +
+            "\no: CHECK FAILED at 1 of 1 points: default, workload.size = 4 KiB: " + why + "\n");
+  fs::remove_all("o/points");
+  const Ran worker = faultline_program({"worker", "o"});
+  CHECK(worker.code == 1);
+  CHECK(worker.err.find("default, workload.size = 4 KiB: " + why + "\n") != std::string::npos);
+}
+
 TEST_CASE("a file that is no database is not called a damaged one") {
   const Sandbox sandbox;
   REQUIRE(run_experiment(sandbox, "").code == 0);
@@ -207,10 +238,10 @@ TEST_CASE("a database that is locked, damaged, or of another schema is refused, 
   CHECK(faultline_program({"query", "o", "faults"}).code == 0);
 
   change("PRAGMA user_version = 99");
-  refused("has schema version 99, and this program reads 2" + again);
+  refused("has schema version 99, and this program reads 3" + again);
   made_again();
   change("PRAGMA application_id = 7");
-  refused("is no database of Faultline's results");
+  refused("is no database of Faultline's results" + again);
   made_again();
   sandbox.write("o/results.sqlite",
                 "this is no database, but it is long enough to be looked at as one: " + std::string(4096, 'x'));
@@ -224,12 +255,30 @@ TEST_CASE("a database that is locked, damaged, or of another schema is refused, 
   sandbox.write("o/results.sqlite", overwritten);
   refused("is damaged" + again);
   made_again();
+  sandbox.write("o/results.sqlite", "");
+  refused("is no database of Faultline's results" + again);
+  made_again();
+  change("CREATE INDEX mine ON points(seed)");
+  refused("is damaged" + again);
+  made_again();
   fs::remove("o/results.sqlite");
   CHECK(faultline_program({"query", "o", "faults"}).err ==
         "o: has no results.sqlite: no run has ended there, or an older program's" + again + "\n");
   made_again();
-  CHECK(faultline_program({"query", "nowhere", "faults"}).err == "nowhere: no such run folder\n");
-  CHECK(faultline_program({"diff", "o", "nowhere:3"}).err == "nowhere: no such run folder\n");
+  CHECK(faultline_program({"query", "nowhere", "faults"}).err == "nowhere: no such folder\n");
+  CHECK(faultline_program({"diff", "o", "nowhere:3"}).err == "nowhere: no such folder\n");
+  fs::create_symlink("loop", "loop");
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"query", "loop", "faults"},
+                                                  {"diff", "o", "loop"},
+                                                  {"status", "loop"},
+                                                  {"worker", "loop"},
+                                                  {"report", "loop"},
+                                                  {"run", "loop"},
+                                                  {"run", "sizes", "--out", "loop"}}) {
+    const Ran ran = faultline_program(command);
+    CHECK(ran.code == 2);
+    CHECK_THAT(ran.err, Catch::StartsWith("loop: ") && Catch::EndsWith("Too many levels of symbolic links\n"));
+  }
 }
 
 TEST_CASE(

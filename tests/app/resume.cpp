@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/runs/seal.hpp"
 #include "tests/app/program.hpp"
 
 using namespace faultline;
@@ -81,9 +82,63 @@ TEST_CASE("of a changed experiment the points that have changed are simulated") 
   const Json results = Json::parse(read_text("o/results.json"));
   REQUIRE(results.size() == 3);
   CHECK(results[0].at("parameters").at("workload.size") == "4 KiB");
-  // Another seed, or another value of any parameter, is another point.
-  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--seed", "2"}).err == had + "run folder: o\n");
-  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--set", "cpu.cores=2"}).err == had + "run folder: o\n");
+  // More seeds, too.
+  sandbox.write("mine.toml", "repetitions = 2\naxes.workload.size = [\"4 KiB\", \"64 KiB\", \"64 B\"]\n");
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).err ==
+        had + "3 of 6 points are there already\nrun folder: o\n");
+  // Another seed, or another value of any parameter, is another point: nothing is left of the run that was there.
+  for (const std::vector<std::string>& other : {std::vector<std::string>{"--seed", "7"}, {"--set", "cpu.cores=2"}}) {
+    std::vector<std::string> words{"run", "mine.toml", "--out", "o"};
+    words.insert(words.end(), other.begin(), other.end());
+    const Ran refused = faultline_program(words);
+    CHECK(refused.code == 2);
+    CHECK(refused.err ==
+          "o: the run in it has none of these points, and its tables would be lost; name another folder with --out, or "
+          "replace them with --replace\n");
+    words.push_back("--replace");
+    CHECK(faultline_program(words).err == had + "run folder: o\n");
+  }
+}
+
+TEST_CASE("another experiment does not get a run's folder, finished or not, unless it is told to") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  sandbox.write("other.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");  // the same points
+  sandbox.write("there/mine.toml", "axes.workload.size = [\"1 B\"]\n");         // the same name
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
+  const auto contents = [] {
+    std::string all;
+    for (const auto& entry : fs::recursive_directory_iterator("o"))
+      all += entry.path().string() + (entry.is_regular_file() ? read_text(entry.path()) : "");
+    return all;
+  };
+  const std::string end =
+      ", and its tables would be lost; name another folder with --out, or replace them with --replace\n";
+  const std::string damaged = "{\"form";
+  for (const bool finished : {true, false}) {
+    if (!finished) fs::remove("o/meta.json");
+    const std::string before = contents();
+    const Ran other = faultline_program({"run", "other.toml", "--out", "o"});
+    CHECK(other.code == 2);
+    CHECK(other.err == "o: the run in it is of the experiment 'mine'" + end);
+    CHECK(faultline_program({"run", "there/mine.toml", "--out", "o"}).err ==
+          "o: the run in it has none of these points" + end);
+    CHECK(faultline_program({"run", "other.toml", "--out", "o", "--prepare"}).code == 2);
+    CHECK(contents() == before);
+  }
+  // Where the manifest is damaged the points are what is known.
+  const std::string manifest = read_text("o/manifest.json");
+  sandbox.write("o/manifest.json", damaged);
+  CHECK(faultline_program({"run", "there/mine.toml", "--out", "o"}).err ==
+        "o: the run in it has none of these points" + end);
+  CHECK(read_text("o/manifest.json") == damaged);
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o", "--quiet"}).code == 0);
+  CHECK(read_text("o/manifest.json") == manifest);
+
+  CHECK(faultline_program({"run", "other.toml", "--out", "o", "--replace"}).code == 0);
+  CHECK(read_text("o/manifest.json").find("\"other\"") != std::string::npos);
+  CHECK(faultline_program({"run", "other.toml", "--replace"}).err.starts_with("--replace: needs --out FOLDER"));
+  CHECK_FALSE(fs::exists("runs"));
 }
 
 TEST_CASE("without --out an unfinished run of the same points goes on, and a finished one is left alone") {
@@ -109,11 +164,16 @@ TEST_CASE("a result that is damaged, not this point's, or that the host is to bl
   const auto points = points_in("o");
   sandbox.write(points[0], "");
   sandbox.write(points[1], "{\"status\": \"complete\"}");
-  Json failed = Json::parse(read_text(points[2]));
+  nlohmann::ordered_json failed = *unsealed_json(read_text(points[2]));
+  failed.erase("checksum");
   failed["status"] = "host failed";
-  sandbox.write(points[2], failed.dump());
+  sandbox.write(points[2], sealed_json(failed, -1));
   fs::copy_file(points[4], points[3], fs::copy_options::overwrite_existing);
-  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err == "2 of 6 points are there already\nrun folder: o\n");
+  const std::string told = faultline_program({"run", "sizes", "--out", "o"}).err;
+  CHECK(told.starts_with("2 of 6 points are there already\n"));
+  for (const int i : {0, 1, 3})
+    CHECK(told.find(points[i].string() + ": was damaged; its point is simulated again\n") != std::string::npos);
+  CHECK(told.find(points[2].string()) == std::string::npos);
   CHECK(read_text("o/results.json") == results);
 }
 
@@ -139,7 +199,15 @@ TEST_CASE("a run that goes on by its folder's name is that which the folder was 
   sandbox.write("o/effective.toml", "");
   const Ran ran = faultline_program({"run", "o"});
   CHECK(ran.code == 2);
-  CHECK(ran.err.find("o: its effective.toml does not give the points of its manifest.json") == 0);
+  CHECK(
+      ran.err ==
+      "o/effective.toml: is damaged, or was changed; 'faultline run' of its experiment with --out o writes it again\n");
+  // Whole, and another run's.
+  REQUIRE(faultline_program({"run", "sizes", "--out", "other", "--seed", "7"}).code == 0);
+  fs::copy_file("other/effective.toml", "o/effective.toml", fs::copy_options::overwrite_existing);
+  CHECK(
+      faultline_program({"run", "o"}).err.find("o: its effective.toml does not give the points of its manifest.json") ==
+      0);
   CHECK(read_text("o/results.json") == results);
 }
 
@@ -149,7 +217,12 @@ TEST_CASE("a folder is not prepared for other points while it has tables") {
   const std::string results = read_text("o/results.json");
   const Ran refused = faultline_program({"run", "sizes", "--out", "o", "--seed", "2", "--prepare"});
   CHECK(refused.code == 2);
-  CHECK(refused.err == "o: --prepare: has other points, whose tables would be lost; name another folder with --out\n");
+  CHECK(refused.err.starts_with("o: the run in it has none of these points"));
+  const Ran fewer = faultline_program({"run", "sizes", "--out", "o", "--set", "workload.size=\"64 B\"", "--prepare"});
+  CHECK(fewer.code == 2);
+  CHECK(fewer.err ==
+        "o: --prepare: has other points, whose tables would be lost; name another folder with --out, or replace them "
+        "with --replace\n");
   CHECK(read_text("o/results.json") == results);
   CHECK(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
   CHECK(read_text("o/results.json") == results);
@@ -170,15 +243,15 @@ TEST_CASE("two runs are not at work in one folder") {
 TEST_CASE("a folder of another version is not touched; a list of points that is damaged is written again") {
   const Sandbox sandbox;
   fs::create_directory("o");
-  sandbox.write("o/manifest.json", "{\"format\": 2}");
+  sandbox.write("o/manifest.json", "{\"format\": 99}");
   const Ran other = faultline_program({"run", "sizes", "--out", "o"});
   CHECK(other.code == 2);
   CHECK(other.err ==
-        "o: --out: holds a run of another version of the program (its format is not 1); name a new folder\n");
-  CHECK(read_text("o/manifest.json") == "{\"format\": 2}");
+        "o: --out: holds a run of another version of the program (its format is not 2); name a new folder\n");
+  CHECK(read_text("o/manifest.json") == "{\"format\": 99}");
   for (const char* command : {"status", "report"}) {
     CHECK(faultline_program({command, "o"}).err ==
-          "o: holds a run of another version of the program (its format is 2, not 1)\n");
+          "o: holds a run of another version of the program (its format is 99, not 2)\n");
   }
 
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
@@ -188,7 +261,7 @@ TEST_CASE("a folder of another version is not touched; a list of points that is 
   CHECK(read_text("mine/manifest.json") == list);
   // Without --out an older one is left alone.
   fs::create_directories("runs/sizes-7");
-  sandbox.write("runs/sizes-7/manifest.json", "{\"format\": 2}");
+  sandbox.write("runs/sizes-7/manifest.json", "{\"format\": 99}");
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-8\n");
 }
 
@@ -200,7 +273,7 @@ TEST_CASE("somebody else's files are neither taken for a run's nor removed") {
   CHECK(fs::exists("o/film.iso.part"));
   REQUIRE(faultline_program({"run", "sizes", "--out", "mine"}).code == 0);
   sandbox.write("mine/film.iso.part", "half a film");
-  REQUIRE(faultline_program({"run", "sizes", "--out", "mine", "--seed", "2"}).code == 0);
+  REQUIRE(faultline_program({"run", "sizes", "--out", "mine", "--seed", "2", "--replace"}).code == 0);
   CHECK(fs::exists("mine/film.iso.part"));
 }
 
@@ -260,8 +333,8 @@ TEST_CASE("status says how far a run is, what failed and why, and whether somebo
     CHECK(faultline_program({"status", "o"}).out.find("a run is at work in it\n") != std::string::npos);
   }
   CHECK(faultline_program({"status", "."}).err == ".: holds no run: it has no manifest.json\n");
-  sandbox.write("other/manifest.json", "{\"format\": 2}");
-  const std::string other = "other: holds a run of another version of the program (its format is 2, not 1)\n";
+  sandbox.write("other/manifest.json", "{\"format\": 99}");
+  const std::string other = "other: holds a run of another version of the program (its format is 99, not 2)\n";
   CHECK(faultline_program({"status", "other"}).err == other);
   CHECK(faultline_program({"run", "other"}).err == other);
   sandbox.write("other/manifest.json", "{\"name\": \"of something else\"}");

@@ -224,7 +224,7 @@ TEST_CASE("an analysis goes on where it was, and another metric of it simulates 
   CHECK(sensitivity({"mine.toml", "--out", "o"}).err == "9 of 9 points are there already\nrun folder: o\n");
   CHECK(read_text("o/sensitivity.csv") == csv);
   // With other points neither counts any more.
-  REQUIRE(sensitivity({"mine.toml", "--out", "o", "--seed", "2"}).code == 0);
+  REQUIRE(sensitivity({"mine.toml", "--out", "o", "--seed", "2", "--replace"}).code == 0);
   CHECK_FALSE(fs::exists("o/sensitivity-goodput.csv"));
 }
 
@@ -318,8 +318,11 @@ TEST_CASE("nobody else takes an analysis' folder for a run of the experiment") {
           "sensitivity' goes on with it, 'faultline plot o --figure tornado' draws it\n");
   }
   CHECK(faultline_program({"run", "sizes", "--out", "o"}).err ==
-        "o: --out: is of 'faultline sensitivity', whose tables would be lost; name another folder\n");
+        "o: the run in it is of 'faultline sensitivity', and its tables would be lost; name another folder with --out, "
+        "or replace them with --replace\n");
   CHECK(read_text("o/sensitivity.json") == before);
+  CHECK(faultline_program({"run", "sizes", "--out", "o", "--replace"}).code == 0);
+  CHECK_FALSE(fs::exists("o/sensitivity.json"));
 }
 
 TEST_CASE("what cannot be analysed is refused with what is allowed") {

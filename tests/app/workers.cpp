@@ -12,6 +12,7 @@
 
 #include "src/runs/claimed_points.hpp"
 #include "src/runs/launcher.hpp"
+#include "src/runs/seal.hpp"
 #include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
 #include "tests/app/program.hpp"
@@ -32,7 +33,7 @@ std::string id_of(const std::string& folder, std::size_t index) {
 void die_at(const Sandbox& sandbox, const std::string& folder, const std::string& worker, const std::string& id) {
   const Json record{{"worker", worker}, {"slurm_task", ""}, {"jobs", 1},
                     {"simulated", 3},   {"failed", 0},      {"at", {{id, "a point"}}}};
-  sandbox.write(fs::path(folder) / "workers" / (worker + ".json"), record.dump());
+  sandbox.write(fs::path(folder) / "workers" / (worker + ".json"), sealed_json(record, -1));
 }
 
 RunFolder taken(const std::string& folder) {
@@ -113,6 +114,45 @@ TEST_CASE("a run waits for what a worker is at") {
   waitpid(worker, nullptr, 0);
 }
 
+TEST_CASE("a worker simulates a point again whose file is damaged") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
+  const std::string file = "o/points/" + id_of("o", 2) + ".json";
+  const std::string whole = read_text(file);
+  sandbox.write(file, whole.substr(0, 300) + "7" + whole.substr(301));
+  REQUIRE(read_text(file) != whole);
+  const Ran worker = faultline_program({"worker", "o"});
+  CHECK(worker.err.starts_with(file + ": is damaged; its point is simulated again\n"));
+  CHECK(worker.err.ends_with(": 1 points simulated\n"));
+  CHECK(faultline_program({"run", "o"}).err == "6 of 6 points are there already\nrun folder: o\n");
+}
+
+TEST_CASE("a run that waits for a worker which stands still says so") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  const std::string id = id_of("o", 3);
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t worker = fork();
+  if (worker == 0) {
+    RunFolder folder = RunFolder::join("o");
+    WorkerRecord record(folder, 1);
+    folder.locks().take("point " + id);
+    record.begins(id, "a point");
+    fs::last_write_time("o/workers/" + record.state().name + ".json",
+                        fs::file_time_type::clock::now() - std::chrono::minutes(1));
+    if (write(ready[1], "y", 1) != 1) _exit(1);
+    std::this_thread::sleep_for(std::chrono::seconds(4));
+    _exit(0);
+  }
+  char there = 0;
+  REQUIRE(read(ready[0], &there, 1) == 1);
+  const Ran ran = faultline_program({"run", "o"});
+  CHECK(ran.code == 0);
+  CHECK(ran.err.find("5 of 6 points done, 1 worker silent at points ('faultline status o'), ") != std::string::npos);
+  waitpid(worker, nullptr, 0);
+}
+
 TEST_CASE("a point at which two workers have died is left for a run that starts anew") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
@@ -165,22 +205,22 @@ TEST_CASE("a worker has a record while it is at work, and what it was at when it
 TEST_CASE("a worker of another program, or in a folder whose files do not go together, is refused") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
-  Json manifest = Json::parse(read_text("o/manifest.json"));
+  nlohmann::ordered_json manifest = *unsealed_json(read_text("o/manifest.json"));
   const std::string build = manifest.at("build");
   manifest.at("points").at(0).at("id") = "another";
-  sandbox.write("o/manifest.json", manifest.dump());
+  sandbox.write("o/manifest.json", sealed_json(manifest, 1));
   CHECK(faultline_program({"worker", "o"})
             .err.starts_with("o: its effective.toml does not give the points of its manifest.json"));
   manifest["build"] = "0123";
-  sandbox.write("o/manifest.json", manifest.dump());
+  sandbox.write("o/manifest.json", sealed_json(manifest, 1));
   const Ran other = faultline_program({"worker", "o"});
   CHECK(other.code == 2);
   CHECK(other.err.starts_with("o: was made by another program (faultline "));
   CHECK(other.err.find(", build 0123); this one is faultline ") != std::string::npos);
   CHECK(other.err.find(", build " + build + ", and its points would be others") != std::string::npos);
-  sandbox.write("o/manifest.json", "{\"format\": 2}");
+  sandbox.write("o/manifest.json", "{\"format\": 99}");
   CHECK(faultline_program({"worker", "o"}).err ==
-        "o: holds a run of another version of the program: its format is not 1; use the program that made it\n");
+        "o: holds a run of another version of the program: its format is not 2; use the program that made it\n");
   fs::remove("o/manifest.json");
   CHECK(faultline_program({"worker", "o"}).err.starts_with("o: holds no run: it has no manifest.json"));
 }
@@ -221,6 +261,26 @@ TEST_CASE("status shows who is at work and at what, and who is gone") {
     CHECK(worker.at("alive") == (worker.at("worker") == name));
     if (worker.at("alive")) CHECK(worker.at("at") == Json::parse(R"(["size = 1", "size = 2"])"));
   }
+}
+
+TEST_CASE("a worker that is stopped holds its points: status and the progress of a run say so") {
+  const Sandbox sandbox;
+  REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
+  RunFolder folder = RunFolder::join("o");
+  WorkerRecord record(folder, 1);
+  record.begins("one", "size = 1");
+  const auto since = [&](int seconds) {
+    fs::last_write_time("o/workers/" + record.state().name + ".json",
+                        fs::file_time_type::clock::now() - std::chrono::seconds(seconds));
+    return faultline_program({"status", "o"}).out;
+  };
+  const std::string silent =
+      ": alive but silent, stopped perhaps: its points wait for it (kill -CONT, or kill it), heard";
+  CHECK(since(29).find(": alive, heard") != std::string::npos);
+  CHECK(silent_workers(folder).empty());
+  CHECK(since(31).find(silent) != std::string::npos);
+  CHECK(silent_workers(folder) == "1 worker silent at points ('faultline status o')");
+  CHECK(Json::parse(faultline_program({"status", "o", "--format", "json"}).out).at("workers")[0].at("silent") == true);
 }
 
 TEST_CASE("a worker's log has its points, how they ended, and a heartbeat twice a minute") {

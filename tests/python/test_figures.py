@@ -10,7 +10,7 @@ from unittest import mock
 
 from matplotlib.legend import Legend
 
-from faultline import figures, points
+from faultline import figures, points, seal
 from faultline.figures import Options
 from faultline.figures.curves import curves
 from faultline.figures.style import COLUMN, LINES, PAGE, plt, styled
@@ -142,7 +142,12 @@ class Figures(unittest.TestCase):
         analysis = {"metric": "latency_mean", "unit": "us", "parameters": [
             row("a", response("1 us", 90.0), response("9 us", 130.0), 40.0), row("b", None, response("9 us", 95.0), 5.0),
             row("c", response("1 us", 100.0), response("9 us", 100.0), 0.0)]}
-        (self.run_folder / "sensitivity.json").write_text(json.dumps(analysis), encoding="utf-8")
+        content = json.dumps(analysis)[:-1].encode()
+        file = self.run_folder / "sensitivity.json"
+        file.write_bytes(content.replace(b"130.0", b"138.0") + seal.seal_of(content, seal.JSON))
+        with self.assertRaisesRegex(PlotError, "is damaged"):
+            self.make("tornado")
+        file.write_bytes(content + seal.seal_of(content, seal.JSON))
         _, (axes,) = self.make("tornado")
         self.assertEqual(axes.get_xlabel(), "mean latency [µs]")
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs", "b = 5 µs"])
@@ -156,7 +161,9 @@ class Figures(unittest.TestCase):
         # What else the folder has ranked, with a mark at what the ends do not tell.
         analysis["baseline"] = "resident"
         analysis["parameters"][0]["points"][0]["monotonic"] = False
-        (self.run_folder / "sensitivity-latency_mean-to-resident.json").write_text(json.dumps(analysis), encoding="utf-8")
+        content = json.dumps(analysis)[:-1].encode()
+        (self.run_folder / "sensitivity-latency_mean-to-resident.json").write_bytes(
+            content + seal.seal_of(content, seal.JSON))
         figure, (axes,) = self.make("tornado", metric="latency_mean/resident")
         self.assertEqual(axes.get_xlabel(), "mean latency relative to resident")
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs ^", "b = 5 µs"])

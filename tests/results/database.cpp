@@ -121,6 +121,7 @@ TEST_CASE("steps, distributions, series, notes and failed checks are in the data
         "0.0|1.0|1\n0.5|0.0|1\n1.0|16.0|1\n");
   CHECK(ask("SELECT point, text FROM notes WHERE point < 5") == "3|larger than a block\n4|larger than a block\n");
   CHECK(ask("SELECT point, text FROM failed_checks") == "2|it differs\n");
+  CHECK(ask("SELECT status, error, events FROM points WHERE number = 2") == "check failed|it differs|1001\n");
 }
 
 TEST_CASE("points without a result are rows with their reason") {
@@ -133,6 +134,8 @@ TEST_CASE("points without a result are rows with their reason") {
   run.write();
   CHECK(ask("SELECT number, status, error FROM points WHERE number < 5") ==
         "1|timed out|it took longer than 1 s\n2|refused|by a limit\n3|not run|NULL\n4|complete|NULL\n");
+  CHECK(ask("SELECT group_concat(number) FROM points WHERE events IS NULL AND cell_hops IS NULL AND simulated_ps IS "
+            "NULL") == "1,3\n");
   CHECK(ask("SELECT count(*) FROM points") == "8\n");
   CHECK(ask("SELECT count(*) FROM results WHERE latency_mean IS NULL") == "3\n");
 }

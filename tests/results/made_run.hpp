@@ -7,6 +7,7 @@
 
 #include "src/experiment/expansion.hpp"
 #include "src/results/database.hpp"
+#include "src/runs/manifest.hpp"
 #include "tests/support/fake_simulator.hpp"
 
 namespace faultline::test {
@@ -27,7 +28,7 @@ struct MadeRun {
   // Into a run folder.
   void write(const std::string& folder = "o") const {
     auto there = app::RunFolder::open(folder, "", [](const app::RunFolder&) { return false; });
-    there.write("manifest.json", "{\"format\": 1}");
+    there.write("manifest.json", app::to_text(app::manifest_of(experiment, points)));
     app::write_database(there, {experiment, points, outcomes}, kFakeSimulator);
     there.keep();
   }

@@ -14,6 +14,7 @@
 #include "src/results/report_data.hpp"
 #include "src/results/results.hpp"
 #include "src/runs/run_folder.hpp"
+#include "src/runs/seal.hpp"
 #include "tests/support/fake_simulator.hpp"
 
 using namespace faultline::app;
@@ -87,8 +88,13 @@ struct Run {
     manifest.commit = "abc";
     std::filesystem::create_directories("run");
     sandbox.write("run/manifest.json", to_text(manifest));
-    sandbox.write("run/effective.toml", effective_experiment(experiment, simulator));
-    sandbox.write("run/results.json", results_json(points, outcomes));
+    sandbox.write("run/effective.toml", sealed(effective_experiment(experiment, simulator), kTomlSeal));
+    write_results(results_json(points, outcomes));
+  }
+
+  void write_results(const std::string& text) const {
+    sandbox.write("run/results.json", text);
+    sandbox.write("run/meta.json", sealed_json({{kResultsChecksum, checksum_of(text)}}, 2));
   }
 
   Json data() const {
@@ -259,7 +265,7 @@ TEST_CASE("distributions of a point become metrics, and its time series are kept
                                      {"description", "over time"},
                                      {"interval", {{"value", 2.5}, {"unit", "us"}}},
                                      {"values", {1, 300, 2}}};
-  run.sandbox.write("run/results.json", results.dump(2));
+  run.write_results(results.dump(2));
   const Json data = run.data();
   const auto p999 = number_of(data.at("metrics"), "latency p99.9");
   CHECK(data.at("metrics")[p999].at("unit") == "us");
@@ -282,15 +288,17 @@ TEST_CASE("results that cannot be read are refused with the place and the way ou
     }
     return std::string();
   };
+  const auto damaged = Catch::Contains("is damaged; the same 'faultline run' with --out run writes it again");
   run.sandbox.write("run/results.json", whole.substr(0, whole.size() / 2 + 100));
-  CHECK_THAT(complaint(),
-             Catch::Contains("run/results.json: is damaged: no JSON from byte") && Catch::Contains("--out"));
-  Json results = Json::parse(whole);
-  results[1].erase("strategy");
-  run.sandbox.write("run/results.json", results.dump());
-  CHECK_THAT(complaint(), Catch::Contains("is damaged: point 2:") && Catch::Contains("strategy"));
-  run.sandbox.write("run/results.json", "{}");
-  CHECK_THAT(complaint(), Catch::Contains("it is no list of points"));
+  CHECK_THAT(complaint(), Catch::StartsWith("run/results.json: ") && damaged);
+  std::string other = whole;
+  other[other.find("\"value\": ") + 9] ^= 1;  // a digit
+  run.sandbox.write("run/results.json", other);
+  CHECK_THAT(complaint(), Catch::StartsWith("run/results.json: ") && damaged);
+  run.write_results(whole);
+  CHECK(complaint().empty());
+  run.sandbox.write("run/meta.json", "{}");
+  CHECK_THAT(complaint(), Catch::StartsWith("run/meta.json: ") && damaged);
   std::filesystem::remove("run/results.json");
   CHECK_THAT(complaint(), Catch::Contains("run: has no results yet"));
   run.sandbox.write("run/manifest.json", R"({"format": 99})");

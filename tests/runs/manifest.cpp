@@ -5,6 +5,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/program_id.hpp"
 #include "src/runs/manifest.hpp"
+#include "src/runs/seal.hpp"
 #include "tests/support/fake_simulator.hpp"
 
 using namespace faultline;
@@ -57,17 +58,32 @@ TEST_CASE("a manifest says whose run it is, which values are the platform's, and
 }
 
 TEST_CASE("what is no manifest is refused with what it is") {
-  const std::string damaged = ".: its manifest.json is damaged; 'faultline run' with --out writes it again";
-  const std::string whole = R"({"format": 1, "experiment": "mine", "points": [{"id": "a", "point": "b"}]})";
+  const std::string damaged =
+      "./manifest.json: is damaged; 'faultline run' of the same experiment with --out . writes it again";
+  const auto sealed_text = [](const char* json) { return sealed_json(nlohmann::ordered_json::parse(json), 1); };
+  const std::string whole =
+      sealed_text(R"({"format": 2, "experiment": "mine", "points": [{"id": "a", "point": "b"}]})");
   CHECK(complaint_about(whole).empty());
-  CHECK(complaint_about(whole.substr(0, 40)) == damaged);
+  for (std::size_t bit = 0; bit < 8 * whole.size(); ++bit) {
+    std::string flipped = whole;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
+    INFO(flipped);
+    CHECK(complaint_about(flipped) == damaged);
+    CHECK(complaint_about(whole.substr(0, bit / 8)) == damaged);
+  }
   CHECK(complaint_about("[]") == damaged);
-  CHECK(complaint_about(R"({"format": 1, "experiment": "mine"})") == damaged);
-  CHECK(complaint_about(R"({"format": 1, "experiment": "mine", "points": [{"id": "a"}]})") == damaged);
-  CHECK(complaint_about(R"({"format": 1, "experiment": "mine", "points": ["a"]})") == damaged);
-  CHECK(complaint_about(R"({"format": 1, "experiment": "mine", "points": [], "command": 7})") == damaged);
-  CHECK(complaint_about(R"({"format": "two"})") ==
-        ".: holds a run of another version of the program (its format is \"two\", not 1)");
+  CHECK(complaint_about(sealed_text(R"({"format": 2, "experiment": "mine", "points": ["a"]})")) == damaged);
+  CHECK(complaint_about(sealed_text(R"({"format": 2, "experiment": "mine", "points": [], "command": 7})")) == damaged);
+  CHECK(complaint_about(R"({"format": 1, "experiment": "of a program of before there were seals"})") ==
+        ".: holds a run of another version of the program (its format is 1, not 2)");
+  CHECK(complaint_about(sealed_text(R"({"format": "two"})")) ==
+        ".: holds a run of another version of the program (its format is \"two\", not 2)");
+  CHECK(complaint_about(R"({"name": "of something else"})") ==
+        ".: holds no run: its manifest.json is not one of a run");
+  std::string deep = R"({"format": )";
+  for (int i = 0; i < 1'000'000; ++i) deep += "[";
+  for (int i = 0; i < 1'000'000; ++i) deep += "]";
+  CHECK(complaint_about(deep + "}") == ".: holds a run of another version of the program (its format is [[]], not 2)");
   const Sandbox sandbox;
   CHECK_FALSE(find_manifest(RunFolder::look_at(".")));
   sandbox.write("manifest.json", whole.substr(0, 40));

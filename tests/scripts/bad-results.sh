@@ -60,7 +60,7 @@ fi
 chmod -R u+w whole
 
 # A folder of a run of another version is left alone, and its database, if it is of this schema, is read.
-sed -i 's/"format": [0-9]*/"format": 99/' whole/manifest.json
+echo '{"format": 99}' >whole/manifest.json
 run 2 "$program" run small.toml --out whole
 expect "holds a run of another version of the program"
 run 0 "$program" query whole latency_mean
@@ -68,5 +68,14 @@ sqlite3="$(command -v sqlite3 || true)"
 if [[ -n $sqlite3 ]]; then
   "$sqlite3" whole/results.sqlite 'PRAGMA user_version = 99'
   run 2 "$program" query whole latency_mean
-  expect "has schema version 99, and this program reads 2"
+  expect "has schema version 99, and this program reads 3"
 fi
+
+# Closed standard streams: no file of the run gets their numbers, and what cannot be told is an error.
+run 0 "$program" run small.toml --quiet --out streams
+closed=0
+"$program" run small.toml --out closed <&- >&- 2>&- || closed=$?
+((closed == 2)) || { echo "expected exit code 2 where nothing can be printed, got $closed"; exit 1; }
+cmp streams/results.sqlite closed/results.sqlite
+cmp streams/.locks closed/.locks
+run 0 "$program" run small.toml --quiet --out closed

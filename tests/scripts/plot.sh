@@ -110,3 +110,24 @@ mkdir without
 echo 'raise ImportError("No module named matplotlib", name="matplotlib")' >without/matplotlib.py
 PYTHONPATH="$scratch/without" run 2 "$program" plot mine --figure latency
 expect "faultline plot needs Debian's python3-matplotlib and python3-pandas" "No module named matplotlib"
+
+# A figure of results that are wrong says so: khugepaged moves pages that the driver takes for locked to their frames.
+cat >wrong.toml <<'EXPERIMENT'
+platform = "exanest-qfdb"
+[strategy.hoped]
+strategy.prepare = "mlock"
+strategy.translate = "private"
+[parameters]
+workload.size = "2 MiB"
+workload.iterations = 1
+workload.warmup = 20
+workload.madvise_hugepage = true
+workload.advise_late = true
+os.thp = "madvise"
+os.rlimit_memlock = "64 MiB"
+os.khugepaged_time_scale = 100
+os.khugepaged_scan_sleep = "100 ms"
+EXPERIMENT
+run 1 "$program" run wrong.toml --quiet --out wrong
+run 0 "$program" plot wrong --figure breakdown
+expect "wrong: CHECK FAILED at 1 of 1 points of the figure: check failed: data at the destination differ from what was sent"

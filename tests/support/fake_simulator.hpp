@@ -76,6 +76,7 @@ inline void misbehave(const std::string& label) {
   if (label == "no memory") throw std::bad_alloc();
   if (label == "crash") std::raise(SIGSEGV);
   if (label == "killed") std::raise(SIGKILL);
+  if (label == "slow") std::raise(SIGSTOP);  // for ever
 }
 
 class FakeMachine : public app::Machine {

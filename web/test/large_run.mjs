@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // node large_run.mjs RUN LARGE: a run of 10^5 points in the folder LARGE, made of a small one: its points again and again,
 // with other values of their metrics, on axes of 5 x 50 x 100 values for each of its four strategies.
-import {closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync} from 'node:fs';
+import {closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync, writeSync} from 'node:fs';
 import {join} from 'node:path';
 
 const [small, large] = process.argv.slice(2);
@@ -13,11 +13,23 @@ const strategies = [...new Set(templates.map((point) => point.strategy))];
 
 rmSync(large, {recursive: true, force: true});
 mkdirSync(large);
-for (const file of ['meta.json']) cpSync(join(small, file), join(large, file));
 const axes = `[axes]\nworkload.size = ${JSON.stringify(SIZES)}\nnetwork.internal_latency = ${JSON.stringify(LATENCIES)}\n`
   + `workload.iterations = [${DRAWS.join(', ')}]\n`;
-const effective = readFileSync(join(small, 'effective.toml'), 'utf8');
-writeFileSync(join(large, 'effective.toml'), effective.replace(/\[axes\]\n(?:[^[\n].*\n)*/, axes));
+// The seals of src/runs/seal.hpp.
+const TABLE = Uint32Array.from({length: 256}, (_, n) => {
+  for (let k = 0; k < 8; ++k) n = n & 1 ? (n >>> 1) ^ 0xedb88320 : n >>> 1;
+  return n;
+});
+const crc32 = (text, before = 0) =>
+  ~Buffer.from(text).reduce((crc, byte) => TABLE[(crc ^ byte) & 255] ^ (crc >>> 8), ~before) >>> 0;
+const digits = (crc) => crc.toString(16).padStart(8, '0');
+const sealed = (object) => {
+  const text = JSON.stringify(object).slice(0, -1);
+  return `${text},\n"checksum": "${digits(crc32(text))}"}\n`;
+};
+const effective = readFileSync(join(small, 'effective.toml'), 'utf8').replace(/# checksum .*\n$/, '')
+  .replace(/\[axes\]\n(?:[^[\n].*\n)*/, axes);
+writeFileSync(join(large, 'effective.toml'), `${effective}# checksum ${digits(crc32(effective))}\n`);
 
 // A generator of its own, so that the run is the same each time.
 let state = 12345;
@@ -27,7 +39,14 @@ const random = () => {
 };
 const out = openSync(join(large, 'results.json'), 'w');
 let count = 0;
+let checksum = 0;
 let text = '[';
+const write = (last = '') => {
+  text += last;
+  checksum = crc32(text, checksum);
+  writeSync(out, text);
+  text = '';
+};
 for (const strategy of strategies) {
   for (const [s, size] of SIZES.entries()) {
     const template = templates.find((point) => point.strategy === strategy && point.parameters['workload.size'] === size)
@@ -44,17 +63,16 @@ for (const strategy of strategies) {
         for (const row of point.breakdown) row.mean.value *= factor;
         if (random() < 0.001) Object.assign(point, {metrics: {}, breakdown: [], status: 'timed out', error: 'longer than 60 s'});
         text += `${count++ === 0 ? '' : ','}\n${JSON.stringify(point)}`;
-        if (text.length > 1e6) {
-          writeSync(out, text);
-          text = '';
-        }
+        if (text.length > 1e6) write();
       }
     }
   }
 }
-writeSync(out, `${text}\n]\n`);
+write('\n]\n');
 closeSync(out);
+writeFileSync(join(large, 'meta.json'), sealed({results_json_crc32: checksum}));
 const manifest = JSON.parse(readFileSync(join(small, 'manifest.json'), 'utf8'));
 manifest.points = Array.from({length: count}, (_, k) => ({id: String(k), point: `point ${k}`}));
-writeFileSync(join(large, 'manifest.json'), JSON.stringify(manifest));
+delete manifest.checksum;
+writeFileSync(join(large, 'manifest.json'), sealed(manifest));
 console.log(`${count} points in ${large}`);

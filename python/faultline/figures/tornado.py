@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matplotlib.lines import Line2D
 
+from faultline import seal
 from faultline.figures.style import HIGH, LOW, PAGE, legend, panels
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError
@@ -16,11 +17,12 @@ _MOST_ROWS = 20
 
 def _read(file):
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        data = file.read_bytes()
     except OSError as error:
         raise PlotError(f"{file}: {error.strerror}; the tornado is of a run of 'faultline sensitivity'") from error
-    except ValueError as error:
-        raise PlotError(f"{file}: is damaged: {error}") from error
+    if not seal.is_sealed(data, seal.JSON):
+        raise PlotError(f"{file}: is damaged; the same 'faultline sensitivity' writes it again")
+    return json.loads(data)
 
 
 def measure_of(analysis):

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seals: a file of a run folder ends with a checksum of all that stands before it, so that damage is seen and not
+// believed. The checksum is CRC-32 as zlib has it (and Python's zlib.crc32): it sees every change of up to 32 bits in a
+// row, and misses one in four billion of any other.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace faultline::app {
+
+// What stands around the eight digits. All of it is as long in every file of a kind.
+struct Seal {
+  std::string_view before;
+  std::string_view after;
+};
+inline constexpr const char* kChecksum = "checksum";
+inline constexpr Seal kJsonSeal{",\n\"checksum\": \"", "\"}\n"};  // the object's last member
+inline constexpr Seal kTomlSeal{"# checksum ", "\n"};             // a comment, the last line
+inline constexpr Seal kDatabaseSeal{"faultline checksum ", ""};   // behind the last page, where SQLite does not look
+
+std::uint32_t checksum_of(std::string_view bytes, std::uint32_t of_what_comes_before = 0);
+std::uint32_t checksum_of_file(const std::filesystem::path& file);  // as far as it can be read
+
+// The text with its seal. Of JSON: an object's text but for the brace that ends it.
+std::string sealed(std::string text, const Seal& seal);
+bool is_sealed(std::string_view text, const Seal& seal);
+// Of a file that need not fit in memory. False for one that cannot be read, too.
+void seal_file(const std::filesystem::path& file, const Seal& seal);
+bool is_file_sealed(const std::filesystem::path& file, const Seal& seal);
+
+// An object as a file's text; indent as nlohmann's dump() takes it.
+std::string sealed_json(const nlohmann::ordered_json& object, int indent);
+// Nothing where the text is not as it was sealed.
+std::optional<nlohmann::ordered_json> unsealed_json(const std::string& text);
+// Whoever wrote it: null where it is no JSON. What is nested deeper than three levels is left out, because much that
+// one does with JSON recurses.
+nlohmann::ordered_json shallow_json(const std::string& text);
+
+}  // namespace faultline::app
