@@ -170,12 +170,13 @@ void Balancer::fill_idle_cores() {
   }
 }
 
-// An idle core looks for work at the first tick after its interval. It leaves threads alone that have just run, until
-// some looks in a row have found no others.
+// An idle core looks for work when its interval is over, however long that has become. It may find only threads that
+// have just run, which it leaves alone: then it looks again after the shortest interval, and takes even those when
+// kCacheNiceTries looks more have failed.
 Time Balancer::longest_idle_beside_waiting() const {
   if (is_work_conserving()) return Time{0};
-  const Time interval = round_up(longest_interval(cores_.size()), config_.tick());
-  return (kCacheNiceTries + 3) * (interval + config_.tick());
+  const Time first_look = round_up(longest_interval(cores_.size()), config_.tick());
+  return first_look + (kCacheNiceTries + 1) * round_up(shortest_interval(cores_.size()), config_.tick());
 }
 
 void Balancer::check() const {

@@ -262,7 +262,12 @@ TEST_CASE("an invariant watches that no core idles beside a thread that waits") 
   b.run(b.cpu.new_thread("busy 0", 0, SchedClass::fifo), Work::user, 1s);
   b.run(b.cpu.new_thread("busy 1", 1), Work::user, 1ms);
   b.run(waits, Work::user, 1s, 100us);
-  CHECK_THROWS_WITH(b.node.loop.run(Time{500ms}), Catch::Contains("has been idle for"));
+  // It would have pulled at the first look, 4 ms after core 1 became idle, or at the last that may fail, 8 ms later.
+  // Ticks are 4 ms apart.
+  CHECK_NOTHROW(b.node.loop.run(16ms - Time{1}));
+  const std::string idle_for = std::to_string((16ms - 1ms - kSwitch) / 1ns);
+  CHECK_THROWS_WITH(b.node.loop.run(16ms + Time{1}),
+                    Catch::Contains("core 1 has been idle for " + idle_for + " ns while thread anywhere waited for"));
 }
 
 TEST_CASE("work-conserving: no core ever idles beside a thread that waits, whatever the load") {
