@@ -13,6 +13,10 @@ void CpuConfig::declare(sim::ParameterTable& table) {
   table.add_frequency("clock", clock, {Frequency{100'000'000}, Frequency{3'000'000'000}},
                       {"of the application cores; software costs are stated at 1.2 GHz and scale with it",
                        "ZynqMP device tree (1.2 GHz); INFN's ExaNeSt papers say 1.5 GHz", Standing::published});
+  table.add_fraction("jitter", jitter, {0.0, 0.5},
+                     {"each piece of software takes up to this share longer or shorter, drawn from the seed; its mean "
+                      "stays. 0: exactly its cost, so that one transfer at a time shows one phase of blocks and faults",
+                      "", Standing::setting});
   table.add_time("context_switch", context_switch, {0ns, 100us},
                  {"another thread, or the first after idling, gets a core (system time)",
                   "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});

@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 struct CpuConfig {
   unsigned cores = 4;
   sim::Frequency clock{1'200'000'000};
+  double jitter = 0.0;
   sim::Time context_switch = 3500ns;
   unsigned interrupt_core = 0;
   sim::Time irq_to_handler = 3800ns;

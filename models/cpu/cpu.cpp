@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 #include "models/cpu/balancer.hpp"
@@ -65,13 +66,9 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
   for (unsigned i = 0; i < config.cores; ++i) {
     cores_.push_back(std::make_unique<Core>(*this, i, context.loop.new_core_port(), sched_, rules_));
   }
-  const auto interrupt_context = [this](const char* label) {
-    executions_.emplace_back(new Execution(label, config_.interrupt_core, false, true));
-    return executions_.back().get();
-  };
   memory.register_nb_transport_bw(this, &Cpu::bulk_answer);
-  irq_context_ = interrupt_context("irq");
-  softirq_context_ = interrupt_context("softirq");
+  irq_context_ = &add_execution("irq", config.interrupt_core, false, true);
+  softirq_context_ = &add_execution("softirq", config.interrupt_core, false, true);
 }
 
 Cpu::~Cpu() = default;
@@ -84,14 +81,31 @@ Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core, Sched
   if (core && *core >= config_.cores) throw std::invalid_argument("thread " + name + ": there is no such core");
   const unsigned home = core ? *core : balancer_->core_for_new(next_core_);
   if (!core) next_core_ = (next_core_ + 1) % config_.cores;
-  executions_.emplace_back(new Execution(std::move(name), home, true, core.has_value()));
-  Execution& thread = *executions_.back();
+  Execution& thread = add_execution(std::move(name), home, true, core.has_value());
   thread.entity.sched_class = sched_class;
   thread.entity.weight = kWeights.at(static_cast<std::size_t>(nice + 20));
   return thread;
 }
 
-Task<void> Cpu::run(Execution& execution, Work kind, Time cost) { return run_unscaled(execution, kind, scaled(cost)); }
+// A stream of draws goes with the name, so that it is the same whatever other threads there are.
+Execution& Cpu::add_execution(std::string name, unsigned core, bool thread, bool bound) {
+  const auto namesakes = static_cast<std::uint64_t>(std::count_if(
+      executions_.begin(), executions_.end(), [&](const auto& execution) { return execution->name() == name; }));
+  const sim::RandomStream jitter(context_.seed, "cpu.jitter " + name, namesakes << 32 | context_.node);
+  executions_.emplace_back(new Execution(std::move(name), core, thread, bound, jitter));
+  return *executions_.back();
+}
+
+Time Cpu::drawn(Execution& execution, Time mean) const {
+  const auto most = std::llround(config_.jitter * static_cast<double>(mean.count()));
+  if (most == 0) return mean;
+  const std::uint64_t draw = execution.jitter_.below(2 * static_cast<std::uint64_t>(most) + 1);
+  return mean + Time{static_cast<std::int64_t>(draw) - most};
+}
+
+Task<void> Cpu::run(Execution& execution, Work kind, Time cost) {
+  return run_unscaled(execution, kind, drawn(execution, scaled(cost)));
+}
 
 Task<void> Cpu::run_unscaled(Execution& execution, Work kind, Time duration) {
   Request request{execution, kind, duration};

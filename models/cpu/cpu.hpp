@@ -52,10 +52,11 @@ class Cpu : public sc_core::sc_module {
   Execution& irq_context() { return *irq_context_; }
   Execution& softirq_context() { return *softirq_context_; }
 
-  // Occupies the core for a cost stated at kReferenceClock. Interrupt work is first come, first served. A thread keeps
-  // the core until the scheduler wants it for another, in system work until it gives way (cond_resched()) or goes back
-  // to user mode; with sched.preemption = full at once. A thread that gets the core from another or from idle pays the
-  // context switch first, as system work. Whoever waits for anything else than its core has slept, and is woken.
+  // Occupies the core for a cost stated at kReferenceClock, give or take cpu.jitter. Interrupt work is first come,
+  // first served. A thread keeps the core until the scheduler wants it for another, in system work until it gives way
+  // (cond_resched()) or goes back to user mode; with sched.preemption = full at once. A thread that gets the core from
+  // another or from idle pays the context switch first, as system work. Whoever waits for anything else than its core
+  // has slept, and is woken.
   sim::Task<void> run(Execution& execution, Work kind, sim::Time cost);
   // The same for time that does not depend on the clock (memory, devices).
   sim::Task<void> run_unscaled(Execution& execution, Work kind, sim::Time duration);
@@ -110,6 +111,8 @@ class Cpu : public sc_core::sc_module {
   friend class Tasklet;
   struct Counters;
 
+  Execution& add_execution(std::string name, unsigned core, bool thread, bool bound);
+  sim::Time drawn(Execution& execution, sim::Time mean) const;
   Core& core_of(const Execution& execution) const { return *cores_[execution.core_]; }
   Balancer& balancer() { return *balancer_; }
   void submit(Request& request);

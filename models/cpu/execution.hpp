@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "models/sim/random.hpp"
 #include "models/sim/time.hpp"
 
 namespace faultline::cpu {
@@ -69,13 +70,14 @@ class Execution {
   friend class Balancer;
   friend class Core;
   friend class Cpu;
-  Execution(std::string name, unsigned core, bool thread, bool bound)
-      : name_(std::move(name)), core_(core), thread_(thread), bound_(bound) {}
+  Execution(std::string name, unsigned core, bool thread, bool bound, const sim::RandomStream& jitter)
+      : name_(std::move(name)), core_(core), thread_(thread), bound_(bound), jitter_(jitter) {}
 
   std::string name_;
   unsigned core_;
   bool thread_;
   bool bound_;
+  sim::RandomStream jitter_;    // one draw for each piece of its work
   Request* request_ = nullptr;  // of a thread; null: it sleeps, or is about to ask for more
   std::array<sim::Time, kWorks> time_{};
 };

@@ -161,6 +161,7 @@ const std::vector<Knob>& latency_knobs() {
 const std::vector<Knob>& software_knobs() {
   static const std::vector<Knob> knobs{
       {"cpu.cores", {1, 2, 3}},
+      {"cpu.jitter", {0.01, 0.5}},
       {"workload.start_spread", {"1 ns", "5 us", "200 us"}},
       {"sched.policy", {"cfs", "eevdf", "work-conserving"}},
       {"sched.preemption", {"none", "voluntary", "full"}},
