@@ -79,7 +79,8 @@ void Flow::declare(sim::ParameterTable& table) {
       {"end whose pages are absent before each transfer", "", {}});
   table.add_count("transfers", transfers, {1u, 10'000'000u}, {"transfers of the flow", "", {}});
   table.add_count("window", window, {1u, 64u}, {"transfers under way at a time", "", {}});
-  table.add_time("start", start, {sim::Time{0}, 1000s}, {"when the first transfer is posted", "", {}});
+  table.add_time("start", start, {sim::Time{0}, 1000s},
+                 {"when the first transfer is posted, from when all flows have prepared their buffers", "", {}});
 }
 
 std::vector<Flow> parse_flows(const std::string& text) {

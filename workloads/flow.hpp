@@ -26,7 +26,7 @@ struct Flow {
   Cold cold = Cold::none;  // absent before each transfer
   unsigned transfers = 1;
   unsigned window = 1;  // under way at a time, each from and to buffers of its own
-  sim::Time start{0};   // or when both ends have prepared their buffers, if that is later
+  sim::Time start{0};   // pause before the first one, from when all flows have prepared their buffers
 
   bool operator==(const Flow&) const = default;
   bool reads() const { return kind == Kind::read; }

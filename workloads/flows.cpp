@@ -7,7 +7,7 @@ using rdma::Endpoint;
 using sim::Task;
 
 Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
-    : Benchmark(0), configuration_(configuration), cluster_(cluster) {
+    : Benchmark(0), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
   std::vector<unsigned> channels(cluster.size());  // in use, by node
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {
     const auto open = [&](unsigned node, bool has_source) {
@@ -39,17 +39,22 @@ std::uint64_t Flows::planned() const {
 }
 
 void Flows::start() {
-  measurement_begins(sim::Time{0});
-  unfinished_ = pairs_.size();
+  preparing_ = unfinished_ = pairs_.size();
   for (Pair& pair : pairs_) tasks_.start(run(pair));
 }
 
+// The slowest preparation decides when the first transfer begins, so that no strategy moves flows against each other.
 Task<void> Flows::run(Pair& pair) {
-  const Flow& flow = pair.stream.flow();
-  const sim::Context& time = clock(flow);
+  const sim::Context& time = clock(pair.stream.flow());
   co_await set_up(pair);
-  const sim::Time begin = std::max(time.now(), flow.start) + pair.start_phase.next();
-  if (time.now() < begin) co_await time.loop.delay(begin - time.now());
+  if (--preparing_ == 0) {
+    setup_time_ = time.now();
+    measurement_begins(time.now());
+    all_prepared_.notify_all();
+  }
+  while (preparing_ > 0) co_await all_prepared_;
+  const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
+  if (pause > sim::Time{0}) co_await time.loop.delay(pause);
   const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
   co_await pair.stream.run(cold_again, {samples_, failed_, data_errors_});
   if (--unfinished_ > 0) co_return;
@@ -57,7 +62,7 @@ Task<void> Flows::run(Pair& pair) {
   finish_run();
 }
 
-// Both programs prepare their buffers at the same time; the slower one decides when the first transfer begins.
+// Both programs prepare their buffers at the same time.
 Task<void> Flows::set_up(Pair& pair) {
   const sim::Context& time = clock(pair.stream.flow());
   co_await pair.stream.make_cold();
@@ -78,7 +83,6 @@ Task<void> Flows::set_up(Pair& pair) {
   tasks_.start(other(prepare, pair, to_is_ready, done));
   co_await prepare(pair, true);
   while (!to_is_ready) co_await done;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
-  setup_time_ = std::max(setup_time_, time.now());
 }
 
 }  // namespace faultline::workloads

@@ -47,6 +47,8 @@ class Flows : public Benchmark {
   const Configuration configuration_;
   platform::Cluster& cluster_;
   std::deque<Pair> pairs_;
+  std::size_t preparing_ = 0;  // pairs that have not prepared their buffers
+  sim::Signal all_prepared_;
   std::size_t unfinished_ = 0;
   sim::TaskGroup tasks_;
 };

@@ -238,10 +238,13 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
         "the absent pages of the source were never written, so that zeros were sent: those that a program has written "
         "are absent on a swap device only (os.swap_bytes) and cost a read of the disk");
   }
-  if (configuration.strategy.prepare == rdma::Prepare::ideal && (is_pattern(w.kind) || flows.size() > 1)) {
+  const bool meets_others = is_pattern(w.kind) || flows.size() > 1 || w.window > 1 ||
+                            std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.window > 1; });
+  if (configuration.strategy.prepare == rdma::Prepare::ideal && meets_others) {
     notes.emplace_back(
-        "pages that are always there (strategy.prepare = ideal) bound each transfer by itself: where senders share a "
-        "link, one that faults hold up leaves it to the others, so that a mean may be below this one's");
+        "pages that are always there (strategy.prepare = ideal) bound each transfer by itself: where several are under "
+        "way, one that waits for its pages leaves link and engine to the others, so that a mean may be below this "
+        "one's");
   }
 }
 

@@ -100,3 +100,24 @@ TEST_CASE("a flow is the benchmark of one pair") {
     CHECK(flow.count("faults") == benchmark.count("faults"));
   }
 }
+
+TEST_CASE("all flows begin when the slowest has prepared its buffers, so that without faults no strategy is faster") {
+  const std::string text = "from=1, to=0, size=64 KiB, transfers=4; from=2, to=0, size=256 KiB, transfers=2";
+  const Point bound = run_flows(text, preset("resident"));
+  CHECK(bound.notes_say("bound each transfer by itself"));
+  for (const char* strategy : {"mlock", "pin-once", "populate", "fault/touch-ahead"}) {
+    INFO(strategy);
+    const Point p = run_flows(text, preset(strategy));
+    for (const char* metric : {"latency_min", "latency_mean", "latency_max"}) CHECK(p.ps(metric) == bound.ps(metric));
+    CHECK(p.ps("setup_time") >= bound.ps("setup_time"));
+  }
+  CHECK(run_flows(text, preset("mlock")).ps("setup_time") > bound.ps("setup_time"));
+}
+
+TEST_CASE("a flow's start counts from when all have prepared") {
+  const auto end = [](const std::string& start) {
+    const Point p = run_flows("from=1, to=0, size=1 MiB; from=2, to=3, size=64 B, start=" + start, preset("mlock"));
+    return p.simulated_ps - p.ps("setup_time");
+  };
+  CHECK(end("10 ms") - end("5 ms") == 5'000'000'000);
+}
