@@ -117,7 +117,7 @@ TEST_CASE("of very many mistakes the first are told, and how many more there are
   CHECK(told.starts_with(first));
   CHECK(told.ends_with(more));
   CHECK(lines_of(told) <= kMostMistakes + 1);
-  CHECK(took < std::chrono::seconds(5));  // a second, on a busy host in a debug build
+  CHECK(took < std::chrono::seconds(30));  // a second, unless the host is busy
 }
 
 TEST_CASE("as many mistakes as are told leave none to be counted") {

@@ -155,6 +155,22 @@ TEST_CASE("who is killed counts page tables, too") {
   CHECK_FALSE(dense.was_killed());
 }
 
+TEST_CASE("who is killed counts pages on the swap device, too") {
+  OsBench b(small_node(6 * kMiB));
+  Process& away = *b.vm.create_process("away");
+  Process& here = *b.vm.create_process("here");
+  const VirtualAddress va = map(b, away, 6 * kMiB);
+  REQUIRE(touch(b, away, va, 6 * kMiB) == Error::none);
+  b.run(b.vm.reclaim().page_out(b.thread, away, {va, va + 6 * kMiB}));
+  REQUIRE(away.space().resident_bytes() < kMiB);
+  REQUIRE(touch(b, here, map(b, here, 5 * kMiB), 5 * kMiB) == Error::none);
+  b.vm.set_oom_score_adj(*b.process, Process::kNeverKilled);
+  const VirtualAddress wanted = map(b, *b.process, 13 * kMiB);
+  CHECK(touch(b, *b.process, wanted, 13 * kMiB) == Error::none);
+  CHECK(away.was_killed());
+  CHECK_FALSE(here.was_killed());
+}
+
 TEST_CASE("oom_score_adj is in thousandths of the memory and the swap device") {
   // 4096 pages of each: 100 thousandths are 800 pages, of the memory alone 400.
   OsBench b(small_node(16 * kMiB));

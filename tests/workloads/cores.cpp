@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the scheduler does to transfers: as many senders as leave a core idle do not disturb each other, and a fault
-// thread does not wait for a busy kernel thread while another core is idle.
+// What the scheduler does to transfers: as many senders as leave a core idle do not disturb each other. (That a fault
+// thread beside a busy kernel thread does not wait while a core is idle: background.cpp.)
 #include "tests/support/point.hpp"
 
 using namespace faultline;

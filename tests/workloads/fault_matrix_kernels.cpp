@@ -38,6 +38,19 @@ TEST_CASE("matrix: before 5.1 a long-term pin leaves the CMA area as it is") {
   check(on("5.4", kCma), "longterm-pin", mlock_mirrored, faults);
 }
 
+TEST_CASE("matrix: before 5.1 a driver's claim takes pages that were pinned in the CMA area, between two transfers") {
+  // A claim comes between two transfers where they are few and long.
+  const Settings large = kCma + Settings{{"workload.size", "2 MiB"},
+                                         {"workload.iterations", 12},
+                                         {"inject.after", "1 ms"},
+                                         {"inject.period", "200 us"},
+                                         {"inject.count", 75}};
+  for (const Settings& base : {large, at_source(large)}) {
+    check(on("4.19", base), "cma-alloc", pin_mirrored, raced);
+    check(on("5.4", base), "cma-alloc", pin_mirrored, spared);
+  }
+}
+
 TEST_CASE("matrix: before 5.10 NUMA hints do not look at pins") {
   for (const Settings& base : {kSmall, at_source(kSmall)}) {  // change_pte_range
     check(on("5.4", base), "numa-hint", pin_shared, faults);
