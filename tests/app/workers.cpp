@@ -276,9 +276,9 @@ TEST_CASE("a worker that is stopped holds its points: status and the progress of
   };
   const std::string silent =
       ": alive but silent, stopped perhaps: its points wait for it (kill -CONT, or kill it), heard";
-  CHECK(since(29).find(": alive, heard") != std::string::npos);
+  CHECK(since(20).find(": alive, heard") != std::string::npos);
   CHECK(silent_workers(folder).empty());
-  CHECK(since(31).find(silent) != std::string::npos);
+  CHECK(since(40).find(silent) != std::string::npos);
   CHECK(silent_workers(folder) == "1 worker silent at points ('faultline status o')");
   CHECK(Json::parse(faultline_program({"status", "o", "--format", "json"}).out).at("workers")[0].at("silent") == true);
 }

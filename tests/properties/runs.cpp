@@ -71,7 +71,8 @@ std::string counted(platform::Cluster& cluster, const workloads::TransferConfig&
 std::string measured(const workloads::Benchmark& benchmark) {
   std::string lines = fmt::format("{}, set up in {} ps, {} failed, {} with wrong data\n",
                                   benchmark.finished() ? "finished" : "not finished", benchmark.setup_time().count(),
-                                  benchmark.failed() + benchmark.clean_failed(), benchmark.data_errors());
+                                  benchmark.failed() + benchmark.clean_failed(),
+                                  benchmark.data_errors() + benchmark.other_data_errors());
   for (const workloads::Sample& s : benchmark.samples()) {
     lines += fmt::format("{} B from {} to {} ps\n", s.bytes, s.begin.count(), s.end.count());
   }

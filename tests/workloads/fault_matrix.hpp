@@ -65,11 +65,12 @@ inline Met meet(const Settings& base, const char* mechanism, Way w, unsigned dra
   const Point p = run(base + way(w) + Settings{{"inject.mechanism", mechanism}, {"inject.draw", draw}});
   INFO(p.error);
   REQUIRE(p.error.empty());
+  const bool others = p.metrics.contains("other_data_errors");
   return {.injections = p.count("injections"),
           .faults = p.count("faults"),
           .changed = p.count("injected_pages"),
           .stale = p.count("stale_accesses"),
-          .wrong = p.count("data_errors")};
+          .wrong = p.count("data_errors") + (others ? p.count("other_data_errors") : 0)};
 }
 
 // What happens in a cell. The mechanism comes in each but `absent`.
