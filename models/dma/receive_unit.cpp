@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/dma/receive_unit.hpp"
 
+#include <algorithm>
+
 #include "models/dma/registers.hpp"
 
 namespace faultline::dma {
@@ -62,9 +64,7 @@ void ReceiveUnit::recall(tlm::tlm_generic_payload& payload) {
   Arrived& a = arrived(tag);
   const std::uint32_t gone = a.cells - train.cells();
   a.cells -= gone;
-  recalling_ = &payload;
   writer_.recall(*this, tag, gone);
-  recalling_ = nullptr;
   finish_cells(tag, gone);
 }
 
@@ -108,19 +108,31 @@ bool ReceiveUnit::is_on_its_way(const Arrived& newer) const {
   return bytes == rest->bytes;
 }
 
+// Whether cells of an older attempt are being dropped.
+bool ReceiveUnit::has_stale_copy(const Arrived& newer) const {
+  return std::any_of(arrived_.begin(), arrived_.end(), [&](const Arrived& a) {
+    return a.verdict == Reassembly::Verdict::stale && a.unfinished > 0 && a.source == newer.source &&
+           a.key.transfer == newer.key.transfer && a.key.block == newer.key.block;
+  });
+}
+
 void ReceiveUnit::left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) {
   Arrived& a = arrived(tag);
   a.begun = true;
+  a.left += freed.size();
   tlm::tlm_generic_payload& payload = *a.payload;
   sim::train_of(payload).freed = freed;
   slots_.freed(payload);
 }
 
 void ReceiveUnit::back_in_buffer(std::uint64_t tag, std::uint32_t cells) {
-  tlm::tlm_generic_payload& payload = *arrived(tag).payload;
-  if (&payload == recalling_) return;  // the router knows
-  sim::train_of(payload).recalled = cells;
-  slots_.recalled(payload);
+  Arrived& a = arrived(tag);
+  // Of cells that it has recalled the router knows; others may have been about to leave at the same instant.
+  const std::uint32_t known = std::min(a.left, a.cells);
+  a.left -= cells;
+  if (known <= a.left) return;
+  sim::train_of(*a.payload).recalled = known - a.left;
+  slots_.recalled(*a.payload);
 }
 
 void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {
@@ -139,6 +151,7 @@ void ReceiveUnit::written(std::uint64_t tag, std::uint32_t cells) {
   const Arrived a = arrived(tag);
   finish_cells(tag, cells);
   if (!reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) return;
+  if (has_stale_copy(a)) writer_.verdicts_changed();  // what is left of it is a duplicate
   context_.trace.record_step(context_.now(), context_.node, sim::Step::block_written, a.key);
   acknowledge(a.source, a.key);
 }

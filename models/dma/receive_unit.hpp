@@ -55,11 +55,13 @@ class ReceiveUnit : public WriteClient {
     std::uint32_t cells = 0;       // that come
     std::uint32_t unfinished = 0;  // of these neither dropped nor answered
     Reassembly::Verdict verdict = Reassembly::Verdict::write;
-    bool begun = false;  // its first cell has left the buffer
+    std::uint32_t left = 0;  // the buffer, or are going to: their slots have been announced
+    bool begun = false;      // its first cell has left the buffer
   };
 
   Arrived& arrived(std::uint64_t tag) { return arrived_[static_cast<std::size_t>(tag - first_tag_)]; }
   bool is_on_its_way(const Arrived& newer) const;
+  bool has_stale_copy(const Arrived& newer) const;
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
   void drop_foreign(tlm::tlm_generic_payload& payload);
   void acknowledge(sim::NodeId source, const sim::BlockKey& key);
@@ -75,7 +77,6 @@ class ReceiveUnit : public WriteClient {
   Reassembly reassembly_;
   sim::Deque<Arrived> arrived_;
   std::uint64_t first_tag_ = 0;  // of arrived_.front()
-  tlm::tlm_generic_payload* recalling_ = nullptr;
 };
 
 }  // namespace faultline::dma

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "tests/properties/runs.hpp"
 #include "tests/properties/survey.hpp"
 #include "tests/support/number_of_cases.hpp"
+#include "tests/support/source_tree.hpp"
 
 using namespace faultline::test;
 
@@ -42,6 +44,19 @@ void check_equality(const Domain& domain, const std::string& id) {
 
 TEST_CASE("trains keep every time of random traffic") {
   check_equality(named_domain(variable("FAULTLINE_DOMAIN", "")), "random traffic");
+}
+
+// Smallest cases of properties that failed once.
+TEST_CASE("trains keep every time of the cases that were found") {
+  int cases = 0;
+  for (const auto& file : std::filesystem::directory_iterator(source_tree() / "tests/properties/found")) {
+    INFO(file.path());
+    std::ifstream stream(file.path());
+    const Case c = read_experiment_file(stream);
+    CHECK(difference(c.configuration(), c.seed, Compare::all).text == "");
+    ++cases;
+  }
+  CHECK(cases > 1);
 }
 
 TEST_CASE("what differs in the traffic of FAULTLINE_DOMAIN, and how often", "[.survey]") {
