@@ -151,7 +151,7 @@ std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, cons
   // What workers have done, and a profile that was interrupted.
   for (std::size_t i = 0; store != nullptr && i < points.size(); ++i) {
     if (outcomes[i].status == PointStatus::not_run)
-      outcomes[i] = result_in(store->folder(), points[i].id).value_or(PointOutcome{});
+      outcomes[i] = result_in(store->folder(), points[i].id).outcome.value_or(PointOutcome{});
   }
   return outcomes;
 }

@@ -152,7 +152,8 @@ int diff_command(const Options& options, const Console& console) {
   Side b = reading(name_b, [&] { return Side(name_b, options.where); });
   const std::vector<std::string> metrics(options.arguments.begin() + 2, options.arguments.end());
   const Difference found = reading(name_a, [&] { return difference(a, b, metrics, options.all); });
-  for (Side* side : {&a, &b}) console.err << side->run.failed_checks(side->points);
+  console.err << reading(name_a, [&] { return a.run.failed_checks(a.points); })
+              << reading(name_b, [&] { return b.run.failed_checks(b.points); });
   switch (options.format) {
     case Format::json: console.out << to_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; break;
     case Format::csv: console.out << to_csv(found); break;

@@ -132,26 +132,30 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
     const bool bug = outcomes[first].status == PointStatus::bug;
     console.err << fmt::format("faultline: {}{}: {}{}\n", bug ? "a bug of the simulator, please report it: " : "",
                                points[first].label(), outcomes[first].error,
-                               count > 1 ? fmt::format(" (and {} more points)", count - 1) : "");
+                               count > 1 ? fmt::format(" (and {} more point{})", count - 1, count > 2 ? "s" : "") : "");
   }
   Diagnostics diagnostics;
   misconfigured.tell(diagnostics);
   if (!diagnostics.empty()) console.err << diagnostics.text() << "\n";
 }
 
-// Why the run in a folder is another experiment's, so that its tables would be lost; empty where it goes on. Another
-// build's points have other ids.
+// Why the run in a folder is another experiment's, so that its tables would be lost; empty where it goes on. Points of
+// another build of the program have other ids, and the same labels.
 std::string why_another(const RunFolder& folder, const Experiment& experiment, const std::vector<Point>& points) {
   const auto before = find_manifest(folder);
   if (before && before->command != experiment.command) return fmt::format("is of 'faultline {}'", before->command);
   if (before && before->experiment != experiment.name)
     return fmt::format("is of the experiment '{}'", before->experiment);
-  if (before && !is_of_this_program(*before)) return "";
-  std::set<std::string> known = folder.names_in("points");  // where the manifest is damaged, they are all that is known
-  for (std::size_t i = 0; before && i < before->points.size(); ++i) {
-    known.insert(fs::path(file_of(before->points[i].id)).filename());
+  if (!before && experiment.command == "run" && folder.has("sensitivity.json"))
+    return "is of 'faultline sensitivity'";  // its manifest is damaged
+  std::set<std::string> known;
+  const bool by_label = before && !is_of_this_program(*before);
+  if (before) {
+    for (const Manifest::Entry& point : before->points) known.insert(by_label ? point.label : point.id);
+  } else {  // the files that are there are all that is known
+    for (const std::string& file : folder.names_in("points")) known.insert(fs::path(file).stem());
   }
-  const auto is_known = [&](const Point& p) { return known.contains(fs::path(file_of(p.id)).filename()); };
+  const auto is_known = [&](const Point& p) { return known.contains(by_label ? p.label() : p.id); };
   const bool goes_on = known.empty() || std::any_of(points.begin(), points.end(), is_known);
   return goes_on ? "" : "has none of these points";
 }
@@ -209,7 +213,7 @@ int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& poin
 
 std::vector<PointOutcome> read_all(const RunFolder& folder, const std::vector<Point>& points) {
   std::vector<PointOutcome> outcomes;
-  for (const Point& point : points) outcomes.push_back(result_in(folder, point.id).value_or(PointOutcome{}));
+  for (const Point& point : points) outcomes.push_back(result_in(folder, point.id).outcome.value_or(PointOutcome{}));
   return outcomes;
 }
 

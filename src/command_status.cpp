@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct Count {
+  std::string again;                             // the command that simulates what is missing or damaged
   std::map<std::string, std::size_t> by_status;  // "complete", "timed out", ... of points that have ended
   std::vector<std::string> failed;               // "POINT: REASON"
   std::vector<std::string> damaged;              // files, whose points are to do
@@ -33,19 +34,17 @@ struct Count {
 void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
   ++count.all;
   const std::string file = file_of(point.id);
-  if (!folder.has(file)) return;
-  const auto outcome = result_in(folder, point.id);
-  if (!outcome) {
-    count.damaged.push_back((folder.path() / file).string());
-    return;
-  }
+  const auto [outcome, is_damaged] = result_in(folder, point.id);
+  if (is_damaged) count.damaged.push_back((folder.path() / file).string());
+  if (!outcome) return;
   ++count.ended;
   const std::string status = status_text(*outcome);
   ++count.by_status[status];
   if (status == kStatusCheckFailed || outcome->status != PointStatus::complete)
     count.failed.push_back(point.label + ": " + reason_text(*outcome));
-  std::error_code ignored;
-  const auto written = fs::last_write_time(folder.path() / file, ignored);
+  std::error_code gone;
+  const auto written = fs::last_write_time(folder.path() / file, gone);
+  if (gone) return;
   count.first = std::min(count.first, written);
   count.last = std::max(count.last, written);
 }
@@ -53,6 +52,9 @@ void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
 Count count_points(const RunFolder& folder) {
   Count count;
   const Manifest manifest = read_manifest(folder);
+  count.again = manifest.command == "run"
+                    ? "faultline run " + folder.path().string()
+                    : "faultline " + manifest.command + "' of its experiment with '--out " + folder.path().string();
   for (const Manifest::Entry& point : manifest.points) add(count, folder, point);
   return count;
 }
@@ -130,7 +132,7 @@ int status_command(const Options& options, const Console& console) {
   for (const WorkerState& worker : workers) console.out << worker_line(worker);
   for (const std::string& failed : count.failed) console.out << failed << "\n";
   for (const std::string& file : count.damaged) {
-    console.out << file << ": is damaged; 'faultline run " << folder.path().string() << "' simulates its point again\n";
+    console.out << file << ": is damaged; '" << count.again << "' simulates its point again\n";
   }
   return kFine;
 }

@@ -15,17 +15,20 @@
 namespace faultline::app {
 namespace {
 
-std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder,
-                                        const Console& console) {
+std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (has_result(folder, points[i].id)) continue;
-    missing.push_back(i);
-    const std::string file = file_of(points[i].id);
-    if (folder.has(file))
-      console.err << (folder.path() / file).string() << ": is damaged; its point is simulated again\n";
+    if (!has_result(folder, points[i].id)) missing.push_back(i);
   }
   return missing;
+}
+
+void tell_damage(const std::vector<Point>& points, const std::vector<std::size_t>& missing, const RunFolder& folder,
+                 const Console& console) {
+  for (const std::size_t i : missing) {
+    if (!result_in(folder, points[i].id).damaged) continue;
+    console.err << (folder.path() / file_of(points[i].id)).string() << ": is damaged; its point is simulated again\n";
+  }
 }
 
 std::string summary(const WorkerState& state, std::size_t left) {
@@ -54,11 +57,12 @@ int worker_command(const Options& options, const ConfigLibrary& library, const S
     kept.status = outcome.status;
     kept.result.failed_checks = outcome.result.failed_checks;
   };
-  const WorkerState state = work_on(
-      {points, without_result(points, folder, console), ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet,
-       /*log=*/true},
-      store, simulator, console, ended);
-  if (!is_quiet) console.err << summary(state, without_result(points, folder, console).size());
+  const std::vector<std::size_t> missing = without_result(points, folder);
+  if (mpi_rank() <= 0) tell_damage(points, missing, folder, console);
+  const WorkerState state =
+      work_on({points, missing, ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet, /*log=*/true}, store,
+              simulator, console, ended);
+  if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
   if (!store.failure().empty()) throw UserError(store.failure());
   return exit_code(outcomes, InterruptGuard::requested());
 }

@@ -112,7 +112,7 @@ void Follower::look_for_results() {
   const std::set<std::string> there = folder_.names_in("points");
   std::erase_if(missing_, [&](std::size_t index) {
     if (there.count(fs::path(file_of(points_[index].id)).filename().string()) == 0) return false;
-    const auto outcome = result_in(folder_, points_[index].id);
+    const auto outcome = result_in(folder_, points_[index].id).outcome;
     if (!outcome) return false;
     if (outcome->status != PointStatus::complete) ++standing_.failed;
     standing_.so_far += outcome->totals;

@@ -89,8 +89,8 @@ void check_results(const RunFolder& folder) {
         "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", path,
         folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
   }
-  const auto meta = unsealed_json(*folder.read("meta.json"));
-  if (!meta) throw damaged("meta.json");
+  const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
+  if (!meta || !meta->contains(kResultsChecksum)) throw damaged("meta.json");
   if (meta->at(kResultsChecksum) != checksum_of_file(folder.path() / "results.json")) throw damaged("results.json");
 }
 

@@ -88,7 +88,8 @@ Manifest read_manifest(const RunFolder& folder) {
   if (const Json json = shallow_json(*text); json.is_object() && !json.contains("format") && !json.contains(kChecksum))
     throw UserError(path + ": holds no run: its manifest.json is not one of a run");
   throw UserError(fmt::format(
-      "{0}/manifest.json: is damaged; 'faultline run' of the same experiment with --out {0} writes it again", path));
+      "{0}/manifest.json: is damaged; 'faultline {1}' of the same experiment with --out {0} writes it again", path,
+      folder.has("sensitivity.json") ? "sensitivity" : "run"));
 }
 
 std::optional<Manifest> find_manifest(const RunFolder& folder) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "src/runs/point_result_json.hpp"
 #include "src/runs/seal.hpp"
@@ -23,24 +24,25 @@ bool is_final(const PointOutcome& outcome) {
 
 bool has_result(const RunFolder& folder, const std::string& id) {
   const auto text = folder.read(file_of(id));
-  return text && is_sealed(*text, kJsonSeal);
+  return text && is_sealed(*text, kJsonSeal) && text->find(Json(id).dump()) != std::string::npos;
 }
 
-std::optional<PointOutcome> result_in(const RunFolder& folder, const std::string& id) {
-  const auto json = unsealed_json(folder.read(file_of(id)).value_or(""));
-  if (!json || json->at("id") != id) return {};
+StoredResult result_in(const RunFolder& folder, const std::string& id) {
+  const auto text = folder.read(file_of(id));
+  if (!text) return {};
+  const auto json = unsealed_json(*text);
+  if (!json || json->at("id") != id) return {.outcome = {}, .damaged = true};
   PointOutcome outcome = point_outcome_from_json(*json);
   outcome.there = true;
-  return outcome;
+  return {.outcome = std::move(outcome), .damaged = false};
 }
 
 std::optional<PointOutcome> PointStore::find(const Point& point) {
   const std::string file = file_of(point.id);
-  if (!folder_.has(file)) return {};
-  auto outcome = result_in(folder_, point.id);
-  if (outcome && is_final(*outcome)) return outcome;
-  if (!outcome) damaged_.push_back((folder_.path() / file).string());
-  folder_.remove(file);
+  const StoredResult result = result_in(folder_, point.id);
+  if (result.outcome && is_final(*result.outcome)) return result.outcome;
+  if (result.damaged) damaged_.push_back((folder_.path() / file).string());
+  if (result.damaged || result.outcome) folder_.remove(file);
   return {};
 }
 

@@ -20,9 +20,13 @@ std::string file_of(const std::string& id);
 // or somebody who looks at it.
 bool is_final(const PointOutcome& outcome);
 
-// Whether it is there and undamaged; and what it says. Nothing where there is none, or it is damaged.
-bool has_result(const RunFolder& folder, const std::string& id);
-std::optional<PointOutcome> result_in(const RunFolder& folder, const std::string& id);
+// By one look each, because another process may write or remove the file meanwhile.
+bool has_result(const RunFolder& folder, const std::string& id);  // there, and undamaged
+struct StoredResult {
+  std::optional<PointOutcome> outcome;  // nothing where there is no file, or it is damaged
+  bool damaged = false;
+};
+StoredResult result_in(const RunFolder& folder, const std::string& id);
 
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
 // By its lists alone: no result is read. `manifest`: the file's text.

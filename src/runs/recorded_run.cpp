@@ -45,7 +45,7 @@ Experiment recorded_experiment(const RunFolder& folder, const Manifest& manifest
                     ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
                     "--out writes it again");
   }
-  if (!is_sealed(*folder.read(kEffective), kTomlSeal)) {
+  if (!is_sealed(folder.read(kEffective).value_or(""), kTomlSeal)) {
     throw UserError(
         fmt::format("{}: is damaged, or was changed; 'faultline run' of its experiment with --out {} writes it again",
                     (folder.path() / kEffective).string(), folder.path().string()));

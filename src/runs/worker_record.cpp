@@ -99,10 +99,12 @@ std::vector<WorkerState> workers_in(const RunFolder& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / RunFolder::kWorkers, none)) {
     if (entry.path().extension() != ".json") continue;
     const auto json = unsealed_json(folder.read(file_of_worker(entry.path().stem())).value_or(""));
-    if (!json) continue;  // gone meanwhile
+    std::error_code gone;
+    const auto written = fs::last_write_time(entry.path(), gone);
+    if (!json || gone) continue;
     workers.push_back(worker_from_json(*json));
     workers.back().alive = folder.is_taken(lock_of(workers.back().name));
-    const auto silent = fs::file_time_type::clock::now() - fs::last_write_time(entry.path(), none);
+    const auto silent = fs::file_time_type::clock::now() - written;
     workers.back().silent_seconds = std::max(0.0, std::chrono::duration<double>(silent).count());
   }
   std::sort(workers.begin(), workers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });

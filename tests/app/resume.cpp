@@ -139,6 +139,24 @@ TEST_CASE("another experiment does not get a run's folder, finished or not, unle
   CHECK(read_text("o/manifest.json").find("\"other\"") != std::string::npos);
   CHECK(faultline_program({"run", "other.toml", "--replace"}).err.starts_with("--replace: needs --out FOLDER"));
   CHECK_FALSE(fs::exists("runs"));
+  // Points that were replaced do not count, though their files are there.
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o", "--replace"}).code == 0);
+  REQUIRE(faultline_program({"run", "there/mine.toml", "--out", "o", "--replace"}).code == 0);
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).err == "o: the run in it has none of these points" + end);
+}
+
+TEST_CASE("a run of another build of the program goes on with the same points, and is kept from other ones") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  sandbox.write("there/mine.toml", "axes.workload.size = [\"1 B\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
+  auto manifest = nlohmann::ordered_json::parse(read_text("o/manifest.json"));
+  manifest.erase(kChecksum);
+  manifest["build"] = "0123";
+  for (auto& point : manifest["points"]) point["id"] = "0123" + point["id"].get<std::string>();
+  sandbox.write("o/manifest.json", sealed_json(manifest, 1));
+  CHECK(faultline_program({"run", "there/mine.toml", "--out", "o"}).code == 2);
+  CHECK(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
 }
 
 TEST_CASE("without --out an unfinished run of the same points goes on, and a finished one is left alone") {

@@ -320,6 +320,15 @@ TEST_CASE("nobody else takes an analysis' folder for a run of the experiment") {
   CHECK(faultline_program({"run", "sizes", "--out", "o"}).err ==
         "o: the run in it is of 'faultline sensitivity', and its tables would be lost; name another folder with --out, "
         "or replace them with --replace\n");
+  // Nor when it is damaged.
+  sandbox.write("o/manifest.json", "{");
+  CHECK(faultline_program({"run", "sizes", "--out", "o"}).err ==
+        "o: the run in it is of 'faultline sensitivity', and its tables would be lost; name another folder with --out, "
+        "or replace them with --replace\n");
+  CHECK(faultline_program({"status", "o"}).err ==
+        "o/manifest.json: is damaged; 'faultline sensitivity' of the same experiment with --out o writes it again\n");
+  CHECK(read_text("o/sensitivity.json") == before);
+  REQUIRE(sensitivity({"mine.toml", "--out", "o"}).code == 0);
   CHECK(read_text("o/sensitivity.json") == before);
   CHECK(faultline_program({"run", "sizes", "--out", "o", "--replace"}).code == 0);
   CHECK_FALSE(fs::exists("o/sensitivity.json"));
