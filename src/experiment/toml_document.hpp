@@ -32,7 +32,7 @@ struct Node {
 
 // Why a path cannot be read as a file of a sensible size (kMostInputBytes); empty: it can.
 std::string why_no_input(const std::filesystem::path& path);
-// Throws UserError when the file is none of those, unreadable or not TOML, when it is nested more deeply than
+// Throws UserError when the file cannot be read (why_no_input()), is not TOML, is nested more deeply than
 // input_limits.hpp says, or has control characters in keys or texts. `path` is shown as given.
 Node read_toml(const std::filesystem::path& path);
 Node parse_toml(const std::string& text, const std::string& shown_path);

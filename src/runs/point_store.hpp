@@ -16,8 +16,8 @@ namespace faultline::app {
 // Where the folder has the result of a point with this id.
 std::string file_of(const std::string& id);
 
-// Not that the host failed, the time was up, or the program had a bug: next time there may be more memory, more time,
-// or somebody who looks at it.
+// Whether the result stands. Where the host failed, the time was up or the program had a bug it does not, and the point
+// is tried again.
 bool is_final(const PointOutcome& outcome);
 
 // By one look each, because another process may write or remove the file meanwhile.

@@ -13,7 +13,7 @@
 
 namespace faultline::app {
 
-// The format that a manifest's text names where that is another one than ours. Nothing where the text is damaged.
+// The format of a manifest's text where it is another one than kFormat. Nothing where the text is damaged.
 std::optional<std::string> other_format(const std::string& manifest);
 
 // Throws UserError where it is none, or cannot be looked at (a link to itself, for instance).
@@ -60,7 +60,7 @@ class RunFolder {
   // Of the files in a folder of it; none where that is not there.
   std::set<std::string> names_in(const std::string& folder) const;
   void keep() { kept_ = true; }
-  // For a process that was forked: a long one must not keep its parent's folder when the parent is gone.
+  // For a forked process: it would hold the folder's locks when its parent has ended.
   void leave_locks() { locks_.leave(); }
   // Removes what processes that were killed have left half done, and the workers' records. For the process whose run it
   // is. Does nothing while workers are at work.

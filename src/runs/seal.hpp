@@ -13,7 +13,7 @@
 
 namespace faultline::app {
 
-// What stands around the eight digits. All of it is as long in every file of a kind.
+// The text before and after the eight digits. A seal has the same length in every file of its kind.
 struct Seal {
   std::string_view before;
   std::string_view after;
@@ -37,8 +37,8 @@ bool is_file_sealed(const std::filesystem::path& file, const Seal& seal);
 std::string sealed_json(const nlohmann::ordered_json& object, int indent);
 // Nothing where the text is not as it was sealed.
 std::optional<nlohmann::ordered_json> unsealed_json(const std::string& text);
-// Whoever wrote it: null where it is no JSON. What is nested deeper than three levels is left out, because much that
-// one does with JSON recurses.
+// A text that may have no seal, as JSON; null where it is none. Levels below the third are left out: functions that
+// walk JSON recurse, and the file may be anybody's.
 nlohmann::ordered_json shallow_json(const std::string& text);
 
 }  // namespace faultline::app
