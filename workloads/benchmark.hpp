@@ -110,6 +110,6 @@ void check_books(platform::Cluster& cluster, bool changing);
 
 // From now on, while events run: calls `heartbeat`, if there is one, a few times a second, and check_books(). Both look
 // between events and change nothing; together they take a hundredth of the time at most.
-void watch_run(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat);
+void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat);
 
 }  // namespace faultline::workloads

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
@@ -107,23 +108,24 @@ void check_books(platform::Cluster& cluster, bool changing) {
 
 // The host's clock is looked at seldom, a beat's sum over all routers is rarer still, and books that take long to
 // compare are compared seldom: together a hundredth of the run, and less.
-void watch_run(platform::Cluster& cluster, const std::function<void(const Totals&)>& heartbeat) {
+void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat) {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kEventsBetweenLooks = 16384;
   // Static, since the watch outlives this function and the operators of std::chrono take references.
   static constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
   const auto first = Clock::now() + kBetweenBeats;
-  cluster.loop.watch(kEventsBetweenLooks, [&, next_beat = first, next_check = first]() mutable {
-    const auto now = Clock::now();
-    if (heartbeat && now >= next_beat) {
-      heartbeat(totals(cluster));
-      next_beat = now + kBetweenBeats;
-    }
-    if (now < next_check) return;
-    check_books(cluster, /*changing=*/true);
-    const auto end = Clock::now();
-    next_check = end + std::max(kBetweenBeats, 100 * (end - now));
-  });
+  cluster.loop.watch(kEventsBetweenLooks,
+                     [&cluster, beat = std::move(heartbeat), next_beat = first, next_check = first]() mutable {
+                       const auto now = Clock::now();
+                       if (beat && now >= next_beat) {
+                         beat(totals(cluster));
+                         next_beat = now + kBetweenBeats;
+                       }
+                       if (now < next_check) return;
+                       check_books(cluster, /*changing=*/true);
+                       const auto end = Clock::now();
+                       next_check = end + std::max(kBetweenBeats, 100 * (end - now));
+                     });
 }
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {

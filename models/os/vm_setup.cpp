@@ -69,7 +69,8 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       // Of the huge zero page a fresh one, as if it had never been read: a store would split it in some kernels.
       const bool read_only = vma->writable && page->present() && !page->writable;
       if (read_only && !replace_huge_zero_page_now(process, at)) error = own_now(process, at);
-      if (page->present() && !page->young) core_.set_young(process, at, true);
+      const PageState& now = *process.space_.entry(at);  // another one, perhaps
+      if (now.present() && !now.young) core_.set_young(process, at, true);
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
     } else if (vma->file != nullptr) {
