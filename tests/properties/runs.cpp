@@ -19,7 +19,7 @@ namespace {
 using sim::StepRecord;
 
 // A case takes milliseconds; what takes this long hangs.
-constexpr unsigned kHostSeconds = 60;
+constexpr unsigned kCpuSeconds = 60;
 // By then nothing is left of a run whose transfers are over.
 constexpr sim::Time kQuiet = std::chrono::seconds{100};
 
@@ -158,8 +158,8 @@ Difference first_difference(const std::string& cells, const std::string& trains)
 }  // namespace
 
 Difference difference(const workloads::Configuration& configuration, std::uint64_t seed, Compare compare) {
-  Child cells([&] { return run(configuration, seed, 1, compare); }, kHostSeconds);
-  Child trains([&] { return run(configuration, seed, configuration.machine.cells_per_train, compare); }, kHostSeconds);
+  Child cells([&] { return run(configuration, seed, 1, compare); }, kCpuSeconds);
+  Child trains([&] { return run(configuration, seed, configuration.machine.cells_per_train, compare); }, kCpuSeconds);
   const auto text_of = [](Child& child, const char* which) {
     try {
       return child.text();

@@ -2,6 +2,7 @@
 // SystemC's kernel elaborates once in a process, so a test that compares simulations runs each in a child.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,15 +21,15 @@ namespace faultline::test {
 // Work that runs in a forked child, beside the parent and other children.
 class Child {
  public:
-  // `host_seconds`, if not 0: SIGALRM ends a child that takes longer.
-  explicit Child(const std::function<std::string()>& work, unsigned host_seconds = 0) {
+  // `cpu_seconds`, if not 0: SIGXCPU ends a child that uses more, however busy the machine is.
+  explicit Child(const std::function<std::string()>& work, unsigned cpu_seconds = 0) {
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe for a child");
     pid_ = fork();
     if (pid_ < 0) throw std::runtime_error("no child");
     if (pid_ == 0) {
       close(ends[0]);
-      alarm(host_seconds);
+      if (cpu_seconds > 0) limit_cpu(cpu_seconds);
       run(work, ends[1]);
     }
     close(ends[1]);
@@ -56,6 +57,10 @@ class Child {
   }
 
  private:
+  static void limit_cpu(unsigned seconds) {
+    const rlimit limit{seconds, seconds + 1};
+    setrlimit(RLIMIT_CPU, &limit);
+  }
   [[noreturn]] static void run(const std::function<std::string()>& work, int to) {
     int code = 0;
     std::string text;
