@@ -13,8 +13,11 @@ using workloads::Flow;
 namespace {
 
 // What configuration() sets for every case.
-const Settings kGiven{
-    {"workload.iterations", 1}, {"workload.warmup", 0}, {"workload.time_limit", "1 s"}, {"os.thp", "never"}};
+const Settings kGiven{{"workload.iterations", 1},
+                      {"workload.warmup", 0},
+                      {"workload.start_spread", "0 ns"},
+                      {"workload.time_limit", "1 s"},
+                      {"os.thp", "never"}};
 
 constexpr const char* kCellsPerTrain = "simulation.cells_per_train";
 
