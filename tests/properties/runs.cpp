@@ -22,7 +22,7 @@ using sim::StepRecord;
 constexpr unsigned kCpuSeconds = 60;
 // By then nothing is left of a run whose transfers are over, unless other programs' never end: where a request takes
 // longer than dma.block_timeout it is sent again for ever.
-constexpr sim::Time kQuiet = std::chrono::milliseconds{100};
+constexpr sim::Time kQuiet = std::chrono::seconds{1};
 
 class Log : public sim::StepListener {
  public:
