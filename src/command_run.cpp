@@ -31,6 +31,7 @@
 #include "src/runs/speed.hpp"
 #include "src/slurm_run.hpp"
 #include "src/traced_point.hpp"
+#include "src/work.hpp"
 
 namespace faultline::app {
 namespace {
@@ -142,12 +143,11 @@ void report_failures(const Experiment& experiment, const std::vector<Point>& poi
 // Why the run in a folder is another experiment's, so that its tables would be lost; empty where it goes on. Points of
 // another build of the program have other ids, and the same labels.
 std::string why_another(const RunFolder& folder, const Experiment& experiment, const std::vector<Point>& points) {
+  if (const auto command = command_of(folder); command.value_or(experiment.command) != experiment.command)
+    return fmt::format("is of 'faultline {}'", *command);
   const auto before = find_manifest(folder);
-  if (before && before->command != experiment.command) return fmt::format("is of 'faultline {}'", before->command);
   if (before && before->experiment != experiment.name)
     return fmt::format("is of the experiment '{}'", before->experiment);
-  if (!before && experiment.command == "run" && folder.has("sensitivity.json"))
-    return "is of 'faultline sensitivity'";  // its manifest is damaged
   std::set<std::string> known;
   const bool by_label = before && !is_of_this_program(*before);
   if (before) {
@@ -190,18 +190,13 @@ void start_over(RunFolder& folder, const std::string& manifest, const Experiment
   folder.write("effective.toml", sealed(effective_experiment(experiment, simulator), kTomlSeal));
 }
 
-void tell_damage(const PointStore& store, const Console& console) {
-  for (const std::string& file : store.damaged())
-    console.err << file << ": was damaged; its point is simulated again\n";
-}
-
 // For workers to come.
 int prepare(RunFolder& folder, PointStore& store, const std::vector<Point>& points, const Options& options,
             const Console& console) {
   folder.keep();
   const auto there =
       std::count_if(points.begin(), points.end(), [&](const Point& p) { return store.find(p).has_value(); });
-  tell_damage(store, console);
+  tell_damage(store.damaged(), console);
   console.out << folder.path().string() << "\n";
   if (!options.quiet) {
     console.err << fmt::format(
@@ -317,7 +312,7 @@ int run_in_folder(const Experiment& experiment, const std::vector<Point>& points
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
   const auto known = outcomes_of(experiment, points, traced, options, simulator, console, store);
-  tell_damage(store, console);
+  tell_damage(store.damaged(), console);
   if (!known) return kInterrupted;
   const std::vector<PointOutcome>& outcomes = *known;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

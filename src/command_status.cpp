@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct Count {
-  std::string again;                             // the command that simulates what is missing or damaged
+  std::string command;                           // whose points they are
   std::map<std::string, std::size_t> by_status;  // "complete", "timed out", ... of points that have ended
   std::vector<std::string> failed;               // "POINT: REASON"
   std::vector<std::string> damaged;              // files, whose points are to do
@@ -52,9 +52,7 @@ void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
 Count count_points(const RunFolder& folder) {
   Count count;
   const Manifest manifest = read_manifest(folder);
-  count.again = manifest.command == "run"
-                    ? "faultline run " + folder.path().string()
-                    : "faultline " + manifest.command + "' of its experiment with '--out " + folder.path().string();
+  count.command = manifest.command;
   for (const Manifest::Entry& point : manifest.points) add(count, folder, point);
   return count;
 }
@@ -132,7 +130,8 @@ int status_command(const Options& options, const Console& console) {
   for (const WorkerState& worker : workers) console.out << worker_line(worker);
   for (const std::string& failed : count.failed) console.out << failed << "\n";
   for (const std::string& file : count.damaged) {
-    console.out << file << ": is damaged; '" << count.again << "' simulates its point again\n";
+    console.out << fmt::format("{}: is damaged; the same 'faultline {}' with --out {} simulates its point again\n",
+                               file, count.command, folder.path().string());
   }
   return kFine;
 }

@@ -23,12 +23,13 @@ std::vector<std::size_t> without_result(const std::vector<Point>& points, const 
   return missing;
 }
 
-void tell_damage(const std::vector<Point>& points, const std::vector<std::size_t>& missing, const RunFolder& folder,
-                 const Console& console) {
+std::vector<std::string> damaged_of(const std::vector<Point>& points, const std::vector<std::size_t>& missing,
+                                    const RunFolder& folder) {
+  std::vector<std::string> files;
   for (const std::size_t i : missing) {
-    if (!result_in(folder, points[i].id).damaged) continue;
-    console.err << (folder.path() / file_of(points[i].id)).string() << ": is damaged; its point is simulated again\n";
+    if (result_in(folder, points[i].id).damaged) files.push_back((folder.path() / file_of(points[i].id)).string());
   }
+  return files;
 }
 
 std::string summary(const WorkerState& state, std::size_t left) {
@@ -58,7 +59,7 @@ int worker_command(const Options& options, const ConfigLibrary& library, const S
     kept.result.failed_checks = outcome.result.failed_checks;
   };
   const std::vector<std::size_t> missing = without_result(points, folder);
-  if (mpi_rank() <= 0) tell_damage(points, missing, folder, console);
+  if (mpi_rank() <= 0) tell_damage(damaged_of(points, missing, folder), console);
   const WorkerState state =
       work_on({points, missing, ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet, /*log=*/true}, store,
               simulator, console, ended);

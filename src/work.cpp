@@ -60,4 +60,8 @@ WorkerState work_on(const Work& work, PointStore& store, const Simulator& simula
   return record.state();
 }
 
+void tell_damage(const std::vector<std::string>& files, const Console& console) {
+  for (const std::string& file : files) console.err << file << ": was damaged; its point is simulated again\n";
+}
+
 }  // namespace faultline::app

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "src/application.hpp"
@@ -27,5 +28,8 @@ struct Work {
 // result cannot be kept: hours whose results nobody can keep are lost. Returns what this process has done.
 WorkerState work_on(const Work& work, PointStore& store, const Simulator& simulator, const Console& console,
                     const std::function<void(std::size_t index, PointOutcome outcome)>& ended);
+
+// Of points' files.
+void tell_damage(const std::vector<std::string>& files, const Console& console);
 
 }  // namespace faultline::app

@@ -100,8 +100,7 @@ bool ReceiveUnit::is_on_its_way(const Arrived& newer) const {
   std::uint32_t bytes = 0;
   for (const Arrived& a : arrived_) {
     if (&a == &newer) break;
-    if (a.source == newer.source && a.key.transfer == newer.key.transfer && a.key.block == newer.key.block &&
-        a.key.attempt == rest->attempt && a.verdict == Reassembly::Verdict::write) {
+    if (a.is_of_block(newer) && a.key.attempt == rest->attempt && a.verdict == Reassembly::Verdict::write) {
       bytes += a.unfinished * a.cell_bytes;
     }
   }
@@ -111,8 +110,7 @@ bool ReceiveUnit::is_on_its_way(const Arrived& newer) const {
 // Whether cells of an older attempt are being dropped.
 bool ReceiveUnit::has_stale_copy(const Arrived& newer) const {
   return std::any_of(arrived_.begin(), arrived_.end(), [&](const Arrived& a) {
-    return a.verdict == Reassembly::Verdict::stale && a.unfinished > 0 && a.source == newer.source &&
-           a.key.transfer == newer.key.transfer && a.key.block == newer.key.block;
+    return a.verdict == Reassembly::Verdict::stale && a.unfinished > 0 && a.is_of_block(newer);
   });
 }
 

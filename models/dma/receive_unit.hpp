@@ -57,6 +57,10 @@ class ReceiveUnit : public WriteClient {
     Reassembly::Verdict verdict = Reassembly::Verdict::write;
     std::uint32_t left = 0;  // the buffer, or are going to: their slots have been announced
     bool begun = false;      // its first cell has left the buffer
+
+    bool is_of_block(const Arrived& other) const {  // in any attempt
+      return source == other.source && key.transfer == other.key.transfer && key.block == other.key.block;
+    }
   };
 
   Arrived& arrived(std::uint64_t tag) { return arrived_[static_cast<std::size_t>(tag - first_tag_)]; }

@@ -89,11 +89,17 @@ Manifest read_manifest(const RunFolder& folder) {
     throw UserError(path + ": holds no run: its manifest.json is not one of a run");
   throw UserError(fmt::format(
       "{0}/manifest.json: is damaged; 'faultline {1}' of the same experiment with --out {0} writes it again", path,
-      folder.has("sensitivity.json") ? "sensitivity" : "run"));
+      command_of(folder).value_or("run")));
 }
 
 std::optional<Manifest> find_manifest(const RunFolder& folder) {
   return from_text(folder.read(RunFolder::kManifest).value_or(""));
+}
+
+std::optional<std::string> command_of(const RunFolder& folder) {
+  if (const auto manifest = find_manifest(folder)) return manifest->command;
+  if (folder.has("sensitivity.json")) return "sensitivity";
+  return {};
 }
 
 }  // namespace faultline::app

@@ -36,5 +36,8 @@ std::string to_text(const Manifest& manifest);
 Manifest read_manifest(const RunFolder& folder);
 // Nothing where there is none, or it is damaged.
 std::optional<Manifest> find_manifest(const RunFolder& folder);
+// The command whose points the folder has: of a damaged manifest by the tables that are there. Nothing where neither
+// says it.
+std::optional<std::string> command_of(const RunFolder& folder);
 
 }  // namespace faultline::app

@@ -121,8 +121,10 @@ TEST_CASE("a worker simulates a point again whose file is damaged") {
   const std::string whole = read_text(file);
   sandbox.write(file, whole.substr(0, 300) + "7" + whole.substr(301));
   REQUIRE(read_text(file) != whole);
+  CHECK(faultline_program({"status", "o"})
+            .out.ends_with(file + ": is damaged; the same 'faultline run' with --out o simulates its point again\n"));
   const Ran worker = faultline_program({"worker", "o"});
-  CHECK(worker.err.starts_with(file + ": is damaged; its point is simulated again\n"));
+  CHECK(worker.err.starts_with(file + ": was damaged; its point is simulated again\n"));
   CHECK(worker.err.ends_with(": 1 points simulated\n"));
   CHECK(faultline_program({"run", "o"}).err == "6 of 6 points are there already\nrun folder: o\n");
 }

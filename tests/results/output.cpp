@@ -108,3 +108,17 @@ TEST_CASE("percentiles are the greatest values of their buckets") {
   latency.buckets = {{1, 99, 1000}};
   CHECK(percentiles_of(latency)[0] == 90);
 }
+
+TEST_CASE("a metric that a point lacks is a dash, also where its checks failed; a point without result says why") {
+  PointOutcome outcome;
+  CHECK(absent_text(outcome) == "not run");
+  outcome.status = PointStatus::complete;
+  CHECK(absent_text(outcome) == "-");
+  outcome.result.failed_checks = {"it differs"};
+  CHECK(absent_text(outcome) == "-");
+  outcome.result.refused = "no room";
+  CHECK(absent_text(outcome) == "refused");
+  outcome.result.refused.clear();
+  outcome.status = PointStatus::timed_out;
+  CHECK(absent_text(outcome) == "error");
+}
