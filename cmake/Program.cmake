@@ -38,7 +38,7 @@ install(TARGETS faultline RUNTIME)
 install(DIRECTORY configs/ DESTINATION "${CMAKE_INSTALL_DATADIR}/faultline/configs")
 install(DIRECTORY docs/ DESTINATION "${doc_dir}/docs" OPTIONAL)
 # Where a Debian package's Python modules are; under another prefix PYTHONPATH names the folder.
-install(DIRECTORY python/faultline/ DESTINATION lib/python3/dist-packages/faultline FILES_MATCHING PATTERN "*.py")
+install(DIRECTORY python/faultline/ DESTINATION lib/python3/dist-packages/faultline FILES_MATCHING PATTERN "*.py" PATTERN "looks.json")
 install(DIRECTORY python/examples DESTINATION "${doc_dir}" USE_SOURCE_PERMISSIONS FILES_MATCHING PATTERN "*.py")
 install(FILES README.md DESTINATION "${doc_dir}" OPTIONAL)
 install(FILES LICENSE DESTINATION "${doc_dir}" RENAME copyright)

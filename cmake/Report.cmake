@@ -5,7 +5,7 @@ if(FAULTLINE_REPORTS)
   file(GLOB web_sources CONFIGURE_DEPENDS "web/src/*")
   add_custom_command(OUTPUT "${page_source}"
     COMMAND "${NODE_PROGRAM}" "${CMAKE_SOURCE_DIR}/web/bundle.mjs" "${page_source}"
-    DEPENDS web/bundle.mjs web/package-lock.json ${web_sources}
+    DEPENDS web/bundle.mjs web/package-lock.json python/faultline/looks.json ${web_sources}
     COMMENT "Bundling the page of faultline report" VERBATIM)
 else()
   file(GENERATE OUTPUT "${page_source}" CONTENT

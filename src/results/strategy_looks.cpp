@@ -7,7 +7,7 @@
 namespace faultline::app {
 namespace {
 
-// Kinship shares a colour: pin-private is dashed as pin-once is not.
+// From 8 on lines are dashed.
 const std::map<std::string, unsigned> kShipped{{"resident", 0},
                                                {"fault/touch-a-page", 1},
                                                {"fault/touch-ahead", 2},

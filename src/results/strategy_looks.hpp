@@ -8,9 +8,9 @@
 
 namespace faultline::app {
 
-// Of each strategy a number: modulo 8 its colour and marker, divided by 8 the dashes of its line. Those that ship have
-// the same one in every run, the others what these leave free. All of a run are different; a figure has three
-// dashes, so that lines from 24 on look like others.
+// Of each strategy a number; python/faultline/looks.json says which colour, marker and dashes that is. Those that ship
+// have the same one in every run, the others what these leave free. All of a run are different: their colours up to 24
+// strategies, colours and markers together up to 576.
 std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies);
 
 }  // namespace faultline::app

@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 prefix="$scratch/a prefix"
 run 0 cmake --install "$FAULTLINE_BUILD" --prefix "$prefix"
 for path in bin/faultline share/faultline/configs/experiments share/doc/faultline/copyright \
-  lib/python3/dist-packages/faultline/{run,plot}.py; do
+  lib/python3/dist-packages/faultline/{run.py,plot.py,looks.json}; do
   [[ -e $prefix/$path ]] || {
     echo "not installed: $path"
     exit 1
