@@ -2,61 +2,19 @@
 """The figures' own objects: axes, labels, bars and lines of runs that are written here."""
 
 import json
-import tempfile
 import unittest
 from dataclasses import replace
-from pathlib import Path
-from unittest import mock
-
-from matplotlib.legend import Legend
 
 from faultline import figures, points, seal
-from faultline.figures import Options
 from faultline.figures.curves import curves
-from faultline.figures.style import COLUMN, LINES, PAGE, plt, styled
-from faultline.points import Plan, PlotError, Point, Step, Value
+from faultline.figures.style import COLUMN, PAGE, styled
+from faultline.points import Plan, PlotError, Point
 from faultline.quantities import Quantity, numbers, order_of, short_bytes
-
-# As the database has them, which these runs do without.
-NUMBERS = {text: Quantity(text, number, unit)
-           for text, number, unit in (("64 B", 64, "B"), ("4 KiB", 4096, "B"), ("64 KiB", 65536, "B"), ("1 MiB", 2**20, "B"),
-                                      ("25 us", 25, "us"), ("1 ms", 1000, "us"), ("5", 5, "1"), ("10", 10, "1"))}
+from made_points import NUMBERS, FigureTest, point
+from matplotlib.legend import Legend
 
 
-def point(strategy, parameters, metrics, steps=(), trouble=""):
-    """`metrics`: a mean, or a mean and half of its confidence interval."""
-    units = {"latency_mean": "us", "goodput": "MB/s", "faults": "1"}
-    values = {name: Value(*(each if isinstance(each, tuple) else (each, 0.0)), units[name])
-              for name, each in metrics.items()}
-    texts = {name: NUMBERS.get(text, text) for name, text in parameters.items()}
-    return Point({"strategy": strategy, **texts}, values, [Step(*each) for each in steps], trouble)
-
-
-class Figures(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.addCleanup(plt.close, "all")
-        self.run_folder = Path(folder.name)
-
-    def write(self, points_of_run):
-        for number, each in enumerate(points_of_run, 1):
-            each.number = number
-        reader = mock.patch("faultline.figures.read_points", lambda folder: points_of_run)
-        reader.start()
-        self.addCleanup(reader.stop)
-        return points_of_run
-
-    def make(self, name, **options):
-        figure = figures.make(self.run_folder, name, Options(**options))
-        return figure, [axes for axes in figure.axes if axes.axison and axes.get_label() != "<colorbar>"]
-
-    def sweep(self):
-        return self.write([point(strategy, {"workload.size": size}, {"latency_mean": (factor * mean, 2.5),
-                                                                     "goodput": 1000.0 * mean})
-                           for strategy, factor in (("pin", 1.0), ("fault", 3.0))
-                           for size, mean in (("64 B", 10), ("4 KiB", 20), ("1 MiB", 40))])
-
+class Figures(FigureTest):
     def test_latency_has_a_line_a_strategy_with_error_bars_and_units(self):
         self.sweep()
         figure, (axes,) = self.make("latency")
@@ -96,28 +54,6 @@ class Figures(unittest.TestCase):
             figure = curves(points_read, "latency_mean", marks=[(64, 38.0, 3.8, "38 µs ±10 %")])
         labels = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
         self.assertEqual(labels, ["pin", "fault", "38 µs ±10 %"])
-
-    def test_breakdown_stacks_steps_and_puts_attempts_together(self):
-        steps = [("user post", 1.0), ("wire", 4.0)]
-        again = [*steps, ("wire (resend)", 3.0), ("nothing", 0.0)]
-        self.write([point("fault", {"workload.cold": "none"}, {"latency_mean": 5.0}, steps),
-                    point("fault", {"workload.cold": "both"}, {"latency_mean": 8.0}, again)])
-        _, (axes,) = self.make("breakdown")
-        self.assertEqual(axes.get_xlabel(), "time [µs]")
-        self.assertEqual([text.get_text() for text in axes.get_yticklabels()],
-                         ["cold pages at: none", "cold pages at: both"])
-        self.assertEqual({bars.get_label(): [bar.get_width() for bar in bars] for bars in axes.containers},
-                         {"user post": [1, 1], "wire": [4, 7]})
-        self.assertIn("8.0", [text.get_text() for text in axes.texts])
-
-    def test_breakdown_adds_up_what_is_not_shown(self):
-        steps = [(f"step {index}", 1.0 + index) for index in range(20)]
-        self.write([point("fault", {}, {"latency_mean": 210.0}, steps)])
-        _, (axes,) = self.make("breakdown")
-        self.assertEqual(len(axes.containers), 13)
-        rest = axes.containers[-1]
-        self.assertEqual((rest.get_label(), rest[0].get_width()), ("8 other steps", 36))
-        self.assertEqual(sum(bars[0].get_width() for bars in axes.containers), 210)
 
     def test_heatmap_has_the_values_at_their_places(self):
         self.write([point("fault", {"workload.size": size, "dma.block_timeout": timeout},
@@ -216,13 +152,13 @@ class Figures(unittest.TestCase):
                                                "as --where 'cpu.cores=1'"):
             self.make("latency", by="os.thp")
 
-    def test_too_many_bars_are_told_with_a_condition_where_an_axis_varies(self):
+    def test_too_many_waterfalls_are_told_with_a_condition_where_an_axis_varies(self):
         step = [("wire", 4.0)]
         # Points of a sensitivity analysis have no axis that varies.
         self.write([point("pin", {}, {"latency_mean": 1.0}, step) for _ in range(17)])
-        with self.assertRaisesRegex(PlotError, "^17 bars are too many .of 16.; choose points with --where$"):
+        with self.assertRaisesRegex(PlotError, "^17 waterfalls are too many .of 8.; choose points with --where$"):
             self.make("breakdown")
-        self.write([point("pin", {"cpu.cores": str(cores)}, {"latency_mean": 1.0}, step) for cores in range(1, 18)])
+        self.write([point("pin", {"cpu.cores": str(cores)}, {"latency_mean": 1.0}, step) for cores in range(1, 10)])
         with self.assertRaisesRegex(PlotError, "choose points, as --where 'cpu.cores=1'"):
             self.make("breakdown")
 
@@ -242,20 +178,6 @@ class Figures(unittest.TestCase):
         self.assertEqual([axes.get_xlabel() for axes in panels], ["workload.iterations"] * 2)
         self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()],
                          ["transfer size: 64 B", "transfer size: 4 KiB", "transfer size: 1 MiB"])
-
-    def test_a_strategy_has_its_own_colour_whichever_are_there(self):
-        plan = Plan(looks={"resident": 0, "fault/touch-ahead": 2, "populate": 8})
-        everything = [replace(point(strategy, {"workload.size": size}, {"latency_mean": 1.0}), plan=plan)
-                      for strategy in ("resident", "fault/touch-ahead", "populate") for size in ("64 B", "4 KiB")]
-
-        def lines(points_of_run):
-            self.write(points_of_run)
-            (axes,) = self.make("latency")[1]
-            return {each.get_label(): (each[0].get_color(), each[0].get_linestyle()) for each in axes.containers}
-
-        self.assertEqual(lines(everything), {"resident": (LINES[0], "-"), "fault/touch-ahead": (LINES[2], "-"),
-                                             "populate": (LINES[0], "--")})
-        self.assertEqual(lines(everything[2:]), {"fault/touch-ahead": (LINES[2], "-"), "populate": (LINES[0], "--")})
 
     def test_names_come_in_the_experiments_order_whichever_point_is_first(self):
         plan = Plan(values={"os.thp": ["never", "madvise", "always"]})

@@ -35,6 +35,21 @@ check mine breakdown 2148
 check mine heatmap 2148
 check sensitivity tornado 2148
 
+# Each waterfall ends where the database says that the latency is.
+cat >ends.py <<'PYTHON'
+import sqlite3
+from matplotlib.container import BarContainer
+from faultline import figures
+latencies = [mean for (mean,) in sqlite3.connect("mine/results.sqlite").execute(
+    "SELECT mean FROM means WHERE name = 'latency_mean' ORDER BY combination")]
+axes = [each for each in figures.make("mine", "breakdown").axes if each.axison]
+ends = [max(bar.get_x() + bar.get_width() for bars in each.containers if isinstance(bars, BarContainer) for bar in bars)
+        for each in axes]
+assert len(ends) == len(latencies) == 8, (ends, latencies)
+assert all(abs(end - latency) < 1e-6 * latency for end, latency in zip(ends, latencies)), (ends, latencies)
+PYTHON
+PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 /usr/bin/python3 -B ends.py
+
 # The same bytes again; one file where --out says so.
 run 0 "$program" plot mine --figure heatmap --out again.pdf
 cmp again.pdf mine/figures/heatmap.pdf

@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from faultline.figures.breakdown import breakdown
+from faultline.figures.breakdown import breakdown, read_sides
 from faultline.figures.curves import bandwidth, latency
 from faultline.figures.heatmap import heatmap
 from faultline.figures.style import plt, styled
@@ -42,7 +42,7 @@ def _breakdown(run, options):
     for option, value in (("--x", options.x), ("--by", options.by), ("--metric", options.metric)):
         if value:
             raise PlotError(f"{option}: the breakdown is of each point's steps; --where chooses points")
-    return _of_points(breakdown)(run, options)
+    return _of_points(lambda points, _: breakdown(points, sides=read_sides(run)))(run, options)
 
 
 FIGURES = {

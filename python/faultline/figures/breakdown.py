@@ -1,85 +1,199 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a transfer's time goes: one stacked bar a point."""
+"""Where a transfer's time goes: of each point a waterfall of its steps, in order of time, as `faultline run` prints it."""
+
+import re
+from dataclasses import dataclass
+
+from matplotlib import colormaps
+from matplotlib.colors import to_hex
+from matplotlib.patches import Patch
 
 from faultline.figures.curves import where_example
-from faultline.figures.style import AREAS, PAGE, REST, legend, panels
+from faultline.figures.failures import failed_of, notes_on
+from faultline.figures.style import COLUMN, PAGE, PUBLISHED, footnotes, legend, panels, plain
+from faultline.labels import labels_of
 from faultline.names import name_of
 from faultline.points import PlotError, axes_of, reason
+from faultline.run import Run, RunError
 
-_MOST_BARS = 16
-_MOST_STEPS = 12
-
-
-def _label(point, varying):
-    texts = [point.parameters.get(name, "") if name == "strategy" else
-             f"{name_of(name)}: {point.parameters.get(name, '')}" for name in varying]
-    return "\n".join(texts) or point.parameters["strategy"]
-
-
-def _times(point):
-    """By step, all attempts of a block together: "tasklet (resend)" is time of "tasklet"."""
-    times = {}
-    for step in point.steps:
-        name = step.name.split(" (resend")[0]
-        times[name] = times.get(name, 0.0) + step.mean_us
-    return times
+_MOST_PANELS = 8
+_MOST_ROWS = 50  # of a panel; later attempts are one row each where there are more
+_ROW = 0.12  # inches
+_FAR = 6  # the longest of the shortest waterfall, from where on each has a scale of its own
+_SIDES = {"source": "Blues", "destination": "Oranges", "": "Greys"}
+_RESEND = re.compile(r"(.*) \((resend(?: \d+)?)\)$")
 
 
-def _chosen_steps(points):
-    """The steps with the largest times, in the order of a transfer, and how many are left."""
-    largest, place = {}, {}
-    for point in points:
-        for index, (name, time) in enumerate(_times(point).items()):
-            largest[name] = max(largest.get(name, 0), time)
-            place[name] = max(place.get(name, 0), index)
-    timed = [name for name in largest if largest[name] > 0]
-    chosen = sorted(timed, key=lambda name: -largest[name])[:_MOST_STEPS]
-    return sorted(chosen, key=lambda name: place[name]), len(timed) - len(chosen)
+@dataclass
+class Row:
+    name: str
+    side: str
+    start: float  # us
+    time: float
 
 
-def _segments(point, chosen):
-    """Times by chosen step, and of all other steps together."""
-    times = _times(point)
-    return [*(times.get(name, 0.0) for name in chosen), sum(time for name, time in times.items() if name not in chosen)]
+def read_sides(folder):
+    """Of each combination the sides of its steps, in their order."""
+    try:
+        with Run(folder) as run:
+            steps = run.sql("SELECT combination, side FROM mean_breakdown ORDER BY combination, position")
+    except RunError as error:
+        raise PlotError(str(error)) from error
+    sides = {}
+    for row in steps.itertuples():
+        sides.setdefault(row.combination, []).append(row.side)
+    return sides
 
 
-def breakdown(points, _options=None, marks=()):
-    """`marks`: (index of the bar, value, tolerance, text), published totals in us."""
+def _attempt(name):
+    found = _RESEND.match(name)
+    return found[2] if found else ""
+
+
+def _together(rows, attempts):
+    """Those of each of the attempts as one row: its steps follow each other."""
+    kept = []
+    for row in rows:
+        attempt = _attempt(row.name)
+        if attempt not in attempts:
+            kept.append(row)
+        elif kept and kept[-1].name.startswith(f"{attempt}: "):
+            kept[-1].time += row.time
+        else:
+            kept.append(Row(f"{attempt}: all its steps", "", row.start, row.time))
+    return kept
+
+
+def waterfall(steps, sides=()):
+    """Each step begins where the one before it ends. Where there are too many rows the attempts are one each, the last ones
+    first, and then all that are left together."""
+    rows, start = [], 0.0
+    for index, step in enumerate(steps):
+        rows.append(Row(step.name, sides[index] if index < len(sides) else "", start, step.mean_us))
+        start += step.mean_us
+    attempts = list(dict.fromkeys(_attempt(row.name) for row in rows if _attempt(row.name)))
+    together = []
+    while len(_together(rows, together)) > _MOST_ROWS and attempts:
+        together.append(attempts.pop())
+    rows = _together(rows, together)
+    if len(rows) > _MOST_ROWS:
+        rest = rows[_MOST_ROWS - 1:]
+        rows = [*rows[:_MOST_ROWS - 1], Row(f"{len(rest)} later rows", "", rest[0].start, sum(row.time for row in rest))]
+    return rows
+
+
+def colours_of(waterfalls):
+    """Of each step its own shade: blues at the source, oranges at the destination, darker the later it is."""
+    steps = {}
+    for rows in waterfalls:
+        for row in rows:
+            steps.setdefault(row.side, {})[row.name] = None
+    shades = {}
+    for side, names in steps.items():
+        colours = colormaps[_SIDES.get(side, _SIDES[""])]
+        for index, name in enumerate(names):
+            shades[name, side] = to_hex(colours(0.4 + 0.55 * index / max(1, len(names) - 1)))
+    return shades
+
+
+def _title(point, names, total, unit):
+    texts = [labels[point.parameters.get(name, "")] if name == "strategy" else
+             f"{name_of(name)}: {labels[point.parameters.get(name, '')]}" for name, labels in names.items()]
+    failed = failed_of(point)
+    note = f"; {failed[0]:g} of {failed[1]:g} failed, not in it" if failed else ""
+    return "\n".join(texts or [point.parameters["strategy"]]) + f"\n{total:.2f} {unit} in all{note}"
+
+
+def _draw(axes, rows, colours, longest, scale, thickness):
+    """Times beside their bars: to the right of a bar, unless it ends near the right edge."""
+    for place, row in enumerate(rows):
+        start, time = row.start * scale, row.time * scale
+        axes.barh([place], [time], thickness, start, color=colours[row.name, row.side], label=row.name,
+                  edgecolor=colours[row.name, row.side], linewidth=0.5)
+        right = start + time < 0.7 * longest
+        axes.text(start + time + 0.015 * longest if right else start - 0.015 * longest, place, f"{time:.2f}", va="center",
+                  ha="left" if right else "right", fontsize=5.5)
+    for place, row in enumerate(rows[1:]):
+        axes.plot([row.start * scale] * 2, [place, place + 1], color="#999999", linewidth=0.4, zorder=0.5)
+    axes.set_yticks(range(len(rows)), [plain(row.name) for row in rows], fontsize=6)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(0, 1.02 * longest)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
+
+
+def _mark(axes, rows, value, tolerance, text):
+    """In a row of its own, below the last one."""
+    axes.set_yticks(range(len(rows) + 1), [*(plain(row.name) for row in rows), "published, in all"], fontsize=6)
+    axes.set_ylim(len(rows) + 0.8, -0.6)
+    axes.errorbar([value], [len(rows)], xerr=[tolerance], fmt="*", color=PUBLISHED, markersize=8, capsize=2.5,
+                  markeredgecolor="black", markeredgewidth=0.6, ecolor="black", elinewidth=0.8, label=text, zorder=5)
+
+
+def _chosen(points):
     timed = [point for point in points if point.steps]
     if not timed:
         why = reason(points) if not any(point.metrics for point in points) else ""
         raise PlotError(f"no point has results: {why}" if why else
                         "no point has a breakdown into steps: the workload is not one transfer at a time")
     varying = axes_of(timed)
-    if len(timed) > _MOST_BARS:
-        raise PlotError(f"{len(timed)} bars are too many (of {_MOST_BARS}); {where_example(timed, varying)}")
-    chosen, left = _chosen_steps(timed)
-    figure, strip, (axes,) = panels(1, PAGE, 1.0 + 0.33 * len(timed))
-    places = list(range(len(timed)))[::-1]
-    all_times = [_segments(point, chosen) for point in timed]
-    longest = max(sum(times) for times in all_times)
-    starts = [0.0] * len(timed)
-    names = [*chosen, f"{left} other steps"] if left else chosen
-    for index, name in enumerate(names):
-        times = [each[index] for each in all_times]
-        colour = REST if index == len(chosen) else AREAS[index % len(AREAS)]
-        axes.barh(places, times, 0.62, starts, label=name, edgecolor="white", linewidth=0.4,
-                  color=colour, hatch="/////" if index < len(chosen) and index >= len(AREAS) else "")
-        for place, start, time in zip(places, starts, times):
-            if time > 0.035 * longest:
-                dark = colour in ("#332288", "#117733", "#882255", "#AA4499")
-                axes.text(start + time / 2, place, f"{time:.1f}", ha="center", va="center", fontsize=5.5,
-                          color="white" if dark else "black",
-                          bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6})
-        starts = [start + time for start, time in zip(starts, times)]
-    for place, total in zip(places, starts):
-        axes.text(total + 0.008 * longest, place, f"{total:.1f}", va="center", fontsize=6.5, fontweight="bold")
-    for bar, value, tolerance, text in marks:
-        axes.errorbar([value], [places[bar] + 0.42], xerr=[tolerance], fmt="v", color="black", markersize=4, capsize=2,
-                      label=text)
-    axes.set_yticks(places, [_label(point, varying) for point in timed])
-    axes.set_xlabel("time [µs]")
-    axes.set_xlim(0, 1.07 * longest)
-    axes.grid(False, axis="y")
-    legend(strip, *axes.get_legend_handles_labels(), PAGE - 1)
+    if len(timed) > _MOST_PANELS:
+        raise PlotError(f"{len(timed)} waterfalls are too many (of {_MOST_PANELS}); {where_example(timed, varying)}")
+    return timed, varying
+
+
+def _empty(count, heights):
+    """A figure of `count` panels, two beside each other, whose rows have the heights in inches."""
+    columns = min(2, count)
+    figure, strip, shown = panels(count, COLUMN if count == 1 else PAGE, 1.0, columns, share=False)
+    figure.set_figheight(sum(heights))
+    shown[0].get_gridspec().set_height_ratios([0.01, *heights])
+    return figure, strip, shown
+
+
+def breakdown(points, _options=None, marks=(), sides=None):
+    """`marks`: (index of the panel, value, tolerance, text), published totals in us. `sides`: as read_sides() has them."""
+    timed, varying = _chosen(points)
+    waterfalls = [waterfall(point.steps, (sides or {}).get(point.number, ())) for point in timed]
+    totals = [sum(step.mean_us for step in point.steps) for point in timed]
+    colours = colours_of(waterfalls)
+    labels = [labels_of(timed, name) for name in varying]
+    names = dict(zip(varying, (found for found, _ in labels)))
+    lines = 2 + max(0, len(varying) - 1)
+    columns = min(2, len(timed))
+    most = [max(len(rows) for rows in waterfalls[at:at + columns]) for at in range(0, len(timed), columns)]
+    heights = [0.45 + 0.1 * lines + _ROW * rows for rows in most]
+    figure, strip, shown = _empty(len(timed), heights)
+    width = COLUMN if len(timed) == 1 else PAGE
+    own = max(totals) > _FAR * min(totals)
+    scale, unit = (1e-3, "ms") if max(totals) >= 1e4 else (1.0, "µs")
+    for index, (axes, point, rows, total) in enumerate(zip(shown, timed, waterfalls, totals)):
+        longest = scale * (total if own else max(totals))
+        reaching = [value + tolerance for panel, value, tolerance, _ in marks if not own or shown[panel] is axes]
+        _draw(axes, rows, colours, max([longest, *(scale * end for end in reaching)]), scale,
+              0.8 * len(rows) / most[index // columns])
+        axes.set_title(plain(_title(point, names, scale * total, unit)), fontsize=6.5)
+        axes.set_xlabel(f"time since the transfer's begin [{unit}]")
+    for panel, value, tolerance, text in marks:
+        _mark(shown[panel], waterfalls[panel], scale * value, scale * tolerance, text)
+    _explain(figure, strip, shown, colours, marks, width)
+    notes = ["Each waterfall has its own scale."] if own else []
+    notes += [key for _, key in labels if key]
+    footnotes(figure, notes + notes_on(points, lambda point: ", ".join(
+        names[name].get(point.parameters.get(name, ""), "") for name in varying) or point.parameters["strategy"],
+                      hollow=False), width)
     return figure
+
+
+def _explain(figure, strip, shown, colours, marks, width):
+    """Which family of colours is which side, and what the stars are."""
+    entries = {}
+    for side, label in (("source", "at the source"), ("destination", "at the destination"), ("", "several steps")):
+        shades = [shade for (_, where), shade in colours.items() if where == side]
+        if shades:
+            entries[label] = Patch(color=shades[len(shades) // 2])
+    texts = [mark[-1] for mark in marks]
+    for axes in shown:
+        entries |= {label: handle for handle, label in zip(*axes.get_legend_handles_labels()) if label in texts}
+    if entries:
+        legend(strip, list(entries.values()), [plain(text) for text in entries], width)

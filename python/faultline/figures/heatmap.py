@@ -7,10 +7,12 @@ import numpy
 from matplotlib.colors import LogNorm, Normalize
 
 from faultline.figures.curves import measured, refuse_doubles, split_panels
-from faultline.figures.style import COLUMN, PAGE, columns_for, panels
+from faultline.figures.failures import failed_of, failed_text, notes_on
+from faultline.figures.style import COLUMN, PAGE, columns_for, footnotes, panels, plain
+from faultline.labels import labels_of
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError, axes_of, follows, values_of
-from faultline.quantities import unit_text, value_text
+from faultline.quantities import unit_text
 
 
 def _choose_axes(points, x, by):
@@ -36,13 +38,25 @@ def _short(number):
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-def _fill(axes, table, norm):
+def _cells(points, x, by, metric, columns, rows):
+    """Means by row and column, and what to say of failed transfers in a cell."""
+    refuse_doubles(points, x, by)
+    table, failures = numpy.full((len(rows), len(columns)), math.nan), {}
+    for point in points:
+        place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
+        table[place] = point.metrics[metric].mean
+        if failed_of(point):
+            failures[place] = f"\n{failed_text(failed_of(point))} failed"
+    return table, failures
+
+
+def _fill(axes, table, failures, norm):
     image = axes.imshow(table, cmap="cividis", norm=norm, aspect="auto", origin="lower", interpolation="nearest")
     for (row, column), value in numpy.ndenumerate(table):
         if math.isnan(value):
-            axes.text(column, row, "–", ha="center", va="center", fontsize=5.5)
+            axes.text(column, row, "–", ha="center", va="center", fontsize=6)
         else:
-            axes.text(column, row, _short(value), ha="center", va="center", fontsize=5.5,
+            axes.text(column, row, _short(value) + failures.get((row, column), ""), ha="center", va="center", fontsize=6,
                       color="white" if norm(value) < 0.55 else "black")
     axes.grid(False)
     return image
@@ -50,10 +64,13 @@ def _fill(axes, table, norm):
 
 def heatmap(points, options):
     metric = options.metric or "latency_mean"
+    everything = points
     points, unit = measured(points, metric)
     x, by, rest = _choose_axes(points, options.x, options.by)
     columns, rows = values_of(points, x), values_of(points, by)
     groups = split_panels(points, rest)
+    named = {name: labels_of(everything, name) for name in (x, by, *rest)}
+    labels = {name: found for name, (found, _) in named.items()}
     values = [point.metrics[metric].mean for point in points]
     low, high = min(values), max(values)
     norm = LogNorm(low, high) if low > 0 and high / low >= 30 else Normalize(low, high)
@@ -61,22 +78,21 @@ def heatmap(points, options):
     across = columns_for(len(groups))
     figure, _, shown = panels(len(groups), width, max(1.6, 0.9 + 0.22 * len(rows)))
     for axes, (title, each) in zip(shown, groups):
-        refuse_doubles(each, x, by)
-        table = numpy.full((len(rows), len(columns)), math.nan)
-        for point in each:
-            place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
-            table[place] = point.metrics[metric].mean
-        image = _fill(axes, table, norm)
-        crowded = sum(len(text) for text in columns) > 46 * width / COLUMN / across
-        axes.set_xticks(range(len(columns)), map(value_text, columns), rotation=40 if crowded else 0,
+        image = _fill(axes, *_cells(each, x, by, metric, columns, rows), norm)
+        words = [labels[x][text] for text in columns]
+        crowded = sum(map(len, words)) > 46 * width / COLUMN / across
+        axes.set_xticks(range(len(columns)), map(plain, words), rotation=40 if crowded else 0,
                         ha="right" if crowded else "center")
-        axes.set_yticks(range(len(rows)), map(value_text, rows))
+        axes.set_yticks(range(len(rows)), [plain(labels[by][text]) for text in rows])
         axes.tick_params(length=0)
         axes.set_xlabel(name_of(x))
-        axes.set_title(title)
+        axes.set_title(plain(title))
     for axes in shown[::across]:
         axes.set_ylabel(name_of(by))
     bar = figure.colorbar(image, ax=shown, pad=0.02)
     bar.set_label(with_unit(metric, unit_text(unit)))
     bar.outline.set_linewidth(0.4)
+    notes = notes_on(everything, lambda point: ", ".join(
+        labels[name].get(point.parameters.get(name, ""), "") for name in labels), metric, hollow=False)
+    footnotes(figure, [key for _, key in named.values() if key] + notes, width)
     return figure

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures share: sizes of a paper's columns, fonts that editors accept, colours that everybody can tell apart."""
+"""What all figures share: sizes of a paper's columns, fonts that editors accept, axes, legends and notes."""
 
 import math
+import textwrap
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402 (the backend comes first)
-from matplotlib.ticker import NullFormatter, NullLocator  # noqa: E402
+from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator  # noqa: E402
 
 from faultline.quantities import numbers, short_bytes  # noqa: E402
 
@@ -16,14 +17,9 @@ PAGE = 7.16  # both
 ROW = 2.3  # height of a panel
 _LEGEND_ROW = 0.125
 
-# Okabe and Ito's colours without the yellow, which is faint on white; black first.
-LINES = ("#000000", "#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F")
-MARKERS = "osD^vP*X"
-# Paul Tol's "muted", for areas side by side; the last is for what is left.
-AREAS = ("#332288", "#88CCEE", "#CC6677", "#DDCC77", "#117733", "#AA4499", "#44AA99", "#882255", "#999933")
-REST = "#DDDDDD"
 LOW, HIGH = "#56B4E9", "#D55E00"
-PUBLISHED = "#F0E442"  # with a black edge: no line has it
+PUBLISHED = "#F0E442"  # a star with a black edge: no series has either
+NOTE = 6  # size of the letters of what stands below a figure
 
 _SETTINGS = {
     "pdf.fonttype": 42,  # TrueType, embedded: text stays text
@@ -50,6 +46,11 @@ _SETTINGS = {
 }
 
 
+def plain(text):
+    """A text in which `$` is a letter, and no formula begins."""
+    return text.replace("$", r"\$")
+
+
 def styled():
     return matplotlib.rc_context(_SETTINGS)
 
@@ -59,8 +60,8 @@ def columns_for(count):
     return count if count < 3 else 2 if count == 4 else 3
 
 
-def panels(count, width, height, columns=None):
-    """A figure with `count` panels and a strip for the legend above: (figure, strip, panels)."""
+def panels(count, width, height, columns=None, share=True):
+    """A figure with `count` panels and a strip for the legend above: (figure, strip, panels). `share`: of the y axis."""
     columns = columns or columns_for(count)
     rows = -(-count // columns)
     figure = plt.figure(figsize=(width, height * rows), layout="constrained")
@@ -70,8 +71,8 @@ def panels(count, width, height, columns=None):
     shown = []
     for index in range(count):
         cell = grid[1 + index // columns, index % columns]
-        shown.append(figure.add_subplot(cell, sharey=shown[0] if shown else None))
-        if index % columns:
+        shown.append(figure.add_subplot(cell, sharey=shown[0] if shown and share else None))
+        if share and index % columns:
             shown[-1].tick_params(labelleft=False)
     return figure, strip, shown
 
@@ -86,12 +87,28 @@ def legend(strip, handles, labels, width):
                  borderpad=0, borderaxespad=0)
 
 
-def _readable(unit, values):
+def footnotes(figure, notes, width):
+    """Below the panels, in a figure that grows by them."""
+    letters = int(width / (0.0075 * NOTE))
+    lines = [line for note in notes for part in note.split("\n") for line in textwrap.wrap(part, letters)]
+    if not lines:
+        return
+    figure.set_figheight(figure.get_figheight() + 0.0175 * NOTE * len(lines))
+    figure.supxlabel("\n".join(lines).replace("$", r"\$"), x=0.01, ha="left", fontsize=NOTE)
+
+
+def readable(unit, values):
     """(values, unit) in milliseconds or seconds where microseconds would be long numbers."""
     for larger, factor in (("s", 1e6), ("ms", 1e3)):
         if unit == "us" and min(value for value in values if value > 0) >= factor:
             return [value / factor for value in values], larger
     return values, unit
+
+
+def log_axis(axis, base=10):
+    """Ticks as people write them: 0.1, 1, 10, 1000."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}" if value == 0 or 1e-4 < value < 1e6 else f"$10^{{{math.log10(value):.0f}}}$"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _ticks(positions, labels, logarithmic, width):
@@ -107,17 +124,22 @@ def _ticks(positions, labels, logarithmic, width):
     return zip(*chosen)
 
 
-def number_axis(axes, texts, width):
-    """Sets up the x axis, of `width` inches, for values of a parameter: (their positions, unit). Names stand side by side, at
-    0, 1, 2 ..."""
-    found = numbers(texts)
+def number_axis(axes, texts, width, labels=None, are_names=False):
+    """Sets up the x axis, of `width` inches, for values of a parameter: (their positions, unit). Names, as which `labels` shows
+    them, stand side by side, at 0, 1, 2 ..."""
+    found = None if are_names else numbers(texts)
     if found is None:
         positions = list(range(len(texts)))
-        crowded = sum(len(text) for text in texts) > 40
-        axes.set_xticks(positions, texts, rotation=30 if crowded else 0, ha="right" if crowded else "center")
+        words = [(labels or {}).get(text, text) for text in texts]
+        letters = max(4, int(width / len(texts) / 0.055))
+        lines = [textwrap.wrap(word, letters, break_long_words=False, break_on_hyphens=False) for word in words]
+        crowded = any(len(line) > letters for each in lines for line in each)
+        axes.set_xticks(positions, [plain(word if crowded else "\n".join(each)) for word, each in zip(words, lines)],
+                        rotation=30 if crowded else 0,
+                        ha="right" if crowded else "center", rotation_mode="anchor" if crowded else None)
         axes.set_xlim(-0.6, len(texts) - 0.4)
         return positions, ""
-    positions, unit = _readable(found[1], found[0]) if max(found[0]) > 0 else found
+    positions, unit = readable(found[1], found[0]) if max(found[0]) > 0 else found
     logarithmic = min(positions) > 0 and max(positions) / min(positions) >= 16
     if logarithmic:
         axes.set_xscale("log", base=2 if unit == "B" else 10)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs that are written in a test, and figures of them."""
+
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from faultline import figures
+from faultline.figures import Options
+from faultline.figures.style import plt
+from faultline.points import Point, Step, Value
+from faultline.quantities import Quantity
+
+# As the database has them, which these runs do without.
+NUMBERS = {text: Quantity(text, number, unit)
+           for text, number, unit in (("64 B", 64, "B"), ("4 KiB", 4096, "B"), ("64 KiB", 65536, "B"), ("1 MiB", 2**20, "B"),
+                                      ("25 us", 25, "us"), ("1 ms", 1000, "us"), ("5", 5, "1"), ("10", 10, "1"))}
+
+SOURCE = ("user post", "poll")
+
+
+def notes(figure):
+    """What stands below the panels."""
+    return " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
+
+
+def point(strategy, parameters, metrics, steps=(), trouble=""):
+    """`metrics`: a mean, or a mean and half of its confidence interval."""
+    units = {"latency_mean": "us", "goodput": "MB/s", "faults": "1", "transfers": "1", "transfers_failed": "1"}
+    values = {name: Value(*(each if isinstance(each, tuple) else (each, 0.0)), units[name])
+              for name, each in metrics.items()}
+    texts = {name: NUMBERS.get(text, text) for name, text in parameters.items()}
+    return Point({"strategy": strategy, **texts}, values, [Step(*each) for each in steps], trouble)
+
+
+class FigureTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.addCleanup(plt.close, "all")
+        self.run_folder = Path(folder.name)
+
+    def write(self, points_of_run):
+        for number, each in enumerate(points_of_run, 1):
+            each.number = number
+        sides = {each.number: ["source" if name in SOURCE else "destination" for name in (s.name for s in each.steps)]
+                 for each in points_of_run}
+        for name, result in (("read_points", points_of_run), ("read_sides", sides)):
+            reader = mock.patch(f"faultline.figures.{name}", lambda folder, result=result: result)
+            reader.start()
+            self.addCleanup(reader.stop)
+        return points_of_run
+
+    def make(self, name, **options):
+        figure = figures.make(self.run_folder, name, Options(**options))
+        return figure, [axes for axes in figure.axes if axes.axison and axes.get_label() != "<colorbar>"]
+
+    def sweep(self):
+        return self.write([point(strategy, {"workload.size": size}, {"latency_mean": (factor * mean, 2.5),
+                                                                     "goodput": 1000.0 * mean})
+                           for strategy, factor in (("pin", 1.0), ("fault", 3.0))
+                           for size, mean in (("64 B", 10), ("4 KiB", 20), ("1 MiB", 40))])
