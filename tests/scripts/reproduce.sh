@@ -29,3 +29,6 @@ run 0 "${reproduce[@]}"
 expect "25 of 25 points are there already"
 [[ $(grep -cE '^([0-9]+) of \1 points are there already' <<<"$output") == $(grep -cE '^==> (run|sensitivity) ' <<<"$output") ]]
 cmp before.html page/index.html
+PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 /usr/bin/python3 -B "$FAULTLINE_SOURCE/tests/scripts/stars.py" \
+  "$FAULTLINE_SOURCE/configs" page/runs
+expect "E1, One-way latency of a small message against distance: star at (1, 1.3)"

@@ -4,13 +4,14 @@
 from dataclasses import dataclass, field, replace
 
 from faultline.figures import Options, read_sensitivity
-from faultline.figures.breakdown import breakdown
+from faultline.figures.breakdown import breakdown, read_sides
 from faultline.figures.curves import bandwidth, curves, latency
 from faultline.figures.tornado import tornado
 from faultline.points import Value, read_points
+from faultline.quantities import Quantity
 from faultline.reproduction.published import mark
 
-_HOPS = {"2": "1", "4": "2", "5": "3", "9": "4", "25": "5"}
+_HOPS = {"2": 1, "4": 2, "5": 3, "9": 4, "25": 5}  # by target, from MPSoC 1 of the first QFDB
 SENSITIVITY = "fault-breakdown-sensitivity"
 
 
@@ -45,7 +46,8 @@ class Runs:
 def _with_hops(points):
     def renamed(parameters):
         others = {name: text for name, text in parameters.items() if name != "workload.target"}
-        return {"strategy": others.pop("strategy"), "hops": _HOPS[parameters["workload.target"]], **others}
+        hops = _HOPS[parameters["workload.target"]]
+        return {"strategy": others.pop("strategy"), "hops": Quantity(str(hops), hops, "1"), **others}
 
     return [replace(point, parameters=renamed(point.parameters)) for point in points]
 
@@ -66,7 +68,8 @@ def _breakdown(runs):
     points = runs.points("fault-breakdown")
     ends = [point.parameters["workload.cold"] for point in points]
     above = points[ends.index("none")].metrics["latency_mean"].mean
-    return breakdown(points, marks=[(ends.index("destination"), *runs.mark("T5", above=above))])
+    return breakdown(points, marks=[(ends.index("destination"), *runs.mark("T5", above=above))],
+                     sides=read_sides(runs.folder / "fault-breakdown"))
 
 
 def _one_fault(runs):
