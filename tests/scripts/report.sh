@@ -50,6 +50,30 @@ rows = "workload.size"
 baseline = "resident"
 EOF
 run 0 "$program" run many.toml --quiet --out many
+# Requests for retransmission are lost, so that transfers fail.
+cat >lossy.toml <<'EOF'
+platform = "exanest-qfdb"
+workload = "write"
+strategies = ["resident", "fault/touch-a-page", "fault/touch-ahead", "pin-once"]
+[parameters]
+workload.cold = "destination"
+workload.iterations = 40
+dma.rapf_loss = 0.6
+dma.retry_limit = 2
+dma.block_timeout = "100 us"
+os.thp = "never"
+[axes]
+workload.size = ["64 B", "16 KiB", "32 KiB"]
+[[report]]
+view = "points"
+[[report]]
+view = "matrix"
+metric = "goodput"
+[[report]]
+view = "breakdown"
+EOF
+run 1 "$program" run lossy.toml --quiet --out lossy
+expect "of 40 transfers ended with an error completion"
 if grep -q 'FAULTLINE_REPORTS:BOOL=OFF' "$FAULTLINE_BUILD/CMakeCache.txt"; then
   run 2 "$program" report costs
   expect "built without reports" "-DFAULTLINE_REPORTS=ON" "nodejs"
@@ -78,6 +102,7 @@ expect "damaged/results.json: is damaged" "faultline run" "--out damaged"
 run 2 "$program" report costs --out empty
 expect "is a folder; name a file"
 
+node "$FAULTLINE_SOURCE/web/test/texts.mjs"
 CHROMIUM="$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)"
 if [[ -z $CHROMIUM || ! -d $FAULTLINE_SOURCE/web/node_modules/playwright-core ]]; then
   echo "no Chromium here (Debian package chromium): the page itself is not tested"
@@ -89,3 +114,6 @@ mkdir -p "$kept"
 node "$FAULTLINE_SOURCE/web/test/page.mjs" costs/report.html costs/results.json "$kept"
 run 0 "$program" report many
 node "$FAULTLINE_SOURCE/web/test/choices.mjs" many/report.html "$kept"
+run 0 "$program" report lossy
+node "$FAULTLINE_SOURCE/web/test/pictures.mjs" lossy/report.html lossy/results.json "$kept"
+node "$FAULTLINE_SOURCE/web/test/address.mjs" costs/report.html

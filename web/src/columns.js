@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns of tables of points.
-import {metricText} from './format.js';
+import {failedText, isOfTransfers} from './data.js';
+import {metricText, shown} from './format.js';
 
 export function axisColumns(run, set) {
   return run.axes.filter((axis) => axis.values.length > 1 || axis.number === 0).map((axis) => ({
     title: axis.name, meaning: axis.meaning, number: axis.number !== 0,
-    text: (i) => axis.values[set.axis(axis.number)[i]],
+    text: (i) => axis.texts[set.axis(axis.number)[i]],
     value: (i) => (axis.numbers || axis.values)[set.axis(axis.number)[i]],
   }));
 }
@@ -19,7 +20,21 @@ export function metricColumn(run, set, metric, title = metric.name, each = false
   const unit = each ? (metric.unit === '1' ? '/op' : `${metric.unit}/op`) : metric.unit;
   return {title, unit, number: true, measured: true, value, halfWidth,
     meaning: `${metric.name}: ${metric.meaning}${each ? ', for each transfer' : ''}`,
-    text: (i) => metricText(value(i), metric.unit, halfWidth(i))};
+    text: (i) => metricText(value(i), metric.unit, halfWidth(i)), small: failuresBeside(run, set, metric)};
+}
+
+/** "3 of 1000 failed": what stands below a latency or a goodput that these transfers are not in. */
+export function failuresBeside(run, set, metric) {
+  if (!isOfTransfers(metric)) return () => null;
+  return (i) => {
+    const failed = run.failedOf(set, i);
+    return failed && failedText(failed);
+  };
+}
+/** For a CSV file, where any point has transfers that failed. */
+export function failureColumns(run, set) {
+  if (!Array.from({length: set.count}, (_, i) => i).some((i) => run.failedOf(set, i))) return [];
+  return [{title: 'failed transfers', value: (i) => run.failedOf(set, i)?.failed ?? 0}];
 }
 
 /** Behind a metric's column in a CSV file, where there are means. */
@@ -34,6 +49,6 @@ export function remarkOf(run, set) {
   return (i) => {
     const text = run.statuses[status[i]];
     if (text === 'complete' || text === 'check failed') return null;
-    return run.reasons[reason[i]] ? `${text}: ${run.reasons[reason[i]]}` : text;
+    return run.reasons[reason[i]] ? shown(`${text}: ${run.reasons[reason[i]]}`) : text;
   };
 }

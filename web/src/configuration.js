@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was simulated, folded: parameters that are not at their defaults and who set them, strategies, metrics.
 import {el} from './dom.js';
-import {withUnit} from './format.js';
+import {shown, withUnit} from './format.js';
 
 // On paper nothing can be unfolded.
 const forPaper = (details) => {
@@ -21,15 +21,15 @@ function axesTable(run) {
   const shown = run.axes.slice(1);
   if (shown.length === 0) return null;
   return [el('h3', {}, 'Axes'), table(['parameter', 'values', 'meaning'], shown.map((axis) => [el('code', {}, axis.name),
-    axis.values.length <= 40 ? axis.values.join(', ')
-      : `${axis.values.slice(0, 3).join(', ')}, … ${axis.values[axis.values.length - 1]} (${axis.values.length} values)`,
+    axis.values.length <= 40 ? axis.texts.join(', ')
+      : `${axis.texts.slice(0, 3).join(', ')}, … ${axis.texts[axis.texts.length - 1]} (${axis.values.length} values)`,
     axis.meaning]))];
 }
 
 export function configurationSection(run) {
-  const rows = run.configuration.map((p) => [el('code', {}, p.name), p.value, p.default, p.set_by, p.meaning]);
+  const rows = run.configuration.map((p) => [el('code', {}, p.name), shown(p.value), shown(p.default), p.set_by, shown(p.meaning)]);
   const strategies = run.strategies.map((s) => [s.name, s.description,
-    s.settings.map(([key, value]) => el('div', {}, el('code', {}, `${key} = ${value}`)))]);
+    s.settings.map(([key, value]) => el('div', {}, el('code', {}, `${key} = ${shown(value)}`)))]);
   return forPaper(folded('configuration', `Configuration: ${rows.length} parameters differ from the default`,
     rows.length > 0 ? table(['parameter', 'value', 'default', 'set by', 'meaning'], rows) : null,
     ...(axesTable(run) || []),
@@ -40,5 +40,5 @@ export function configurationSection(run) {
 
 export function metricsSection(run) {
   return folded('metrics', 'Metrics: what the columns mean',
-    table(['metric', 'meaning'], run.metrics.map((m) => [el('code', {}, withUnit(m.name, m.unit)), m.meaning])));
+    table(['metric', 'meaning'], run.metrics.map((m) => [el('code', {}, withUnit(m.name, m.unit)), shown(m.meaning)])));
 }

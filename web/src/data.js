@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what src/results/report_data.cpp wrote: columns are decoded when they are first asked for.
+import {labelsOf} from './labels.js';
+
+const NODES = ['workload.target', 'workload.initiator']; // their numbers are names
 
 const TYPES = {u8: Uint8Array, u16: Uint16Array, i32: Int32Array, f32: Float32Array, f64: Float64Array};
 
@@ -33,6 +36,21 @@ class PointSet {
   named(name) { return this.column(name, this.json[name]); }
 }
 
+/** Of a point the transfers that failed, which have no latency and no goodput: {failed, of}, over all its seeds; null where none did. */
+function failedOf(run) {
+  const [failed, transfers] = ['transfers_failed', 'transfers'].map((name) => run.metrics.find((metric) => metric.name === name));
+  if (!failed || !transfers) return () => null;
+  return (set, i) => {
+    const count = set.metric(failed.number)[i];
+    if (!(count > 0)) return null;
+    const seeds = set.json.seeds ? set.named('seeds')[i] : 1;
+    return {failed: Math.round(seeds * count), of: Math.round(seeds * set.metric(transfers.number)[i])};
+  };
+}
+export const failedText = ({failed, of}) => `${failed.toLocaleString('en')} of ${of.toLocaleString('en')} failed`;
+/** Metrics that say nothing of transfers that failed. */
+export const isOfTransfers = (metric) => /^(latency|goodput|kernel_cost|delay|clean_goodput)/.test(metric.name);
+
 /** The whole run. Throws when the page's data are not of this format. */
 export function readRun(text) {
   const run = JSON.parse(text);
@@ -43,9 +61,14 @@ export function readRun(text) {
   run.steps.first = decode(first, run.means.count + 1);
   const rows = run.steps.first[run.means.count] || 0;
   for (const name of ['step', 'mean', 'samples']) run.steps[name] = decode(run.steps[name], rows);
-  run.axes.forEach((axis, number) => { axis.number = number; });
+  run.axes.forEach((axis, number) => {
+    axis.number = number;
+    axis.texts = labelsOf(axis);
+    if (NODES.includes(axis.name) || axis.labels) axis.numbers = undefined;
+  });
   run.metrics.forEach((metric, number) => { metric.number = number; });
   run.axisNamed = (name) => run.axes.find((axis) => axis.name === name);
+  run.failedOf = failedOf(run);
   run.metricNamed = (name) => run.metrics.find((metric) => metric.name === name);
   return run;
 }
@@ -56,7 +79,7 @@ export const lookOf = (axis, value) => (axis.looks ? axis.looks[value] : value);
 /** "resident, workload.size = 64 B": what a point is, but for axes that do not tell points apart or are skipped. */
 export function labelOf(run, set, i, skip = []) {
   const axes = run.axes.filter((axis) => axis.leads && axis.values.length > 1 && !skip.includes(axis.number));
-  const value = (axis) => axis.values[set.axis(axis.number)[i]];
+  const value = (axis) => axis.texts[set.axis(axis.number)[i]];
   if (axes.length === 0) return value(run.axes[0]);
   return axes.map((axis) => (axis.number === 0 ? value(axis) : `${axis.name} = ${value(axis)}`)).join(', ');
 }

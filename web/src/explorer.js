@@ -2,34 +2,50 @@
 // A chart whose metric, axes and kind the reader chooses; what it starts with is what a report asks for.
 import {checkbox, el, select} from './dom.js';
 import {Figure} from './figure.js';
-import {labelOf} from './data.js';
-import {metricText} from './format.js';
-import {chooseValues, freeAxes, makeCloud, makeLines, pointsAt, standsFor, varying} from './lines.js';
-import {barChart, cloud, heatMap, lineChart, stackedBars, tip} from './options.js';
+import {failedText, isOfTransfers, labelOf} from './data.js';
+import {quantityText} from './format.js';
+import {chooseValues, coincident, freeAxes, makeCloud, makeLines, pointsAt, standsFor, varying} from './lines.js';
+import {barChart, base, cloud, heatMap, lineChart, tip} from './options.js';
 import {measured} from './ratios.js';
+import {sectionOf} from './view.js';
+import {rowsOf, waterfalls} from './waterfall.js';
 
 const MOST_LINES = 48;
-const FIRST_LINES = 8; // as many as there are colours
+const FIRST_LINES = 8;
 const MOST_CHOICES = 200; // values of an axis to choose one of
-const MOST_BARS = 40; // of a breakdown
+const MOST_WATERFALLS = 8;
+const FIRST_WATERFALLS = 4;
+const MOST_NAMED = 6; // points with failed transfers
 const MOST_CELLS = 20000;
 
-/** Many orders of magnitude are shown on a log axis. */
+/** Many orders of magnitude are shown on a log axis; values of 0 stand at its foot. */
 const spreads = (numbers, factor) => {
   let low = Infinity;
   let high = -Infinity;
   for (const v of numbers) {
     if (!Number.isFinite(v)) continue;
-    if (v < low) low = v;
+    if (v < 0) return false;
+    if (v > 0 && v < low) low = v;
     if (v > high) high = v;
   }
-  return low > 0 && high / low > factor;
+  return high / low > factor;
 };
+/** Where values of 0 stand: a power below all others. */
+function footOf(numbers, unit) {
+  let low = Infinity;
+  let zeros = false;
+  for (const v of numbers) {
+    if (v === 0) zeros = true;
+    else if (v > 0 && v < low) low = v;
+  }
+  if (!zeros || low === Infinity) return undefined;
+  return unit === 'B' ? 2 ** (Math.floor(Math.log2(low)) - 2) : 10 ** (Math.ceil(Math.log10(low)) - 1);
+}
 
 export class Explorer {
   /** `start`: {metrics, metric, x, series, kind, baseline}, all optional; axes and the strategy to compare with by name. */
-  constructor(run, filters, name, start = {}) {
-    Object.assign(this, {run, filters, name});
+  constructor(run, filters, view, id, name, start = {}) {
+    Object.assign(this, {run, filters, view, name, start});
     this.set = run.means;
     this.axes = run.axes.filter((axis) => axis.values.length > 1);
     if (this.axes.length === 0) this.axes = [run.axes[0]];
@@ -37,57 +53,126 @@ export class Explorer {
     this.hasSteps = run.steps.names.length > 0;
     this.state = this.firstState(start);
     this.controls = el('div', {class: 'controls'});
-    this.figure = new Figure(name, (c, width) => this.build(c, width));
+    this.figure = new Figure(name, (c, width) => this.build(c, width), () => this.chosenHere());
     this.node = el('div', {class: 'explorer'}, this.controls, this.figure.node);
-    filters.onChange(() => this.figure.redraw());
-    this.guessLogs();
+    filters.onChange(() => {
+      this.place();
+      this.drawControls();
+      this.figure.redraw();
+    });
+    this.place();
     this.drawControls();
+    view.add(id, () => this.viewed(), (pairs) => this.restore(pairs));
+  }
+  chosenHere() { this.view.changed(sectionOf(this.node)); }
+  /** For the page's address: what differs from how the chart begins, or from what its choices would make of the rest. */
+  viewed() {
+    const first = this.firstState(this.start);
+    const {state} = this;
+    const none = (axis) => (axis ? axis.name : '-');
+    const pairs = [['chart', state.kind, first.kind], ['metric', state.metric?.name, first.metric?.name],
+      ['x', none(state.x), none(first.x)], ['by', none(state.series), none(first.series)],
+      ['beside', this.run.axes[0].values[state.baseline] ?? '-', this.run.axes[0].values[first.baseline] ?? '-']];
+    const found = pairs.filter(([, now, then]) => now !== then).map(([key, now]) => [key, now]);
+    for (const [key, log] of Object.entries(state.logs)) found.push([key.toLowerCase(), log ? 'yes' : 'no']);
+    for (const [a, value] of state.own) found.push([`at.${this.run.axes[a].name}`, value === null ? '*' : this.run.axes[a].values[value]]);
+    return [...found, ...[...this.figure.hidden].map((name) => ['off', name])];
+  }
+  restore(pairs) {
+    const of = (key) => pairs.find(([k]) => k === key)?.[1];
+    const {run} = this;
+    const axis = (name) => this.axes.find((each) => each.name === name);
+    const state = this.firstState(this.start);
+    state.metric = this.metrics.find((m) => m.name === of('metric')) || state.metric;
+    state.x = axis(of('x')) || state.x;
+    if (of('by') === '-') state.series = undefined;
+    else state.series = axis(of('by')) || state.series;
+    if (of('beside') === '-') state.baseline = undefined;
+    else if (run.axes[0].values.includes(of('beside'))) state.baseline = run.axes[0].values.indexOf(of('beside'));
+    if (this.kinds(state).some(([kind, , can]) => kind === of('chart') && can)) state.kind = of('chart');
+    this.state = state;
+    this.settle();
+    for (const [key, log] of [['logx', 'logX'], ['logy', 'logY']]) if (['yes', 'no'].includes(of(key))) state.logs[log] = of(key) === 'yes';
+    for (const each of this.axes) {
+      const value = of(`at.${each.name}`);
+      if (value === '*') state.own.set(each.number, null);
+      else if (each.values.includes(value)) state.own.set(each.number, each.values.indexOf(value));
+    }
+    this.place();
+    this.figure.hidden = new Set(pairs.filter(([key]) => key === 'off').map(([, name]) => name));
+    this.drawControls();
+    this.figure.redraw();
   }
   firstState(start) {
     const {run} = this;
     const known = (axis) => (this.axes.includes(axis) ? axis : undefined);
-    const x = known(run.axisNamed(start.x)) || this.axes.find((axis) => axis.numbers && axis.leads) || this.axes[0];
+    const x = known(run.axisNamed(start.x)) || this.axes.find((axis) => axis.numbers && axis.leads)
+      || this.axes.find((axis) => axis.number !== 0 && axis.leads) || this.axes[0]; // strategies are series, in their own colours
     let series = start.series === undefined ? undefined : known(run.axisNamed(start.series));
     if (!series || series === x) series = this.axes.find((axis) => axis.leads && axis !== x && !standsFor(x, axis));
     const metric = this.metrics.find((m) => m === start.metric) || this.metrics.find((m) => m.name === 'latency_mean') || this.metrics[0];
     const baseline = start.baseline ? run.axes[0].values.indexOf(start.baseline) : -1;
     const kind = start.kind || (x.numbers ? 'lines' : 'bars');
-    return {x, series, metric, kind, baseline: baseline < 0 ? undefined : baseline, logX: false, logY: false,
-      at: this.firstValues({x, series, kind})};
+    return {x, series, metric, kind, baseline: baseline < 0 ? undefined : baseline, logX: false, logY: false, logs: {},
+      own: new Map(), at: new Map()};
+  }
+  /** Values of axes that are not on the chart: those that the reader chose, of the others what firstValues() says. */
+  place() {
+    const {state} = this;
+    state.at = this.firstValues(state);
+    for (const [axis, value] of state.own) {
+      if (value === null) state.at.delete(axis);
+      else state.at.set(axis, value);
+    }
+    Object.assign(state, this.guessedLogs(), state.logs);
   }
   /** What is not on a chart has one value each where lines would be too many to tell apart, or cells means of several points. */
   firstValues(state) {
     const indices = this.filters.indices(this.set);
     if (state.kind === 'heat') return chooseValues(this.run, this.set, indices, [state.x, state.series], [], 1);
+    if (state.kind === 'breakdown') return chooseValues(this.run, this.set, this.timed(indices), [], [], FIRST_WATERFALLS, Infinity, [this.run.axes[0]]);
     if (!['lines', 'bars'].includes(state.kind)) return new Map();
     return chooseValues(this.run, this.set, indices, [state.x], [state.series].filter(Boolean), FIRST_LINES, MOST_LINES);
   }
   measured() { return measured(this.run, this.set, this.state.metric, this.state.baseline); }
   indices() { return pointsAt(this.set, this.filters.indices(this.set), this.state.at); }
-  guessLogs() {
+  /** Those that measured a breakdown. */
+  timed(indices) { return Array.from(indices).filter((i) => this.run.steps.first[i + 1] > this.run.steps.first[i]); }
+  guessedLogs() {
     const {x, metric} = this.state;
-    this.state.logX = Boolean(x.numbers) && spreads(x.numbers, 30);
-    this.state.logY = Boolean(metric) && spreads(this.measured().values, 50);
+    if (!metric) return {logX: false, logY: false};
+    const {values} = this.measured();
+    const indices = this.indices();
+    return {logX: Boolean(x.numbers) && spreads(x.numbers, 30), logY: spreads(Float64Array.from(indices, (i) => values[i]), 50)};
   }
   change(changes, guess = false) {
     Object.assign(this.state, changes);
+    this.settle();
+    if (guess) this.state.logs = {};
+    if ('x' in changes || 'series' in changes || 'kind' in changes) this.state.own.clear();
+    this.place();
+    this.figure.hidden.clear();
+    this.drawControls();
+    this.figure.redraw();
+    this.chosenHere();
+  }
+  /** What does not go together. */
+  settle() {
     const {state} = this;
     if (state.series === state.x) state.series = this.axes.find((axis) => axis.leads && !standsFor(state.x, axis));
     if (state.kind === 'lines' && !state.x.numbers) state.kind = 'bars';
     if (state.kind === 'heat' && !state.series) state.kind = state.x.numbers ? 'lines' : 'bars';
-    if (guess) this.guessLogs();
-    if ('x' in changes || 'series' in changes || 'kind' in changes) state.at = this.firstValues(state);
-    this.drawControls();
-    this.figure.redraw();
+  }
+  kinds(state) {
+    return [['lines', 'Lines', Boolean(state.x.numbers)], ['points', 'Points', true], ['bars', 'Bars', true],
+      ['heat', 'Heat map', this.axes.length > 1], ['breakdown', 'Breakdown by step', this.hasSteps]];
   }
   drawControls() {
     const {state, run} = this;
-    const kinds = [['lines', 'Lines', state.x.numbers], ['points', 'Points', true], ['bars', 'Bars', true],
-      ['heat', 'Heat map', this.axes.length > 1], ['breakdown', 'Breakdown by step', this.hasSteps]];
     const axes = this.axes.map((axis) => [axis.number, withPartners(this.axes, axis)]);
     const flat = state.kind === 'breakdown';
     this.controls.replaceChildren(...[
-      select('Chart', kinds.filter(([, , can]) => can), state.kind, (kind) => this.change({kind})),
+      select('Chart', this.kinds(state).filter(([, , can]) => can), state.kind, (kind) => this.change({kind})),
       flat ? null : select('Metric', this.metrics.map((m) => [m.number, m.name]), state.metric?.number,
         (m) => this.change({metric: run.metrics[m]}, true)),
       flat ? null : select('x axis', axes, state.x.number, (a) => this.change({
@@ -95,25 +180,24 @@ export class Explorer {
       flat ? null : select(state.kind === 'heat' ? 'y axis' : 'One line for each', [...(state.kind === 'heat' ? [] : [['', 'all the same']]),
         ...axes.filter(([a]) => a !== state.x.number)], state.series ? state.series.number : '',
       (a) => this.change({series: a === '' ? undefined : run.axes[a]})),
-      ...(flat ? [] : this.valueChoices()),
+      ...this.valueChoices(),
       flat || run.axes[0].values.length < 2 ? null : select('Relative to',
         [['', 'nothing'], ...run.axes[0].values.map((name, v) => [v, name])], state.baseline ?? '',
         (v) => this.change({baseline: v === '' ? undefined : Number(v)}, true)),
       flat || !state.x.numbers || ['bars', 'heat'].includes(state.kind) ? null
-        : checkbox('log x', state.logX, (logX) => this.change({logX})),
-      flat ? null : checkbox(state.kind === 'heat' ? 'log scale' : 'log y', state.logY, (logY) => this.change({logY})),
+        : checkbox('log x', state.logX, (logX) => this.change({logs: {...state.logs, logX}})),
+      flat ? null : checkbox(state.kind === 'heat' ? 'log scale' : 'log y', state.logY, (logY) => this.change({logs: {...state.logs, logY}})),
     ].filter(Boolean));
   }
 
   /** For each axis that is not on the chart: all of its values, or one. */
   valueChoices() {
     const {state, set, run} = this;
-    const all = this.filters.indices(set);
-    return freeAxes(run, set, all, [state.x, state.series].filter(Boolean)).filter((axis) => axis.values.length <= MOST_CHOICES)
-      .map((axis) => select(axis.name, [['', 'all'], ...axis.values.map((text, v) => [v, text])], state.at.get(axis.number) ?? '',
+    const all = state.kind === 'breakdown' ? this.timed(this.filters.indices(set)) : this.filters.indices(set);
+    return freeAxes(run, set, all, state.kind === 'breakdown' ? [] : [state.x, state.series].filter(Boolean)).filter((axis) => axis.values.length <= MOST_CHOICES)
+      .map((axis) => select(axis.name, [['', 'all'], ...axis.texts.map((text, v) => [v, text])], state.at.get(axis.number) ?? '',
         (v) => {
-          if (v === '') state.at.delete(axis.number);
-          else state.at.set(axis.number, Number(v));
+          state.own.set(axis.number, v === '' ? null : Number(v));
           this.change({});
         }));
   }
@@ -124,15 +208,15 @@ export class Explorer {
     const rows = [this.state.metric, ...['latency_mean', 'goodput', 'faults'].map((name) => run.metricNamed(name))]
       .filter((metric, k, list) => metric && list.indexOf(metric) === k)
       .filter((metric) => Number.isFinite(set.metric(metric.number)[i]))
-      .map((metric) => [metric.name, metricText(set.metric(metric.number)[i], metric.unit, set.halfWidth(metric.number)[i])
-        + (metric.unit === '1' ? '' : ` ${metric.unit}`)]);
-    if (beside) rows.unshift([beside.metric.name, metricText(beside.values[i], '1', beside.widths[i])]);
+      .map((metric) => [metric.name, quantityText(set.metric(metric.number)[i], metric.unit, set.halfWidth(metric.number)[i])]);
+    if (beside) rows.unshift([beside.metric.name, quantityText(beside.values[i], '1', beside.widths[i])]);
+    if (run.failedOf(set, i)) rows.splice(1, 0, ['transfers', failedText(run.failedOf(set, i))]);
     if (set.json.seeds) rows.push(['seeds', String(set.named('seeds')[i])]);
     return tip(labelOf(run, set, i), rows);
   }
 
   build(c, width) {
-    const indices = this.state.kind === 'breakdown' ? this.filters.indices(this.set) : this.indices();
+    const indices = this.indices();
     if (indices.length === 0) return {empty: 'The filter leaves no points.'};
     const {kind, metric} = this.state;
     if (kind === 'breakdown') return this.breakdown(c, indices, width);
@@ -144,22 +228,50 @@ export class Explorer {
     const state = {...this.state, ...this.measured()};
     const {metric} = state;
     const logs = {logX: logX && kind !== 'bars', logY};
-    const keep = (px, py) => (!logs.logX || px > 0) && (!logY || py > 0);
+    const foot = logY ? footOf(Array.from(indices, (i) => state.values[i]), metric.unit) : undefined;
+    const keep = (px, py) => (!logs.logX || px > 0) && (!logY || py >= 0);
+    state.foot = foot;
+    if (foot !== undefined) state.values = state.values.map((v) => (v === 0 ? foot : v));
     const made = kind === 'points' ? null : makeLines(this.run, this.set, indices, state, MOST_LINES);
     const chart = made ? this.asLines(c, indices, made, keep, state, width) : this.asCloud(c, indices, keep, state, width);
     if (chart.marks === 0) return {empty: `No point that is shown has ${metric.name}${logY ? ' above 0' : ''}.`};
+    const lost = Array.from(indices).filter((i) => isOfTransfers(metric) && Number.isFinite(state.values[i]) && this.run.failedOf(this.set, i));
     const many = (n, what) => (n > 0 ? [`${n.toLocaleString('en')} point${n === 1 ? '' : 's'} ${what}`] : []);
     const chosen = this.chosen(indices);
-    return {...chart, title: [`${metric.name} over ${x.name}`, ...chosen].join(', '), note: sentence([
-      ...(chosen.length > 0 ? [`at ${chosen.join(', ')}; others can be chosen above`] : []), ...chart.notes,
-      ...many(chart.unmeasured, `without ${metric.name} not drawn`), ...many(chart.dropped, 'at 0 or below not drawn on a log axis')])};
+    const tips = (i) => this.pointTip(i);
+    return {...chart, tips, title: [`${metric.name} over ${x.name}`, ...chosen].join(', '), note: sentence([
+      ...(chosen.length > 0 ? [`at ${chosen.join(', ')}; others can be chosen above`] : []), ...this.losses(lost), ...chart.notes,
+      ...many(chart.unmeasured, `without ${metric.name} not drawn${this.whyMissing(indices, state.values)}`),
+      ...many(chart.dropped, `${foot === undefined ? 'at 0 or below' : 'below 0'} not drawn on a log axis`),
+      ...(foot === undefined ? [] : ['values of 0 stand at the foot of the log axis']),
+      ...(kind === 'bars' && logY ? ['markers, because a bar has no length on a log axis'] : [])])};
+  }
+  /** What hollow marks mean, and how many transfers failed at which points. */
+  losses(lost) {
+    if (lost.length === 0) return [];
+    const named = lost.slice(0, MOST_NAMED).map((i) => `${labelOf(this.run, this.set, i)}: ${failedText(this.run.failedOf(this.set, i))}`);
+    return [`hollow: transfers failed, and are in no value (${named.join('; ')}${lost.length > MOST_NAMED ? `; and ${lost.length - MOST_NAMED} more points` : ''})`];
+  }
+  /** " (refused, timed out)": of the points without a value. */
+  whyMissing(indices, values) {
+    const status = this.set.named('status');
+    const reasons = new Set(Array.from(indices).filter((i) => !Number.isFinite(values[i])).map((i) => this.run.statuses[status[i]]));
+    reasons.delete('complete');
+    return reasons.size > 0 ? ` (${[...reasons].join(', ')})` : '';
   }
   /** "dma.block_timeout = 1 ms": what is the same at all points that are shown because it was chosen. */
   chosen(indices) {
     return [...this.state.at].filter(([a, value]) => this.set.axis(a)[indices[0]] === value)
-      .map(([a, value]) => (a === 0 ? '' : `${this.run.axes[a].name} = `) + this.run.axes[a].values[value]);
+      .map(([a, value]) => (a === 0 ? '' : `${this.run.axes[a].name} = `) + this.run.axes[a].texts[value]);
   }
-  options(state, width) { return {...state, width, pointTip: (i) => this.pointTip(i)}; }
+  options(state, width) {
+    return {...state, width, pointTip: (i) => this.pointTip(i), failed: (i) => isOfTransfers(state.metric) && this.run.failedOf(this.set, i) !== null,
+      quantity: (i) => {
+        const failed = isOfTransfers(state.metric) && this.run.failedOf(this.set, i);
+        const value = state.values[i] === state.foot ? 0 : state.values[i];
+        return `${quantityText(value, state.metric.unit, state.widths[i])}${failed ? `, ${failedText(failed)}` : ''}`;
+      }};
+  }
   asLines(c, indices, made, keep, state, width) {
     const {x, series, kind} = state;
     let dropped = 0;
@@ -169,16 +281,20 @@ export class Explorer {
       return fits;
     })})).filter((line) => line.points.length > 0);
     const also = made.free.map((axis) => axis.name).join(' and ');
-    const notes = also && series ? [`several of a colour: ${also} differ${made.free.length > 1 ? '' : 's'}, hover to see or filter`] : [];
-    const chart = kind === 'bars' ? barChart(c, lines, {...this.options(state, width), words: wordsOf(this.set, indices, x)})
-      : lineChart(c, lines, this.options(state, width));
+    const notes = !also || !series ? [] : kind === 'lines' ? [`dashes tell ${also} apart`]
+      : [`below each ${x.name}: ${also}`];
+    if (kind === 'lines' && made.variants.length < 2) notes.push(...coincident(lines).map((names) => `on top of each other: ${names}`));
+    const options = {...this.options(state, width), variants: made.variants};
+    const failed = options.failed;
+    const seen = lines.map((line) => ({...line, failed}));
+    const chart = kind === 'bars' ? barChart(c, seen, {...options, words: wordsOf(this.set, indices, x)}) : lineChart(c, seen, options);
     return {...chart, notes, dropped, unmeasured: made.unmeasured};
   }
   asCloud(c, indices, keep, state, width) {
     const {kind} = state;
     const {groups, ...counts} = makeCloud(this.set, indices, state, keep);
     const notes = kind === 'points' ? []
-      : [`more than ${MOST_LINES} combinations, too many for ${kind === 'bars' ? 'bars' : 'lines'}: shown as points; filter to see fewer`];
+      : [`more than ${MOST_LINES} combinations, too many for ${kind === 'bars' ? 'bars' : 'lines'} (or more of a colour than dashes tell apart): shown as points; filter to see fewer`];
     return {...cloud(c, groups, this.options(state, width)), notes, ...counts};
   }
   heat(c, indices, width) {
@@ -195,31 +311,42 @@ export class Explorer {
       const cell = sums.get(key) || [0, 0];
       sums.set(key, [cell[0] + values[i], cell[1] + 1]);
     }
+    const failed = new Map();
+    for (const i of indices) {
+      const lost = isOfTransfers(metric) && Number.isFinite(values[i]) && this.run.failedOf(this.set, i);
+      if (!lost) continue;
+      const key = `${xAt.get(xColumn[i])},${yAt.get(yColumn[i])}`;
+      const before = failed.get(key) || {failed: 0, of: 0};
+      failed.set(key, {failed: before.failed + lost.failed, of: before.of + lost.of});
+    }
+    for (const [key, lost] of failed) failed.set(key, failedText(lost));
     const cells = [...sums].map(([key, [sum, n]]) => [Math.floor(key / ys.length), key % ys.length, sum / n, n])
       .filter((cell) => !logY || cell[2] > 0);
     if (cells.length === 0) return {empty: `No point that is shown has ${metric.name}${logY ? ' above 0' : ''}.`};
     const free = freeAxes(this.run, this.set, indices, [x, y]);
     const chosen = this.chosen(indices);
-    return {...heatMap(c, cells, {x, y, xWords: xs.map((v) => x.values[v]), yWords: ys.map((v) => y.values[v]), metric, logY, width}),
+    return {...heatMap(c, cells, {x, y, xWords: xs.map((v) => x.texts[v]), yWords: ys.map((v) => y.texts[v]), metric, logY, failed, width}),
       title: [`${metric.name} over ${x.name} and ${y.name}`, ...chosen].join(', '),
       note: sentence(free.length > 0 ? [`each cell is the mean over ${free.map((axis) => axis.name).join(', ')}; filter to see one value`] : [])};
   }
   breakdown(c, indices, width) {
     const {run} = this;
-    const {names, first, step, mean} = run.steps;
-    const having = Array.from(indices).filter((i) => first[i + 1] > first[i]);
+    const having = this.timed(indices);
     if (having.length === 0) return {empty: 'No point that is shown measured a breakdown.'};
-    const bars = having.slice(0, MOST_BARS);
+    const seen = having.slice(0, MOST_WATERFALLS);
     const skip = run.axes.filter((axis) => !varying(run, this.set, having).includes(axis)).map((axis) => axis.number);
-    const values = names.map(() => new Array(bars.length).fill(0));
-    bars.forEach((i, bar) => {
-      for (let row = first[i]; row < first[i + 1]; ++row) values[step[row]][bar] += mean[row];
+    const panels = seen.map((i) => {
+      const rows = rowsOf(run, i);
+      const total = rows.reduce((sum, row) => sum + row.time, 0);
+      const failed = run.failedOf(this.set, i);
+      return {rows, total, title: `${labelOf(run, this.set, i, skip)}: ${quantityText(total, 'us')} in all${failed ? `; ${failedText(failed)}, not in it` : ''}`};
     });
-    const steps = names.map((n, k) => ({name: `${n.step} (${n.where})`, meaning: n.meaning, values: values[k]}))
-      .filter((s) => s.values.some((v) => v > 0));
-    return {...stackedBars(c, bars.map((i) => labelOf(run, this.set, i, skip)), steps, width), title: 'Time by step',
-      note: sentence([...(steps.length > 14 ? ['the legend names the longest steps; hover over the grey ones'] : []),
-        ...(having.length > MOST_BARS ? [`the first ${MOST_BARS} of ${having.length.toLocaleString('en')} points; filter to see others`] : [])])};
+    const made = waterfalls(c, base(c), panels, width);
+    const chosen = this.chosen(indices);
+    return {...made, title: ['Time by step', ...chosen].join(', '),
+      note: sentence([...(chosen.length > 0 ? [`at ${chosen.join(', ')}; others can be chosen above`] : []),
+        'blue: at the source; orange: at the destination', ...(made.own ? ['each has its own scale'] : []),
+        ...(having.length > MOST_WATERFALLS ? [`the first ${MOST_WATERFALLS} of ${having.length.toLocaleString('en')} points; filter to see others`] : [])])};
   }
 }
 

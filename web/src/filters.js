@@ -6,8 +6,9 @@ import {withUnit} from './format.js';
 const MOST_BOXES = 24; // axes with more values are filtered by a range, or by a part of their names
 
 export class Filters {
-  constructor(run) {
-    this.run = run;
+  constructor(run, view) {
+    Object.assign(this, {run, view});
+    this.bounds = new Map(); // by axis with many values: [from, to] or a part of its names, as they were typed
     this.shown = run.axes.map((axis) => new Uint8Array(axis.values.length).fill(1));
     this.listeners = [];
   }
@@ -15,6 +16,46 @@ export class Filters {
   changed() {
     this.cache = new Map();
     for (const listener of this.listeners) listener();
+    this.view.changed();
+  }
+  /** For the page's address: of each axis the values that are shown, or those that are not, whichever are fewer. */
+  viewed() {
+    return this.run.axes.flatMap((axis) => {
+      const mask = this.shown[axis.number];
+      if (!mask.includes(0)) return [];
+      if (this.bounds.has(axis.number)) return [[axis.name, `~${[this.bounds.get(axis.number)].flat().join('~')}`]];
+      const those = (value) => axis.values.filter((_, v) => mask[v] === value);
+      const [on, off] = [those(1), those(0)];
+      return on.length <= off.length && on.length > 0 ? on.map((text) => [axis.name, text]) : off.map((text) => [axis.name, `-${text}`]);
+    });
+  }
+  restore(pairs) {
+    for (const mask of this.shown) mask.fill(1);
+    this.bounds.clear();
+    for (const axis of this.run.axes) this.restoreAxis(axis, pairs.filter(([name]) => name === axis.name).map(([, value]) => value));
+    this.draw();
+    this.changed();
+  }
+  restoreAxis(axis, wanted) {
+    const mask = this.shown[axis.number];
+    if (wanted.length > 0 && wanted[0].startsWith('~')) {
+      const words = wanted[0].slice(1).split('~');
+      if (axis.values.length <= MOST_BOXES) return;
+      if (!axis.numbers) this.contain(axis, words.join('~'));
+      else if (words.length === 2 && words.every((word) => word !== '' && Number.isFinite(Number(word)))) this.between(axis, words.map(Number));
+      return;
+    }
+    const on = wanted.filter((text) => axis.values.includes(text));
+    if (on.length > 0) axis.values.forEach((text, v) => { mask[v] = on.includes(text) ? 1 : 0; });
+    else axis.values.forEach((text, v) => { if (wanted.includes(`-${text}`)) mask[v] = 0; });
+  }
+  contain(axis, part) {
+    axis.values.forEach((text, v) => { this.shown[axis.number][v] = text.includes(part) ? 1 : 0; });
+    this.bounds.set(axis.number, part);
+  }
+  between(axis, ends) {
+    axis.numbers.forEach((number, v) => { this.shown[axis.number][v] = number >= ends[0] && number <= ends[1] ? 1 : 0; });
+    this.bounds.set(axis.number, ends);
   }
   isShown(axis, value) { return this.shown[axis][value] === 1; }
   get active() { return this.shown.some((mask) => mask.includes(0)); }
@@ -39,6 +80,8 @@ export class Filters {
   }
   reset() {
     for (const mask of this.shown) mask.fill(1);
+    this.bounds.clear();
+    this.draw();
     this.changed();
   }
 
@@ -46,7 +89,7 @@ export class Filters {
   element() {
     const body = el('div', {class: 'filters'});
     const summary = el('summary', {});
-    const draw = () => {
+    this.draw = () => {
       body.replaceChildren(...this.run.axes.filter((axis) => axis.values.length > 1).map((axis) => this.axis(axis)),
         el('button', {type: 'button', onclick: () => this.reset()}, 'Show all'));
     };
@@ -54,9 +97,10 @@ export class Filters {
       const {points} = this.run;
       summary.textContent = `Filter: ${this.indices(points).length.toLocaleString('en')} of ${points.count.toLocaleString('en')} points`;
     };
-    this.onChange(() => { count(); if (!this.active) draw(); });
+    this.onChange(count);
     count();
-    draw();
+    this.draw();
+    this.view.add('show', () => this.viewed(), (pairs) => this.restore(pairs));
     return el('details', {class: 'filter-bar', id: 'filters'}, summary, body);
   }
   axis(axis) {
@@ -73,27 +117,25 @@ export class Filters {
       this.changed();
     };
     const node = el('div', {class: 'boxes'},
-      axis.values.map((text, v) => checkbox(text, mask[v] === 1, (on) => { mask[v] = on ? 1 : 0; this.changed(); })),
+      axis.texts.map((text, v) => checkbox(text, mask[v] === 1, (on) => { mask[v] = on ? 1 : 0; this.changed(); })),
       el('span', {class: 'both'},
         el('button', {type: 'button', 'aria-label': `all values of ${axis.name}`, onclick: () => all(1)}, 'all'),
         el('button', {type: 'button', 'aria-label': `no value of ${axis.name}`, onclick: () => all(0)}, 'none')));
     return node;
   }
   words(axis) {
-    const mask = this.shown[axis.number];
-    const input = el('input', {type: 'search', placeholder: 'a part of its name', onchange: () => {
-      axis.values.forEach((text, v) => { mask[v] = text.includes(input.value) ? 1 : 0; });
+    const input = el('input', {type: 'search', placeholder: 'a part of its name', value: this.bounds.get(axis.number) ?? '', onchange: () => {
+      this.contain(axis, input.value);
       this.changed();
     }});
     return el('label', {class: 'choice'}, el('span', {}, 'contains'), input);
   }
   range(axis) {
-    const mask = this.shown[axis.number];
     const low = axis.numbers.reduce((a, b) => Math.min(a, b), Infinity);
     const high = axis.numbers.reduce((a, b) => Math.max(a, b), -Infinity);
-    const ends = [low, high];
+    const ends = [...(this.bounds.get(axis.number) || [low, high])];
     const update = () => {
-      axis.numbers.forEach((number, v) => { mask[v] = number >= ends[0] && number <= ends[1] ? 1 : 0; });
+      this.between(axis, ends);
       this.changed();
     };
     const field = (end, text) => {

@@ -6,12 +6,19 @@ import {chooseTheme, themeChoice} from './theme.js';
 const whole = (n) => n.toLocaleString('en');
 const plural = (n, word) => `${whole(n)} ${word}${n === 1 ? '' : 's'}`;
 
-function themeSwitch() {
+function themeSwitch(view) {
   const choices = [['auto', 'Auto'], ['light', 'Light'], ['dark', 'Dark']];
-  return el('fieldset', {class: 'theme', id: 'theme'}, el('legend', {}, 'Colours'),
+  const node = el('fieldset', {class: 'theme', id: 'theme'}, el('legend', {}, 'Colours'),
     choices.map(([name, text]) => el('label', {},
       el('input', {type: 'radio', name: 'theme', value: name, checked: themeChoice() === name,
-        onchange: () => chooseTheme(name)}), el('span', {}, text))));
+        onchange: () => { chooseTheme(name); view.changed(); }}), el('span', {}, text))));
+  const begun = themeChoice();
+  view.add('theme', () => (themeChoice() === begun ? [] : [['', themeChoice()]]), (pairs) => {
+    const wanted = pairs.map(([, name]) => name).find((name) => choices.some(([known]) => known === name)) || begun;
+    if (wanted !== themeChoice()) chooseTheme(wanted, false);
+    node.querySelector(`input[value="${wanted}"]`).checked = true;
+  });
+  return node;
 }
 
 /** How many points ended in which way, but for those that are complete. */
@@ -25,7 +32,7 @@ function failures(run) {
   return counts;
 }
 
-export function header(run) {
+export function header(run, view) {
   const bad = failures(run);
   const missing = run.planned - run.points.count;
   const facts = [
@@ -34,7 +41,7 @@ export function header(run) {
     run.repetitions > 1 ? `means over ${plural(run.repetitions, 'seed')}, ± the 95 % confidence interval` : `seed ${run.seed}`,
   ].filter(Boolean);
   return el('header', {},
-    el('div', {class: 'top'}, el('span', {class: 'name'}, `Faultline · ${run.experiment}`), themeSwitch()),
+    el('div', {class: 'top'}, el('span', {class: 'name'}, `Faultline · ${run.experiment}`), themeSwitch(view)),
     el('h1', {}, run.question || run.experiment),
     el('p', {class: 'facts'}, facts.join(' · ')),
     bad.size > 0 ? el('p', {class: 'failures', role: 'note'},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Points as lines over an axis: one for each combination of the axes that are not on the chart.
 import {lookOf} from './data.js';
+import {MOST_DASHES} from './looks.js';
 
 /** Axes that tell the points at `indices` apart. */
 export function varying(run, set, indices) {
@@ -50,9 +51,10 @@ export function pointsAt(set, indices, at) {
 
 /**
  * Values to choose on axes that are not on the chart, so that there are not more lines than `most`, as far as that goes; none
- * where there are more than `points`, which are drawn as points. `along`: axes that a line goes along; `apart`: the others on the chart.
+ * where there are more than `points`, which are drawn as points. `along`: axes that a line goes along; `apart`: the others on the chart;
+ * `never`: axes that keep all values.
  */
-export function chooseValues(run, set, indices, along, apart, most, points = Infinity) {
+export function chooseValues(run, set, indices, along, apart, most, points = Infinity, never = []) {
   const at = new Map();
   const free = freeAxes(run, set, indices, [...along, ...apart]);
   const lines = (left) => {
@@ -61,7 +63,7 @@ export function chooseValues(run, set, indices, along, apart, most, points = Inf
   };
   let left = indices;
   if (lines(left) > points) return at;
-  for (const axis of [...free].sort((a, b) => b.values.length - a.values.length)) {
+  for (const axis of free.filter((one) => !never.includes(one)).sort((a, b) => b.values.length - a.values.length)) {
     if (lines(left) <= most) break;
     const column = set.axis(axis.number);
     at.set(axis.number, left.reduce((least, i) => Math.min(least, column[i]), Infinity));
@@ -71,9 +73,9 @@ export function chooseValues(run, set, indices, along, apart, most, points = Inf
 }
 
 /**
- * {lines: [{name, colour, variant, points: [x, y, half width, i]}...], free, unmeasured}; x is the axis's number or the
+ * {lines: [{name, colour, variant, failed, points: [x, y, half width, i]}...], free, unmeasured, variants: their names}; x is the axis's number or the
  * place of its value. `colour`: look of the series axis's value, without series which combination of free axes; `variant`: that, where
- * there is a series. Null when there would be more than `most` lines.
+ * there is a series: dashes tell it. Null when there would be more than `most` lines, or more of a colour than there are dashes.
  */
 export function makeLines(run, set, indices, {x, series, metric, values, widths}, most) {
   const free = freeAxes(run, set, indices, [x, series].filter(Boolean));
@@ -83,25 +85,45 @@ export function makeLines(run, set, indices, {x, series, metric, values, widths}
   const lines = new Map();
   const variants = new Map();
   let unmeasured = 0;
-  // Lines of one colour have one name and so one entry in the legend; which is which the pointer tells.
-  const nameOf = (i) => (series ? series.values[seriesColumn[i]]
-    : free.map((axis, k) => (axis.number === 0 ? '' : `${axis.name} = `) + axis.values[freeColumns[k][i]]).join(', ') || metric.name);
+  // Lines of one colour have one name and so one entry in the legend; dashes tell which is which.
+  const freeName = (i) => free.map((axis, k) => (axis.number === 0 ? '' : `${axis.name} = `) + axis.texts[freeColumns[k][i]]).join(', ');
+  const nameOf = (i) => (series ? series.texts[seriesColumn[i]] : freeName(i) || metric.name);
+  const names = [];
+  const alone = !series && free.length === 0; // one strategy has its own look, too
   for (const i of indices) {
     if (!Number.isFinite(values[i])) { ++unmeasured; continue; }
     const variantKey = freeColumns.map((column) => column[i]).join(',');
     const key = `${seriesColumn ? seriesColumn[i] : 0};${variantKey}`;
     if (!lines.has(key)) {
       if (lines.size === most) return null;
-      if (!variants.has(variantKey)) variants.set(variantKey, variants.size);
+      if (!variants.has(variantKey)) {
+        if (series && variants.size === MOST_DASHES) return null;
+        names.push(freeName(i));
+        variants.set(variantKey, variants.size);
+      }
       const variant = variants.get(variantKey);
-      lines.set(key, {name: nameOf(i), points: [], place: seriesColumn ? seriesColumn[i] : variant,
-        colour: seriesColumn ? lookOf(series, seriesColumn[i]) : variant, variant: seriesColumn ? variant : 0});
+      lines.set(key, {name: nameOf(i), points: [], failed: (point) => run.failedOf(set, point) !== null, place: seriesColumn ? seriesColumn[i] : variant,
+        colour: seriesColumn ? lookOf(series, seriesColumn[i]) : alone ? lookOf(run.axes[0], set.axis(0)[i]) : variant, variant: seriesColumn ? variant : 0});
     }
     lines.get(key).points.push([place(i), values[i], widths[i], i]);
   }
   const list = [...lines.values()].sort((a, b) => a.place - b.place || a.variant - b.variant);
   for (const line of list) line.points.sort((a, b) => a[0] - b[0]);
-  return {lines: list, free, unmeasured};
+  return {lines: list, free, unmeasured, variants: series ? names : []};
+}
+
+const NEARLY = 0.005;
+/** Names of lines that lie on each other all along, so that the last one is seen. */
+export function coincident(lines) {
+  const same = (a, b) => a.variant === b.variant && a.points.length === b.points.length
+    && a.points.every(([x, y], k) => x === b.points[k][0] && Math.abs(y - b.points[k][1]) <= NEARLY * Math.abs(y));
+  const groups = [];
+  for (const line of lines) {
+    const group = groups.find(([first]) => same(first, line));
+    if (group) group.push(line);
+    else groups.push([line]);
+  }
+  return groups.filter((group) => group.length > 1).map((group) => group.map((line) => line.name).join(', '));
 }
 
 /** The same points without lines: {groups: [{name, colour, points: Float64Array of x, y, x, y..., who: their i}...], ...}. */
@@ -119,7 +141,7 @@ export function makeCloud(set, indices, {x, series, metric, values}, keep) {
   const groups = members.map((who, value) => {
     const points = new Float64Array(2 * who.length);
     who.forEach((i, k) => { points[2 * k] = place(i); points[2 * k + 1] = values[i]; });
-    return {name: series ? series.values[value] : metric.name, colour: series ? lookOf(series, value) : 0, points, who};
+    return {name: series ? series.texts[value] : metric.name, colour: series ? lookOf(series, value) : 0, points, who};
   }).filter((group) => group.who.length > 0);
   return {groups, unmeasured, dropped};
 }

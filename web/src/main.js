@@ -8,24 +8,27 @@ import {header} from './header.js';
 import {explorerSection, reportSections} from './reports.js';
 import {pointsSection, remarksSection} from './points.js';
 import {seriesSection} from './series.js';
+import {View} from './view.js';
 
 function draw(page) {
   const run = readRun(document.getElementById('data').textContent);
-  const filters = new Filters(run);
+  const view = new View();
+  const filters = new Filters(run, view);
   page.append(...[
-    header(run),
+    header(run, view),
     el('main', {},
       filters.element(),
-      ...reportSections(run, filters),
-      explorerSection(run, filters),
-      seriesSection(run, filters),
-      pointsSection(run, filters),
+      ...reportSections(run, filters, view),
+      explorerSection(run, filters, view),
+      seriesSection(run, filters, view),
+      pointsSection(run, filters, view),
       remarksSection(run),
       configurationSection(run),
       metricsSection(run)),
     el('footer', {}, `Written by faultline ${run.version}${run.commit ? ` (${run.commit})` : ''}. `
       + 'This file holds its data and its program, and loads nothing. Charts by Apache ECharts.'),
   ]);
+  view.start();
   document.documentElement.dataset.ready = 'yes';
 }
 

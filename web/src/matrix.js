@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables with an axis on either side: a metric, or what the device met.
 import {download, el, fileName} from './dom.js';
-import {remarkOf} from './columns.js';
-import {csvField, metricText} from './format.js';
+import {failuresBeside, remarkOf} from './columns.js';
+import {csvField, metricText, shown} from './format.js';
 import {freeAxes} from './lines.js';
 import {measured} from './ratios.js';
 
 const MOST_SHEETS = 24;
 
 function grid(name, corner, rows, columns, cell) {
-  const csv = () => [[corner, ...columns], ...rows.map((row, r) => [row, ...columns.map((_, c) => cell(r, c).text)])]
-    .map((line) => line.map(csvField).join(',')).join('\n');
+  // What stands below a value has a column of its own in a file.
+  const extra = columns.map((_, c) => c).filter((c) => rows.some((_, r) => cell(r, c).kind === 'lost'));
+  const csv = () => [[corner, ...columns, ...extra.map((c) => `${columns[c]} failed transfers`)],
+    ...rows.map((row, r) => [row, ...columns.map((_, c) => cell(r, c).text), ...extra.map((c) => cell(r, c).small || '')])].map((line) => line.map(csvField).join(',')).join('\n');
   return el('div', {class: 'table'}, el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name}, el('table', {},
     el('thead', {}, el('tr', {}, el('th', {scope: 'col', class: 'plain'}, corner), columns.map((c) => el('th', {scope: 'col', class: 'number plain'}, c)))),
     el('tbody', {}, rows.map((row, r) => el('tr', {}, el('th', {scope: 'row'}, row), columns.map((_, c) => {
@@ -33,7 +35,7 @@ export function matrixTables(run, filters, report) {
   const place = (axis, i) => set.axis(axis.number)[i];
   const [rowsThere, columnsThere] = [new Set(), new Set()];
   for (const i of indices) {
-    const sheet = free.map((axis) => (axis.number === 0 ? '' : `${axis.name} = `) + axis.values[place(axis, i)]).join(', ');
+    const sheet = free.map((axis) => (axis.number === 0 ? '' : `${axis.name} = `) + axis.texts[place(axis, i)]).join(', ');
     if (!sheets.has(sheet)) sheets.set(sheet, new Map());
     sheets.get(sheet).set(`${place(rowAxis, i)},${place(columnAxis, i)}`, i);
     rowsThere.add(place(rowAxis, i));
@@ -42,23 +44,24 @@ export function matrixTables(run, filters, report) {
   const ordered = (axis, there) => axis.values.map((_, v) => v).filter((v) => there.has(v));
   const [rows, columns] = [ordered(rowAxis, rowsThere), ordered(columnAxis, columnsThere)];
   const remark = remarkOf(run, set);
-  const shown = metric && measured(run, set, metric, report.baseline ? run.axes[0].values.indexOf(report.baseline) : undefined);
+  const seen = metric && measured(run, set, metric, report.baseline ? run.axes[0].values.indexOf(report.baseline) : undefined);
+  const beside = metric ? failuresBeside(run, set, metric) : () => null;
   const cellOf = (places) => (r, c) => {
     const i = places.get(`${rows[r]},${columns[c]}`);
     if (i === undefined) return {text: '–'};
     const why = remark(i);
     if (why !== null) return {text: why.split(':')[0], kind: 'bad', title: why};
     if (!metric) return {text: '–'};
-    if (!report.baseline) return {text: metricText(shown.values[i], metric.unit, shown.widths[i])};
-    const [ratio, width] = [shown.values[i], shown.widths[i]];
-    return {text: !Number.isFinite(ratio) ? '–' : ratio.toFixed(3) + (width > 0 ? ` ±${width.toFixed(3)}` : '')};
+    if (!report.baseline) return {text: metricText(seen.values[i], metric.unit, seen.widths[i]), small: beside(i), kind: beside(i) ? 'lost' : ''};
+    const [ratio, width] = [seen.values[i], seen.widths[i]];
+    return {text: !Number.isFinite(ratio) ? '–' : ratio.toFixed(3) + (width > 0 ? ` ±${width.toFixed(3)}` : ''), small: beside(i), kind: beside(i) ? 'lost' : ''};
   };
   const names = [...sheets.keys()];
   return el('div', {},
     names.slice(0, MOST_SHEETS).map((sheet) => [
       sheet ? el('h3', {}, sheet) : null,
-      grid(`${run.experiment} ${report.metric} ${sheet}`, rowAxis.name, rows.map((v) => rowAxis.values[v]),
-        columns.map((v) => columnAxis.values[v]), cellOf(sheets.get(sheet)))]).flat(),
+      grid(`${run.experiment} ${report.metric} ${sheet}`, rowAxis.name, rows.map((v) => rowAxis.texts[v]),
+        columns.map((v) => columnAxis.texts[v]), cellOf(sheets.get(sheet)))]).flat(),
     names.length > MOST_SHEETS ? el('p', {class: 'hint'}, `The first ${MOST_SHEETS} of ${names.length.toLocaleString('en')} tables; filter to see others.`) : null,
     report.baseline ? el('p', {class: 'hint'}, `Values relative to ${report.baseline}'s.`) : null);
 }
@@ -75,12 +78,12 @@ export function verdictTable(run, filters, report) {
   const kept = (list, name) => list.map((_, k) => k).filter((k) => isShown(name)(list[k]));
   const [r, c] = [kept(rows, report.rows), kept(columns, report.columns)];
   return el('div', {class: 'verdict'},
-    grid(`${run.experiment} verdict`, report.rows, r.map((k) => rows[k]), c.map((k) => columns[k]), (i, j) => {
+    grid(`${run.experiment} verdict`, report.rows, r.map((k) => shown(rows[k])), c.map((k) => shown(columns[k])), (i, j) => {
       const text = words[r[i]][c[j]];
       const kind = KINDS.find(([pattern]) => pattern.test(text));
       const delay = delays[r[i]][c[j]];
-      return {text, kind: kind ? kind[1] : '', small: delay === '-' ? null : delay};
+      return {text, kind: kind ? kind[1] : '', small: delay === '-' ? null : shown(delay)};
     }),
     el('p', {class: 'hint'}, 'Faults 3/8: faults in 3 of 8 runs. Race: in fewer than half of them, or only where the mechanism was undone. '
-      + 'n/a: it cannot happen. Below: the longest delay [us], and how many transfers were delayed. Filters on other axes do not change these words.'));
+      + 'n/a: it cannot happen. Below: the longest delay [µs], and how many transfers were delayed. Filters on other axes do not change these words.'));
 }

@@ -2,11 +2,12 @@
 // Every point as it was simulated, and what there is to say of some.
 import {axisColumns, metricColumn, remarkOf} from './columns.js';
 import {el} from './dom.js';
+import {shown} from './format.js';
 import {Table} from './table.js';
 
 const USUAL = ['latency_mean', 'latency_p99', 'goodput', 'faults', 'cpu_time', 'setup_time', 'pinned_bytes_peak'];
 
-export function pointsSection(run, filters) {
+export function pointsSection(run, filters, view) {
   const set = run.points;
   const status = set.named('status');
   const metrics = run.metrics.map((metric) => ({metric, column: metricColumn(run, set, metric), shown: USUAL.includes(metric.name)}));
@@ -20,7 +21,7 @@ export function pointsSection(run, filters) {
   const choose = () => { table.columns = columns(); table.draw(); };
   const draw = () => {
     if (table === null) {
-      table = new Table(`${run.experiment} points`, columns(), () => filters.indices(set), remarkOf(run, set));
+      table = new Table(`${run.experiment} points`, columns(), () => filters.indices(set), remarkOf(run, set), view);
       const csv = table.csv.bind(table);
       table.csv = () => {
         table.columns = [...fixed, why, ...metrics.map((m) => m.column)];
@@ -40,6 +41,13 @@ export function pointsSection(run, filters) {
     el('summary', {}, el('h2', {}, `All ${set.count.toLocaleString('en')} points`)),
     el('p', {class: 'hint'}, 'Each seed by itself. The CSV has every metric of the points that the filter leaves.'), holder);
   filters.onChange(() => { if (table !== null) draw(); });
+  // The table is made when it is first asked for: by the reader, or by the page's address.
+  view.add('points', () => (table === null ? [] : table.viewed().map(([, title]) => ['sort', title])), (pairs) => {
+    const sort = pairs.filter(([key]) => key === 'sort').map(([, title]) => ['', title]);
+    if (sort.length > 0) node.open = true;
+    if (sort.length > 0 && table === null) draw();
+    if (table !== null) table.restore(sort);
+  });
   return node;
 }
 
@@ -47,7 +55,7 @@ export function remarksSection(run) {
   if (run.remarks.length === 0) return null;
   const failed = run.remarks.filter((remark) => remark.kind !== 'note').length;
   const rows = run.remarks.map((remark) => el('tr', {class: remark.kind === 'note' ? '' : 'failed'},
-    el('td', {}, remark.kind), el('td', {}, remark.text), el('td', {class: 'number'}, remark.points.toLocaleString('en')), el('td', {}, remark.where)));
+    el('td', {}, remark.kind), el('td', {}, shown(remark.text)), el('td', {class: 'number'}, remark.points.toLocaleString('en')), el('td', {}, shown(remark.where))));
   return el('details', {class: 'card', id: 'remarks', open: failed > 0},
     el('summary', {}, el('h2', {}, failed > 0 ? 'Failures and notes' : 'Notes')),
     el('div', {class: 'scroll'}, el('table', {},

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiment's reports, each with its chart and its table, and the explorer.
-import {axisColumns, halfWidthColumn, isZero, metricColumn, remarkOf} from './columns.js';
+import {axisColumns, failureColumns, halfWidthColumn, isZero, metricColumn, remarkOf} from './columns.js';
 import {el} from './dom.js';
 import {Explorer} from './explorer.js';
 import {labelOf} from './data.js';
-import {metricText, withUnit} from './format.js';
+import {metricText, shown, withUnit} from './format.js';
 import {matrixTables, verdictTable} from './matrix.js';
 import {Table} from './table.js';
 
@@ -25,7 +25,7 @@ function chooseColumns(run, report) {
   const values = (metric) => set.metric(metric.number);
   const mean = run.metricNamed('latency_mean');
   const left = {zero: [], mean: [], same: []};
-  const shown = report.columns.map((column) => ({...column, metric: run.metricNamed(column.metric)})).filter((column) => {
+  const kept = report.columns.map((column) => ({...column, metric: run.metricNamed(column.metric)})).filter((column) => {
     const {metric, rank} = column;
     if (!metric || rank === 0) return Boolean(metric); // asked for, or what matters most
     const first = values(metric).find((v) => !Number.isNaN(v));
@@ -37,31 +37,29 @@ function chooseColumns(run, report) {
   });
   const said = [['all 0', left.zero], ['equal to t_avg', left.mean], ['everywhere the same', left.same]]
     .filter(([, titles]) => titles.length > 0).map(([why, titles]) => `${why}: ${titles.join(', ')}`);
-  return {shown, said};
+  return {kept, said};
 }
 
-function pointsTable(run, filters, report) {
+function pointsTable(run, filters, view, id, report) {
   const set = run.means;
-  const {shown, said} = chooseColumns(run, report);
-  const columns = [...axisColumns(run, set), ...shown.map((c) => metricColumn(run, set, c.metric, c.title, c.each))];
-  const table = new Table(run.experiment, columns, () => filters.indices(set), remarkOf(run, set));
-  if (run.means !== run.points) {
-    // A file has the intervals in columns of their own.
-    const csv = table.csv.bind(table);
-    table.csv = () => {
-      table.columns = columns.flatMap((c) => (c.halfWidth ? [c, halfWidthColumn(c)] : [c]));
-      const text = csv();
-      table.columns = columns;
-      return text;
-    };
-  }
+  const {kept, said} = chooseColumns(run, report);
+  const columns = [...axisColumns(run, set), ...kept.map((c) => metricColumn(run, set, c.metric, c.title, c.each))];
+  const table = new Table(run.experiment, columns, () => filters.indices(set), remarkOf(run, set), view, `${id}.sort`);
+  // A file has intervals and failures in columns of their own.
+  const csv = table.csv.bind(table);
+  table.csv = () => {
+    table.columns = [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])), ...failureColumns(run, set)];
+    const text = csv();
+    table.columns = columns;
+    return text;
+  };
   filters.onChange(() => { table.page = 0; table.draw(); });
-  const hints = [shown.some((c) => c.each) && '/op: for each transfer, both nodes together',
+  const hints = [kept.some((c) => c.each) && '/op: for each transfer, both nodes together',
     said.length > 0 && `left out, ${said.join('; ')}`].filter(Boolean);
   return [table.node, hints.length > 0 ? el('p', {class: 'hint'}, `${hints.join('; ')}.`) : null];
 }
 
-function stepsTable(run, filters) {
+function stepsTable(run, filters, view, id) {
   const set = run.means;
   const {names, first, step, mean, samples} = run.steps;
   const rows = () => Array.from(filters.indices(set)).flatMap((i) => {
@@ -78,42 +76,43 @@ function stepsTable(run, filters) {
     number('share', '%', share, (r) => share(r).toFixed(1), 'of the whole time'),
     number('samples', '1', ({row}) => samples[row], ({row}) => String(samples[row])),
     {title: 'what happens', text: ({row}) => names[step[row]].meaning, value: ({row}) => names[step[row]].meaning},
-  ], rows);
+  ], rows, () => null, view, `${id}.steps`);
   filters.onChange(() => { table.page = 0; table.draw(); });
   return el('details', {}, el('summary', {}, 'The steps as a table'), table.node);
 }
 
-function reportSection(run, filters, report, number) {
+function reportSection(run, filters, view, report, number) {
   const id = `report-${number + 1}`;
   const name = `${run.experiment} ${number + 1}`;
   if (report.view === 'verdict') {
-    return section(id, `What the device met: ${report.rows} by ${report.columns}${report.only ? `, ${report.only}` : ''}`,
+    return section(id, `What the device met: ${report.rows} by ${report.columns}${report.only ? `, ${shown(report.only)}` : ''}`,
       live(filters, () => verdictTable(run, filters, report)));
   }
   if (report.view === 'breakdown') {
-    return section(id, 'Where the time goes', new Explorer(run, filters, name, {kind: 'breakdown'}).node, stepsTable(run, filters));
+    return section(id, 'Where the time goes', new Explorer(run, filters, view, id, name, {kind: 'breakdown'}).node,
+      stepsTable(run, filters, view, id));
   }
   if (report.view === 'matrix') {
     const metric = run.metricNamed(report.metric);
     const title = metric ? withUnit(metric.name, metric.unit) : report.metric;
     return section(id, `${title}${report.baseline ? `, beside ${report.baseline}` : ''}`,
-      new Explorer(run, filters, name, {metric, x: report.rows, series: report.columns, baseline: report.baseline}).node,
+      new Explorer(run, filters, view, id, name, {metric, x: report.rows, series: report.columns, baseline: report.baseline}).node,
       live(filters, () => matrixTables(run, filters, report)));
   }
   const columns = report.columns.map((column) => run.metricNamed(column.metric)).filter(Boolean);
   const first = columns.find((m) => m.name === 'latency_mean') || columns.find((m) => m.name !== 'transfers') || columns[0];
-  return section(id, 'By point', new Explorer(run, filters, name, {metrics: columns.length > 0 ? columns : undefined, metric: first}).node,
-    ...pointsTable(run, filters, report));
+  return section(id, 'By point', new Explorer(run, filters, view, id, name, {metrics: columns.length > 0 ? columns : undefined, metric: first}).node,
+    ...pointsTable(run, filters, view, id, report));
 }
 
-export const reportSections = (run, filters) => run.reports.map((report, number) => reportSection(run, filters, report, number));
+export const reportSections = (run, filters, view) => run.reports.map((report, number) => reportSection(run, filters, view, report, number));
 
 /** What no report shows yet: a map over two axes of numbers, or the goodput. */
-export function explorerSection(run, filters) {
+export function explorerSection(run, filters, view) {
   const numeric = run.axes.filter((axis) => axis.numbers && axis.leads && axis.values.length > 1 && axis.values.length <= 60);
-  const shown = run.reports.map((report) => report.metric);
-  const metric = run.metrics.find((m) => m.name === 'goodput' && !shown.includes(m.name));
+  const asked = run.reports.map((report) => report.metric);
+  const metric = run.metrics.find((m) => m.name === 'goodput' && !asked.includes(m.name));
   const start = numeric.length > 1 ? {kind: 'heat', x: numeric[0].name, series: numeric[1].name} : {metric};
   return section('explorer', 'Explore', el('p', {class: 'hint'}, 'Any metric over any axis. The filter above chooses the points.'),
-    new Explorer(run, filters, `${run.experiment} explorer`, start).node);
+    new Explorer(run, filters, view, 'explorer', `${run.experiment} explorer`, start).node);
 }

@@ -1,20 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of many rows: sorted by a click on a head, a page at a time, downloaded whole as CSV.
 import {download, el, fileName} from './dom.js';
-import {csvField} from './format.js';
+import {csvField, unitText} from './format.js';
+import {sectionOf} from './view.js';
 
 const PAGE = 100;
+const smallOf = (column, row) => {
+  const text = column.small ? column.small(row) : null;
+  return text ? el('small', {class: 'lost'}, text) : null;
+};
 
 /**
  * Columns: {title, unit, meaning, number (aligned right), text(row), value(row)}; a row is whatever `rows()` lists.
- * `remark(row)`: text that stands in place of the columns that have `measured`, or null.
+ * `small(row)`: what stands below the text, or null. `remark(row)`: text that stands in place of the columns that have `measured`, or null.
  */
 export class Table {
-  constructor(name, columns, rows, remark = () => null) {
-    Object.assign(this, {name, columns, rows, remark});
+  constructor(name, columns, rows, remark = () => null, view = null, id = '') {
+    Object.assign(this, {name, columns, rows, remark, view});
     this.page = 0;
+    if (view && id) view.add(id, () => this.viewed(), (pairs) => this.restore(pairs));
     this.order = null; // [column, 1 or -1]
     this.node = el('div', {class: 'table'});
+    this.draw();
+  }
+  /** For the page's address: "t_avg", or "-t_avg" of a column that falls. */
+  viewed() { return this.order === null ? [] : [['', `${this.order[1] < 0 ? '-' : ''}${this.order[0].title}`]]; }
+  restore(pairs) {
+    const title = pairs.find(([key]) => key === '')?.[1] ?? '';
+    const of = (text) => this.columns.find((column) => column.title === text);
+    const [column, sign] = of(title) ? [of(title), 1] : [title.startsWith('-') ? of(title.slice(1)) : undefined, -1];
+    this.order = column ? [column, sign] : null;
+    this.page = 0;
     this.draw();
   }
   sorted() {
@@ -35,6 +51,7 @@ export class Table {
     else this.order = [column, again ? -1 : 1];
     this.page = 0;
     this.draw();
+    if (this.view) this.view.changed(sectionOf(this.node));
   }
   draw() {
     const rows = this.sorted();
@@ -51,7 +68,7 @@ export class Table {
     return el('th', {scope: 'col', class: column.number ? 'number' : '',
       'aria-sort': order === 1 ? 'ascending' : order === -1 ? 'descending' : 'none'},
     el('button', {type: 'button', title: column.meaning, onclick: () => this.sortBy(column)},
-      column.title, el('span', {class: 'unit'}, column.unit && column.unit !== '1' ? ` ${column.unit}` : ''),
+      column.title, el('span', {class: 'unit'}, column.unit && column.unit !== '1' ? ` ${unitText(column.unit)}` : ''),
       order === 1 ? ' ▲' : order === -1 ? ' ▼' : ''));
   }
   row(row) {
@@ -60,7 +77,7 @@ export class Table {
     let told = false;
     for (const column of this.columns) {
       if (remark === null || !column.measured) {
-        cells.push(el('td', {class: column.number ? 'number' : ''}, column.text(row)));
+        cells.push(el('td', {class: column.number ? 'number' : ''}, column.text(row), smallOf(column, row)));
       } else if (!told) {
         told = true;
         cells.push(el('td', {class: 'bad', colspan: this.columns.filter((c) => c.measured).length}, remark));

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Light and dark: as the reader's system is, or as the switch says. Paper is light.
+import {COLOURS} from './looks.js';
 
-// Okabe and Ito's colours, which people with any colour vision tell apart, darkened or lightened for contrast; in the order
-// of python/faultline/figures/style.py, so that a strategy has one colour here and in figures.
-const SERIES = {
-  light: ['#000000', '#d55e00', '#0072b2', '#007a5a', '#b0508c', '#a06c00', '#2b8cc4', '#757575'],
-  dark: ['#ffffff', '#ff9a4d', '#4da3ff', '#2ecc9b', '#e79ac4', '#f0c040', '#9adcff', '#a8a8a8'],
-};
 // Cividis: the same for all colour vision, and rising in brightness.
 export const HEAT = ['#00224e', '#2a3f6d', '#575d6d', '#7d7c78', '#a59c74', '#d2c060', '#fee838'];
 const INK = {
@@ -26,7 +21,7 @@ export const isDark = () => !printing && (choice === 'dark' || (choice === 'auto
 
 export function colours() {
   const name = isDark() ? 'dark' : 'light';
-  return {series: SERIES[name], ...INK[name]};
+  return {name, series: COLOURS[name], ...INK[name]};
 }
 
 function apply() {
@@ -34,10 +29,11 @@ function apply() {
   for (const listener of listeners) listener();
 }
 
-export function chooseTheme(name) {
+/** `lasting`: for the next page, too. */
+export function chooseTheme(name, lasting = true) {
   choice = name;
   try {
-    localStorage.setItem('faultline-theme', name);
+    if (lasting) localStorage.setItem('faultline-theme', name);
   } catch { /* as above */ }
   apply();
 }

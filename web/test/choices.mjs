@@ -24,10 +24,10 @@ const inks = (section) => page.locator(`${section} .chart svg`).first().evaluate
 
 // Eighteen lines would be too many: one axis has one value, and what is said of it can be changed.
 await show('#report-1 .chart');
-assert.equal(await chosen('#report-1', 'dma.block_timeout'), '300 us');
+assert.equal(await chosen('#report-1', 'dma.block_timeout'), '300 µs');
 assert.equal(await chosen('#report-1', 'workload.cold_share'), 'all');
 assert.equal(await marks('#report-1'), 12);
-assert.match(await page.locator('#report-1 .figure .hint').first().innerText(), /^At dma.block_timeout = 300 us; others can be chosen/);
+assert.match(await page.locator('#report-1 .figure .hint').first().innerText(), /^At dma.block_timeout = 300 µs; others can be chosen/);
 const first = await inks('#report-1');
 assert.equal(first.length, 6);
 assert.equal(new Set(first).size, 6, first.join('; '));
@@ -61,7 +61,7 @@ assert.equal(cells[1], '1.000');
 assert.ok(Number(cells[0]) > 2 && Number(cells[2]) > 1, cells.join());
 await choice('#report-2', 'Relative to').selectOption({label: 'nothing'});
 await settle();
-assert.ok((await words('#report-2')).includes('latency_mean [us]'));
+assert.ok((await words('#report-2')).includes('latency_mean'));
 
 // Axes that advance together are one: neither lines of each other nor a map.
 await show('#explorer .chart');
@@ -70,6 +70,16 @@ assert.equal(await chosen('#explorer', 'y axis'), 'workload.cold_share');
 assert.ok(!(await page.locator('#explorer label.choice span').allInnerTexts()).includes('workload.iterations'));
 assert.equal(await chosen('#explorer', 'strategy'), 'fault/touch-ahead');
 assert.equal(await marks('#explorer'), 4);
+
+// Bars of a colour stand beside each other, each over its own words.
+await choice('#report-1', 'Chart').selectOption('bars');
+await choice('#report-1', 'dma.block_timeout').selectOption({label: '300 µs'});
+await settle();
+await show('#report-1 .chart');
+const below = await words('#report-1');
+for (const word of ['64 B', '4 KiB', '0.5', '1']) assert.ok(below.filter((text) => text === word).length >= 2, `${word}: ${below.join('; ')}`);
+assert.match(await page.locator('#report-1 .figure .hint').first().innerText(), /below each workload.size: workload.cold_share/);
+assert.equal(await marks('#report-1'), 12);
 
 assert.deepEqual(complaints, []);
 await browser.close();

@@ -64,16 +64,15 @@ const tests = {
   async 'the pointer tells what a mark is'() {
     await show('#report-2 .chart');
     const box = await page.locator('#report-2 .chart').boundingBox();
+    const tip = page.locator('#report-2 .near-tip');
     let told = '';
-    for (let x = 40; x < box.width && !told; x += 8) {
-      for (let y = 60; y < box.height - 60 && !told; y += 8) {
-        await page.mouse.move(box.x + x, box.y + y);
-        told = await page.evaluate(() => [...document.querySelectorAll('#report-2 .chart > div')]
-          
-          .filter((node) => !node.querySelector('svg') && getComputedStyle(node).visibility !== 'hidden').map((node) => node.innerText).find((t) => /latency_mean/.test(t)) || '');
-      }
+    for (let y = 60; y < box.height - 60 && !told; y += 8) {
+      await page.mouse.move(box.x + 0.5 * box.width, box.y + y);
+      if (await tip.isVisible()) told = await tip.innerText();
     }
     assert.match(told, /workload\.size = .*\n.*latency_mean/s);
+    await page.mouse.move(box.x + 0.5 * box.width, box.y - 30);
+    assert.ok(!await tip.isVisible());
   },
   async 'an area is zoomed to, and back'() {
     await show('#report-1 .chart');
@@ -117,11 +116,13 @@ const tests = {
     await choice('#explorer', 'x axis').selectOption({label: 'workload.size'});
     await choice('#explorer', 'One line').selectOption({label: 'strategy'});
     await settle();
-    assert.ok((await svgText('#explorer')).includes('faults'));
+    assert.ok((await svgText('#explorer')).some((words) => /^faults\b/.test(words)));
     assert.equal(await marks('#explorer'), 11);
     await page.locator('#explorer label.check', {hasText: 'log y'}).locator('input').setChecked(true);
     await settle();
-    assert.match(await text('#explorer .figure .hint'), /at 0 or below not drawn/);
+    assert.match(await text('#explorer .figure .hint'), /values of 0 stand at the foot of the log axis/);
+    assert.equal(await marks('#explorer'), 11);
+    assert.ok((await svgText('#explorer')).includes('0'));
     await page.locator('#explorer label.check', {hasText: 'log y'}).locator('input').setChecked(false);
     await choice('#explorer', 'Metric').selectOption({label: 'latency p99.9'});
     await choice('#explorer', 'x axis').selectOption({label: 'strategy'});
@@ -154,7 +155,7 @@ const tests = {
     }, svg.bytes.toString());
     assert.equal(found.root, 'svg');
     assert.ok(found.paths > 8);
-    assert.ok(found.words.includes('latency_mean over workload.size') && found.words.includes('latency_mean [us]'));
+    assert.ok(found.words.includes('latency_mean over workload.size') && found.words.includes('latency_mean (log scale)'), found.words.join('; '));
     const png = await downloaded(() => page.locator('#report-1 button', {hasText: 'PNG'}).click());
     const colours = await page.evaluate(async (source) => {
       const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(source), (c) => c.charCodeAt(0))]));
@@ -192,7 +193,7 @@ const tests = {
     assert.match(await text('#configuration'), /workload\.iterations\s+2\s+\d+\s+experiment, line \d+/);
     assert.match(await text('#configuration'), /os\.thp.*platform exanest-qfdb, line \d+/s);
     await page.locator('#metrics > summary').click();
-    assert.match(await text('#metrics'), /latency_mean \[us\]/);
+    assert.match(await text('#metrics'), /latency_mean \[µs\]/);
   },
   async 'time series of a point are chosen'() {
     await show('#series .chart');
