@@ -83,6 +83,7 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
     if (&whose == process) count(n);
   });
   cpu::Execution& exec = cpu.new_thread("injection");
+  buffers.front().vm.injects(exec);
   const sim::Time begin = cpu.context().now() + config_.after;
   const auto period = static_cast<std::uint64_t>(config_.period.count());
   for (std::uint64_t i = 0; i < config_.count; ++i) {
@@ -117,7 +118,7 @@ Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
     case Mechanism::ksm: co_await events.merge_equal(exec, b.process, range); break;
     case Mechanism::ageing: co_await events.age(exec, b.process, range); break;
     case Mechanism::clear_refs: co_await events.clear_refs(exec, b.process); break;
-    case Mechanism::idle_tracking: events.mark_idle(b.process, range); break;
+    case Mechanism::idle_tracking: events.mark_idle(exec, b.process, range); break;
     case Mechanism::write_protect: co_await events.write_protect(exec, b.process, range); break;
     case Mechanism::userfault_wp: co_await events.userfault_protect(exec, b.process, range); break;
     case Mechanism::fork:

@@ -72,6 +72,7 @@ void AddressSpace::erase(VirtualAddress begin, VirtualAddress end) {
   cut_at(begin);
   cut_at(end);
   vmas_.erase(vmas_.lower_bound(begin), vmas_.lower_bound(end));
+  forget_drops({begin, end});
 }
 
 void AddressSpace::set_locked(VirtualAddress begin, VirtualAddress end, bool locked) {
@@ -196,6 +197,34 @@ void AddressSpace::zero_page_replaced(VirtualAddress va) {
 }
 
 void AddressSpace::huge_split(VirtualAddress va) { ranges_.at(va / kHugePage)->huge = false; }
+
+void AddressSpace::note_drop(Range range, Taking by) {
+  if (by.by == Taker::nobody) return forget_drops(range);
+  for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
+    auto& drops = drops_[va / kHugePage];
+    if (!drops) drops = std::make_unique<Drops>();
+    drops->pages[index_of(va)] = by;
+  }
+}
+
+Taking AddressSpace::dropped_by(VirtualAddress va) const {
+  const auto found = drops_.find(va / kHugePage);
+  return found == drops_.end() ? Taking{} : found->second->pages[index_of(va)];
+}
+
+void AddressSpace::forget_drops(Range range) {
+  for (auto at = drops_.lower_bound(range.begin / kHugePage); at != drops_.end();) {
+    const VirtualAddress base = at->first * kHugePage;
+    if (base >= range.end) return;
+    if (range.begin <= base && base + kHugePage <= range.end) {
+      at = drops_.erase(at);
+      continue;
+    }
+    const VirtualAddress end = std::min(range.end, base + kHugePage);
+    for (VirtualAddress va = std::max(range.begin, base); va < end; va += kPage) at->second->pages[index_of(va)] = {};
+    ++at;
+  }
+}
 
 std::optional<VirtualAddress> AddressSpace::next_huge_range(VirtualAddress va) const {
   const auto found = ranges_.lower_bound(huge_page_end(va) / kHugePage);

@@ -12,6 +12,7 @@
 
 #include "models/os/frame_table.hpp"
 #include "models/os/page_table.hpp"
+#include "models/os/taking.hpp"
 #include "models/sim/recycling.hpp"
 
 namespace faultline::os {
@@ -82,18 +83,24 @@ struct PageState {
   bool lazyfree = false;   // MADV_FREE, and not written since
   bool userfault = false;  // a monitor in user space is asked before it is written (userfaultfd)
   bool pool = false;       // of a hugetlb mapping
+  Taking hidden_by{};      // who made the entry what it is, unless it is present
+  Taking protected_by{};   // who took the right to write, unless `writable`
+  Taking aged_by{};        // who cleared the access flag, unless `young`
 
   bool present() const { return entry == Entry::present; }
   bool may_write() const { return writable || clean; }  // pte_write()
-  void write_protect() {                                // pte_wrprotect()
+  void write_protect(Taking by) {                       // pte_wrprotect()
     writable = false;
     clean = false;
+    protected_by = by;
   }
   // One that is this page's, not the shared zero page.
   bool has_frame() const { return entry != Entry::none && entry != Entry::swapped && !zero; }
   SwapSlot slot() const { return static_cast<SwapSlot>(frame); }
   bool in_motion() const { return entry == Entry::moving || entry == Entry::migrating; }
 };
+
+static_assert(sizeof(PageState) == 24, "there are as many as pages");
 
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.
 struct HugeRange : sim::Recycled {
@@ -165,6 +172,10 @@ class AddressSpace {
   void swapped_out();
   void swapped_in();
   void huge_split(VirtualAddress va);
+  // Who has removed the pages from the range, until others come or its VMA goes.
+  void note_drop(Range range, Taking by);
+  // Of a page without an entry. Nobody: there has been none in its VMA, as far as anybody can tell.
+  Taking dropped_by(VirtualAddress va) const;
   // The first page with an entry at or after va and before end: skips what was never touched.
   std::optional<VirtualAddress> next_entry(VirtualAddress va, VirtualAddress end) const;
   // visit(PageState&) on each page that the descriptor for va leads to: one, or the 512 of a huge page. There is an
@@ -217,6 +228,11 @@ class AddressSpace {
   unsigned va_bits_;
   Vmas vmas_;
   sim::Map<std::uint64_t, std::unique_ptr<HugeRange>> ranges_;  // by va / 2 MiB
+  struct Drops : sim::Recycled {
+    std::array<Taking, kPagesPerHuge> pages{};
+  };
+  void forget_drops(Range range);
+  sim::Map<std::uint64_t, std::unique_ptr<Drops>> drops_;  // likewise; only where somebody has removed pages
   std::uint64_t resident_pages_ = 0;
   std::uint64_t pool_pages_ = 0;
   std::uint64_t swapped_pages_ = 0;

@@ -80,6 +80,7 @@ Task<Error> PageCache::look_up(Execution& exec, Process& process, File& file, st
   }
   if (!file.is_hole(page)) {
     ++core_.counters.pgmajfault;
+    ++process.faults_.major;
     co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
   }
   // shmem_get_folio: one page of zeros, and none around it.
@@ -105,7 +106,7 @@ Error PageCache::map_cached(Process& process, VirtualAddress va, Address frame, 
   }
   if (!write) return Error::none;
   dirtied(frame);
-  core_.protect(process, va, true);
+  core_.allow_writing(process, va);
   return Error::none;
 }
 
@@ -161,8 +162,8 @@ Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualA
   const PageState* page = process.space_.page(va);
   if (page == nullptr || page->writable || core_.frame_table.find(page->frame).file == 0) co_return Error::again;
   dirtied(page->frame);
-  core_.protect(process, va, true);
-  core_.set_young(process, va, true);
+  core_.allow_writing(process, va);
+  core_.set_young(process, va);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
   co_await throttle_writer(exec, process, *process.space_.find(va)->file);

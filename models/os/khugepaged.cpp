@@ -119,14 +119,14 @@ Task<bool> Khugepaged::swap_in(Execution& exec, Process& process, Range range) {
 // The window: from the cleared PMD to the new one, or to the old one put back.
 Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Process& process, Range range, Address block,
                                                           Wish wish) {
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::collapse);
   // Mechanisms that need no lock may have been at it while mirrors were told.
   if (!fit(process, range, wish, Step::collapse)) {
     core_.change_ends(process, range);
     co_return Outcome::unfit;
   }
   const Address table = process.table_->detach_pages(range.begin);
-  co_await core_.flush_range(exec, process, range, hide_range(process, range));  // pmdp_collapse_flush
+  co_await core_.flush_range(exec, process, range, hide_range(exec, process, range));  // pmdp_collapse_flush
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
   core_.change_ends(process, range);
   co_await core_.run(exec, core_.config.khugepaged_isolate_per_page * kPagesPerHuge);
@@ -154,12 +154,12 @@ Task<void> Khugepaged::copy_pages(Execution& exec, Process& process, Range range
 }
 
 // The pages that TLBs may hold.
-Leaves Khugepaged::hide_range(Process& process, Range range) {
+Leaves Khugepaged::hide_range(const Execution& exec, Process& process, Range range) const {
   Leaves leaves;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     PageState* page = process.space_.entry(va);
     if (page == nullptr) continue;
-    VmCore::set_entry(process, *page, Entry::moving);
+    VmCore::set_entry(process, *page, Entry::moving, core_.taking(exec, Taker::collapse));
     leaves.add(va, PageSize::small);
   }
   return leaves;

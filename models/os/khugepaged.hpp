@@ -38,7 +38,7 @@ class Khugepaged {
   sim::Task<bool> scan_some();
   sim::Task<Outcome> collapse_under_lock(cpu::Execution& exec, Process& process, Range range, Address block, Wish wish);
   sim::Task<void> copy_pages(cpu::Execution& exec, Process& process, Range range, Address block);
-  static Leaves hide_range(Process& process, Range range);
+  Leaves hide_range(const cpu::Execution& exec, Process& process, Range range) const;
   static void show_range(Process& process, Range range, Address table);
   sim::Task<bool> swap_in(cpu::Execution& exec, Process& process, Range range);
   // Pages of the range on the swap device are as good as others in the scan, but not in what follows.

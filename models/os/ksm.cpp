@@ -32,19 +32,20 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
 
 Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddress va) {
   const Range range{va, va + kPage};
+  const Taking by = core_.taking(exec, Taker::ksm);
   const Address frame = process.space_.page(va)->frame;
   const auto unchanged = [&] {
     const PageState* page = process.space_.page(va);
     return page != nullptr && page->frame == frame;
   };
   // write_protect_page
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::ksm);
   bool shared = unchanged();
   if (shared) {
-    core_.hide(process, va, Entry::moving);
+    core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
     shared = core_.frame_table.at(frame).pins == 0;
-    if (shared) process.space_.entry(va)->write_protect();
+    if (shared) process.space_.entry(va)->write_protect(by);
     core_.show(process, va);
   }
   core_.change_ends(process, range);
@@ -55,10 +56,10 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   const auto equal = core_.frames.allocate_page(FrameUse::fixed);
   if (!equal) co_return false;
   // replace_page
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::ksm);
   shared = unchanged() && !process.space_.page(va)->may_write();
   if (shared) {
-    core_.hide(process, va, Entry::moving);
+    core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
     core_.store.write(*equal, core_.store.read(frame, kPage));
     core_.frame_table.at(*equal).foreign = true;

@@ -173,7 +173,7 @@ Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, Unma
     const PageState* page = process.space_.page(va);
     if (page == nullptr || page->frame != frame || process.space_.is_huge(va)) co_return;
     if (outcome == Unmapping::refused) co_return;
-    core_.hide(process, va, Entry::migrating);
+    core_.hide(process, va, Entry::migrating, core_.taking(exec, Taker::migration));
     if (defers) {
       co_await core_.flush_unmapped(exec, process, va, batch);
     } else {
@@ -183,7 +183,7 @@ Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, Unma
     if (stays) core_.show(process, va);
     outcome = stays ? Unmapping::refused : Unmapping::unmapped;
   };
-  co_await core_.for_each_mapper(exec, frame, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::migration, unmap_there);
   // A page of the page cache is moved even if nobody maps it.
   const bool cached = outcome == Unmapping::nobody_maps_it && core_.frame_table.at(frame).file != 0;
   co_return cached ? Unmapping::unmapped : outcome;
@@ -230,13 +230,16 @@ void Migration::remap(Address frame, Address to) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     PageState* page = mapper.process->space_.entry(mapper.va);
     if (page->entry != Entry::migrating) continue;
-    page->young = page->young && core_.config.kernel.has(Change::migration_keeps_young);
+    if (!core_.config.kernel.has(Change::migration_keeps_young) && std::exchange(page->young, false)) {
+      page->aged_by = page->hidden_by;
+    }
     if (page->may_write()) {
       const bool writable = core_.config.kernel.has(Change::migration_writable);
       page->dirty = page->dirty || (writable && page->clean);
       page->lazyfree = page->lazyfree && !writable;
       page->writable = writable;
       page->clean = !writable;
+      page->protected_by = writable ? Taking{} : page->hidden_by;
     }
     if (to != frame) {
       core_.redirect(*mapper.process, mapper.va, to);

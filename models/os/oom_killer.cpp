@@ -62,7 +62,8 @@ Task<void> OomKiller::reap(Process& process) {
   co_await process.lock_.lock_shared(core_.cpu, *reaper_);
   const auto vmas = process.space_.vmas();
   for (const auto& [begin, vma] : vmas) {
-    if (!vma.driver && !vma.shared && vma.hugetlb == 0) co_await core_.unmap(*reaper_, process, {vma.begin, vma.end});
+    if (!vma.driver && !vma.shared && vma.hugetlb == 0)
+      co_await core_.unmap(*reaper_, process, {vma.begin, vma.end}, Taker::unmapping);
   }
   process.lock_.unlock_shared();
   turn_.release();

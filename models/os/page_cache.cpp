@@ -324,12 +324,12 @@ Task<void> PageCache::unmap(Execution& exec, Address frame) {
     const Range page{va, va + kPage};
     co_await core_.settled(process, page);
     if (!core_.frame_table.has_mapper(frame, {&process, va})) co_return;
-    const VmCore::Zapped zapped = core_.zap(process, page);
+    const VmCore::Zapped zapped = core_.zap(process, page, core_.taking(exec, Taker::truncation));
     co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::truncation, unmap_there);
 }
 
 }  // namespace faultline::os

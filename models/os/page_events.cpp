@@ -60,7 +60,8 @@ Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
     co_await process.lock_.lock_shared(core_.cpu, exec);
   }
   Leaves leaves = used_leaves(process, process.space_.all());
-  for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
+  const Taking by = core_.taking(exec, Taker::clear_refs);
+  for (const VirtualAddress va : leaves.addresses()) core_.set_old(process, va, by);
   const auto aged = static_cast<unsigned>(leaves.size());
   core_.on_change(process, aged);
   if (!core_.config.kernel.has(Change::clear_refs_unflushed))
@@ -73,9 +74,10 @@ Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
   co_return aged;
 }
 
-unsigned PageEvents::mark_idle(Process& process, Range range) {
+unsigned PageEvents::mark_idle(const Execution& exec, Process& process, Range range) {
+  const Taking by = core_.taking(exec, Taker::idle_tracking);
   const Leaves leaves = used_leaves(process, range);
-  for (const VirtualAddress va : leaves.addresses()) core_.set_young(process, va, false);
+  for (const VirtualAddress va : leaves.addresses()) core_.set_old(process, va, by);
   core_.on_change(process, static_cast<unsigned>(leaves.size()));
   return static_cast<unsigned>(leaves.size());
 }
@@ -87,17 +89,18 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
     co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // no such mechanism works on pages of the pool
-  co_return co_await take_right_to_write(exec, process, range);
+  co_return co_await take_right_to_write(exec, process, range, Taker::mprotect);
 }
 
-Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process, Range range) {
-  co_await core_.change_begins(exec, process, range);
+Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process, Range range, Taker taker) {
+  co_await core_.change_begins(exec, process, range, taker);
+  const Taking by = core_.taking(exec, taker);
   Leaves leaves;
   const AddressSpace& space = process.space_;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = space.page(va);
     if (page == nullptr || !page->may_write()) return;
-    core_.protect(process, va, false);
+    core_.protect(process, va, by);
     leaves.add(va, size);
   });
   const unsigned changed = co_await flush_changed(exec, process, range, std::move(leaves));
@@ -119,15 +122,15 @@ Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, 
     space.for_each_page_of_leaf(
         va, [](PageState& page) { page.userfault = page.userfault || (page.present() && !page.zero); });
   });
-  return take_right_to_write(exec, process, range);
+  return take_right_to_write(exec, process, range, Taker::userfaultfd);
 }
 
 Task<unsigned> PageEvents::numa_hint(Execution& exec, Process& process, Range range) {
-  return hide(exec, process, range, Entry::hidden);
+  return hide(exec, process, range, Entry::hidden, Taker::numa);
 }
 
 Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range) {
-  return hide(exec, process, range, Entry::poisoned);
+  return hide(exec, process, range, Entry::poisoned, Taker::memory_failure);
 }
 
 // Whether a page gets a NUMA hint (change_pte_range, which leaves out only private pages).
@@ -142,8 +145,9 @@ bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
 }
 
 // For NUMA hints and memory failure, which does not ask for pins.
-Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as) {
-  co_await core_.change_begins(exec, process, range);
+Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, Entry as, Taker taker) {
+  co_await core_.change_begins(exec, process, range, taker);
+  const Taking by = core_.taking(exec, taker);
   Leaves leaves;
   AddressSpace& space = process.space_;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
@@ -152,7 +156,7 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
     if (page == nullptr || page->zero || page->pool) continue;
     if (as == Entry::hidden && !hinted(process, *next)) continue;
     if (space.is_huge(*next) && core_.split_now(process, *next) != Error::none) break;
-    core_.hide(process, *next, as);
+    core_.hide(process, *next, as, by);
     leaves.add(*next, PageSize::small);
   }
   unsigned hidden = 0;
@@ -181,7 +185,7 @@ Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range ran
   const Error split = co_await core_.split_edges(exec, process, range);
   process.lock_.unlock_shared();
   if (split != Error::none) co_return 0;
-  const auto pages = static_cast<unsigned>((co_await core_.unmap(exec, process, range)).value);
+  const auto pages = static_cast<unsigned>((co_await core_.unmap(exec, process, range, Taker::truncation)).value);
   core_.on_change(process, pages);
   co_return pages;
 }

@@ -34,7 +34,7 @@ class PageEvents {
   sim::Task<unsigned> clear_refs(cpu::Execution& exec, Process& process);
   // Idle-page tracking (page_idle) and DAMON: no TLB hears of it. Takes no time, because the thread that does it is not
   // modelled.
-  unsigned mark_idle(Process& process, Range range);
+  unsigned mark_idle(const cpu::Execution& exec, Process& process, Range range);
   // Takes the right to write, as mprotect to read-only and back does; of a shared mapping of a file: its dirty pages
   // are written to the disk, and lose that right first. Does not look at pins.
   sim::Task<unsigned> write_protect(cpu::Execution& exec, Process& process, Range range);
@@ -57,9 +57,9 @@ class PageEvents {
   sim::Task<unsigned> migrate_isolated(cpu::Execution& exec, Migration::Sources& sources);
   sim::Task<bool> migrate_block(cpu::Execution& exec, const Process& owner, Address frame);
   sim::Task<Migration::Unmapping> unmap_block(cpu::Execution& exec, Address frame);
-  sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<unsigned> take_right_to_write(cpu::Execution& exec, Process& process, Range range, Taker taker);
   sim::Task<unsigned> flush_changed(cpu::Execution& exec, Process& process, Range range, Leaves leaves);
-  sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as);
+  sim::Task<unsigned> hide(cpu::Execution& exec, Process& process, Range range, Entry as, Taker taker);
   sim::Task<bool> merge_page(cpu::Execution& exec, Process& process, VirtualAddress va);
 
   VmCore& core_;

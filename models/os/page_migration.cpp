@@ -136,10 +136,10 @@ Task<Migration::Unmapping> PageEvents::unmap_block(Execution& exec, Address fram
     Process& process = *mapper.process;
     const Process::User user(process);
     const Range range = huge_range(mapper.va);
-    co_await core_.change_begins(exec, process, range);
+    co_await core_.change_begins(exec, process, range, Taker::migration);
     const PageState* page = process.space_.page(mapper.va);
     if (page != nullptr && page->frame == frame) {
-      core_.hide(process, mapper.va, Entry::migrating);
+      core_.hide(process, mapper.va, Entry::migrating, core_.taking(exec, Taker::migration));
       co_await core_.flush(exec, process, mapper.va);
       const bool stays = migration_.keeps_entry(frame, PageSize::huge);
       if (stays) core_.show(process, mapper.va);

@@ -69,7 +69,22 @@ class MirroredTable {
 
   Process& process_;
   std::unique_ptr<PageTable> table_;
+  // Who has taken the descriptor for the page away. Nobody: there has been none.
+  Taking taken_from(VirtualAddress va) const {
+    auto found = taken_.find(va);
+    if (found == taken_.end()) found = taken_.find(key_of(huge_range(va).begin, PageSize::huge));
+    return found == taken_.end() ? Taking{} : found->second;
+  }
+  void filled(VirtualAddress begin, PageSize size) {
+    mapped_.emplace(begin, size);
+    if (taken_.empty()) return;
+    const VirtualAddress end = size == PageSize::small ? begin + 1 : begin + kHugePage;
+    taken_.erase(taken_.lower_bound(begin), taken_.lower_bound(end));
+  }
   sim::Map<VirtualAddress, PageSize> mapped_;
+  // Why descriptors have gone, until others come to their places. A block is told from its first page.
+  static VirtualAddress key_of(VirtualAddress begin, PageSize size) { return begin + (size == PageSize::huge ? 1 : 0); }
+  sim::Map<VirtualAddress, Taking> taken_;
   sim::Vector<Range> changes_;  // of the process's table, under way
   sim::Vector<Filling*> fillings_;
   sim::Signal settled_;  // a change is over
@@ -106,6 +121,17 @@ class Process {
   const std::string& name() const { return name_; }
   const PageTable& page_table() const { return *table_; }
   const AddressSpace& space() const { return space_; }
+  // Page faults that the kernel has handled for it, and those of them that read from the disk.
+  struct Faults {
+    std::uint64_t minor = 0;
+    std::uint64_t major = 0;
+    Faults& operator+=(const Faults& other) {
+      minor += other.minor;
+      major += other.major;
+      return *this;
+    }
+  };
+  const Faults& faults() const { return faults_; }
 
  private:
   friend class Vm;
@@ -129,6 +155,7 @@ class Process {
   MemoryGroup* group_ = nullptr;
   std::unique_ptr<PageTable> table_;
   AddressSpace space_;
+  Faults faults_;
   MmapLock lock_;
   unsigned in_motion_ = 0;             // pages
   sim::Signal page_settled_;           // one of them has come to rest, or the last user of the process has gone

@@ -170,7 +170,7 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
                        (vma == nullptr || vma->evictable());
     if (there && co_await clear(exec, process, va, how, batch)) owners.emplace_back(process);
   };
-  co_await core_.for_each_mapper(exec, frame, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::reclaim, unmap_there);
   co_return owners;
 }
 
@@ -180,7 +180,7 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
 // its page in the swap cache.
 Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, Unmap how, UnmapBatch& batch) {
   if (how == Unmap::file) {
-    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
+    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage}, core_.taking(exec, Taker::reclaim));
     co_await core_.flush_unmapped(exec, process, va, batch);
     // An empty table is freed here, and translations of a pinned page count as stale from here on.
     const bool pinned = core_.frame_table.find(zapped.frames.front()).pins > 0;
@@ -190,7 +190,8 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
   }
   const PageState& page = *process.space_.entry(va);
   const Entry before = page.entry;
-  core_.hide(process, va, Entry::moving);
+  const Taking hidden_by = page.hidden_by;
+  core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::reclaim));
   co_await core_.flush_unmapped(exec, process, va, batch);
   const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::exclusive_pages);
   if (sees_pins && core_.frame_table.at(page.frame).pins > 0) {
@@ -198,13 +199,13 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
     if (before == Entry::present) {
       core_.show(process, va);
     } else {
-      VmCore::set_entry(process, *process.space_.entry(va), before);
+      VmCore::set_entry(process, *process.space_.entry(va), before, hidden_by);
     }
     co_return false;
   }
   if (how == Unmap::discard) {
     VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
-    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage});
+    const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage}, core_.taking(exec, Taker::reclaim));
     if (!zapped.tables.empty()) co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
   } else {

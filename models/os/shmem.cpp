@@ -35,6 +35,7 @@ Task<Error> PageCache::swap_in(Execution& exec, Process& process, File& file, st
   const SwapSlot slot = slot_of(file, page);
   if (!core_.swap.cached(slot)) {
     ++core_.counters.pgmajfault;
+    ++process.faults_.major;
     co_await core_.run(exec, owed + core_.config.disk_fault);
     const bool room = co_await core_.reclaim->make_room(exec, process, 1);
     if (slot_of(file, page) != slot) co_return Error::again;

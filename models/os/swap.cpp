@@ -131,6 +131,7 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   const SwapSlot slot = slot_of(process, va);
   if (!copies_.at(slot).frame) {
     ++core_.counters.pgmajfault;
+    ++process.faults_.major;
     co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
     const Error error = co_await read_around(exec, process, va);
     if (error != Error::none) co_return error;
@@ -168,7 +169,7 @@ void Swap::map(Process& process, VirtualAddress va, bool write) {
   if (write || is_scarce() || vma.locked) forget(frame);
   const FrameRecord& record = core_.frame_table.at(frame);
   const bool watched = process.space_.page(va)->userfault;
-  if (write && vma.writable && !watched && record.slot == 0 && record.mappings == 1) core_.protect(process, va, true);
+  if (write && vma.writable && !watched && record.slot == 0 && record.mappings == 1) core_.allow_writing(process, va);
 }
 
 Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress va) {

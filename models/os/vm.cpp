@@ -98,7 +98,7 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   const bool shared = core_.config.kernel.has(Change::munmap_downgrades);
   if (shared) process.lock_.downgrade();
   if (split == Error::none) {
-    co_await core_.unmap(exec, process, range.value);
+    co_await core_.unmap(exec, process, range.value, Taker::unmapping);
     core_.huge_pool.release(process, range.value);
   }
   if (shared) {

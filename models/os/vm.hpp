@@ -14,6 +14,7 @@
 
 #include "models/os/cma.hpp"
 #include "models/os/compaction.hpp"
+#include "models/os/fault_reason.hpp"
 #include "models/os/khugepaged.hpp"
 #include "models/os/page_events.hpp"
 #include "models/os/vm_core.hpp"
@@ -98,6 +99,14 @@ class Vm {
   // Files: made here, mapped by mmap() and map_file(), read and written by calls of the cache.
   PageCache& page_cache() { return core_.page_cache; }
   const PageCache& page_cache() const { return core_.page_cache; }
+
+  // A thread of an experiment: what it does to pages is remembered as injected.
+  void injects(const cpu::Execution& thread) { core_.injectors.insert(&thread); }
+  // nullptr: there is none.
+  const Process* find_process(std::uint32_t id) const;
+  // Why a device's access to the page would fault now, by the process's table with this root or by one of its device
+  // tables.
+  FaultReason fault_reason(std::uint32_t process_id, Address table_root, VirtualAddress va, bool write) const;
 
   // Called when the OOM killer has chosen a process.
   void observe_kills(std::function<void(const Process& process, const OomKill& kill)> observer) {
@@ -294,7 +303,7 @@ class Vm {
   sim::Task<Error> populate_advised(cpu::Execution& exec, Process& process, Range range, bool write);
   sim::Task<Error> drop_advised(cpu::Execution& exec, Process& process, Range range, Advice advice);
   sim::Task<Error> dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too);
-  Leaves age_for_page_out(Process& process, Range range);
+  Leaves age_for_page_out(Process& process, Range range, Taking by);
   sim::Task<Error> page_out(cpu::Execution& exec, Process& process, Range range);
   sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
   sim::Task<Error> present_for(cpu::Execution& exec, Process& process, VirtualAddress va, bool write);
@@ -319,11 +328,17 @@ class Vm {
   static bool takeable(const PageState* page, bool write) {
     return page != nullptr && page->present() && (page->may_write() || !write);
   }
+  FaultReason look_at(const Process& process, VirtualAddress va) const;
+  void explain_entry(const Process& process, VirtualAddress va, bool write, FaultReason& reason) const;
+  void explain_absence(const Process& process, VirtualAddress va, FaultReason& reason) const;
+  static void explain_hiding(FaultReason& reason);
+  static void explain_protection(const Vma& vma, FaultReason& reason);
+  void explain_mirror(const MirroredTable& mirror, VirtualAddress va, bool write, FaultReason& reason) const;
   void audit_locks() const;
   void audit_pins(bool changing) const;
   bool reusable(const Process& process, VirtualAddress va) const;
   bool copies_for_child(const Process& parent, Range page) const;
-  Error share_with_child(Process& parent, Process& child, VirtualAddress va, Leaves& leaves);
+  Error share_with_child(Process& parent, Process& child, VirtualAddress va, Taking by, Leaves& leaves);
   static bool maps_shared_file(const Process& process, Range range);
   void own_block(Process& process, VirtualAddress va, Address block);
   static bool cuts_huge_page(const Process& process, Range range);

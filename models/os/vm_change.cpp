@@ -78,7 +78,7 @@ sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range rang
   const bool locked = process.space_.locked_bytes(range.begin, range.end) > 0;
   if (locked || !core_.config.kernel.has(Change::madv_pageout)) error = Error::invalid;
   if (error == Error::none) {
-    Leaves aged = age_for_page_out(process, range);
+    Leaves aged = age_for_page_out(process, range, core_.taking(exec, Taker::reclaim));
     co_await core_.reclaim->page_out(exec, process, range);
     co_await core_.flush_gathered(exec, process, std::move(aged));  // tlb_finish_mmu
   }
@@ -87,13 +87,13 @@ sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range rang
 }
 
 // madvise_cold_or_pageout_pte_range, before it left the flags to reclaim: which TLBs are told about at the end.
-Leaves Vm::age_for_page_out(Process& process, Range range) {
+Leaves Vm::age_for_page_out(Process& process, Range range, Taking by) {
   Leaves aged;
   if (core_.config.kernel.has(Change::pageout_keeps_young)) return aged;
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = process.space_.page(va);
     if (page == nullptr || page->zero || !page->young || core_.frame_table.find(page->frame).mappings != 1) return;
-    core_.set_young(process, va, false);
+    core_.set_old(process, va, by);
     aged.add(va, size);
   });
   return aged;
@@ -118,7 +118,7 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   for (const Range part : without_cut_pages(process, range)) {
-    const Error error = (co_await core_.unmap(exec, process, part)).error;
+    const Error error = (co_await core_.unmap(exec, process, part, Taker::advice)).error;
     if (error != Error::none) co_return error;
     if (core_.config.kernel.has(Change::hugetlb_rereserves)) restore_reservations(process, part);
   }
@@ -133,13 +133,14 @@ sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range
   if (files || process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::madv_free);
+  const Taking by = core_.taking(exec, Taker::madv_free);
   Leaves leaves;
   AddressSpace& space = process.space_;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     if (space.page(va) == nullptr || space.page(va)->zero) return;
-    core_.make_clean(process, va);
-    core_.set_young(process, va, false);
+    core_.make_clean(process, va, by);
+    core_.set_old(process, va, by);
     leaves.add(va, size);
     space.for_each_page_of_leaf(va, [](PageState& page) { page.dirty = false, page.lazyfree = true; });
   });
@@ -164,7 +165,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
       vma.accessible = protection != Protection::none;
       vma.writable = protection == Protection::read_write;
     });
-    co_await core_.change_begins(exec, process, range);
+    co_await core_.change_begins(exec, process, range, Taker::mprotect);
     error = co_await protect_pages(exec, process, range, protection);
     core_.change_ends(process, range);
   }
@@ -191,6 +192,7 @@ void Vm::count_as_written(Process& process, VirtualAddress va) {
 
 sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
   AddressSpace& space = process.space_;
+  const Taking by = core_.taking(exec, Taker::mprotect);
   Leaves leaves;
   const bool gives_way = core_.config.kernel.has(Change::mprotect_gives_way);  // change_pmd_range
   TableWalk changed = gives_way ? TableWalk(kHugePage) : TableWalk::in_one_go();
@@ -212,7 +214,7 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     if (page.entry == Entry::poisoned || page.entry == Entry::swapped) continue;
     if (protection == Protection::none) {
       if (page.present()) leaves.add(*next, size);
-      core_.hide(process, *next, Entry::hidden);
+      core_.hide(process, *next, Entry::hidden, by);
       continue;
     }
     const bool hidden = page.entry == Entry::hidden;
@@ -221,8 +223,12 @@ sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range
     if (protection == Protection::read_write && !hidden && page.may_write()) continue;
     const bool writable = protection == Protection::read_write && gives_writing_back(process, *next);
     if (page.writable == writable && !page.clean) continue;
-    core_.protect(process, *next, writable);
-    if (writable) count_as_written(process, *next);
+    if (writable) {
+      core_.allow_writing(process, *next);
+      count_as_written(process, *next);
+    } else {
+      core_.protect(process, *next, by);
+    }
     leaves.add(*next, size);
   }
   co_await core_.run_walk(exec, core_.config.mprotect_per_page, std::move(changed));
@@ -267,7 +273,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
 
 // `moved_vma`: the VMA in its new place.
 sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma) {
-  co_await core_.change_begins(exec, process, from);
+  co_await core_.change_begins(exec, process, from, Taker::unmapping);
   co_await core_.settled(process, from);
   AddressSpace& space = process.space_;
   // One table for each 2 MiB that is begun, one for each GiB, and one above.

@@ -129,7 +129,7 @@ sim::Task<void> VmCore::copy_page(cpu::Execution& exec, Address from, Address to
 }
 
 // Which device descriptors had to go. Blocks go whole.
-sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range range) {
+sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range range, Taking by) {
   sim::Vector<VirtualAddress> leaves;
   auto at = mirror.mapped_.lower_bound(huge_range(range.begin).begin);
   while (at != mirror.mapped_.end() && at->first < range.end) {
@@ -139,6 +139,7 @@ sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range ran
     }
     mirror.table_->unmap(at->first);
     leaves.push_back(at->first);
+    mirror.taken_[MirroredTable::key_of(at->first, at->second)] = by;
     at = mirror.mapped_.erase(at);
   }
   return leaves;
@@ -156,10 +157,10 @@ void VmCore::copy_block_now(Address from, Address to) {
   for (std::uint64_t at = 0; at < kHugePage; at += kPage) store.write(to + at, store.read(from + at, kPage));
 }
 
-sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range) {
+sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range, Taker by) {
   for (const auto& mirror : process.mirrors_) mirror->begin_change(range);
   for (const auto& mirror : process.mirrors_) {
-    sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range);
+    sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range, taking(exec, by));
     const sim::Vector<Address> tables = mirror->table_->take_retired();
     counters.mirror_invalidations += leaves.size();
     co_await run(exec, config.private_map_per_page * static_cast<std::int64_t>(leaves.size()));
@@ -194,7 +195,7 @@ sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vecto
 }
 
 sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, VirtualAddress leaf, bool by_store) {
-  set_young(process, leaf, true);
+  set_young(process, leaf);
   if (by_store || !config.kernel.has(Change::flags_unflushed)) co_await flush_entry(exec, process, leaf);
 }
 
@@ -204,7 +205,7 @@ sim::Task<void> VmCore::fix_spurious_fault(cpu::Execution& exec, Process& proces
 }
 
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
-  set_young(process, leaf, false);
+  set_old(process, leaf, taking(exec, Taker::reclaim));
   const PageSize size = process.space_.leaf_size(leaf);
   return tlbs.flush_young(exec, process, process.table_->root(), leaf, size);
 }
@@ -238,10 +239,10 @@ sim::Task<void> VmCore::settled(Process& process, Range range) {
   }
 }
 
-void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves) {
+void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves, Taking by) {
   tlbs.drop(process, leaves);
   for (const auto& mirror : process.mirrors_) {
-    tlbs.drop(process, drop_mirror(*mirror, range));
+    tlbs.drop(process, drop_mirror(*mirror, range, by));
     mirror->table_->free_tables(mirror->table_->take_retired());
     mirror->begin_change(range);
     mirror->end_change(range);

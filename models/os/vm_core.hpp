@@ -2,7 +2,7 @@
 // What all mechanisms of the memory manager share: the node's frames and who holds them, the entries of process tables,
 // and the order in which a change of a table reaches everybody who walks or mirrors it:
 //
-//   co_await core.change_begins(exec, process, range);   // MMU notifiers: mirrors and their TLBs forget the range
+//   co_await core.change_begins(exec, process, range, by);   // MMU notifiers: mirrors and their TLBs forget the range
 //   ... entries change, in no time ...
 //   co_await core.flush(exec, process, leaves);          // nobody uses the old descriptors any more
 //   core.change_ends(process, range);
@@ -97,9 +97,11 @@ class VmCore {
   sim::Task<void> lock_for_change(cpu::Execution& exec, Process& process, Range range);
   // The locks of the VMAs alone, for who holds mmap_lock.
   sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
+  // What a change by this thread is to be remembered as: part of an experiment's injection, or not.
+  Taking taking(const cpu::Execution& exec, Taker by) const { return {by, injectors.contains(&exec)}; }
   // The two ends of a change of a process's table, and the flush between them. tlbs.hpp names the function of Linux
   // that each flush is.
-  sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range, Taker by);
   void change_ends(Process& process, Range range);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Where rights or flags have changed in place: one operation, of a block, too (flush_tlb_page).
@@ -118,13 +120,13 @@ class VmCore {
   // After a store's fault at a page whose entry allows the store: before 5.10 TLBs forget the entry, which may be an
   // older one there (flush_tlb_fix_spurious_fault; not of 2 MiB entries).
   sim::Task<void> fix_spurious_fault(cpu::Execution& exec, Process& process, VirtualAddress va);
-  // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young).
+  // Clears the access flag of a page or block, and TLBs forget it (ptep_clear_flush_young): reclaim does so.
   sim::Task<void> clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Ends when no page of the range is in motion. A page in motion may be changed by nobody but the task that moves it.
   // Until the caller waits again no page of the range begins to move.
   sim::Task<void> settled(Process& process, Range range);
   // All TLBs and mirrors forget the leaves, in no time.
-  void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves);
+  void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves, Taking by = {});
 
   // Entries. Each changes table, page state and reverse mapping together.
   // A page in a fresh frame, whose content is zeros from now on; again: another page is there by now. The frame is
@@ -137,19 +139,21 @@ class VmCore {
   // The same of 2 MiB, from huge_zero_page(); again: a page is there by now.
   Error install_huge_zero_page(Process& process, VirtualAddress va);
   // The page of another process, which is not writable here; there it is the caller's to protect.
-  Error share(Process& process, VirtualAddress va, PageState page, PageSize size);
+  Error share(Process& process, VirtualAddress va, PageState page, PageSize size, Taking by = {});
   // To another place of the same process. There is a frame for each table that this may need.
   void move(Process& process, VirtualAddress from, VirtualAddress to, PageSize size);
-  void protect(Process& process, VirtualAddress va, bool writable);
+  void protect(Process& process, VirtualAddress va, Taking by);
+  void allow_writing(Process& process, VirtualAddress va);
   // pte_mkclean: the page stays writable by right, and the next store to it faults. A page that is not writable stays
   // as it is.
-  void make_clean(Process& process, VirtualAddress va);
-  void set_young(Process& process, VirtualAddress va, bool young);
+  void make_clean(Process& process, VirtualAddress va, Taking by);
+  void set_young(Process& process, VirtualAddress va);
+  void set_old(Process& process, VirtualAddress va, Taking by);
   // Of a page whose descriptor the caller changes. Who waits for it to come to rest is told.
-  static void set_entry(Process& process, PageState& page, Entry entry);
+  static void set_entry(Process& process, PageState& page, Entry entry, Taking by = {});
   // From now on faults on the page wait (moving, migrating), are answered by show() (hidden) or are refused (poisoned).
   // A huge page is hidden whole. The page must not be in motion.
-  void hide(Process& process, VirtualAddress va, Entry as);
+  void hide(Process& process, VirtualAddress va, Entry as, Taking by);
   void show(Process& process, VirtualAddress va);
   // A hidden or moving page leads to another frame, which takes the old one's place in the reverse mapping; whoever
   // calls retires the old one.
@@ -168,10 +172,10 @@ class VmCore {
   void replace_by_block(Process& process, Range range, Address block, Address table);
   // All entries of a range whose ends split no huge page. Frames keep their mapping count, and tables their frames,
   // until retire(): until then a TLB or a walk cache may lead a device there, whoever else lets go of them.
-  Zapped zap(Process& process, Range range);
+  Zapped zap(Process& process, Range range, Taking by);
   // All steps of unmapping a range, once nothing in it is in motion; the value is the number of frames that went.
   // no_memory: an end cuts a huge page, and there is no frame for the split.
-  sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range);
+  sim::Task<Result<std::uint64_t>> unmap(cpu::Execution& exec, Process& process, Range range, Taker by);
   // Unmaps all that an ending process maps.
   sim::Task<void> unmap_all(cpu::Execution& exec, Process& process);
   void retire(Process& process, const Zapped& zapped);
@@ -185,12 +189,12 @@ class VmCore {
   // Linux's rmap_walk: visit(process, va), a task, for each entry that led to the frame when its turn came, between the
   // two ends of a change of it. It may lead elsewhere by then.
   template <typename Visit>
-  sim::Task<void> for_each_mapper(cpu::Execution& exec, Address frame, Visit visit) {
+  sim::Task<void> for_each_mapper(cpu::Execution& exec, Address frame, Taker by, Visit visit) {
     for (const Mapper& mapper : frame_table.mappers(frame)) {
       if (!frame_table.has_mapper(frame, mapper)) continue;  // the list is of a moment ago
       const Process::User user(*mapper.process);
       const Range page{mapper.va, mapper.va + kPage};
-      co_await change_begins(exec, *mapper.process, page);
+      co_await change_begins(exec, *mapper.process, page, by);
       co_await visit(*mapper.process, mapper.va);
       change_ends(*mapper.process, page);
     }
@@ -274,20 +278,21 @@ class VmCore {
   PageCache page_cache{*this};
   OomKiller oom_killer{*this};
   const std::unique_ptr<Reclaim> reclaim;
+  sim::Set<const cpu::Execution*> injectors;  // threads that do what an experiment injects
 
  private:
   template <typename Is>
   bool any_frame(const Process& process, Range range, Is is) const;
   void fill_with_zeros(NewPage page);
   void map_in_place_of_note(Process& process, Range range, Address block);
-  static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range);
+  static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range, Taking by);
   PageState& state(Process& process, VirtualAddress va);
   void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);
   Error add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size);
   PageState remove_entry(Process& process, VirtualAddress va, PageSize size);
   void list_frame(const Process& process, VirtualAddress va, Address frame);
   void list_tails(const Process& process, Range range);
-  void set_entries(Process& process, VirtualAddress va, Entry entry);
+  void set_entries(Process& process, VirtualAddress va, Entry entry, Taking by = {});
 
   // The steps of audit().
   struct References;

@@ -177,7 +177,7 @@ bool Vm::fill_mirror(MirroredTable& mirror, Range range, bool write, sim::Vector
     const VirtualAddress begin = page_range(va, size).begin;
     const Error error = mirror.table_->map(begin, space.page(begin)->frame, size, page->may_write());
     if (error != Error::none) return true;  // no memory for a table: the device faults again
-    mirror.mapped_.emplace(begin, size);
+    mirror.filled(begin, size);
   }
   return true;
 }

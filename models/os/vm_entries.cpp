@@ -52,9 +52,10 @@ Error VmCore::add_entry(Process& process, VirtualAddress va, const PageState& pa
   return Error::none;
 }
 
-void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
+void VmCore::set_entry(Process& process, PageState& page, Entry entry, Taking by) {
   const bool was_in_motion = page.in_motion();
   page.entry = entry;
+  page.hidden_by = by;
   if (page.in_motion() == was_in_motion) return;
   if (was_in_motion) {
     --process.in_motion_;
@@ -64,8 +65,8 @@ void VmCore::set_entry(Process& process, PageState& page, Entry entry) {
   }
 }
 
-void VmCore::set_entries(Process& process, VirtualAddress va, Entry entry) {
-  process.space_.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry); });
+void VmCore::set_entries(Process& process, VirtualAddress va, Entry entry, Taking by) {
+  process.space_.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry, by); });
 }
 
 void VmCore::fill_with_zeros(NewPage page) {
@@ -110,8 +111,8 @@ Error VmCore::install_huge_zero_page(Process& process, VirtualAddress va) {
   return add_entry(process, huge_range(va).begin, page, PageSize::huge);
 }
 
-Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size) {
-  page.write_protect();
+Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSize size, Taking by) {
+  page.write_protect(by);
   const Error error = add_entry(process, va, page, size);
   if (error != Error::none) return error;
   if (page.has_frame()) add_mappings(process, va, page.frame, size);
@@ -145,33 +146,51 @@ PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize siz
   return page;
 }
 
-void VmCore::protect(Process& process, VirtualAddress va, bool writable) {
-  process.table_->protect(va, writable);
-  process.space_.for_each_page_of_leaf(va, [writable](PageState& page) {
-    page.writable = writable;
+void VmCore::protect(Process& process, VirtualAddress va, Taking by) {
+  process.table_->protect(va, false);
+  process.space_.for_each_page_of_leaf(va, [by](PageState& page) { page.write_protect(by); });
+}
+
+void VmCore::allow_writing(Process& process, VirtualAddress va) {
+  process.table_->protect(va, true);
+  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+    page.writable = true;
     page.clean = false;
+    page.protected_by = {};
   });
 }
 
-void VmCore::make_clean(Process& process, VirtualAddress va) {
+void VmCore::make_clean(Process& process, VirtualAddress va, Taking by) {
   if (!state(process, va).writable) return;
   process.table_->protect(va, false);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+  process.space_.for_each_page_of_leaf(va, [by](PageState& page) {
     page.writable = false;
     page.clean = true;
+    page.protected_by = by;
   });
 }
 
-void VmCore::set_young(Process& process, VirtualAddress va, bool young) {
-  process.table_->set_young(va, young);
-  process.space_.for_each_page_of_leaf(va, [young](PageState& page) { page.young = young; });
+void VmCore::set_young(Process& process, VirtualAddress va) {
+  process.table_->set_young(va, true);
+  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+    page.young = true;
+    page.aged_by = {};
+  });
 }
 
-void VmCore::hide(Process& process, VirtualAddress va, Entry as) {
+void VmCore::set_old(Process& process, VirtualAddress va, Taking by) {
+  process.table_->set_young(va, false);
+  process.space_.for_each_page_of_leaf(va, [by](PageState& page) {
+    page.young = false;
+    page.aged_by = by;
+  });
+}
+
+void VmCore::hide(Process& process, VirtualAddress va, Entry as, Taking by) {
   PageState& page = state(process, va);
   if (page.in_motion()) throw std::logic_error("a page that is in motion is hidden");
   if (page.present()) process.table_->leave_note(va, process.space_.leaf_size(va));
-  set_entries(process, va, as);
+  set_entries(process, va, as, by);
 }
 
 void VmCore::show(Process& process, VirtualAddress at) {
@@ -211,8 +230,9 @@ void VmCore::swap_out(Process& process, VirtualAddress va) {
   swap.retain(slot, page.dirty || page.writable);
   frame_table.remove_mapper(frame, {&process, va});
   --frame_table.at(frame).mappings;
+  const Taking by = page.hidden_by;
   set_entry(process, page, Entry::swapped);
-  page = {.frame = slot, .entry = Entry::swapped, .userfault = page.userfault};
+  page = {.frame = slot, .entry = Entry::swapped, .userfault = page.userfault, .hidden_by = by};
   process.space_.swapped_out();
 }
 

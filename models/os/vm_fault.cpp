@@ -23,6 +23,7 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
 
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
   ++core_.counters.pgfault;
+  ++process.faults_.minor;
   if (process.was_killed()) co_return Error::killed;
   const VirtualAddress va = sim::page_begin(at);
   const AddressSpace& space = process.space_;
@@ -133,8 +134,8 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   }
   co_await run(exec, owed + core_.config.fault_no_alloc);
   if (process.space_.page(va) == nullptr || !reusable(process, va)) co_return Error::again;
-  core_.protect(process, va, true);
-  core_.set_young(process, va, true);
+  core_.allow_writing(process, va);
+  core_.set_young(process, va);
   core_.swap.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
@@ -146,8 +147,8 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
   co_await run(exec, owed + core_.config.fault_no_alloc);
   const PageState* page = process.space_.page(va);
   if (page == nullptr || !page->clean) co_return Error::again;
-  core_.protect(process, va, true);
-  core_.set_young(process, va, true);
+  core_.allow_writing(process, va);
+  core_.set_young(process, va);
   core_.swap.dirtied(page->frame);
   co_await core_.flush_entry(exec, process, va);
   co_return Error::again;
@@ -183,7 +184,7 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
   } else {
     co_await core_.copy_block(exec, old.frame, *block);
   }
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::copy);
   const bool same = unchanged();
   if (same && old.zero) {
     co_await core_.replace_huge_zero_page(exec, process, range, *block);
@@ -198,7 +199,7 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
 
 // pmdp_huge_clear_flush, and the entry of the copy.
 sim::Task<void> Vm::replace_shared_block(cpu::Execution& exec, Process& process, VirtualAddress va, Address block) {
-  core_.hide(process, va, Entry::moving);
+  core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::copy));
   co_await core_.flush(exec, process, va);
   process.space_.for_each_page_of_leaf(va, [](PageState& page) {
     page.dirty = true;
@@ -233,19 +234,20 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   } else {
     co_await core_.copy_page(exec, old.frame, *frame);
   }
-  co_await core_.change_begins(exec, process, {va, va + kPage});
+  co_await core_.change_begins(exec, process, {va, va + kPage}, Taker::copy);
   if (!unchanged()) {
     core_.change_ends(process, {va, va + kPage});
     core_.frames.free_page(*frame);
     co_return Error::again;
   }
-  core_.hide(process, va, Entry::moving);
+  core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::copy));
   co_await core_.flush(exec, process, va);
   core_.redirect(process, va, *frame);
   core_.batches.add(exec.core(), *frame, PageSize::small);
   PageState& page = *process.space_.entry(va);
   page.writable = true;
   page.young = true;
+  page.protected_by = page.aged_by = {};
   core_.show(process, va);
   core_.change_ends(process, {va, va + kPage});
   if (!old.zero) core_.retire(process, old.frame);
@@ -290,7 +292,7 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
 // touch_pmd (FOLL_TOUCH): of a 2 MiB page the flags are set. Pins take gup_fast's way, which does not.
 sim::Task<void> Vm::touch_huge(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
   const bool dirties = write && process.space_.page(va)->clean;
-  if (dirties) core_.protect(process, va, true);
+  if (dirties) core_.allow_writing(process, va);
   co_await core_.make_young(exec, process, huge_range(va).begin, write);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Processes that come from others, and how processes end.
 #include <algorithm>
+#include <utility>
 
 #include "models/os/reclaim.hpp"
 #include "models/os/vm.hpp"
@@ -30,7 +31,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     inherited.locked = false;
     inherited.reserves = inherited.lost_pages = false;
     child->space_.insert(inherited);
-    co_await core_.change_begins(exec, parent, {vma.begin, vma.end});
+    co_await core_.change_begins(exec, parent, {vma.begin, vma.end}, Taker::fork);
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
     core_.change_ends(parent, {vma.begin, vma.end});
   }
@@ -79,7 +80,7 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
     } else if (copies) {
       error = co_await copy_page_for_child(exec, parent, child, *next);
     } else {
-      error = share_with_child(parent, child, *next, leaves);
+      error = share_with_child(parent, child, *next, core_.taking(exec, Taker::fork), leaves);
     }
     if (error != Error::none) co_return error;
   }
@@ -104,18 +105,19 @@ sim::Task<Error> Vm::copy_page_for_child(cpu::Execution& exec, Process& parent, 
   if (!frame) co_return Error::no_memory;
   co_await core_.copy_page(exec, page.frame, *frame);
   const Error error = core_.adopt(child, va, {*frame, PageSize::small}, page.may_write());
-  if (error == Error::none && page.entry == Entry::hidden) core_.hide(child, va, Entry::hidden);
+  if (error == Error::none && page.entry == Entry::hidden) core_.hide(child, va, Entry::hidden, page.hidden_by);
   co_return error;
 }
 
 // copy_present_pte, copy_huge_pmd. `leaves`: where the parent's descriptors were write-protected.
-Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, Leaves& leaves) {
+Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, Taking by, Leaves& leaves) {
   PageState page = *parent.space_.entry(va);
   const PageSize size = parent.space_.leaf_size(va);
-  if (!page.pool) page.young = false;  // in the child (copy_present_pte; copy_hugetlb_page_range keeps it)
-  const Error error = core_.share(child, va, page, size);
+  // In the child (copy_present_pte; copy_hugetlb_page_range keeps it).
+  if (!page.pool && std::exchange(page.young, false)) page.aged_by = by;
+  const Error error = core_.share(child, va, page, size, page.may_write() ? by : page.protected_by);
   if (error != Error::none || !page.may_write()) return error;
-  core_.protect(parent, va, false);
+  core_.protect(parent, va, by);
   if (page.present() && page.writable) leaves.add(va, size);
   return Error::none;
 }

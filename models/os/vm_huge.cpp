@@ -19,7 +19,7 @@ sim::SmallVector<VirtualAddress, 2> cuts(const AddressSpace& space, Range range)
 
 sim::Task<void> VmCore::replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block) {
   process.table_->leave_note(range.begin, PageSize::huge);
-  set_entries(process, range.begin, Entry::moving);
+  set_entries(process, range.begin, Entry::moving, taking(exec, Taker::copy));
   co_await flush(exec, process, range.begin);
   map_in_place_of_note(process, range, block);
 }
@@ -82,14 +82,14 @@ Error VmCore::split_edges_now(Process& process, Range range) {
 
 sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va) {
   const Range whole = huge_range(va);
-  co_await change_begins(exec, process, whole);
+  co_await change_begins(exec, process, whole, Taker::split);
   co_await settled(process, whole);
   Error error = Error::none;
   if (process.space_.is_huge(va)) {  // no other thread was faster
     const auto table = process.table_->prepare_split(va);
     if (table) {
       process.table_->leave_note(va, PageSize::huge);
-      set_entries(process, va, Entry::moving);
+      set_entries(process, va, Entry::moving, taking(exec, Taker::split));
       co_await flush(exec, process, whole.begin);
       co_await run(exec, config.thp_split);
       process.table_->attach_pages(va, *table);

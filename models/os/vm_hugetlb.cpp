@@ -56,8 +56,8 @@ sim::Task<Error> Vm::hugetlb_wp(cpu::Execution& exec, Process& process, VirtualA
   for (;;) {
     if (!unchanged()) co_return Error::again;
     if (core_.frame_table.find(old).mappings == 1) {
-      core_.protect(process, va, true);
-      core_.set_young(process, va, true);
+      core_.allow_writing(process, va);
+      core_.set_young(process, va);
       co_await core_.flush_entry(exec, process, va);
       co_return Error::again;  // the caller looks whether the page may still be used
     }
@@ -79,11 +79,11 @@ sim::Task<Error> Vm::hugetlb_copy(cpu::Execution& exec, Process& process, Virtua
   ++core_.counters.hugetlb_fault_alloc;
   co_await run(exec, core_.config.hugetlb_fault);
   co_await core_.copy_block(exec, old, block);
-  co_await core_.change_begins(exec, process, range);
+  co_await core_.change_begins(exec, process, range, Taker::copy);
   const PageState* page = process.space_.page(va);
   const bool unchanged = page != nullptr && page->frame == old && !page->writable;
   if (unchanged) {
-    core_.hide(process, va, Entry::moving);
+    core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::copy));
     co_await core_.flush(exec, process, va);
     own_block(process, va, block);
   } else {
@@ -97,7 +97,10 @@ sim::Task<Error> Vm::hugetlb_copy(cpu::Execution& exec, Process& process, Virtua
 // A page that is moving is this block from now on, and may be written.
 void Vm::own_block(Process& process, VirtualAddress va, Address block) {
   core_.redirect_block(process, va, block);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) { page.writable = page.young = true; });
+  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+    page.writable = page.young = true;
+    page.protected_by = page.aged_by = {};
+  });
   core_.show(process, va);
 }
 
@@ -112,7 +115,7 @@ sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, Vi
     const Vma* theirs = other.space_.find(mapper.va);
     if (theirs == nullptr || theirs->reserves) continue;
     other.space_.change(theirs->begin, theirs->end, [](Vma& vma) { vma.lost_pages = true; });
-    co_await core_.unmap(exec, other, huge_range(mapper.va));
+    co_await core_.unmap(exec, other, huge_range(mapper.va), Taker::copy);
     ++core_.counters.hugetlb_unmapped;
   }
 }
@@ -121,6 +124,7 @@ sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, Vi
 sim::Task<Error> Vm::copy_block_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va) {
   const Address old = parent.space_.entry(va)->frame;
   const bool hidden = parent.space_.entry(va)->entry == Entry::hidden;
+  const Taking hidden_by = parent.space_.entry(va)->hidden_by;
   const auto block = core_.huge_pool.take_available();
   if (!block) {
     ++core_.counters.hugetlb_refused;
@@ -129,7 +133,7 @@ sim::Task<Error> Vm::copy_block_for_child(cpu::Execution& exec, Process& parent,
   const VmCore::Hold hold(core_, old);  // or it would be gone with its pin
   co_await core_.copy_block(exec, old, *block);
   const Error error = core_.adopt(child, va, {*block, PageSize::huge}, parent.space_.find(va)->writable);
-  if (error == Error::none && hidden) core_.hide(child, va, Entry::hidden);
+  if (error == Error::none && hidden) core_.hide(child, va, Entry::hidden, hidden_by);
   co_return error;
 }
 
@@ -226,14 +230,14 @@ Error Vm::own_block_now(Process& process, VirtualAddress at) {
   const VirtualAddress va = huge_range(at).begin;
   const Address old = process.space_.page(va)->frame;
   if (core_.frame_table.find(old).mappings == 1) {
-    core_.protect(process, va, true);
+    core_.allow_writing(process, va);
     core_.drop(process, huge_range(va), {va});
     return Error::none;
   }
   const auto block = core_.huge_pool.take_available();
   if (!block) return Error::no_huge_page;
   core_.copy_block_now(old, *block);
-  core_.hide(process, va, Entry::moving);
+  core_.hide(process, va, Entry::moving, {Taker::copy, false});
   core_.drop(process, huge_range(va), {va});
   own_block(process, va, *block);
   core_.retire_block(process, old);

@@ -70,7 +70,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
       const bool read_only = vma->writable && page->present() && !page->writable;
       if (read_only && !replace_huge_zero_page_now(process, at)) error = own_now(process, at);
       const PageState& now = *process.space_.entry(at);  // another one, perhaps
-      if (now.present() && !now.young) core_.set_young(process, at, true);
+      if (now.present() && !now.young) core_.set_young(process, at);
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
     } else if (vma->file != nullptr) {
@@ -98,7 +98,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   if (process.space_.page(va)->pool) return own_block_now(process, va);
   if (process.space_.find(va)->shared) {
     core_.page_cache.dirtied(process.space_.page(va)->frame);
-    core_.protect(process, va, true);
+    core_.allow_writing(process, va);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
@@ -108,7 +108,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
     if (error != Error::none) return error;
   }
   if (process.space_.page(va)->clean || reusable(process, va)) {
-    core_.protect(process, va, true);
+    core_.allow_writing(process, va);
     core_.swap.dirtied(process.space_.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
@@ -117,10 +117,11 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   if (!frame) return Error::no_memory;
   const PageState old = *process.space_.page(va);
   core_.store.write(*frame, core_.store.read(old.frame, kPage));
-  core_.hide(process, va, Entry::moving);
+  core_.hide(process, va, Entry::moving, {Taker::copy, false});
   core_.redirect(process, va, *frame);
   core_.drop(process, {va, va + kPage}, {va});
   process.space_.entry(va)->writable = true;
+  process.space_.entry(va)->protected_by = {};
   core_.show(process, va);
   if (!old.zero) core_.retire(process, old.frame);
   return Error::none;
@@ -133,7 +134,7 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
   if (whole.begin >= whole.end) return Error::none;
   if (core_.split_edges_now(process, whole) != Error::none) return Error::no_memory;
   for (const Range part : without_cut_pages(process, whole)) {
-    const VmCore::Zapped zapped = core_.zap(process, part);
+    const VmCore::Zapped zapped = core_.zap(process, part, {});
     core_.drop(process, part, zapped.leaves.addresses());
     core_.retire(process, zapped);
     restore_reservations(process, part);  // as if they had never been touched

@@ -4,10 +4,14 @@
 
 namespace faultline::os {
 
-VmCore::Zapped VmCore::zap(Process& process, Range range) {
+VmCore::Zapped VmCore::zap(Process& process, Range range, Taking by) {
   Zapped zapped;
+  // Where the VMA goes, too, and in set-up, the range is as if it had never been touched.
+  const bool forgets = by.by == Taker::nobody || by.by == Taker::unmapping;
+  if (forgets) process.space_.note_drop(range, {});
   process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = remove_entry(process, va, size);
+    if (!forgets) process.space_.note_drop(page_range(va, size), by);
     // Also of entries without a valid descriptor: a walk cache may hold the table.
     zapped.leaves.add(va, size);
     if (page.entry == Entry::swapped) swap.release(page.slot());
@@ -19,12 +23,12 @@ VmCore::Zapped VmCore::zap(Process& process, Range range) {
   return zapped;
 }
 
-sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& process, Range range) {
-  co_await change_begins(exec, process, range);
+sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& process, Range range, Taker by) {
+  co_await change_begins(exec, process, range, by);
   co_await settled(process, range);
   Result<std::uint64_t> unmapped{.error = split_edges_now(process, range)};
   if (unmapped.ok()) {
-    const Zapped zapped = zap(process, range);
+    const Zapped zapped = zap(process, range, taking(exec, by));
     co_await flush_gathered(exec, process, zapped.leaves, zapped.tables.size());
     retire(process, zapped);
     unmapped.value = zapped.frames.size();
@@ -37,9 +41,9 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
 // gets that.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
   const Range all = process.space_.all();
-  co_await change_begins(exec, process, all);
+  co_await change_begins(exec, process, all, Taker::unmapping);
   co_await settled(process, all);
-  const Zapped zapped = zap(process, all);
+  const Zapped zapped = zap(process, all, {Taker::unmapping, false});
   if (!config.kernel.has(Change::tlb_strides)) {
     drop(process, all, zapped.leaves.addresses());
     co_await tlbs.flush_tables(exec, zapped.tables.size());

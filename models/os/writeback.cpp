@@ -142,6 +142,7 @@ Task<std::uint32_t> Writeback::clean_run(Execution& exec, File& file, std::uint3
 // folio_mkclean: whoever writes the page from now on says so. The descriptor is invalid until TLBs have forgotten it
 // (ptep_clear_flush), so that meanwhile reads of a device fault, too.
 Task<void> Writeback::protect(Execution& exec, Address frame) {
+  const Taking by = core_.taking(exec, Taker::writeback);
   const auto protect_there = [&](Process& process, VirtualAddress va) -> Task<void> {
     const Range range{va, va + kPage};
     co_await core_.settled(process, range);
@@ -149,17 +150,17 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     PageState* page = there ? process.space_.entry(va) : nullptr;
     if (page == nullptr || !page->may_write()) co_return;
     if (!page->present()) {
-      page->write_protect();
+      page->write_protect(by);
       co_return;
     }
-    core_.hide(process, va, Entry::moving);
+    core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
     page = process.space_.entry(va);
-    page->write_protect();
+    page->write_protect(by);
     core_.show(process, va);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, protect_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::writeback, protect_there);
 }
 
 Task<void> Writeback::transfer(File& file, std::uint32_t first, std::uint32_t end) {

@@ -19,7 +19,7 @@ struct Pages : PresentPages {
   using PresentPages::PresentPages;
   bool young(std::uint64_t page = 0) const { return (b.walk(va + page * kPage)->descriptor & 0x400) != 0; }
   PageEvents& events() const { return b.vm.page_events(); }
-  void forget_uses() const { CHECK(events().mark_idle(*b.process, range()) == kFour); }
+  void forget_uses() const { CHECK(events().mark_idle(b.thread, *b.process, range()) == kFour); }
   Timed<os::Result<std::uint64_t>> gup(bool write = true) const {
     return b.run(b.vm.fault_in_pages(b.thread, *b.process, va, kAll, write));
   }
@@ -126,7 +126,7 @@ bool young_after(OsBench& b, bool pins) {
   const VirtualAddress va = b.map(kHugePage, {.advice = os::HugeAdvice::huge, .alignment = kHugePage});
   REQUIRE(b.vm.make_present(*b.process, va, kHugePage) == Error::none);
   REQUIRE(b.process->space().is_huge(va));
-  REQUIRE(b.vm.page_events().mark_idle(*b.process, {va, va + kHugePage}) == 1);
+  REQUIRE(b.vm.page_events().mark_idle(b.thread, *b.process, {va, va + kHugePage}) == 1);
   if (pins) {
     CHECK(b.run(b.vm.pin_user_pages(b.thread, *b.process, va, kPage, true)).value.ok());
   } else {
@@ -306,11 +306,11 @@ TEST_CASE("reclaim does not age locked pages, idle tracking does, and no TLB hea
   const Listener listener(b, 0ns);
   CHECK(b.run(buffer.events().age(b.thread, *b.process, buffer.range())).value == 0);
   CHECK(buffer.young());
-  CHECK(buffer.events().mark_idle(*b.process, buffer.range()) == kFour);
+  CHECK(buffer.events().mark_idle(b.thread, *b.process, buffer.range()) == kFour);
   CHECK_FALSE(buffer.young());
   CHECK(listener.flushes.empty());
   CHECK(listener.dropped.empty());
-  CHECK(buffer.events().mark_idle(*b.process, buffer.range()) == 0);  // which are old already
+  CHECK(buffer.events().mark_idle(b.thread, *b.process, buffer.range()) == 0);  // which are old already
 }
 
 namespace {

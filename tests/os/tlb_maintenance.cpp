@@ -220,7 +220,7 @@ Time store_to_block(KernelVersion version, bool protect) {
   if (protect) {
     CHECK(b.run(events.write_protect(b.thread, *b.process, range)).value == 1);
   } else {
-    CHECK(events.mark_idle(*b.process, range) == 1);
+    CHECK(events.mark_idle(b.thread, *b.process, range) == 1);
   }
   Listener listener(b, 0ns);
   const Time took = b.run(b.vm.touch(b.thread, *b.process, va + 5 * kPage, true)).took;

@@ -117,7 +117,7 @@ Facts into_old_pages(const rdma::Strategy& strategy) {
       const std::uint64_t remote = q.buffer(*q.there, 16384);
       q.here->vm().fill(q.here->process(), local, 16384, 7);
       rdma::Endpoint& there = *q.there;
-      there.vm().page_events().mark_idle(there.process(), {remote, remote + 16384});
+      there.vm().page_events().mark_idle(there.thread(), there.process(), {remote, remote + 16384});
       facts["done"] = co_await transfer(q, Operation::write, local, remote, 16384) == Status::done;
       facts["right"] = q.same(local, remote, 16384);
     });
