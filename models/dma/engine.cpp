@@ -138,6 +138,10 @@ Engine::Engine(sc_core::sc_module_name name, const DmaConfig& config, const sim:
 
 Engine::Depths Engine::depths() const { return {parts_->scheduler.posted(), parts_->faults.size()}; }
 
+void Engine::observe_faults(std::function<void(const FaultRecord&)> observer) {
+  parts_->faults.on_log = std::move(observer);
+}
+
 void Engine::settle() {
   parts_->send.settle_resent();
   parts_->writer.settle_losses();

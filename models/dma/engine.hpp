@@ -8,6 +8,7 @@
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <systemc>
 #include <tlm>
@@ -17,6 +18,8 @@
 #include "models/sim/context.hpp"
 
 namespace faultline::dma {
+
+struct FaultRecord;
 
 class Engine : public sc_core::sc_module {
  public:
@@ -35,6 +38,8 @@ class Engine : public sc_core::sc_module {
     std::size_t fault_records;  // in the fault FIFO
   };
   Depths depths() const;
+  // Called when a block has met an error response, before its record is in the FIFO, or lost.
+  void observe_faults(std::function<void(const FaultRecord&)> observer);
   // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
   void settle();
 

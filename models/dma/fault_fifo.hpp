@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "models/dma/config.hpp"
 #include "models/dma/counters.hpp"
@@ -28,6 +29,7 @@ class FaultFifo {
 
   // At the instant of the error response.
   void log(const FaultRecord& record) {
+    if (on_log) on_log(record);
     coming_.at(context_.now() + config_.clock.cycles(config_.fault_logging), record);
   }
   void pop() {
@@ -38,6 +40,8 @@ class FaultFifo {
   std::uint64_t size() const { return records_.size(); }
   // The oldest record; one of zeros when there is none.
   FaultRecord front() const { return records_.empty() ? FaultRecord{} : records_.front(); }
+
+  std::function<void(const FaultRecord&)> on_log;  // for observers
 
  private:
   void push(const FaultRecord& record) {

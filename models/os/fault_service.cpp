@@ -34,12 +34,13 @@ bool FaultSocket::deliver(const sim::Vector<FaultRecord>& records) {
 }
 
 FaultService::FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,
-                           cpu::InterruptController& interrupts, unsigned line, SmmuDriver& driver,
+                           cpu::InterruptController& interrupts, unsigned line, SmmuDriver& driver, FaultLog& log,
                            std::uint64_t engine_base)
     : config_(config),
       context_(context),
       cpu_(cpu),
       driver_(driver),
+      log_(log),
       engine_(engine_base),
       tasklet_(cpu, [this] { return drain(); }),
       records_(context.statistics.counter("driver.fault_records", "count", "fault records handed to processes")),
@@ -68,8 +69,9 @@ sim::Task<void> FaultService::handle() {
   const sim::Time entered = context_.now();
   const sim::Vector<BankFault> faults = co_await driver_.handle_interrupt(cpu_.irq_context());
   for (const BankFault& fault : faults) {
-    if (fault.stalled) stalled_.push_back(fault);
-    named_.push_back({fault.pdid, sim::page_begin(fault.address)});
+    const Named named{fault.pdid, sim::page_begin(fault.address)};
+    if (fault.stalled) stalled_.push_back({fault, log_.of_access(named.pdid, named.page, fault.write)});
+    named_.push_back(named);
   }
   last_handled_ = {entered, context_.now()};
   tasklet_.schedule();
@@ -113,7 +115,8 @@ sim::Task<void> FaultService::read_fifo(ByProcess& by_process, Handled handler, 
     record.key = {transfer, static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32)};
     const auto pdid = static_cast<std::uint32_t>(ends & 0xffff);
     record.held_off = !config_.hupcf && !is_named({pdid, record.page});
-    by_process[pdid].push_back({record, handler, begun});
+    const FaultLog::Fault fault = log_.of_block({record.page, !record.write, pdid, record.peer, record.key});
+    by_process[pdid].push_back({record, handler, begun, fault});
   }
 }
 
@@ -122,16 +125,16 @@ sim::Task<void> FaultService::drain() {
   const Handled handler = last_handled_;
   const sim::Time begun = context_.now();
   ByProcess by_process;
-  sim::Vector<BankFault> stalled;
+  sim::Vector<Stalled> stalled;
   stalled.swap(stalled_);
   named_before_ = std::exchange(named_, {});
-  for (const BankFault& fault : stalled) {
+  for (const auto& [access, fault] : stalled) {
     FaultRecord record;
-    record.page = sim::page_begin(fault.address);
-    record.write = fault.write;
+    record.page = sim::page_begin(access.address);
+    record.write = access.write;
     record.stalled = true;
-    record.bank = fault.bank;
-    by_process[fault.pdid].push_back({record, handler, begun});
+    record.bank = access.bank;
+    by_process[access.pdid].push_back({record, handler, begun, fault});
   }
   co_await read_fifo(by_process, handler, begun);
   for (const auto& [pdid, found] : by_process) co_await send(pdid, found);
@@ -151,6 +154,7 @@ sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>&
   if (delivered) {
     records_ += found.size();
     for (const Found& f : found) {
+      count(f);
       if (f.record.stalled) continue;
       context_.trace.report(f.handler.entered, context_.node, Step::handler_entered, f.record.key);
       context_.trace.report(f.handler.done, context_.node, Step::handler_done, f.record.key);
@@ -165,6 +169,15 @@ sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>&
   if (stalled == found.end()) co_return;
   co_await driver_.resume(cpu_.softirq_context(), Work::softirq, stalled->record.bank, /*retry=*/false);
   tasklet_.schedule();
+}
+
+void FaultService::count(const Found& told) {
+  const FaultRecord& record = told.record;
+  if (record.stalled) {
+    log_.told_of_access(told.fault);
+  } else {
+    log_.told_of_block(told.fault, record.key, record.page, !record.write);
+  }
 }
 
 sim::Task<void> FaultService::resume(cpu::Execution& thread, unsigned bank, bool retry) {

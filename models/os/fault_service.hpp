@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/cpu/interrupt_controller.hpp"
+#include "models/os/fault_log.hpp"
 #include "models/os/smmu_driver.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/trace.hpp"
@@ -56,7 +57,8 @@ class FaultService {
  public:
   // `engine_base`: bus address of the privileged page of the DMA engine. Connects the interrupt.
   FaultService(const KernelConfig& config, const sim::Context& context, cpu::Cpu& cpu,
-               cpu::InterruptController& interrupts, unsigned line, SmmuDriver& driver, std::uint64_t engine_base);
+               cpu::InterruptController& interrupts, unsigned line, SmmuDriver& driver, FaultLog& log,
+               std::uint64_t engine_base);
 
   // The socket on which the process is told about its faults; lives as long as the service.
   FaultSocket& open(std::uint32_t pdid);
@@ -65,6 +67,8 @@ class FaultService {
   // System call of the fault thread: lets all stalled transactions of the bank go. Terminated ones become
   // records of the engine, so the tasklet looks at its FIFO again.
   sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);
+  // Of the log: each fault that a process was told of has a cause.
+  void audit() const { log_.audit(records_.value()); }
 
  private:
   struct Handled {
@@ -76,6 +80,11 @@ class FaultService {
     FaultRecord record;
     Handled handler;
     sim::Time begun;
+    FaultLog::Fault fault;
+  };
+  struct Stalled {
+    BankFault access;
+    FaultLog::Fault fault;
   };
   // By PDID, so that the order of messages does not depend on addresses of the host.
   using ByProcess = sim::Map<std::uint32_t, sim::Vector<Found>>;
@@ -91,15 +100,17 @@ class FaultService {
   sim::Task<void> drain();
   sim::Task<void> read_fifo(ByProcess& by_process, Handled handler, sim::Time begun);
   sim::Task<void> send(std::uint32_t pdid, const sim::Vector<Found>& found);
+  void count(const Found& told);
 
   const KernelConfig config_;
   sim::Context context_;
   cpu::Cpu& cpu_;
   SmmuDriver& driver_;
+  FaultLog& log_;
   std::uint64_t engine_;
   std::map<std::uint32_t, std::unique_ptr<FaultSocket>> sockets_;
   std::vector<std::unique_ptr<FaultSocket>> closed_;  // whose threads still wait
-  sim::Vector<BankFault> stalled_;
+  sim::Vector<Stalled> stalled_;
   // The faults that FAR has named since the tasklet began to run, and between that and its run before.
   sim::Vector<Named> named_;
   sim::Vector<Named> named_before_;

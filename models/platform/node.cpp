@@ -45,7 +45,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
       vm(machine.os, context, ddr.frames(), cpu),
       smmu_driver(machine.kernel, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
                   &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->()), machine.smmu.stall_holds_interrupt),
-      faults(machine.kernel, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver,
+      fault_log(context, vm),
+      faults(machine.kernel, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver, fault_log,
              kEngineBase + dma::reg::kChannelStride * machine.dma.channels) {
   engine.reads.bind(hpc.reads);
   engine.writes.bind(hpc.writes);
@@ -63,6 +64,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
   smmu.interrupt.bind(interrupts.lines);
 
   vm.add_invalidator(smmu_driver);
+  smmu.observe_faults(fault_log);
+  engine.observe_faults([this](const dma::FaultRecord& record) { fault_log.block_stopped(record); });
 }
 
 }  // namespace faultline::platform

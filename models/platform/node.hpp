@@ -55,6 +55,7 @@ class Node : public sc_core::sc_module {
 
   os::Vm vm;
   os::SmmuDriver smmu_driver;
+  os::FaultLog fault_log;
   os::FaultService faults;
 };
 

@@ -120,6 +120,19 @@ struct Slice {
   BlockKey key;               // what it was for; transfer 0: nobody's
 };
 
+// An access by a device that faulted, and why.
+struct PageFault {
+  Time at;
+  NodeId node = 0;
+  std::uint32_t process = 0;
+  std::uint64_t address = 0;
+  bool write = false;
+  std::string_view cause;  // valid during the call, as are the others
+  std::string_view state;  // of the page
+  std::string_view by;     // what took the page, or the right
+  bool injected = false;
+};
+
 // Wants to know everything.
 class Timeline : public StepListener {
  public:
@@ -128,6 +141,7 @@ class Timeline : public StepListener {
   // Cells of a train are going to leave by a link from `begin` to `end`, as far as is known. What was said of this
   // train before is void, but for what has passed by then. None are when both are the same.
   virtual void on_link(const Slice& plan, const void* train) = 0;
+  virtual void on_fault(const PageFault&) {}
 };
 
 class Trace {
@@ -150,6 +164,9 @@ class Trace {
   }
   void level(Time at, const Track& track, std::uint64_t level) const {
     for (Timeline* timeline : timelines_) timeline->on_level(at, track, level);
+  }
+  void fault(const PageFault& fault) const {
+    for (Timeline* timeline : timelines_) timeline->on_fault(fault);
   }
   void link(const Slice& plan, const void* train) const {
     for (Timeline* timeline : timelines_) timeline->on_link(plan, train);

@@ -161,6 +161,8 @@ Smmu::Smmu(sc_core::sc_module_name name, const SmmuConfig& config, const sim::Co
 
 Smmu::~Smmu() = default;
 
+void Smmu::observe_faults(FaultObserver& observer) { parts_->state.fault_observer = &observer; }
+
 void Smmu::end_of_elaboration() {
   if (interrupt.size() > 0) parts_->state.interrupt = interrupt[0];
 }

@@ -28,6 +28,7 @@
 #include "models/smmu/config.hpp"
 #include "models/smmu/dvm.hpp"
 #include "models/smmu/registers.hpp"
+#include "models/smmu/translation.hpp"
 
 namespace faultline::smmu {
 
@@ -59,6 +60,9 @@ class Smmu : public sc_core::sc_module, private DvmSink {
 
   // The one shared line, SmmuConfig::interrupt_line, level: the OR of all context and global faults.
   sc_core::sc_port<cpu::InterruptSink, 1, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
+
+  // Who is told of each access that does not go through, at that instant.
+  void observe_faults(FaultObserver& observer);
 
  private:
   struct Parts;

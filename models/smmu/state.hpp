@@ -97,6 +97,12 @@ struct State {
     context.level(sim::Part::smmu_stalls, counters.stalls.value() - counters.resumes.value());
   }
   cpu::InterruptSink* interrupt = nullptr;
+  FaultObserver* fault_observer = nullptr;
+  // To the observer; kind none: for another one's fault.
+  void tell_fault(FaultKind kind, unsigned bank, const Tag& tag, std::uint64_t va, bool write, bool again) const {
+    if (fault_observer == nullptr) return;
+    fault_observer->access_faulted({kind, tag.asid, banks[bank].table(), va, write, again});
+  }
 
  private:
   bool interrupt_high_ = false;

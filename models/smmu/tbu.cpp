@@ -170,6 +170,7 @@ bool Tbu::hold_off(Transit& transit, unsigned bank_index) {
   } else {
     split_off_future(transit);
     state_.counters.held_off += transit.cells();
+    state_.tell_fault(FaultKind::none, bank_index, bank.tag(), transit.va, transit.write, false);
     terminate(transit, tlm::TLM_ADDRESS_ERROR_RESPONSE, bank.reports_errors());
   }
   return true;
@@ -208,6 +209,7 @@ Miss* Tbu::join_or_begin(Transit& transit, unsigned bank_index, Joinable joinabl
     found->stream = transit.stream;
     found->fault = FaultKind::none;
     found->asked = false;
+    found->reported = false;
     found->begun = state_.context.now();
   }
   keep_within(transit, sim::kPageBytes);

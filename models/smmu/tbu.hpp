@@ -74,6 +74,7 @@ struct Miss {
   bool terminate = false;    // what RESUME said
   bool own_fault = false;    // resuming after a fault of its own, not a held one
   bool asked = false;        // the TCU, at least once
+  bool reported = false;     // a fault of its own, to software
   sim::Time begun{0};
   unsigned bank = 0;
   Tag tag;

@@ -105,6 +105,7 @@ void Tbu::resumed(std::uint64_t slot) {
   } else if (bank.stalls_faults()) {
     miss.phase = Miss::Phase::held;  // the next fault came first
   } else {
+    state_.tell_fault(FaultKind::none, miss.bank, miss.tag, miss.va, miss.write, false);
     finish(miss, FaultKind::translation);
   }
 }

@@ -215,7 +215,10 @@ void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   ContextBank& bank = state_.banks[miss.bank];
   ++state_.counters.of(fault);
   state_.context.report(sim::Step::access_faulted, {});
-  if (!bank.record(miss.report(fault, level))) ++state_.counters.multi;
+  const bool recorded = bank.record(miss.report(fault, level));
+  if (!recorded) ++state_.counters.multi;
+  state_.tell_fault(fault, miss.bank, miss.tag, miss.va, miss.write, miss.reported);
+  miss.reported = miss.reported || recorded;
   if (bank.holds_off()) {
     for (Tbu* tbu : tbus_) tbu->reconsider();
   }

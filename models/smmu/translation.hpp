@@ -40,6 +40,23 @@ struct FaultReport {
   std::uint32_t stream = 0;
 };
 
+// An access that does not go through, as it is told to an observer: nothing in the SMMU depends on it.
+struct FaultNotice {
+  FaultKind kind = FaultKind::none;  // none: ended because another access of the bank had faulted
+  std::uint16_t asid = 0;
+  std::uint64_t table = 0;  // that the bank walks
+  std::uint64_t va = 0;
+  bool write = false;
+  bool again = false;  // the same access, after a RESUME that its fault had been reported for
+};
+class FaultObserver {
+ public:
+  virtual void access_faulted(const FaultNotice& notice) = 0;
+
+ protected:
+  ~FaultObserver() = default;
+};
+
 // One TLB maintenance operation.
 struct Invalidation {
   enum class Scope : std::uint8_t { everything, vmid, asid, address, address_any_asid };

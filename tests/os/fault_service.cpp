@@ -12,8 +12,10 @@ namespace {
 struct FaultBench : DriverBench {
   explicit FaultBench(const DriverConfig& wanted = {})
       : DriverBench(wanted),
-        service(config.kernel, node.context, cpu, interrupts, kLine, driver, kEngine),
-        socket(service.open(process->id())) {}
+        service(config.kernel, node.context, cpu, interrupts, kLine, driver, log, kEngine),
+        socket(service.open(process->id())) {
+    smmu.observe_faults(log);
+  }
 
   // A fault of a terminated access is recorded at `when`.
   Answer& fault_at(Time when) { return read(unmapped, when - (walk_end(Time{0}, 1))); }
@@ -26,6 +28,7 @@ struct FaultBench : DriverBench {
     records = co_await b.socket.receive(b.thread);
   }
 
+  os::FaultLog log{node.context, vm};
   os::FaultService service;
   os::FaultSocket& socket;
   // Its tables exist and are in the walk cache, so that every fault takes one read.

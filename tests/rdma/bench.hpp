@@ -219,7 +219,8 @@ struct RdmaBench : sim::StepListener {
   cpu::InterruptController interrupts{"interrupts", cpu, node.context};
   os::Vm vm{config.os, node.context, ddr.frames(), cpu};
   os::SmmuDriver driver{config.kernel, node.context, cpu, kSmmu, 4, os::VaBits::bits39, nullptr, false};
-  os::FaultService faults{config.kernel, node.context, cpu, interrupts, 0, driver, kPrivileged};
+  os::FaultLog fault_log{node.context, vm};
+  os::FaultService faults{config.kernel, node.context, cpu, interrupts, 0, driver, fault_log, kPrivileged};
   os::Process& process = *vm.create_process("process");
   rdma::Library library{config.library, node.context, cpu, vm, process, ddr, kEngine, kChannel};
   cpu::Execution& thread = cpu.new_thread("thread", 1);
