@@ -124,16 +124,17 @@ void Background::add_scanner(platform::Node& node, std::uint64_t number) {
 
 Task<void> Background::scan(Scanner& scanner) {
   sim::EventLoop& loop = cluster_.loop;
-  for (bool alive = true; alive;) {
+  while (scanner.alive) {
     co_await loop.idle(drawn(scanner.random, config_.file_pause));
     const Time begin = loop.now();
     const auto used = co_await next_part(scanner);
     ++parts_;
     in_parts_ += loop.now() - begin;
     file_bytes_ += used.value;
-    alive = used.ok();
+    scanner.alive = used.ok();
   }
   ++ended_;
+  faults_of_ended_ += scanner.process.faults();
   co_await scanner.node.vm.exit(scanner.thread, scanner.process);
 }
 
@@ -180,6 +181,7 @@ Task<void> Background::live(Program& program) {
     program.alive = error == os::Error::none;
   }
   ++ended_;
+  faults_of_ended_ += program.process.faults();
   co_await program.node.vm.exit(program.thread, program.process);
 }
 
@@ -193,6 +195,13 @@ Task<os::Error> Background::access(Program& program) {
     co_await vm.madvise(program.thread, program.process, program.begin, pages * kPage, os::Advice::dont_need);
   }
   co_return co_await vm.touch(program.thread, program.process, program.begin + page * kPage, write);
+}
+
+os::Process::Faults Background::faults() const {
+  os::Process::Faults sum = faults_of_ended_;
+  for (const Program& program : programs_) sum += program.alive ? program.process.faults() : os::Process::Faults{};
+  for (const Scanner& scanner : scanners_) sum += scanner.alive ? scanner.process.faults() : os::Process::Faults{};
+  return sum;
 }
 
 Task<void> Background::make_noise(cpu::Cpu& cpu, unsigned core, sim::RandomStream random) {

@@ -55,6 +55,8 @@ class Background {
   sim::Time access_max() const { return sim::Time(static_cast<std::int64_t>(access_times_.max())); }
   // Processes that have met the end of memory, killed or refused: they gave everything back.
   unsigned ended() const { return ended_; }
+  // Page faults of these processes.
+  os::Process::Faults faults() const;
   // Of the scanners.
   std::uint64_t file_bytes() const { return file_bytes_; }
   std::uint64_t parts() const { return static_cast<std::uint64_t>(parts_); }
@@ -82,6 +84,7 @@ class Background {
     os::VirtualAddress begin;  // where it is mapped, if it is
     sim::RandomStream random;
     std::uint64_t at = 0;
+    bool alive = true;
   };
   os::Process& new_process(platform::Node& node, const char* name) const;
   void add_scanner(platform::Node& node, std::uint64_t number);
@@ -100,6 +103,7 @@ class Background {
   sim::Time in_access_{0};
   sim::Histogram access_times_;
   unsigned ended_ = 0;
+  os::Process::Faults faults_of_ended_;
   std::uint64_t file_bytes_ = 0;
   std::int64_t parts_ = 0;
   sim::Time in_parts_{0};

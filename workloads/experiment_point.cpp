@@ -99,6 +99,7 @@ void check_books(platform::Cluster& cluster, bool changing) {
   for (unsigned id = 0; id < cluster.size(); ++id) {
     try {
       cluster.node(id).vm.audit(changing);
+      cluster.node(id).faults.audit();
     } catch (const std::logic_error& error) {
       throw std::logic_error(fmt::format("node {} after {} of simulated time: {}", id,
                                          sim::format_time(cluster.loop.now()), error.what()));
@@ -176,6 +177,7 @@ class Experiment {
       series_.end();
       measured_.after = snapshot(cluster_, configuration_.workload);
       measured_.memory = meminfo(cluster_);
+      measured_.background = background_.faults();
     };
     watch_kills(cluster, background_, kills_);
   }

@@ -32,6 +32,11 @@ struct CounterMetric {
 constexpr CounterMetric kCounterMetrics[] = {
     {"driver.fault_records", "faults", "1", 1,
      "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
+    {"driver.faults_injected", "faults_injected", "1", 1,
+     "of the faults, those whose cause was brought about by what inject.* does while transfers go on"},
+    {"driver.refaults", "refaults", "1", 1,
+     "of the faults, those at a page for which the same block had been tried again already: it was taken anew, or was "
+     "not cured"},
     {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
     {"os.pgmajfault", "major_faults", "1", 1, "of these, read from the disk, whoever met them (Linux: pgmajfault)"},
     {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
@@ -62,6 +67,9 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
 };
 
+std::string counter_of(const os::FaultCauseDoc& cause) { return std::string("driver.faults_") + cause.name; }
+std::string metric_of(const os::FaultCauseDoc& cause) { return std::string("faults_") + cause.name; }
+
 std::uint64_t busy(platform::Node& node) {
   std::uint64_t sum = 0;
   for (const char* kind : {"user", "system", "softirq", "irq"}) {
@@ -70,7 +78,7 @@ std::uint64_t busy(platform::Node& node) {
   return sum - node.statistics.value("cpu.time_polling");
 }
 
-void add_metric(std::vector<Metric>& metrics, const char* name, double value) {
+void add_metric(std::vector<Metric>& metrics, const std::string& name, double value) {
   metrics.emplace_back().name = name;
   metrics.back().value = value;
 }
@@ -130,11 +138,27 @@ void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
   add_metric(metrics, "delay_max", microseconds(longest - fastest));
 }
 
-void add_background(std::vector<Metric>& metrics, const Background& background) {
+// The reason of each fault of the device. A sum that is not that of the faults is a bug of ours.
+void add_fault_causes(std::vector<Metric>& metrics, const Measured& measured) {
+  std::uint64_t explained = 0;
+  for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
+    const std::uint64_t faults = measured.of(counter_of(cause));
+    add_metric(metrics, metric_of(cause), static_cast<double>(faults));
+    explained += faults;
+  }
+  const std::uint64_t all = measured.of("driver.fault_records");
+  if (explained != all) {
+    throw std::logic_error(fmt::format("{} faults were measured, and {} of them have a cause", all, explained));
+  }
+}
+
+void add_background(std::vector<Metric>& metrics, const Background& background, const os::Process::Faults& faults) {
   add_metric(metrics, "background_accesses", static_cast<double>(background.accesses()));
   add_metric(metrics, "background_access_mean", microseconds(background.access_mean()));
   add_metric(metrics, "background_access_max", microseconds(background.access_max()));
   add_metric(metrics, "background_ended", static_cast<double>(background.ended()));
+  add_metric(metrics, "background_minor_faults", static_cast<double>(faults.minor));
+  add_metric(metrics, "background_major_faults", static_cast<double>(faults.major));
 }
 
 void add_scanners(std::vector<Metric>& metrics, const Background& background, sim::Time measured) {
@@ -254,6 +278,9 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   Snapshot now;
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
+  for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
+    now.totals[counter_of(cause)] = cluster.total(counter_of(cause));
+  }
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.totals["network.lost_cells"] -= cluster.losses_ahead();
   if (!has_two_ends(workload.kind)) return now;
@@ -286,7 +313,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
   add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
   add_counters(metrics, measured, configuration.workload);
-  if (configuration.background.uses_memory()) add_background(metrics, background);
+  add_fault_causes(metrics, measured);
+  if (configuration.background.uses_memory()) add_background(metrics, background, measured.background);
   if (configuration.background.scanners > 0) {
     add_scanners(metrics, background, transfers.measured_to() - transfers.measured_from());
   }
@@ -342,6 +370,10 @@ std::vector<MetricDoc> metric_docs() {
       {"background_access_mean", "us", "mean time of such an access, page faults and waiting for a core included"},
       {"background_access_max", "us", "longest of them"},
       {"background_ended", "1", "background processes that met the end of memory, and ended"},
+      {"background_minor_faults", "1",
+       "of the minor faults, those of background processes: no transfer has met them, but the kernel's work is the "
+       "same"},
+      {"background_major_faults", "1", "of the major faults, those of background processes"},
       {"background_file_rate", "MB/s", "bytes of their files that scanners have used, per time"},
       {"background_file_mean", "us", "mean time of a scanner for one part of its file"},
       {"injections", "1", "injections that came to pass, one for each buffer of a window"},
@@ -371,6 +403,9 @@ std::vector<MetricDoc> metric_docs() {
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});
+  for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
+    docs.push_back({metric_of(cause), "1", std::string("of the faults, those ") + cause.description});
+  }
   return docs;
 }
 

@@ -30,6 +30,7 @@ struct Measured {
   Snapshot before;
   Snapshot after;
   os::MemInfo memory;  // when they had ended
+  os::Process::Faults background;
   std::uint64_t of(const std::string& counter) const { return after.totals.at(counter) - before.totals.at(counter); }
 };
 

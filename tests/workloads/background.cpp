@@ -44,6 +44,30 @@ TEST_CASE("background: a locked buffer does not notice, a pinned one has its acc
   CHECK(private_table.count("faults") == 0);
 }
 
+TEST_CASE("background: its page faults are told apart, and are none of the device's") {
+  const Point p = run_well(hungry(12) + Settings{{"strategy.prepare", "mlock"}});
+  CHECK(p.count("background_minor_faults") > 0);
+  CHECK(p.count("background_major_faults") == p.count("major_faults"));  // the locked buffer's programs have none
+  CHECK(p.count("background_minor_faults") <= p.count("minor_faults"));
+  CHECK(p.count("background_major_faults") <= p.count("background_minor_faults"));
+  CHECK(p.count("faults") == 0);
+  const Point taken = run_well(hungry(12));
+  CHECK(taken.count("faults") > 0);
+  // Those that the fault thread resolves are the transfers' programs'.
+  CHECK(taken.count("minor_faults") - taken.count("background_minor_faults") >= taken.count("faults_swap"));
+  CHECK(taken.count("faults_swap") + taken.count("faults_reclaim") > 0);
+  CHECK(taken.count("faults_injected") == 0);
+  const Point alone = run_well(hungry(12) + Settings{{"background.processes", 0}});
+  CHECK_FALSE(alone.metrics.contains("background_minor_faults"));
+}
+
+TEST_CASE("background: programs that meet the end of memory take their faults with them, and are counted") {
+  const Point p = run_well(hungry(12) + Settings{{"os.swap_bytes", "0 B"}, {"strategy.prepare", "mlock"}});
+  CHECK(p.count("background_ended") > 0);
+  CHECK(p.count("background_minor_faults") > 0);
+  CHECK(p.count("background_minor_faults") <= p.count("minor_faults"));
+}
+
 // The test above it shows what becomes of a buffer that is present and not kept.
 TEST_CASE("background: under pressure the pages of resident stay, and no strategy is faster") {
   const Point bound = run_well(hungry(12) + preset("resident"));
