@@ -51,6 +51,8 @@ constexpr unsigned kEndingFlows = 48;
 
 constexpr unsigned kAnnotationName = 1;
 constexpr unsigned kAnnotationUnsigned = 3;
+constexpr unsigned kAnnotationText = 6;
+constexpr unsigned kAnnotationPointer = 7;
 
 constexpr unsigned kEventCategories = 1;  // of InternedData
 constexpr unsigned kEventNames = 2;
@@ -66,7 +68,7 @@ constexpr std::uint32_t kStateCleared = 1;
 constexpr std::uint32_t kNeedsState = 2;
 constexpr std::uint32_t kExplicitOrder = 3;
 constexpr std::size_t kChunk = 256 * 1024;
-constexpr std::size_t kMostArguments = 4;
+constexpr std::size_t kMostArguments = 8;
 
 }  // namespace
 
@@ -165,31 +167,45 @@ void PerfettoFile::event(Time at, unsigned type, Uuid track, Fill fill) {
   });
 }
 
-void PerfettoFile::slice(Uuid track, Time begin, Time end, std::string_view name, std::string_view category,
-                         const Flows& flows, std::initializer_list<Argument> arguments) {
-  if (arguments.size() > kMostArguments) throw std::logic_error("a slice with too many arguments");
-  const std::uint64_t category_number = number(categories_, field::kEventCategories, category);
-  const std::uint64_t name_number = number(names_, field::kEventNames, name);
-  std::array<std::uint64_t, kMostArguments> argument_numbers{};
-  std::transform(arguments.begin(), arguments.end(), argument_numbers.begin(),
+// With arguments, whose names are told before.
+template <typename Fill>
+void PerfettoFile::event(std::initializer_list<Argument> arguments, Time at, unsigned type, Uuid track, Fill fill) {
+  if (arguments.size() > kMostArguments) throw std::logic_error("an event with too many arguments");
+  std::array<std::uint64_t, kMostArguments> numbers{};
+  std::transform(arguments.begin(), arguments.end(), numbers.begin(),
                  [this](const Argument& a) { return number(arguments_, field::kAnnotationNames, a.name); });
-  event(begin, kSliceBegin, track, [&](pbf_writer& event) {
-    event.add_uint64(field::kCategoryNumber, category_number);
-    event.add_uint64(field::kNameNumber, name_number);
-    const std::uint64_t* argument_number = argument_numbers.data();
+  event(at, type, track, [&](pbf_writer& event) {
+    fill(event);
+    const std::uint64_t* argument_number = numbers.data();
     for (const Argument& argument : arguments) {
       pbf_writer annotation{event, field::kDebugAnnotation};
       annotation.add_uint64(field::kAnnotationName, *argument_number++);
-      annotation.add_uint64(field::kAnnotationUnsigned, argument.value);
+      switch (argument.kind) {
+        case Argument::Kind::number: annotation.add_uint64(field::kAnnotationUnsigned, argument.value); break;
+        case Argument::Kind::address: annotation.add_uint64(field::kAnnotationPointer, argument.value); break;
+        case Argument::Kind::text:
+          annotation.add_string(field::kAnnotationText, argument.text.data(), argument.text.size());
+      }
     }
+  });
+}
+
+void PerfettoFile::slice(Uuid track, Time begin, Time end, std::string_view name, std::string_view category,
+                         const Flows& flows, std::initializer_list<Argument> arguments) {
+  const std::uint64_t category_number = number(categories_, field::kEventCategories, category);
+  const std::uint64_t name_number = number(names_, field::kEventNames, name);
+  event(arguments, begin, kSliceBegin, track, [&](pbf_writer& event) {
+    event.add_uint64(field::kCategoryNumber, category_number);
+    event.add_uint64(field::kNameNumber, name_number);
     for (const std::uint64_t flow : flows.passing) event.add_fixed64(field::kFlows, flow);
     for (const std::uint64_t flow : flows.ending) event.add_fixed64(field::kEndingFlows, flow);
   });
   event(end, kSliceEnd, track, [](pbf_writer&) {});
 }
 
-void PerfettoFile::instant(Uuid track, Time at, std::string_view name) {
-  event(at, kInstant, track, [&](pbf_writer& event) { event.add_string(field::kEventName, name.data(), name.size()); });
+void PerfettoFile::instant(Uuid track, Time at, std::string_view name, std::initializer_list<Argument> arguments) {
+  event(arguments, at, kInstant, track,
+        [&](pbf_writer& event) { event.add_string(field::kEventName, name.data(), name.size()); });
 }
 
 void PerfettoFile::value(Uuid counter, Time at, std::uint64_t value) {

@@ -23,9 +23,21 @@ using Uuid = std::uint64_t;  // of a track; never 0
 
 enum class Unit { count = 2, bytes = 3 };  // Perfetto's numbers
 
+// A number, an address or a text.
 struct Argument {
+  enum class Kind : std::uint8_t { number, address, text };
+  Argument(std::string_view argument, std::uint64_t number) : name(argument), value(number) {}
+  Argument(std::string_view argument, std::string_view words) : name(argument), kind(Kind::text), text(words) {}
+  static Argument address(std::string_view argument, std::uint64_t at) {
+    Argument made(argument, at);
+    made.kind = Kind::address;
+    return made;
+  }
+
   std::string_view name;
-  std::uint64_t value;
+  Kind kind = Kind::number;
+  std::uint64_t value = 0;
+  std::string_view text{};
 };
 
 // The ways by which slices hang together: `passing` flows go on from here, those that end do not.
@@ -50,7 +62,7 @@ class PerfettoFile {
   // Slices of one track are written in the order of their ends and do not overlap.
   void slice(Uuid track, Time begin, Time end, std::string_view name, std::string_view category, const Flows& flows,
              std::initializer_list<Argument> arguments);
-  void instant(Uuid track, Time at, std::string_view name);
+  void instant(Uuid track, Time at, std::string_view name, std::initializer_list<Argument> arguments = {});
   void value(Uuid counter, Time at, std::uint64_t value);
 
   std::uint64_t bytes() const { return written_ + buffer_.size(); }
@@ -70,6 +82,8 @@ class PerfettoFile {
   void packet(Fill fill);
   template <typename Fill>
   void event(Time at, unsigned type, Uuid track, Fill fill);
+  template <typename Fill>
+  void event(std::initializer_list<Argument> arguments, Time at, unsigned type, Uuid track, Fill fill);
   template <typename Fill>
   Uuid describe(Uuid parent, const std::string& name, std::uint32_t rank, Fill fill);
 

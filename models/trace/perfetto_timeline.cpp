@@ -179,10 +179,23 @@ void PerfettoTimeline::on_step(const StepRecord& record) {
     if (record.step == Step::completed) transfers_.erase(found);
   } else if (is_of_a_message(record.step)) {
     message_step(record);
-  } else if (is_wanted(record.node, record.at, record.at) && has_room(false)) {
+  } else if (record.step != Step::access_faulted && is_wanted(record.node, record.at, record.at) && has_room(false)) {
     file_.instant(node(record.node).process, record.at, to_string(record.step));
   }
   sample(record.node);
+}
+
+// In place of the step, of which it says more.
+void PerfettoTimeline::on_fault(const sim::PageFault& fault) {
+  if (!is_wanted(fault.node, fault.at, fault.at) || !has_room(false)) return;
+  file_.instant(node(fault.node).process, fault.at, to_string(Step::access_faulted),
+                {Argument::address("address", fault.address),
+                 {"process", fault.process},
+                 {"access", std::string_view(fault.write ? "write" : "read")},
+                 {"cause", fault.cause},
+                 {"page", fault.state},
+                 {"by", fault.by},
+                 {"injected", std::uint64_t{fault.injected}}});
 }
 
 void PerfettoTimeline::transfer_step(const StepRecord& record, Transfer& of) {

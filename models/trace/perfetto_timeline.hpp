@@ -37,6 +37,7 @@ class PerfettoTimeline : public sim::Timeline {
   void on_slice(const sim::Slice& slice) override;
   void on_level(Time at, const sim::Track& track, std::uint64_t level) override;
   void on_link(const sim::Slice& plan, const void* train) override;
+  void on_fault(const sim::PageFault& fault) override;
 
   // Writes what is held back, and what was left out. Nothing may come after it.
   void finish();

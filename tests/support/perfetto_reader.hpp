@@ -30,7 +30,8 @@ struct PerfettoEvent {
   std::string name;
   std::string category;
   std::int64_t value = 0;
-  std::map<std::string, std::uint64_t> arguments;
+  std::map<std::string, std::uint64_t> arguments;  // numbers and addresses
+  std::map<std::string, std::string> texts;        // arguments that are words
   std::vector<std::uint64_t> flows;
   std::vector<std::uint64_t> ending;
 };
@@ -153,15 +154,15 @@ class PerfettoTrace {
 
   void read_argument(Reader annotation, PerfettoEvent& event) const {
     std::string name;
-    std::uint64_t value = 0;
     while (annotation.next()) {
-      if (annotation.tag() == 1) {
-        name = names_.at(3).at(annotation.get_uint64());
-      } else {
-        value = annotation.get_uint64();
+      switch (annotation.tag()) {
+        case 1: name = names_.at(3).at(annotation.get_uint64()); break;
+        case 3:
+        case 7: event.arguments[name] = annotation.get_uint64(); break;
+        case 6: event.texts[name] = annotation.get_string(); break;
+        default: throw std::runtime_error("unknown field of an argument");
       }
     }
-    event.arguments[name] = value;
   }
 
   void read_event(Reader body, PerfettoEvent event) {

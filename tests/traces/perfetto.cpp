@@ -130,6 +130,54 @@ TEST_CASE("A fault is a chain in the order in which it happens") {
   CHECK(interrupt->end >= block[7].at);
 }
 
+namespace {
+
+std::vector<test::PerfettoEvent> faults_of(const PerfettoTrace& trace) {
+  std::vector<test::PerfettoEvent> faults;
+  std::copy_if(trace.events.begin(), trace.events.end(), std::back_inserter(faults),
+               [](const auto& event) { return event.name == "access_faulted"; });
+  return faults;
+}
+
+}  // namespace
+
+TEST_CASE("An access that faults tells address, process, cause and the page's state") {
+  const auto [point, line, trace] = record(kFault + Settings{{"workload.size", "64 B"}});
+  const auto faults = faults_of(trace);
+  REQUIRE(faults.size() == 1);
+  REQUIRE(point.count("faults_absent") == 1);
+  const auto& fault = faults.front();
+  CHECK(fault.type == 3);
+  CHECK(trace.path_of(fault.track) == "node 1");
+  CHECK(fault.arguments.at("address") % 4096 == 0);
+  CHECK(fault.arguments.at("address") >= std::uint64_t{1} << 30);  // below it no program maps anything
+  CHECK(fault.arguments.at("process") == 1);
+  CHECK(fault.arguments.at("injected") == 0);
+  CHECK(fault.texts.at("access") == "write");
+  CHECK(fault.texts.at("cause") == "absent");
+  CHECK(fault.texts.at("page") == "no entry");
+  CHECK(fault.texts.at("by") == "nobody");
+}
+
+TEST_CASE("Faults of an injection say so, and by which mechanism") {
+  const auto [point, line, trace] =
+      record(test::preset("fault/touch-a-page") + Settings{{"inject.mechanism", "numa-hint"},
+                                                           {"inject.period", "20 us"},
+                                                           {"inject.count", 20},
+                                                           {"workload.iterations", 10},
+                                                           {"workload.size", "64 KiB"},
+                                                           {"os.kernel", "6.12"}});
+  const auto faults = faults_of(trace);
+  REQUIRE(point.count("faults_injected") > 0);
+  REQUIRE(faults.size() >= static_cast<std::size_t>(point.count("faults_injected")));
+  for (const auto& fault : faults) {
+    CHECK(fault.texts.at("cause") == "numa_hint");
+    CHECK(fault.texts.at("page") == "hidden");
+    CHECK(fault.texts.at("by") == "NUMA hint");
+    CHECK(fault.arguments.at("injected") == 1);
+  }
+}
+
 TEST_CASE("Flows are complete whatever the strategy and whoever sends") {
   for (const auto& [name, preset] : test::presets()) {
     for (const char* kind : {"write", "read"}) {
