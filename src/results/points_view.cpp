@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 
 #include "src/results/report.hpp"
 #include "src/results/text_table.hpp"
@@ -47,10 +48,28 @@ constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
 
 }  // namespace
 
+bool is_part_of_faults(const std::string& metric) { return metric.starts_with("faults_") || metric == "refaults"; }
+
 bool is_sum(const std::string& metric) {
-  return std::any_of(std::begin(kColumns), std::end(kColumns),
+  return is_part_of_faults(metric) ||
+         std::any_of(std::begin(kColumns), std::end(kColumns),
                      [&](const KnownColumn& column) { return metric == column.metric && column.each; });
 }
+
+namespace {
+
+// Why pages were not usable: in the order of the metrics, and the first to go where there is no room.
+void add_parts_of_faults(std::vector<TableColumn>& chosen, const IsMeasured& is_measured) {
+  constexpr int kRank = 6;
+  constexpr std::string_view kPrefix = "faults_";
+  for (const workloads::MetricDoc& doc : workloads::metric_docs()) {
+    if (!is_part_of_faults(doc.name) || !is_measured(doc.name)) continue;
+    const bool has_prefix = doc.name.starts_with(kPrefix);
+    chosen.push_back({doc.name, has_prefix ? doc.name.substr(kPrefix.size()) : doc.name, kRank, true});
+  }
+}
+
+}  // namespace
 
 std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured) {
   std::vector<TableColumn> chosen;
@@ -59,13 +78,14 @@ std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured
       const auto* known =
           std::find_if(std::begin(kColumns), std::end(kColumns), [&](const auto& c) { return name == c.metric; });
       const bool is_known = known != std::end(kColumns);
-      chosen.push_back({name, is_known ? known->title : name, 0, is_known && known->each});
+      chosen.push_back({name, is_known ? known->title : name, 0, is_sum(name)});
     }
     return chosen;
   }
   for (const KnownColumn& column : kColumns) {
     if (column.rank < kNeverByItself && is_measured(column.metric))
       chosen.push_back({column.metric, column.title, column.rank, column.each});
+    if (column.metric == std::string_view("faults")) add_parts_of_faults(chosen, is_measured);
   }
   // When every point failed, a column must still say so.
   if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
@@ -175,8 +195,10 @@ std::string column_title(const std::string& metric) {
 }
 
 std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width) {
-  std::vector<TableColumn> chosen =
-      choose_columns(spec, [&](const std::string& metric) { return first_of(results, metric) != nullptr; });
+  std::vector<TableColumn> chosen = choose_columns(spec, [&](const std::string& metric) {
+    const TableColumn column{metric, metric, 0, false};
+    return first_of(results, metric) != nullptr && !(is_part_of_faults(metric) && always_zero(results, column));
+  });
   const std::string left_out = spec.columns.empty() ? narrow(results, width, chosen) : "";
   const bool each = std::any_of(chosen.begin(), chosen.end(), [](const TableColumn& c) { return c.each; });
   std::string text = points_table(results, chosen).text();

@@ -61,6 +61,8 @@ using IsMeasured = std::function<bool(const std::string& metric)>;
 std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured);
 // Whether a metric is a sum over a point's transfers, which the points view shows for each of them.
 bool is_sum(const std::string& metric);
+// Faults of one cause, and the like: shown only where there are any.
+bool is_part_of_faults(const std::string& metric);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 

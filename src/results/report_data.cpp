@@ -67,7 +67,11 @@ void PointColumns::add(const std::vector<double>& coordinates, const PointOutcom
     const auto known = std::find_if(known_metrics.begin(), known_metrics.end(),
                                     [&](const auto& other) { return other.name == metric.name; });
     const auto number = static_cast<std::size_t>(known - known_metrics.begin());
-    if (known == known_metrics.end()) known_metrics.push_back(metric);
+    if (known == known_metrics.end()) {
+      known_metrics.push_back(metric);
+    } else if (metric.value != 0) {
+      known->value = metric.value;  // so that it is 0 only where all are
+    }
     if (metrics_.size() <= number) metrics_.resize(number + 1);
     metrics_[number].resize(count_, kNone);
     metrics_[number].push_back(metric.value);
@@ -260,7 +264,9 @@ Json ReportData::reports_json() const {
   const std::vector<Point> no_points;
   const std::vector<PointOutcome> no_outcomes;
   const auto is_measured = [&](const std::string& name) {
-    return std::any_of(metrics_.begin(), metrics_.end(), [&](const auto& metric) { return metric.name == name; });
+    return std::any_of(metrics_.begin(), metrics_.end(), [&](const auto& metric) {
+      return metric.name == name && (metric.value != 0 || !is_part_of_faults(name));
+    });
   };
   Json list = Json::array();
   for (std::size_t i = 0; i < experiment_.reports.size(); ++i) {

@@ -80,6 +80,29 @@ TEST_CASE("rows and columns of a matrix come in the experiment's order although 
   CHECK(turned.find("workload.kind  64 B  1 KiB\n") != std::string::npos);
 }
 
+TEST_CASE("causes of faults have a column behind the faults where any point has some, for each transfer") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox, "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  for (auto& outcome : run.outcomes) {
+    for (const char* name : {"faults_swap", "faults_absent", "faults_injected"}) {
+      outcome.result.metrics.push_back({name, 0, "1", "faults"});
+    }
+  }
+  run.outcomes[1].result.metrics.push_back({"transfers", 4, "1", "transfers"});
+  run.metric(1, "faults").value = 8;
+  run.metric(1, "faults_absent").value = 8;
+  const std::string text = points_view({run.experiment, run.points, run.outcomes}, {}, 200);
+  const std::string head = text.substr(0, text.find('\n'));
+  INFO(text);
+  CHECK(head.find("faults  absent") != std::string::npos);
+  CHECK(head.find("swap") == std::string::npos);
+  CHECK(head.find("injected") == std::string::npos);
+  CHECK(text.find("     2       2") != std::string::npos);
+  CHECK(is_sum("faults_swap"));
+  CHECK(is_sum("refaults"));
+  CHECK_FALSE(is_sum("latency_mean"));
+}
+
 TEST_CASE("numbers, lines and csv fields") {
   CHECK(fixed(1234.5678, 2) == "1234.57");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
