@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct Sample {
   sim::Time begin;
   sim::Time end;
   std::uint64_t bytes;
+  std::uint32_t sender = 0;  // number of its flow, or the node that sends in a pattern
   sim::Time latency() const { return end - begin; }
 };
 
@@ -49,8 +51,11 @@ class Benchmark {
   sim::Time measured_to() const { return measured_to_; }
   // Drawn pauses between the first measured transfer's begin and the last one's end, with no transfer under way.
   sim::Time paused() const { return paused_; }
-  // Measured transfers that ended with an error completion; they are not among the samples.
-  std::uint64_t failed() const { return failed_; }
+  // Measured transfers that ended with an error completion; they are not among the samples. By sender, and all.
+  const std::vector<std::uint64_t>& failed_by_sender() const { return failed_; }
+  std::uint64_t failed() const { return std::accumulate(failed_.begin(), failed_.end(), std::uint64_t{0}); }
+  // What each sender is, where there are several: a part without metrics.
+  virtual std::vector<PartResult> senders() const { return {}; }
   // Transfers whose data arrived wrong: measured ones, and the others (warm-up, clean).
   std::uint64_t data_errors() const { return data_errors_; }
   std::uint64_t other_data_errors() const { return other_data_errors_; }
@@ -89,7 +94,7 @@ class Benchmark {
   sim::Time measured_from_{0};
   sim::Time measured_to_{0};
   sim::Time paused_{0};
-  std::uint64_t failed_ = 0;
+  std::vector<std::uint64_t> failed_ = std::vector<std::uint64_t>(1);  // by sender
   std::uint64_t data_errors_ = 0;
   std::uint64_t other_data_errors_ = 0;
   std::uint64_t clean_bytes_ = 0;

@@ -90,8 +90,16 @@ struct Watch {
   std::optional<trace::TraceRequest> trace = std::nullopt;
 };
 
+// Of the metrics those of one part of the run: of a node (or a router without one), or of a flow.
+struct PartResult {
+  std::string part;   // "node 3", "router 64", "flow 0"
+  std::string about;  // of a flow: "node 0 to node 1, write"
+  std::vector<Metric> metrics;
+};
+
 struct PointResult {
   std::vector<Metric> metrics;
+  std::vector<PartResult> parts;
   std::vector<BreakdownRow> breakdown;  // may be empty
   std::vector<Distribution> distributions;
   std::vector<Series> series;      // empty unless asked for (series.period)
@@ -114,6 +122,12 @@ struct PointResult {
 // Elaborates and simulates: at most once per process, because SystemC's kernel is global. The memory managers' books
 // are compared while events run and at the end; std::logic_error when they disagree, or for any other bug of ours.
 PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch = {});
+
+// What limits the transfers of a point, or of several with means as metrics: a sentence, from the metrics
+// "utilisation_..." and the parts. Empty where there are none.
+std::string limit_of(const PointResult& point);
+// A part that is busy for so many % of the time limits the transfers.
+inline constexpr double kLimits = 90;
 
 // What `faultline list` shows, and what names in experiment files are checked against.
 struct WorkloadDoc {

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/flows.hpp"
 
+#include <fmt/format.h>
+
+#include "models/sim/units.hpp"
+
 namespace faultline::workloads {
 
 using rdma::Endpoint;
@@ -16,8 +20,10 @@ Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std
     auto from = open(flow.from, !flow.reads());
     auto to = open(flow.to, flow.reads());
     const StartPhase phase(configuration.workload.start_spread, seed, pairs_.size());
-    map_buffers(pairs_.emplace_back(flow, clock(flow), std::move(from), std::move(to), pairs_.size(), phase));
+    const auto number = static_cast<std::uint32_t>(pairs_.size());
+    map_buffers(pairs_.emplace_back(flow, clock(flow), std::move(from), std::move(to), number, phase));
   }
+  failed_.resize(pairs_.size());
 }
 
 void Flows::map_buffers(Pair& pair) {
@@ -30,6 +36,18 @@ void Flows::map_buffers(Pair& pair) {
     pair.from_policies.push_back(pair.from->prepare(lane.from_address, flow.size));
     pair.to_policies.push_back(pair.to->prepare(lane.to_address, flow.size));
   }
+}
+
+std::vector<PartResult> Flows::senders() const {
+  std::vector<PartResult> all;
+  for (const Pair& pair : pairs_) {
+    const Flow& flow = pair.stream.flow();
+    all.push_back({fmt::format("flow {}", pair.number),
+                   fmt::format("node {} {} node {}, {} each", flow.from, flow.reads() ? "reads from" : "writes to",
+                               flow.to, sim::format_bytes(flow.size)),
+                   {}});
+  }
+  return all;
 }
 
 std::uint64_t Flows::planned() const {
@@ -56,7 +74,7 @@ Task<void> Flows::run(Pair& pair) {
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
   const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
-  co_await pair.stream.run(cold_again, {samples_, failed_, data_errors_});
+  co_await pair.stream.run(cold_again, {samples_, failed_[pair.number], data_errors_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());
   finish_run();

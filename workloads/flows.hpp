@@ -24,13 +24,15 @@ class Flows : public Benchmark {
 
   void start() override;
   std::uint64_t planned() const override;
+  std::vector<PartResult> senders() const override;
 
  private:
   // Two programs, and the buffers that they prepare.
   struct Pair {
     Pair(const Flow& of, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
-         std::unique_ptr<rdma::Endpoint> b, std::uint64_t number, StartPhase phase)
-        : from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, number), start_phase(phase) {}
+         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase)
+        : number(n), from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, n), start_phase(phase) {}
+    std::uint32_t number;
     std::unique_ptr<rdma::Endpoint> from;
     std::unique_ptr<rdma::Endpoint> to;
     std::vector<std::unique_ptr<rdma::PreparePolicy>> from_policies;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/patterns.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -56,6 +58,7 @@ Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluste
     senders_.push_back(open(node, true));
     receivers_.push_back(open(node, false));
   }
+  failed_.resize(cluster.size());
 }
 
 std::uint64_t Patterns::slot_bytes(bool sends) const {
@@ -101,6 +104,12 @@ Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
                    to.buffer + (std::uint64_t{round} * w.window + lane) * slot_bytes(false)});
   }
   return made;
+}
+
+std::vector<PartResult> Patterns::senders() const {
+  std::vector<PartResult> all;
+  for (unsigned node = 0; node < cluster_.size(); ++node) all.push_back({fmt::format("node {}", node), "", {}});
+  return all;
 }
 
 std::uint64_t Patterns::planned() const {
@@ -157,7 +166,7 @@ Task<void> Patterns::send(unsigned node) {
   if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, true);
-    co_await transfers.run(cools_again(), {samples_, failed_, data_errors_});
+    co_await transfers.run(cools_again(), {samples_, failed_[node], data_errors_, node});
   }
 }
 

@@ -35,6 +35,7 @@ class Patterns : public Benchmark {
 
   void start() override;
   std::uint64_t planned() const override;
+  std::vector<PartResult> senders() const override;
 
  private:
   // A program and its one buffer, which holds a slot for each transfer that may use it at a time.

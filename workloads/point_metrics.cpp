@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <stdexcept>
 
 #include "workloads/cold_pages.hpp"
@@ -100,25 +101,32 @@ void add_latency(std::vector<Metric>& metrics, const std::vector<Sample>& sample
   add_metric(metrics, "latency_max", microseconds(sorted.back()));
 }
 
-void add_goodput(std::vector<Metric>& metrics, const Benchmark& transfers, const TransferConfig& config) {
+void add_goodput(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused) {
   // Bytes per microsecond are MB/s. The peak is that of the fastest single transfer, as perftest has it.
   std::uint64_t bytes = 0;
   double fastest = 0;
   sim::Time first = sim::kNever;
   sim::Time last{0};
-  for (const Sample& s : transfers.samples()) {
+  for (const Sample& s : samples) {
     bytes += s.bytes;
     fastest = std::max(fastest, static_cast<double>(s.bytes) / microseconds(s.latency()));
     first = std::min(first, s.begin);
     last = std::max(last, s.end);
   }
-  const double goodput = static_cast<double>(bytes) / microseconds(last - first - transfers.paused());
+  const double goodput = static_cast<double>(bytes) / microseconds(last - first - paused);
   add_metric(metrics, "goodput", goodput);
   add_metric(metrics, "goodput_peak", std::max(goodput, fastest));
-  const sim::Time span = transfers.measured_to() - transfers.measured_from();
-  if (config.clean_window > 0) {
-    add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
+}
+
+// Latencies and goodput of completed transfers, and how many were not completed.
+void add_transfers(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused,
+                   std::uint64_t failed) {
+  if (!samples.empty()) {
+    add_latency(metrics, samples);
+    add_goodput(metrics, samples, paused);
   }
+  add_metric(metrics, "transfers", static_cast<double>(samples.size() + failed));
+  add_metric(metrics, "transfers_failed", static_cast<double>(failed));
 }
 
 // What injections did to the transfers, compared with the fastest one.
@@ -191,6 +199,25 @@ void describe(std::vector<Metric>& metrics) {
     if (doc == docs.end()) throw std::logic_error("a metric that metric_docs() does not have: " + metric.name);
     metric.unit = doc->unit;
     metric.description = doc->description;
+  }
+}
+
+// The parts that send, with what is known of them already; of more than kMostParts only that.
+void add_senders(std::vector<PartResult>& parts, const Benchmark& transfers) {
+  std::vector<PartResult> senders = transfers.senders();
+  std::vector<std::vector<Sample>> samples(senders.size());
+  for (const Sample& s : transfers.samples()) {
+    if (!senders.empty()) samples[s.sender].push_back(s);
+  }
+  const bool few = senders.size() <= kMostParts;
+  for (std::size_t i = 0; i < senders.size(); ++i) {
+    auto part = std::ranges::find(parts, senders[i].part, &PartResult::part);
+    if (part == parts.end() && !few) continue;
+    if (part == parts.end()) part = parts.insert(parts.end(), std::move(senders[i]));
+    std::vector<Metric> metrics;
+    add_transfers(metrics, samples[i], sim::Time{0}, transfers.failed_by_sender()[i]);
+    describe(metrics);
+    std::ranges::move(metrics, std::back_inserter(part->metrics));
   }
 }
 
@@ -283,6 +310,7 @@ Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
   }
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.totals["network.lost_cells"] -= cluster.losses_ahead();
+  now.busy = busy_times(cluster);
   if (!has_two_ends(workload.kind)) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
@@ -304,11 +332,12 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
                     const Measured& measured, const Background& background, const TimeSeries& series) {
   PointResult result;
   std::vector<Metric>& metrics = result.metrics;
-  add_latency(metrics, transfers.samples());
-  add_goodput(metrics, transfers, configuration.workload);
+  const sim::Time span = transfers.measured_to() - transfers.measured_from();
+  add_transfers(metrics, transfers.samples(), transfers.paused(), transfers.failed());
   if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
-  add_metric(metrics, "transfers", static_cast<double>(transfers.samples().size() + transfers.failed()));
-  add_metric(metrics, "transfers_failed", static_cast<double>(transfers.failed()));
+  if (configuration.workload.clean_window > 0) {
+    add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
+  }
   add_injection(metrics, transfers);
   add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
   add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
@@ -316,7 +345,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_fault_causes(metrics, measured);
   if (configuration.background.uses_memory()) add_background(metrics, background, measured.background);
   if (configuration.background.scanners > 0) {
-    add_scanners(metrics, background, transfers.measured_to() - transfers.measured_from());
+    add_scanners(metrics, background, span);
   }
   add_metric(metrics, "stale_accesses", static_cast<double>(cluster.total("memory.stale_accesses")));
   add_metric(metrics, "pinned_bytes_peak", static_cast<double>(cluster.total("os.pinned_bytes_peak")));
@@ -330,7 +359,11 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   if (transfers.other_data_errors() > 0) {
     add_metric(metrics, "other_data_errors", static_cast<double>(transfers.other_data_errors()));
   }
+  Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size());
+  std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
+  result.parts = std::move(use.nodes);
+  add_senders(result.parts, transfers);
   result.breakdown = transfers.breakdown().rows();
   add_distributions(result.distributions, transfers, configuration.background, background);
   result.series = series.collect();
@@ -406,6 +439,7 @@ std::vector<MetricDoc> metric_docs() {
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     docs.push_back({metric_of(cause), "1", std::string("of the faults, those ") + cause.description});
   }
+  std::ranges::move(utilisation_docs(), std::back_inserter(docs));
   return docs;
 }
 

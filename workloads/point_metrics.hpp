@@ -13,6 +13,7 @@
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/time_series.hpp"
+#include "workloads/utilisation.hpp"
 
 namespace faultline::workloads {
 
@@ -21,6 +22,7 @@ struct Snapshot {
   std::map<std::string, std::uint64_t> totals;
   std::uint64_t cpu_initiator = 0;  // ps, without polling
   std::uint64_t cpu_target = 0;
+  std::vector<BusyTime> busy;
 };
 Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload);
 os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames

@@ -145,7 +145,7 @@ Task<void> Stream::finish(Tally tally) {
   Endpoint& to = destination();
   const std::uint64_t address = destination_address(*running.lane);
   if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally.data_errors;
-  tally.samples.push_back({running.begin, clock_.now(), size});
+  tally.samples.push_back({running.begin, clock_.now(), size, tally.sender});
 }
 
 }  // namespace faultline::workloads

@@ -29,6 +29,7 @@ class Stream {
     std::vector<Sample>& samples;
     std::uint64_t& failed;
     std::uint64_t& data_errors;
+    std::uint32_t sender = 0;  // of a Sample
   };
   // Content of the transfers of different streams differs: `number` tells them apart.
   Stream(const Flow& flow, const sim::Context& clock, rdma::Endpoint& from, rdma::Endpoint& to, std::uint64_t number);

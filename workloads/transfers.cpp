@@ -325,7 +325,7 @@ Task<void> Transfers::finish() {
   const sim::Time end = now();
   const bool completed = status == rdma::Status::done;
   if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
-  if (running.measured && !completed) ++failed_;
+  if (running.measured && !completed) ++failed_.front();
   if (running.measured && completed) {
     breakdown_.finish(running.posted.transfer, running.begin, end);
   } else {

@@ -2,6 +2,7 @@
 #include "models/cpu/core.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "models/cpu/balancer.hpp"
 
@@ -109,9 +110,13 @@ void Core::settle() {
   } else if (running_ != nullptr) {
     if (!running_->endless) running_->remaining -= elapsed;
     charge(running_->who, running_->kind, elapsed);
-    if (running_->polling) cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
+    if (!running_->polling) return;
+    polled_ += elapsed;
+    cpu_.counters_->time_polling += static_cast<std::uint64_t>(elapsed.count());
   }
 }
+
+Time Core::busy() const { return std::accumulate(charged_.begin(), charged_.end(), -polled_); }
 
 // What has run for that long up to now.
 void Core::record(Time elapsed) const {

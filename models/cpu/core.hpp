@@ -99,6 +99,8 @@ class Core {
   // Charges what runs at present up to now.
   void settle();
   sim::Time charged(Work kind) const { return charged_[static_cast<std::size_t>(kind)]; }
+  // All that but what threads have spun.
+  sim::Time busy() const;
 
   // The Balancer's record of this core's looks for work on other cores (Linux's sched_domain: one, of all cores).
   struct Balance {
@@ -155,6 +157,7 @@ class Core {
   sim::Time interrupt_context_at_{-1};
 
   std::array<sim::Time, kWorks> charged_{};
+  sim::Time polled_{0};  // of that, by threads that spun
 };
 
 }  // namespace faultline::cpu

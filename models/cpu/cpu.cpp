@@ -267,6 +267,8 @@ void Cpu::count_tasklet() { ++counters_->tasklets; }
 
 Time Cpu::charged(unsigned core, Work kind) const { return cores_.at(core)->charged(kind); }
 
+Time Cpu::busy(unsigned core) const { return cores_.at(core)->busy(); }
+
 void Cpu::settle() {
   for (const auto& core : cores_) core->settle();
 }

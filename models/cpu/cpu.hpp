@@ -100,6 +100,8 @@ class Cpu : public sc_core::sc_module {
 
   // Charged to one core so far, up to the last pre-emption or completion.
   sim::Time charged(unsigned core, Work kind) const;
+  // For how long the core has done anything but spin, as far as it is charged.
+  sim::Time busy(unsigned core) const;
   // Charges what runs at present up to now: call it before reading counters in mid-run.
   void settle();
 

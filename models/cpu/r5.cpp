@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/cpu/r5.hpp"
 
+#include <algorithm>
+
 #include "models/cpu/clock_scaling.hpp"
 
 namespace faultline::cpu {
@@ -25,6 +27,11 @@ R5Core::R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::
 
 sim::Time R5Core::scaled(sim::Time at_reference_clock) const {
   return scale_to_clock(at_reference_clock, kReferenceClock, config_.clock);
+}
+
+sim::Time R5Core::busy() const {
+  const sim::Time left = std::max(core_.free() - context_.now(), sim::Time{0});
+  return sim::Time{static_cast<std::int64_t>(busy_.value())} - left;
 }
 
 sim::Task<void> R5Core::run(sim::Time at_reference_clock, const char* what) {

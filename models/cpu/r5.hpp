@@ -28,6 +28,8 @@ class R5Core : public sc_core::sc_module {
   // `what` names the work in timelines: a literal.
   sim::Task<void> run(sim::Time at_reference_clock, const char* what = "firmware");
   sim::Time scaled(sim::Time at_reference_clock) const;
+  // For how long the core has worked, up to now.
+  sim::Time busy() const;
 
  private:
   R5Config config_;

@@ -142,6 +142,8 @@ void Engine::observe_faults(std::function<void(const FaultRecord&)> observer) {
   parts_->faults.on_log = std::move(observer);
 }
 
+sim::Time Engine::firmware_busy() const { return parts_->r5.busy(); }
+
 void Engine::settle() {
   parts_->send.settle_resent();
   parts_->writer.settle_losses();

@@ -40,6 +40,8 @@ class Engine : public sc_core::sc_module {
   Depths depths() const;
   // Called when a block has met an error response, before its record is in the FIFO, or lost.
   void observe_faults(std::function<void(const FaultRecord&)> observer);
+  // For how long the R5 has run firmware, up to now.
+  sim::Time firmware_busy() const;
   // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
   void settle();
 

@@ -52,6 +52,9 @@ class AxiPort : public sc_core::sc_module {
   tlm_utils::simple_initiator_socket<AxiPort> out;       // to the TBU
 
   const AxiPortConfig& config() const { return config_; }
+  // For how long each data bus has moved beats, up to now.
+  sim::Time reads_busy() const { return read_bus_.busy(context_.now()); }
+  sim::Time writes_busy() const { return write_bus_.busy(context_.now()); }
 
  private:
   tlm::tlm_sync_enum forward_read(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);

@@ -76,6 +76,17 @@ std::uint64_t Router::cells_on_links() const {
   return sum;
 }
 
+// What is announced counts already, and those that are on their way know when they leave.
+Time Router::busy(unsigned port) const {
+  const Output& output = outputs_[port];
+  Time left{0};
+  for (tlm::tlm_generic_payload* payload : output.sent) {
+    const Train& train = train_of(*payload);
+    left += work_left(train.times, cell_time(port, train.cell_bytes), context_.now() + output.latency);
+  }
+  return Time{static_cast<std::int64_t>(output.busy->value())} - left;
+}
+
 unsigned Router::queue_of(unsigned port, const PacketHeader& header) const {
   if (port == kLocalPort) return header.kind == PacketKind::data ? 0 : 1;
   return first_queue_[port] + header.virtual_channel;

@@ -99,6 +99,9 @@ class Router : public sc_core::sc_module {
   sc_core::sc_vector<Out> out;
   sc_core::sc_vector<In> in;
 
+  unsigned ports() const { return static_cast<unsigned>(outputs_.size()); }
+  // For how long the port has sent, up to now.
+  sim::Time busy(unsigned port) const;
   // Cells sent through all ports but the local one.
   std::uint64_t cells_on_links() const;
   // Of network.lost_cells those that have not come to the failed link yet: a train's cells are counted together.

@@ -52,6 +52,8 @@ class DdrController : public sc_core::sc_module {
   // Notifies the signal whenever the controller has moved the last cell of a device's write to the frame: what
   // lets a polling program be simulated without its loads. Both must outlive the simulation.
   void watch(Address frame, sim::Signal& written);
+  // For how long the controller has moved data, up to now.
+  sim::Time busy() const { return server_.busy(context_.now()); }
   // How long the controller is busy with one cell.
   sim::Time service(std::uint32_t cell_bytes) const { return effective_.time_for(cell_bytes); }
 

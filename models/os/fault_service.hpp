@@ -33,7 +33,7 @@ struct FaultRecord {
 class FaultSocket {
  public:
   FaultSocket(const KernelConfig& config, cpu::Cpu& cpu, sim::EventLoop& loop)
-      : config_(config), cpu_(cpu), arrived_(loop) {}
+      : config_(config), cpu_(cpu), loop_(loop), arrived_(loop) {}
 
   // recvmsg(): blocks until there are records, then gives all of them. A socket wakes with WF_SYNC
   // (sock_def_readable); a kernel thread, which no socket wakes, says `plain`.
@@ -45,12 +45,17 @@ class FaultSocket {
   bool deliver(const sim::Vector<FaultRecord>& records);
   // What waits is lost.
   void clear() { waiting_.clear(); }
+  // For how long the process's thread has dealt with records, up to now: it was not in receive() without any.
+  sim::Time busy() const;
 
  private:
   const KernelConfig& config_;
   cpu::Cpu& cpu_;
+  sim::EventLoop& loop_;
   sim::Signal arrived_;
   sim::Vector<FaultRecord> waiting_;
+  sim::Time busy_{0};        // up to when the thread last began to wait
+  sim::Time since_ = sim::kNever;  // when it began to work again; kNever: it waits
 };
 
 class FaultService {
@@ -64,6 +69,8 @@ class FaultService {
   FaultSocket& open(std::uint32_t pdid);
   // The process has ended: what waits is lost, and so is what comes until another process opens a socket by its number.
   void close(std::uint32_t pdid);
+  // The sockets that are open, by PDID.
+  const std::map<std::uint32_t, std::unique_ptr<FaultSocket>>& sockets() const { return sockets_; }
   // System call of the fault thread: lets all stalled transactions of the bank go. Terminated ones become
   // records of the engine, so the tasklet looks at its FIFO again.
   sim::Task<void> resume(cpu::Execution& thread, unsigned bank, bool retry);

@@ -20,6 +20,9 @@ class Cluster : public sc_core::sc_module {
   sim::Trace& steps() { return trace_; }
   const interconnect::Topology& topology() const { return *topology_; }
 
+  // Of a node, or one that stands alone (from size() on).
+  interconnect::Router& router(interconnect::RouterId id);
+
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();
   // Sum over all nodes and plain routers of the counters of this name.
@@ -32,8 +35,6 @@ class Cluster : public sc_core::sc_module {
   sim::EventLoop loop;
 
  private:
-  interconnect::Router& router(interconnect::RouterId id);
-
   std::unique_ptr<const interconnect::Topology> topology_;
   std::unique_ptr<const interconnect::FailureSchedule> failures_;
   sim::PayloadPool payloads_;

@@ -153,6 +153,13 @@ void append_later(TimeSequence& out, TimeSequence::Segment a, TimeSequence::Segm
 
 }  // namespace
 
+Time work_left(const TimeSequence& departures, Time service, Time now) {
+  const std::uint32_t gone = departures.count_by(now);
+  const std::uint32_t left = departures.size() - gone;
+  if (left == 0) return Time{0};
+  return std::min(service, departures.at(gone) - now) + service * (left - 1);
+}
+
 TimeSequence later_of(const TimeSequence& a, const TimeSequence& b) {
   assert(a.size() == b.size());
   TimeSequence out;

@@ -79,6 +79,9 @@ class TimeSequence {
 // d(i) = max(a(i), d(i-1)) + service. At most two segments for each segment of arrivals.
 TimeSequence serve_in_order(const TimeSequence& arrivals, Time free, Time service);
 
+// Of the work on these, how much such a server has left to do at `now`. Requires departures `service` apart or more.
+Time work_left(const TimeSequence& departures, Time service, Time now);
+
 // Element by element the later of two sequences of equal size: what must wait for both.
 TimeSequence later_of(const TimeSequence& a, const TimeSequence& b);
 // Element by element the later of a sequence and one instant.
@@ -101,6 +104,7 @@ class SerialServer {
     free_ = std::max(arrival, free_) + service;
     return free_;
   }
+  Time free() const { return free_; }
 
  private:
   Time free_{0};

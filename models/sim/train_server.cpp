@@ -68,7 +68,19 @@ TrainServer::Job* TrainServer::find(void* owner) {
 }
 
 void TrainServer::forget_until(Time now) {
-  std::erase_if(jobs_, [now](const Job& job) { return job.departures.back() <= now; });
+  std::erase_if(jobs_, [this, now](const Job& job) {
+    const bool gone = job.departures.back() <= now;
+    if (gone) served_ += job.service * job.departures.size();
+    return gone;
+  });
+}
+
+Time TrainServer::busy(Time now) const {
+  Time sum = served_;
+  for (const Job& job : jobs_) {
+    sum += job.service * job.departures.size() - work_left(job.departures, job.service, now);
+  }
+  return sum;
 }
 
 // How many of the job's cells, counted from `from`, stand before the place.

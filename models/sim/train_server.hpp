@@ -29,6 +29,9 @@ class TrainServer {
   // The owner's cells from `first` on are another owner's, which has none yet. Nothing else changes.
   void part(Time now, void* owner, std::uint32_t first, void* other);
 
+  // For how long it has served cells up to now. `now` never decreases.
+  Time busy(Time now) const;
+
   // Calls changed(owner, departures) for each train whose last departures.size() departures, of all that serve() and
   // this have told, have become these. The callback must neither serve nor cut.
   template <typename Callback>
@@ -64,6 +67,7 @@ class TrainServer {
   std::vector<Job> jobs_;  // in order of addition
   Place last_{Time{-1}, 0, 0};
   Time free_{0};
+  Time served_{0};  // all trains that are forgotten
   std::uint64_t next_number_ = 0;
 };
 

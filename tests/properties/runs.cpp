@@ -63,8 +63,13 @@ std::string counters(platform::Cluster& cluster) {
 // What metrics are made of, at an instant that may find trains under way.
 std::string counted(platform::Cluster& cluster, const workloads::TransferConfig& transfers) {
   std::string lines;
-  for (const auto& [name, value] : workloads::snapshot(cluster, transfers).totals) {
+  const workloads::Snapshot now = workloads::snapshot(cluster, transfers);
+  for (const auto& [name, value] : now.totals) {
     lines += fmt::format("{} ps  {} = {}\n", cluster.loop.now().count(), name, value);
+  }
+  for (const workloads::BusyTime& part : now.busy) {
+    lines += fmt::format("{} ps  router {}, resource {}, number {} busy for {} ps\n", cluster.loop.now().count(),
+                         part.router, static_cast<int>(part.resource), part.number, part.busy.count());
   }
   return lines;
 }

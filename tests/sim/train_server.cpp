@@ -53,11 +53,13 @@ struct Initiators {
   TrainServer server;
   std::vector<Job> jobs;
   std::map<Job*, TimeSequence> told;
+  Time last{0};  // `now` of the server
 
   explicit Initiators(std::vector<Job> all) : jobs(std::move(all)) {}
 
   void serve(Time now, std::size_t job, std::uint32_t first, std::uint32_t cells) {
     Job& j = jobs[job];
+    last = now;
     told[&j].append(server.serve(now, j.arrivals.slice(first, cells), j.service, j.rank, &j));
     hear_changes();
   }
@@ -75,6 +77,20 @@ struct Initiators {
       known.drop_back(departures.size());
       known.append(departures);
     });
+  }
+  // For how long the server has worked, at any instant from its last `now` on.
+  void check_busy() const {
+    const auto truth = cell_by_cell(jobs);
+    for (int i = 0; i < 5; ++i) {
+      const Time now = last + Time{*rc::gen::inRange<std::int64_t>(0, 500)};
+      Time busy{0};
+      for (std::size_t j = 0; j < jobs.size(); ++j) {
+        for (const Time departure : truth[j]) {
+          busy += std::clamp(now - (departure - jobs[j].service), Time{0}, jobs[j].service);
+        }
+      }
+      RC_ASSERT(server.busy(now) == busy);
+    }
   }
   void check() {
     const auto truth = cell_by_cell(jobs);
@@ -168,6 +184,7 @@ TEST_CASE("train server: what is told in the end is what serving cell by cell gi
       all.serve(all.jobs[j].arrivals.front(), j, 0, all.jobs[j].arrivals.size());
     }
     all.check();
+    all.check_busy();
   }));
 }
 
@@ -221,5 +238,6 @@ TEST_CASE("train server: trains that are announced in pieces and cut are served 
       if (future > 0) all.recall(now, other, *rc::gen::inRange(1U, future + 1));
     }
     all.check();
+    all.check_busy();
   }));
 }

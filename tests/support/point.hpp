@@ -102,6 +102,8 @@ struct Row {
 
 struct Point {
   std::map<std::string, double> metrics;
+  std::map<std::string, std::map<std::string, double>> parts;  // by part ("node 0"), then metric
+  std::string limit;                                           // limit_of()
   std::vector<Row> breakdown;
   std::int64_t simulated_ps = 0;
   std::vector<std::string> notes;
@@ -146,6 +148,10 @@ inline std::string written(const workloads::PointResult& result) {
   for (const auto& note : result.notes) out << "note\t" << note << '\n';
   for (const auto& check : result.failed_checks) out << "check\t" << check << '\n';
   for (const auto& m : result.metrics) out << "metric\t" << m.name << '\t' << m.value << '\n';
+  for (const auto& part : result.parts) {
+    for (const auto& m : part.metrics) out << "part\t" << part.part << '\t' << m.name << '\t' << m.value << '\n';
+  }
+  out << "limit\t" << workloads::limit_of(result) << '\n';
   for (const auto& r : result.breakdown) {
     out << "row\t" << r.step << '\t' << r.where << '\t' << std::llround(r.mean_us * 1e6) << '\t' << r.samples << '\n';
   }
@@ -167,6 +173,8 @@ inline Point read_point(const std::string& text) {
     if (f[0] == "note") point.notes.push_back(f[1]);
     if (f[0] == "check") point.failed_checks.push_back(f[1]);
     if (f[0] == "metric") point.metrics[f[1]] = std::stod(f[2]);
+    if (f[0] == "part") point.parts[f[1]][f[2]] = std::stod(f[3]);
+    if (f[0] == "limit" && f.size() > 1) point.limit = f[1];
     if (f[0] == "row") point.breakdown.push_back({f[1], f[2], std::stoll(f[3]), std::stoull(f[4])});
     if (f[0] == "refused") point.refused = f[1];
     if (f[0] == "error") point.error = f[1];

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// How busy parts of the machine are, against what the parameters say, and which part is named as the limit. That the
+// times are exact at every instant, whatever the length of trains, is a property (tests/properties).
+#include "workloads/utilisation.hpp"
+
+#include <catch2/catch.hpp>
+
+#include "models/interconnect/axi_port.hpp"
+#include "models/interconnect/router.hpp"
+#include "models/os/kernel_config.hpp"
+#include "tests/support/point.hpp"
+
+using namespace faultline;
+using namespace faultline::test;
+
+namespace {
+
+constexpr std::int64_t kCellsOfWrite = 256;  // of 64 KiB
+const Settings kWrite64KiB = preset("resident") + Settings{{"workload.size", "64 KiB"}};
+
+// In ps, of one transfer.
+std::int64_t busy_for(const Point& point, const std::string& part, const std::string& resource) {
+  return std::llround(point.parts.at(part).at("utilisation_" + resource) / 100 *
+                      static_cast<double>(point.latency()));
+}
+
+void check_limit(const Settings& settings, const std::string& metric, const std::string& words) {
+  const Point point = run_well(settings);
+  INFO(point.limit);
+  CHECK(point[metric] >= workloads::kLimits);
+  CHECK(point[metric] <= 100);
+  CHECK(point.limit.find("Limited by " + words + ", busy ") == 0);
+}
+
+}  // namespace
+
+TEST_CASE("buses, memory and links are busy for as long as their cells take") {
+  const Point point = run_well(kWrite64KiB);
+  const interconnect::AxiPortConfig port;
+  const interconnect::RouterConfig router;
+  CHECK(busy_for(point, "node 0", "axi_reads") == kCellsOfWrite * port.burst_time(0, 256).count());
+  CHECK(busy_for(point, "node 1", "axi_writes") >= kCellsOfWrite * port.burst_time(0, 256).count());
+  const std::int64_t cells = kCellsOfWrite * router.cell_time(router.internal_data_rate(), 256).count();
+  CHECK(busy_for(point, "node 0", "link") >= cells);
+  CHECK(busy_for(point, "node 0", "link") < cells + cells / 100);  // nothing else goes this way, but a message or two
+  CHECK(busy_for(point, "node 1", "ni") == kCellsOfWrite * router.cell_time(router.local_rate, 256).count());
+  CHECK(busy_for(point, "node 0", "fault_thread") == 0);
+}
+
+TEST_CASE("the busiest of all nodes is the metric, and idle nodes are no parts") {
+  const Point point = run_well(kWrite64KiB + Settings{{"workload.initiator", 2}, {"workload.target", 3}});
+  CHECK(point.parts.contains("node 2"));
+  CHECK(point.parts.contains("node 3"));
+  for (const char* resource : {"utilisation_link", "utilisation_ddr", "utilisation_axi_reads", "utilisation_core"}) {
+    double most = 0;
+    for (const auto& [name, metrics] : point.parts) most = std::max(most, metrics.at(resource));
+    CHECK(point[resource] == most);
+  }
+}
+
+TEST_CASE("the part that limits transfers is named, and what another one could save") {
+  const Settings large = preset("resident") + Settings{{"workload.size", "1 MiB"}, {"workload.iterations", 4},
+                                                       {"workload.window", 4}};
+  check_limit(large + Settings{{"network.internal_rate", "4 Gb/s"}}, "utilisation_link",
+              "the busiest outgoing link of node 0");
+  check_limit(large + Settings{{"axi.width", 8}}, "utilisation_axi_reads", "the AXI port's read bus of node 0");
+  check_limit(large + Settings{{"axi.pl_clock", "50 MHz"}}, "utilisation_ni", "the network interface of node 1");
+  check_limit(large + Settings{{"ddr.peak_bandwidth", "1 GB/s"}}, "utilisation_ddr", "the DDR controller of node 0");
+}
+
+TEST_CASE("with nothing busy the steps are named as what transfers wait for") {
+  const Point point = run_well(preset("resident") + Settings{{"workload.size", "64 B"}});
+  CHECK(point.limit.find("No part of the machine is busy for more than ") == 0);
+}
+
+TEST_CASE("a fault thread is busy from when it has records until it waits for more") {
+  const Point point = run_well(preset("fault/touch-a-page") + Settings{{"workload.cold", "destination"}});
+  const os::KernelConfig kernel;
+  CHECK(busy_for(point, "node 1", "fault_thread") == kernel.netlink_receive.count() + point.row("library parse") +
+                                                         point.row("resolve") + point.row("retry request"));
+  CHECK(busy_for(point, "node 0", "fault_thread") == 0);
+}
+
+TEST_CASE("nothing is said to limit transfers that carries payload again, or works for other programs") {
+  const Settings faulty = preset("fault/touch-ahead-256") + Settings{{"workload.size", "1 MiB"},
+                                                                     {"workload.iterations", 8},
+                                                                     {"workload.window", 4},
+                                                                     {"workload.cold", "destination"}};
+  const Point again = run_well(faulty);
+  INFO(again.limit);
+  CHECK(again["utilisation_link"] > workloads::kLimits);
+  CHECK(again["retransmitted_bytes"] > 0);
+  CHECK(again.limit.find("The busiest outgoing link of node 0 is busy ") == 0);
+  CHECK(again.limit.find(" of payload were sent again") != std::string::npos);
+  const Point beside = run(preset("resident") + Settings{{"workload.size", "16 KiB"},
+                                                         {"workload.iterations", 20},
+                                                         {"background.processes", 4},
+                                                         {"background.memory", "1 MiB"},
+                                                         {"background.pause", "1 us"}});
+  INFO(beside.limit);
+  CHECK(beside["utilisation_core"] > workloads::kLimits);
+  CHECK(beside.limit.find("The busiest core of node ") == 0);
+  CHECK(beside.limit.find("other programs' work included") != std::string::npos);
+}
+
+TEST_CASE("flows and the nodes of a pattern have latencies and goodput of their own") {
+  const Point flows =
+      run(preset("resident") + Settings{{"workload.kind", "flows"},
+                                        {"workload.flows", "from=0, to=1, size=1 MiB, transfers=2; from=2, to=3, "
+                                                           "size=4 KiB, kind=read, transfers=3"}});
+  REQUIRE(flows.error == "");
+  CHECK(flows.parts.at("flow 0").at("transfers") == 2);
+  CHECK(flows.parts.at("flow 1").at("transfers") == 3);
+  CHECK(flows.parts.at("flow 0").at("latency_max") == flows["latency_max"]);
+  CHECK(flows.parts.at("flow 1").at("latency_min") == flows["latency_min"]);
+  CHECK(flows.parts.at("flow 1").at("latency_max") < flows.parts.at("flow 0").at("latency_min"));
+  const Point ring = run(preset("resident") + Settings{{"workload.kind", "ring"}, {"workload.iterations", 2}});
+  REQUIRE(ring.error == "");
+  double bytes = 0;
+  for (const char* node : {"node 0", "node 1", "node 2", "node 3"}) bytes += ring.parts.at(node).at("transfers");
+  CHECK(bytes == ring["transfers"]);
+}
+
+TEST_CASE("a transfer that fails is counted to its flow") {
+  const Point point = run(preset("fault/touch-a-page") +
+                          Settings{{"workload.kind", "flows"},
+                                   {"dma.refault_limit", 1},
+                                   {"workload.flows", "from=0, to=1, size=4 KiB, transfers=2; "
+                                                      "from=2, to=3, size=64 KiB, cold=destination, transfers=2"}});
+  CHECK(point.parts.at("flow 0").at("transfers_failed") == 0);
+  CHECK(point.parts.at("flow 1").at("transfers_failed") == point["transfers_failed"]);
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/utilisation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <tuple>
+
+#include "models/sim/units.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+struct Named {
+  const char* metric;
+  const char* description;
+  const char* called;  // in a sentence, before "of node 3"
+};
+// By Resource.
+constexpr std::array<Named, 8> kNames{{
+    {"utilisation_link", "share of the measured time for which a link, in one direction, carried cells: the busiest",
+     "the busiest outgoing link"},
+    {"utilisation_ni", "share of it for which the network interface took cells from the network: the busiest node's",
+     "the network interface"},
+    {"utilisation_axi_reads", "share of it for which the AXI port's bus of read data was busy: the busiest node's",
+     "the AXI port's read bus"},
+    {"utilisation_axi_writes", "share of it for which the AXI port's bus of write data was busy: the busiest node's",
+     "the AXI port's write bus"},
+    {"utilisation_ddr", "share of it for which the DDR controller moved data: the busiest node's",
+     "the DDR controller"},
+    {"utilisation_core", "share of it for which an application core did anything but spin: the busiest core",
+     "the busiest core"},
+    {"utilisation_r5", "share of it for which the R5 ran firmware: the busiest node's", "the R5"},
+    {"utilisation_fault_thread",
+     "share of it for which a fault thread had faults to deal with, its waiting for cores, locks and the disk "
+     "included: the busiest",
+     "the fault thread"},
+}};
+
+const Named& name_of(Resource resource) { return kNames[static_cast<std::size_t>(resource)]; }
+
+void add_links(std::vector<BusyTime>& all, interconnect::RouterId id, const interconnect::Router& router) {
+  for (unsigned port = interconnect::kLocalPort + 1; port < router.ports(); ++port) {
+    all.push_back({id, Resource::link, port, router.busy(port)});
+  }
+}
+
+void add_node(std::vector<BusyTime>& all, platform::Node& node) {
+  const auto add = [&](Resource resource, std::uint32_t number, sim::Time busy) {
+    all.push_back({node.id(), resource, number, busy});
+  };
+  add_links(all, node.id(), node.router);
+  add(Resource::network_interface, 0, node.router.busy(interconnect::kLocalPort));
+  add(Resource::axi_reads, 0, node.hpc.reads_busy());
+  add(Resource::axi_writes, 0, node.hpc.writes_busy());
+  add(Resource::ddr, 0, node.ddr.busy());
+  for (unsigned core = 0; core < node.cpu.config().cores; ++core) add(Resource::core, core, node.cpu.busy(core));
+  add(Resource::r5, 0, node.engine.firmware_busy());
+  for (const auto& [pdid, socket] : node.faults.sockets()) add(Resource::fault_thread, pdid, socket->busy());
+}
+
+auto place_of(const BusyTime& time) { return std::tuple(time.router, time.resource, time.number); }
+
+Metric metric(Resource resource, double percent) {
+  return {name_of(resource).metric, percent, "%", name_of(resource).description};
+}
+
+// Of each resource that is there, the greatest.
+using Busiest = std::map<Resource, double>;
+
+void raise(Busiest& busiest, Resource resource, double percent) {
+  double& most = busiest[resource];
+  most = std::max(most, percent);
+}
+
+std::vector<Metric> metrics_of(const Busiest& busiest) {
+  std::vector<Metric> metrics;
+  for (const auto& [resource, percent] : busiest) metrics.push_back(metric(resource, percent));
+  return metrics;
+}
+
+double most_of(const Busiest& busiest) {
+  double most = 0;
+  for (const auto& [resource, percent] : busiest) most = std::max(most, percent);
+  return most;
+}
+
+// Those that are busiest, at most kMostParts, in their order.
+std::vector<interconnect::RouterId> chosen(const std::map<interconnect::RouterId, Busiest>& places) {
+  std::vector<interconnect::RouterId> ids;
+  for (const auto& [id, busiest] : places) {
+    if (most_of(busiest) > 0) ids.push_back(id);
+  }
+  if (ids.size() <= kMostParts) return ids;
+  std::ranges::stable_sort(ids, std::greater{}, [&](auto id) { return most_of(places.at(id)); });
+  ids.resize(kMostParts);
+  std::ranges::sort(ids);
+  return ids;
+}
+
+}  // namespace
+
+std::vector<BusyTime> busy_times(platform::Cluster& cluster) {
+  std::vector<BusyTime> all;
+  for (unsigned id = 0; id < cluster.size(); ++id) add_node(all, cluster.node(id));
+  for (interconnect::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
+    add_links(all, id, cluster.router(id));
+  }
+  return all;
+}
+
+Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<BusyTime>& after, sim::Time span,
+                        unsigned nodes) {
+  Busiest greatest;
+  std::map<interconnect::RouterId, Busiest> places;
+  auto then = before.begin();
+  for (const BusyTime& now : after) {
+    // What has come since, a process's fault thread, had not worked.
+    while (then != before.end() && place_of(*then) < place_of(now)) ++then;
+    const bool known = then != before.end() && place_of(*then) == place_of(now);
+    const sim::Time busy = now.busy - (known ? then->busy : sim::Time{0});
+    const double percent = 100.0 * static_cast<double>(busy.count()) / static_cast<double>(span.count());
+    raise(greatest, now.resource, percent);
+    raise(places[now.router], now.resource, percent);
+  }
+  Utilisation result{metrics_of(greatest), {}};
+  for (const interconnect::RouterId id : chosen(places)) {
+    result.nodes.push_back({fmt::format("{} {}", id < nodes ? "node" : "router", id), "", metrics_of(places.at(id))});
+  }
+  return result;
+}
+
+std::vector<MetricDoc> utilisation_docs() {
+  std::vector<MetricDoc> docs;
+  for (const Named& named : kNames) docs.push_back({named.metric, "%", named.description});
+  return docs;
+}
+
+namespace {
+
+double value_of(const std::vector<Metric>& metrics, std::string_view name) {
+  const auto found = std::ranges::find(metrics, name, &Metric::name);
+  return found == metrics.end() ? 0 : found->value;
+}
+
+std::string capital(std::string text) {
+  text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+  return text;
+}
+
+}  // namespace
+
+// With the same work to do, transfers take at least as long as their busiest part works. That says something about
+// faster parts only where the work is the transfers' own, and would be the same.
+std::string limit_of(const PointResult& point) {
+  const auto percent_of = [](const std::vector<Metric>& metrics) {
+    return [&metrics](const Named& named) { return value_of(metrics, named.metric); };
+  };
+  const Named& busiest = *std::ranges::max_element(kNames, {}, percent_of(point.metrics));
+  const double percent = value_of(point.metrics, busiest.metric);
+  if (percent == 0) return "";
+  const auto value = [&](const PartResult& part) { return value_of(part.metrics, busiest.metric); };
+  const auto place = std::ranges::max_element(point.parts, {}, value);
+  const bool known = place != point.parts.end() && value(*place) > 0;
+  const std::string what = known ? fmt::format("{} of {}", busiest.called, place->part) : busiest.called;
+  if (percent < kLimits) {
+    return fmt::format("No part of the machine is busy for more than {:.1f} % of the time ({}).", percent, what);
+  }
+  const double again = value_of(point.metrics, "retransmitted_bytes");
+  if (again > 0) {
+    return fmt::format("{} is busy {:.1f} % of the time; {} of payload were sent again meanwhile.", capital(what), percent,
+                       sim::format_bytes(static_cast<std::uint64_t>(again)));
+  }
+  if (value_of(point.metrics, "background_accesses") > 0 || value_of(point.metrics, "background_file_rate") > 0 ||
+      value_of(point.metrics, "clean_goodput") > 0) {
+    return fmt::format("{} is busy {:.1f} % of the time, other programs' work included.", capital(what), percent);
+  }
+  return fmt::format(
+      "Limited by {}, busy {:.1f} % of the time: whatever else were faster would save {:.1f} % of the time at most.",
+      what, percent, 100 - percent);
+}
+
+}  // namespace faultline::workloads
