@@ -19,7 +19,8 @@ namespace {
 struct Named {
   const char* metric;
   const char* description;
-  const char* called;  // in a sentence, before "of node 3"
+  const char* called;     // in a sentence, before "of node 3"
+  bool software = false;  // its work includes waiting, or that of other programs
 };
 // By Resource.
 constexpr std::array<Named, 8> kNames{{
@@ -34,12 +35,12 @@ constexpr std::array<Named, 8> kNames{{
     {"utilisation_ddr", "share of it for which the DDR controller moved data: the busiest node's",
      "the DDR controller"},
     {"utilisation_core", "share of it for which an application core did anything but spin: the busiest core",
-     "the busiest core"},
+     "the busiest core", true},
     {"utilisation_r5", "share of it for which the R5 ran firmware: the busiest node's", "the R5"},
     {"utilisation_fault_thread",
      "share of it for which a fault thread had faults to deal with, its waiting for cores, locks and the disk "
      "included: the busiest",
-     "the fault thread"},
+     "the fault thread", true},
 }};
 
 const Named& name_of(Resource resource) { return kNames[static_cast<std::size_t>(resource)]; }
@@ -173,9 +174,10 @@ std::string limit_of(const PointResult& point) {
   }
   const double again = value_of(point.metrics, "retransmitted_bytes");
   if (again > 0) {
-    return fmt::format("{} is busy {:.1f} % of the time; {} of payload were sent again meanwhile.", capital(what), percent,
-                       sim::format_bytes(static_cast<std::uint64_t>(again)));
+    return fmt::format("{} is busy {:.1f} % of the time; {} of payload were sent again meanwhile.", capital(what),
+                       percent, sim::format_bytes(static_cast<std::uint64_t>(again)));
   }
+  if (busiest.software) return fmt::format("{} is busy {:.1f} % of the time.", capital(what), percent);
   if (value_of(point.metrics, "background_accesses") > 0 || value_of(point.metrics, "background_file_rate") > 0 ||
       value_of(point.metrics, "clean_goodput") > 0) {
     return fmt::format("{} is busy {:.1f} % of the time, other programs' work included.", capital(what), percent);

@@ -54,7 +54,7 @@ class FaultSocket {
   sim::EventLoop& loop_;
   sim::Signal arrived_;
   sim::Vector<FaultRecord> waiting_;
-  sim::Time busy_{0};        // up to when the thread last began to wait
+  sim::Time busy_{0};              // up to when the thread last began to wait
   sim::Time since_ = sim::kNever;  // when it began to work again; kNever: it waits
 };
 
