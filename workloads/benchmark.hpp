@@ -19,10 +19,12 @@ namespace faultline::workloads {
 
 // What was measured of one transfer.
 struct Sample {
-  sim::Time begin;
+  sim::Time begin;  // in an open loop: its arrival
   sim::Time end;
   std::uint64_t bytes;
   std::uint32_t sender = 0;  // number of its flow, or the node that sends in a pattern
+  bool cold = false;         // pages of its buffers were made absent just before
+  sim::Time queued{0};       // of an open loop: from its arrival until the program began it
   sim::Time latency() const { return end - begin; }
 };
 

@@ -17,6 +17,8 @@ bool of_the_whole_transfer(Step step) {
          step == Step::completed;
 }
 
+const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the program begins it",
+                     "workload.arrivals, .interval, .burst, .window"};
 const StepDoc kPrepare{"prepare",
                        "before the post: the program asks the other end to prepare, prepares its own, is told",
                        "library.message_*, os.*"};
@@ -35,7 +37,7 @@ void Breakdown::on_step(const StepRecord& record) {
   }
 }
 
-void Breakdown::finish(std::uint64_t transfer, sim::Time begin, sim::Time end) {
+void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end) {
   const auto found = open_.find(transfer);
   if (found == open_.end()) return;
   const sim::Vector<StepRecord> records = std::move(found->second);
@@ -52,6 +54,7 @@ void Breakdown::finish(std::uint64_t transfer, sim::Time begin, sim::Time end) {
   const auto [first, final] =
       std::minmax_element(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
   program_ = first->node == data_source_ ? End::source : End::destination;
+  add_around(queue_, begin - arrived);
   add_around(prepare_, first->at - begin);
   add_around(release_, end - final->at);
   add(std::move(chain));
@@ -93,7 +96,8 @@ std::vector<BreakdownRow> Breakdown::rows() const {
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
-  rows.reserve(timed.size() + 2);
+  rows.reserve(timed.size() + 3);
+  append(queue_, kQueue, rows);
   append(prepare_, kPrepare, rows);
   for (auto& [began, row] : timed) rows.push_back(std::move(row));
   append(release_, kRelease, rows);
@@ -109,7 +113,8 @@ void Breakdown::append(const Row& row, const StepDoc& doc, std::vector<Breakdown
 
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
-  docs.reserve(trace::phases().size() + 2);
+  docs.reserve(trace::phases().size() + 3);
+  docs.push_back(kQueue);
   docs.push_back(kPrepare);
   for (const trace::Phase& phase : trace::phases()) docs.push_back({phase.name, phase.description, phase.parameters});
   docs.push_back(kRelease);

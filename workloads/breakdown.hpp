@@ -21,8 +21,8 @@ class Breakdown : public sim::StepListener {
   explicit Breakdown(sim::NodeId data_source) : data_source_(data_source) {}
 
   void on_step(const sim::StepRecord& record) override;
-  // Adds the transfer to the sums: from the program's first step for it to its last.
-  void finish(std::uint64_t transfer, sim::Time begin, sim::Time end);
+  // Adds the transfer to the sums: from its arrival, or the program's first step for it, to the program's last.
+  void finish(std::uint64_t transfer, sim::Time arrived, sim::Time begin, sim::Time end);
   // It is not to be measured.
   void forget(std::uint64_t transfer) { open_.erase(transfer); }
   // The same for the message that was received last: messages are sent one at a time.
@@ -58,7 +58,7 @@ class Breakdown : public sim::StepListener {
   sim::Map<std::uint64_t, sim::Vector<sim::StepRecord>> open_;
   sim::Vector<sim::StepRecord> message_;
   std::map<RowKey, Row> rows_;
-  Row prepare_, release_;
+  Row queue_, prepare_, release_;
   End program_ = End::source;  // whose post it is
   std::uint64_t transfers_ = 0;
 };

@@ -30,13 +30,16 @@ constexpr int kAgain = 1'000;  // looks: reclaim is asked again each 100 ms
 }  // namespace
 
 Task<void> ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind) {
-  const os::Range buffer = endpoint.pages_of(address, config_.size);
+  const os::Range buffer = endpoint.pages_of(address, size_);
   const bool absent = cold && kind == ColdKind::never_written;
   if (!absent || config_.cold_share < 1.0) {
     co_await make_present(endpoint, buffer);
   }
-  if (!absent) co_return;
-  for (const os::Range& range : choose(endpoint, buffer)) {
+  if (absent) drop(endpoint, address);
+}
+
+void ColdPages::drop(Endpoint& endpoint, std::uint64_t address) {
+  for (const os::Range& range : choose(endpoint, endpoint.pages_of(address, size_))) {
     check_buffer(endpoint.vm().discard(endpoint.process(), range.begin, range.end - range.begin), "discarding",
                  endpoint.vm());
   }
@@ -45,7 +48,7 @@ Task<void> ColdPages::leave(Endpoint& endpoint, std::uint64_t address, bool cold
 Task<void> ColdPages::put_away(Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind) {
   os::Vm& vm = endpoint.vm();
   os::Process& process = endpoint.process();
-  const std::vector<os::Range> ranges = choose(endpoint, endpoint.pages_of(address, config_.size));
+  const std::vector<os::Range> ranges = choose(endpoint, endpoint.pages_of(address, size_));
   for (const os::Range& range : ranges) {
     const std::uint64_t bytes = range.end - range.begin;
     if (kind == ColdKind::zero_page) {

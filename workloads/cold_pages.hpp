@@ -9,7 +9,7 @@
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
 #include "models/sim/task.hpp"
-#include "workloads/transfer_config.hpp"
+#include "workloads/cold_config.hpp"
 
 namespace faultline::workloads {
 
@@ -20,11 +20,15 @@ ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swa
 
 class ColdPages {
  public:
-  ColdPages(const TransferConfig& config, std::uint64_t seed) : config_(config), draws_(seed, "cold pages") {}
+  // Of buffers of `size` bytes. Different senders draw different pages.
+  ColdPages(const ColdConfig& config, std::uint64_t size, std::uint64_t seed, std::uint64_t sender = 0)
+      : config_(config), size_(size), draws_(seed, "cold pages", sender) {}
 
   // For pages that are never written, and ends that are not cold: as many pages of the buffer as the configuration says
   // are absent, all others present. Takes no time, but for what make_present() waits.
   sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, bool cold, ColdKind kind);
+  // The first half of that: drops as many pages, and leaves the others as they are.
+  void drop(rdma::Endpoint& endpoint, std::uint64_t address);
   // For the other kinds, where the kernel has to work: `pager` is the thread that does it. The buffer's content is
   // kept. Throws sim::RunFailure when the kernel does not put the pages away.
   sim::Task<void> put_away(rdma::Endpoint& endpoint, cpu::Execution& pager, std::uint64_t address, ColdKind kind);
@@ -37,7 +41,8 @@ class ColdPages {
   std::uint64_t count(std::uint64_t pages);
   std::vector<bool> choose(std::uint64_t pages);
 
-  const TransferConfig& config_;
+  const ColdConfig config_;
+  const std::uint64_t size_;
   sim::RandomStream draws_;
 };
 

@@ -50,6 +50,7 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
     found.push_back({std::move(keys), std::move(reason)});
   };
   check_cold_kinds(configuration, add);
+  check_settings_of_senders(configuration.workload, add);
   const Kind kind = configuration.workload.kind;
   if (configuration.inject.mechanism != Mechanism::none && kind != Kind::write && kind != Kind::read) {
     add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into");

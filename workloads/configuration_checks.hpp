@@ -19,6 +19,8 @@ using AddConflict = std::function<void(std::vector<std::string> keys, std::strin
 void check_two_ends(const Configuration& configuration, const AddConflict& add);
 // What the absent pages of a cold end are, of every kind.
 void check_cold_kinds(const Configuration& configuration, const AddConflict& add);
+// When transfers arrive and how often pages are absent, of every kind.
+void check_settings_of_senders(const TransferConfig& workload, const AddConflict& add);
 // The pool of huge pages, of every kind.
 void check_huge_pages(const TransferConfig& workload, const platform::Machine& machine, const AddConflict& add);
 // The kinds all-to-all, ring and permutation.

@@ -73,14 +73,12 @@ void Flow::declare(sim::ParameterTable& table) {
   table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
   table.add_bytes("destination_offset", destination_offset, {0, 4095},
                   {"offset of the destination buffer in its first page", "", {}});
-  table.add_choice(
-      "cold", cold,
-      {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
-      {"end whose pages are absent before each transfer", "", {}});
+  declare_cold(table);
   table.add_count("transfers", transfers, {1u, 10'000'000u}, {"transfers of the flow", "", {}});
   table.add_count("window", window, {1u, 64u}, {"transfers under way at a time", "", {}});
   table.add_time("start", start, {sim::Time{0}, 1000s},
                  {"when the first transfer is posted, from when all flows have prepared their buffers", "", {}});
+  declare_arrivals(table);
 }
 
 std::vector<Flow> parse_flows(const std::string& text) {

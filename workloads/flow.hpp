@@ -16,22 +16,19 @@
 namespace faultline::workloads {
 
 // Two processes of its own, one on each node; the one on `from` posts.
-struct Flow {
+struct Flow : ColdConfig, ArrivalConfig {
   unsigned from = 0;
   unsigned to = 1;
   Kind kind = Kind::write;  // write or read
   std::uint64_t size = 4096;
   std::uint64_t source_offset = 0;  // of the data's source: for a read, that is on `to`
   std::uint64_t destination_offset = 0;
-  Cold cold = Cold::none;  // absent before each transfer
   unsigned transfers = 1;
   unsigned window = 1;  // under way at a time, each from and to buffers of its own
   sim::Time start{0};   // pause before the first one, from when all flows have prepared their buffers
 
   bool operator==(const Flow&) const = default;
   bool reads() const { return kind == Kind::read; }
-  bool cold_source() const { return cold == Cold::source || cold == Cold::both; }
-  bool cold_destination() const { return cold == Cold::destination || cold == Cold::both; }
   void declare(sim::ParameterTable& table);
 };
 

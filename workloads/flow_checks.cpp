@@ -39,7 +39,8 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
   if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
   const unsigned nodes = interconnect::node_count(shape);
   std::vector<Share> shares(nodes);
-  for (const Flow& flow : flows) {
+  for (std::size_t number = 0; const Flow& flow : flows) {
+    ++number;
     if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
       add(keys_of_place("workload.flows", shape),
           fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
@@ -47,6 +48,12 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
       continue;
     }
     check_queue(flow.window, {"workload.flows"}, configuration.machine, add);
+    const auto blame = [&](const FieldConflict* found) {
+      if (found != nullptr)
+        add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason));
+    };
+    blame(conflict_of(static_cast<const ArrivalConfig&>(flow)));
+    blame(conflict_of(static_cast<const ColdConfig&>(flow)));
     for (const unsigned node : {flow.from, flow.to}) {
       ++shares[node].processes;
       shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
@@ -63,9 +70,6 @@ void check_flows(const Configuration& configuration, const AddConflict& add) {
     check_ends(parse_flows(w.flows), configuration, add);
   } catch (const BadFlows& bad) {
     return add({"workload.flows"}, bad.what());
-  }
-  if (configuration.strategy.prepares_per_transfer()) {
-    add({"strategy.prepare", "workload.kind"}, "the targets of flows have no program that prepares for each transfer");
   }
   if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "say so by a further flow");
   if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold");

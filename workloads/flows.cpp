@@ -21,7 +21,8 @@ Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std
     auto to = open(flow.to, flow.reads());
     const StartPhase phase(configuration.workload.start_spread, seed, pairs_.size());
     const auto number = static_cast<std::uint32_t>(pairs_.size());
-    map_buffers(pairs_.emplace_back(flow, clock(flow), std::move(from), std::move(to), number, phase));
+    map_buffers(pairs_.emplace_back(flow, configuration_.strategy, clock(flow), std::move(from), std::move(to), number,
+                                    phase, seed));
   }
   failed_.resize(pairs_.size());
 }
@@ -29,12 +30,14 @@ Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std
 void Flows::map_buffers(Pair& pair) {
   const Flow& flow = pair.stream.flow();
   for (unsigned i = 0; i < flow.window; ++i) {
-    const Stream::Lane lane{
-        pair.from->map_buffer(flow.size, flow.reads() ? flow.destination_offset : flow.source_offset),
-        pair.to->map_buffer(flow.size, flow.reads() ? flow.source_offset : flow.destination_offset)};
-    pair.stream.add_lane(lane);
-    pair.from_policies.push_back(pair.from->prepare(lane.from_address, flow.size));
-    pair.to_policies.push_back(pair.to->prepare(lane.to_address, flow.size));
+    const std::uint64_t from =
+        pair.from->map_buffer(flow.size, flow.reads() ? flow.destination_offset : flow.source_offset);
+    const std::uint64_t to =
+        pair.to->map_buffer(flow.size, flow.reads() ? flow.source_offset : flow.destination_offset);
+    pair.from_policies.push_back(pair.from->prepare(from, flow.size));
+    pair.to_policies.push_back(pair.to->prepare(to, flow.size));
+    pair.slots.push_back({*pair.to_policies.back(), !flow.reads(), *pair.from});
+    pair.stream.add_lane({from, to, pair.from_policies.back().get(), i});
   }
 }
 
@@ -73,8 +76,8 @@ Task<void> Flows::run(Pair& pair) {
   while (preparing_ > 0) co_await all_prepared_;
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
-  const bool cold_again = configuration_.strategy.prepare == rdma::Prepare::nothing;
-  co_await pair.stream.run(cold_again, {samples_, failed_[pair.number], data_errors_, pair.number});
+  if (configuration_.strategy.prepares_per_transfer()) tasks_.start(serve_handshakes(*pair.to, pair.slots));
+  co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());
   finish_run();

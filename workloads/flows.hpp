@@ -29,14 +29,19 @@ class Flows : public Benchmark {
  private:
   // Two programs, and the buffers that they prepare.
   struct Pair {
-    Pair(const Flow& of, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
-         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase)
-        : number(n), from(std::move(a)), to(std::move(b)), stream(of, clock, *from, *to, n), start_phase(phase) {}
+    Pair(const Flow& of, const rdma::Strategy& strategy, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
+         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase, std::uint64_t seed)
+        : number(n),
+          from(std::move(a)),
+          to(std::move(b)),
+          stream(of, strategy, clock, *from, *to, n, seed),
+          start_phase(phase) {}
     std::uint32_t number;
     std::unique_ptr<rdma::Endpoint> from;
     std::unique_ptr<rdma::Endpoint> to;
     std::vector<std::unique_ptr<rdma::PreparePolicy>> from_policies;
     std::vector<std::unique_ptr<rdma::PreparePolicy>> to_policies;
+    std::vector<HandshakeSlot> slots;
     Stream stream;
     StartPhase start_phase;
   };

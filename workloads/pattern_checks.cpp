@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/rdma/library.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 
@@ -41,14 +42,15 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
         fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
                     sim::format_bytes(machine.os.rlimit_memlock)));
   }
-  if (configuration.strategy.prepares_per_transfer()) {
-    add({"strategy.prepare", "workload.kind"},
-        "the targets of a pattern have no program that prepares for each transfer");
+  // A receiver's mailbox holds 64 messages, and nobody sends one again that did not fit.
+  const unsigned asking = w.window * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  if (configuration.strategy.prepares_per_transfer() && asking > rdma::Library::kMailboxSlots) {
+    add({"strategy.prepare", "workload.window", "workload.peers"},
+        fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
+                    "messages: take fewer peers or a smaller window",
+                    asking, rdma::Library::kMailboxSlots));
   }
   if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "a pattern has no neighbours");
-  if (w.cold_share < 1.0) add({"workload.cold_share", "workload.kind"}, "all pages of a pattern's cold end are absent");
-  if (w.cold_placement != ColdPlacement::random)
-    add({"workload.cold_placement", "workload.kind"}, "all pages of a pattern's cold end are absent");
 }
 
 }  // namespace faultline::workloads

@@ -43,6 +43,11 @@ Pattern::Pattern(Kind kind, unsigned nodes, unsigned peers, std::uint64_t seed) 
   if (kind == Kind::permutation) targets_ = draw_cycle(nodes, seed);
 }
 
+unsigned Pattern::source(unsigned node, unsigned round) const {
+  if (targets_.empty()) return (node + nodes_ - distances_[round]) % nodes_;
+  return static_cast<unsigned>(std::ranges::find(targets_, node) - targets_.begin());
+}
+
 unsigned Pattern::target(unsigned node, unsigned round) const {
   return targets_.empty() ? (node + distances_[round]) % nodes_ : targets_[node];
 }
@@ -77,8 +82,28 @@ Patterns::Program Patterns::open(unsigned node, bool sends) {
   program.bytes = slots * slot_bytes(sends) - offset;
   program.endpoint = open_program(configuration_, cluster_.node(node), sends ? 0 : 1, sends);
   program.buffer = program.endpoint->map_buffer(program.bytes, offset);
-  program.policy = program.endpoint->prepare(program.buffer, program.bytes);
+  if (!configuration_.strategy.prepares_per_transfer()) {
+    program.policies.push_back(program.endpoint->prepare(program.buffer, program.bytes));
+    return program;
+  }
+  for (std::uint64_t slot = 0; slot < slots; ++slot) {
+    program.policies.push_back(program.endpoint->prepare(program.buffer + slot * slot_bytes(sends), w.size));
+  }
   return program;
+}
+
+// The program on the node prepares the slots for those that write to them.
+void Patterns::serve(unsigned node) {
+  const unsigned window = configuration_.workload.window;
+  Program& receiver = receivers_[node];
+  for (unsigned round = 0; round < pattern_.rounds(); ++round) {
+    const unsigned sender = pattern_.source(node, round);
+    for (unsigned lane = 0; lane < window; ++lane) {
+      receiver.served.push_back(
+          {*receiver.policies[std::size_t{round} * window + lane], true, *senders_[sender].endpoint});
+    }
+  }
+  tasks_.start(serve_handshakes(*receiver.endpoint, receiver.served));
 }
 
 // Made when its turn comes: all of them at once would be as many as the square of the number of nodes.
@@ -90,18 +115,21 @@ Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
   flow.size = w.size;
   flow.source_offset = w.source_offset;
   flow.destination_offset = w.destination_offset;
-  flow.cold = w.cold;
+  static_cast<ColdConfig&>(flow) = w;
+  if (measured) static_cast<ArrivalConfig&>(flow) = w;
   flow.transfers = static_cast<unsigned>(measured ? w.iterations : w.warmup);
   flow.window = w.window;
   const Program& from = senders_[node];
   const Program& to = receivers_[flow.to];
   const std::uint64_t streams = std::uint64_t{cluster_.size()} * pattern_.rounds();
   const std::uint64_t number = std::uint64_t{node} * pattern_.rounds() + round;
-  Stream made(flow, cluster_.node(node).context, *from.endpoint, *to.endpoint, measured ? number : streams + number);
+  Stream made(flow, configuration_.strategy, cluster_.node(node).context, *from.endpoint, *to.endpoint,
+              measured ? number : streams + number, seed_);
   for (unsigned lane = 0; lane < w.window; ++lane) {
     // In each round a node hears from one other, which writes to the slots of that round.
-    made.add_lane({from.buffer + lane * slot_bytes(true),
-                   to.buffer + (std::uint64_t{round} * w.window + lane) * slot_bytes(false)});
+    const std::uint64_t slot = std::uint64_t{round} * w.window + lane;
+    made.add_lane({from.buffer + lane * slot_bytes(true), to.buffer + slot * slot_bytes(false),
+                   from.policies[std::min<std::size_t>(lane, from.policies.size() - 1)].get(), slot});
   }
   return made;
 }
@@ -123,6 +151,8 @@ Task<void> Patterns::run() {
   start_everywhere(&Patterns::set_up_sender);
   while (unfinished_ > 0) co_await all_ended_;
   setup_time_ = clock().now();
+  for (unsigned node = 0; configuration_.strategy.prepares_per_transfer() && node < cluster_.size(); ++node)
+    serve(node);
   start_everywhere(&Patterns::warm_up);
   while (unfinished_ > 0) co_await all_ended_;
   measurement_begins(clock().now());
@@ -147,7 +177,9 @@ Task<void> Patterns::set_up(Program& program, bool sends) {
   const TransferConfig& w = configuration_.workload;
   co_await leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
   co_await program.endpoint->open();
-  check_buffer(co_await program.policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->vm());
+  for (const auto& policy : program.policies) {
+    check_buffer(co_await policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->vm());
+  }
 }
 
 // What TLBs, walk caches and allocators hold when somebody measures.
@@ -157,7 +189,7 @@ Task<void> Patterns::warm_up(unsigned node) {
   std::uint64_t failed = 0;
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, false);
-    co_await transfers.run(cools_again(), {samples, failed, other_data_errors_});
+    co_await transfers.run({samples, failed, other_data_errors_});
   }
 }
 
@@ -166,7 +198,7 @@ Task<void> Patterns::send(unsigned node) {
   if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, true);
-    co_await transfers.run(cools_again(), {samples_, failed_[node], data_errors_, node});
+    co_await transfers.run({samples_, failed_[node], data_errors_, node});
   }
 }
 

@@ -22,6 +22,7 @@ class Pattern {
 
   unsigned rounds() const { return targets_.empty() ? static_cast<unsigned>(distances_.size()) : 1; }
   unsigned target(unsigned node, unsigned round) const;
+  unsigned source(unsigned node, unsigned round) const;  // whose target the node is
 
  private:
   unsigned nodes_;
@@ -43,15 +44,15 @@ class Patterns : public Benchmark {
     std::unique_ptr<rdma::Endpoint> endpoint;
     std::uint64_t buffer = 0;
     std::uint64_t bytes = 0;
-    std::unique_ptr<rdma::PreparePolicy> policy;
+    std::vector<std::unique_ptr<rdma::PreparePolicy>> policies;  // of the buffer, or of each slot
+    std::vector<HandshakeSlot> served;                           // of a receiver, where each slot has a policy
   };
 
   Program open(unsigned node, bool sends);
+  void serve(unsigned node);
   std::uint64_t slot_bytes(bool sends) const;
   // `measured`: the transfers that are, or those before them.
   Stream stream(unsigned node, unsigned round, bool measured);
-  // Nothing keeps pages present that were absent.
-  bool cools_again() const { return configuration_.strategy.prepare == rdma::Prepare::nothing; }
   sim::Task<void> run();
   sim::Task<void> set_up_receiver(unsigned node) { return set_up(receivers_[node], false); }
   sim::Task<void> set_up_sender(unsigned node) { return set_up(senders_[node], true); }

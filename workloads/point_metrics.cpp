@@ -14,6 +14,10 @@
 namespace faultline::workloads {
 namespace {
 
+std::vector<Flow> flows_of(const TransferConfig& w) {
+  return w.kind == Kind::flows ? parse_flows(w.flows) : std::vector<Flow>{};
+}
+
 double microseconds(sim::Time t) { return static_cast<double>(t.count()) / 1e6; }
 
 // The nearest-rank percentile of sorted samples, without rounding surprises.
@@ -116,6 +120,23 @@ void add_goodput(std::vector<Metric>& metrics, const std::vector<Sample>& sample
   const double goodput = static_cast<double>(bytes) / microseconds(last - first - paused);
   add_metric(metrics, "goodput", goodput);
   add_metric(metrics, "goodput_peak", std::max(goodput, fastest));
+}
+
+// Of buffers that are cold now and then; and of transfers that arrive.
+void add_uses(std::vector<Metric>& metrics, const std::vector<Sample>& samples, bool some_cold, bool open) {
+  sim::Time cold{0};
+  sim::Time warm{0};
+  sim::Time queued{0};
+  std::int64_t colds = 0;
+  for (const Sample& s : samples) {
+    (s.cold ? cold : warm) += s.latency();
+    colds += s.cold ? 1 : 0;
+    queued += s.queued;
+  }
+  const auto count = static_cast<std::int64_t>(samples.size());
+  if (some_cold && colds > 0) add_metric(metrics, "latency_cold", microseconds(cold / colds));
+  if (some_cold && colds < count) add_metric(metrics, "latency_warm", microseconds(warm / (count - colds)));
+  if (open) add_metric(metrics, "queueing_mean", microseconds(queued / count));
 }
 
 // Latencies and goodput of completed transfers, and how many were not completed.
@@ -276,8 +297,9 @@ void add_injection_notes(const InjectionConfig& config, const Benchmark& transfe
 // What the configuration's defaults and names may make a reader believe.
 void add_notes_on_meaning(const Configuration& configuration, std::vector<std::string>& notes) {
   const TransferConfig& w = configuration.workload;
-  const std::vector<Flow> flows = w.kind == Kind::flows ? parse_flows(w.flows) : std::vector<Flow>{};
-  const bool cold_source = w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&Flow::cold_source));
+  const std::vector<Flow> flows = flows_of(w);
+  const bool cold_source =
+      w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&ColdConfig::cold_source));
   const bool puts_away = w.kind == Kind::write || w.kind == Kind::read;
   const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
   if (cold_source && !puts_away) {
@@ -334,6 +356,11 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::vector<Metric>& metrics = result.metrics;
   const sim::Time span = transfers.measured_to() - transfers.measured_from();
   add_transfers(metrics, transfers.samples(), transfers.paused(), transfers.failed());
+  const std::vector<Flow> flows = flows_of(configuration.workload);
+  const auto is_open = [](const ArrivalConfig& of) { return of.is_open(); };
+  const auto some_cold = [](const ColdConfig& of) { return of.cold_every != 1; };
+  add_uses(metrics, transfers.samples(), some_cold(configuration.workload) || std::ranges::any_of(flows, some_cold),
+           is_open(configuration.workload) || std::ranges::any_of(flows, is_open));
   if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
   if (configuration.workload.clean_window > 0) {
     add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
@@ -394,6 +421,12 @@ std::vector<MetricDoc> metric_docs() {
        "(workload.start_spread)"},
       {"goodput_peak", "MB/s", "the larger of goodput and the rate of the fastest single transfer"},
       {"clean_goodput", "MB/s", "bytes of the clean transfers beside the measured ones, per time"},
+      {"latency_cold", "us",
+       "mean of the transfers before which pages were made absent, where not all are (cold_every)"},
+      {"latency_warm", "us", "mean of the others: their buffers are as the transfer before has left them"},
+      {"queueing_mean", "us",
+       "of an open loop: mean time from a transfer's arrival until its program begins it, a part "
+       "of its latency"},
       {"kernel_cost", "us",
        "kind kernel-cost: what the program prints for one switch, call, process or page; its rounds are the transfers, "
        "and the bytes that they move are in goodput"},

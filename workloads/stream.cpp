@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/os/out_of_memory.hpp"
 #include "models/sim/failure.hpp"
 
@@ -95,35 +97,61 @@ Task<void> leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes,
                endpoint.vm());
 }
 
-Stream::Stream(const Flow& flow, const sim::Context& clock, Endpoint& from, Endpoint& to, std::uint64_t number)
-    : flow_(flow), clock_(clock), from_(from), to_(to), next_seed_(1 + kSeedsOfAStream * number) {}
+Stream::Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, Endpoint& from,
+               Endpoint& to, std::uint64_t number, std::uint64_t seed)
+    : flow_(flow),
+      strategy_(strategy),
+      clock_(clock),
+      from_(from),
+      to_(to),
+      handshake_(from, to),
+      seed_(seed),
+      number_(number),
+      cold_pages_(flow, flow.size, seed, number),
+      ends_(&from.thread()),
+      next_seed_(1 + kSeedsOfAStream * number) {}
 
-Task<void> Stream::make_cold() const {
+Task<void> Stream::make_cold() {
   for (const Lane& lane : lanes_) co_await make_cold(lane);
 }
 
-Task<void> Stream::make_cold(const Lane& lane) const {
-  co_await leave(source(), source_address(lane), flow_.size, flow_.cold_source());
-  co_await leave(destination(), destination_address(lane), flow_.size, flow_.cold_destination());
+Task<void> Stream::make_cold(const Lane& lane) {
+  co_await cold_pages_.leave(source(), source_address(lane), flow_.cold_source(), ColdKind::never_written);
+  co_await cold_pages_.leave(destination(), destination_address(lane), flow_.cold_destination(),
+                             ColdKind::never_written);
 }
 
-Task<void> Stream::run(bool cold_again, Tally tally) {
+Task<void> Stream::run(Tally tally) {
+  tally_ = &tally;
+  if (!flow_.is_open()) co_return co_await run_closed_loop();
+  ends_ = &from_.new_thread("transfers' ends");
+  co_await run_open_loop(*this, {flow_, seed_, number_}, flow_.transfers, flow_.window, clock_.loop);
+}
+
+Task<void> Stream::run_closed_loop() {
   for (unsigned i = 0; i < flow_.transfers; ++i) {
-    if (running_.size() == lanes_.size()) co_await finish(tally);
-    const Lane& lane = lanes_[i % lanes_.size()];
-    if (cold_again) {
-      co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
-      co_await make_cold(lane);
+    if (running_.size() == lanes_.size()) {
+      co_await finish_oldest();
+      if (flow_.think_time > sim::Time{0}) co_await clock_.loop.delay(flow_.think_time);
     }
-    from_.keeps_core();
-    co_await begin(lane);
+    co_await begin_next(sim::kNever);
   }
-  while (!running_.empty()) co_await finish(tally);
+  while (!running_.empty()) co_await finish_oldest();
 }
 
-Task<void> Stream::begin(const Lane& lane) {
+// Of a closed loop a transfer arrives when its buffer is ready for it.
+Task<void> Stream::begin_next(sim::Time arrived) {
+  const Lane& lane = lanes_[begun_ % lanes_.size()];
+  const bool leaves = cools() && flow_.is_due(begun_ / lanes_.size());
+  ++begun_;
+  if (cools()) co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
+  if (leaves) co_await make_cold(lane);
+  from_.keeps_core();
   co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);
-  Running running{&lane, clock_.now(), {}, {}};
+  Running running{&lane, std::min(arrived, clock_.now()), clock_.now(), {}, {}, leaves && flow_.cold != Cold::none};
+  if (strategy_.prepares_per_transfer()) {
+    co_await handshake_.prepare(from_.thread(), *lane.from_policy, flow_.reads(), lane.slot);
+  }
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
   const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
@@ -132,20 +160,27 @@ Task<void> Stream::begin(const Lane& lane) {
   running_.push_back(std::move(running));
 }
 
-Task<void> Stream::finish(Tally tally) {
+Task<void> Stream::finish_oldest() {
   const Running running = std::move(running_.front());
   running_.pop_front();
   const auto size = static_cast<std::uint32_t>(flow_.size);
   rdma::Status status = rdma::Status::error;
-  if (running.posted.transfer != 0) status = co_await from_.library().wait(from_.thread(), running.posted);
+  if (running.posted.transfer != 0) status = co_await from_.library().wait(*ends_, running.posted);
   if (status != rdma::Status::done) {
-    ++tally.failed;
-    co_return;
+    ++tally_->failed;
+  } else {
+    Endpoint& to = destination();
+    const std::uint64_t address = destination_address(*running.lane);
+    if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally_->data_errors;
   }
-  Endpoint& to = destination();
-  const std::uint64_t address = destination_address(*running.lane);
-  if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally.data_errors;
-  tally.samples.push_back({running.begin, clock_.now(), size, tally.sender});
+  if (strategy_.prepares_per_transfer()) {
+    check_buffer(co_await running.lane->from_policy->after(*ends_), "releasing", from_.vm());
+  }
+  if (status == rdma::Status::done) {
+    tally_->samples.push_back(
+        {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});
+  }
+  if (strategy_.prepares_per_transfer()) co_await handshake_.release(*ends_, running.lane->slot);
 }
 
 }  // namespace faultline::workloads

@@ -12,17 +12,23 @@
 #include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
+#include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flow.hpp"
+#include "workloads/handshake.hpp"
+#include "workloads/paced.hpp"
 
 namespace faultline::workloads {
 
-class Stream {
+class Stream : private Paced {
  public:
-  // A buffer at each end, used by one transfer at a time.
+  // A buffer at each end, used by one transfer at a time, and what is done about it around each. `slot`: its number
+  // among those that the program at the other end prepares for others (handshake.hpp).
   struct Lane {
     std::uint64_t from_address = 0;
     std::uint64_t to_address = 0;
+    rdma::PreparePolicy* from_policy = nullptr;
+    std::uint64_t slot = 0;
   };
   // What came of the transfers.
   struct Tally {
@@ -31,27 +37,34 @@ class Stream {
     std::uint64_t& data_errors;
     std::uint32_t sender = 0;  // of a Sample
   };
-  // Content of the transfers of different streams differs: `number` tells them apart.
-  Stream(const Flow& flow, const sim::Context& clock, rdma::Endpoint& from, rdma::Endpoint& to, std::uint64_t number);
+  // Content, arrivals and absent pages of the transfers of different streams differ: `number` tells them apart.
+  Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, rdma::Endpoint& from,
+         rdma::Endpoint& to, std::uint64_t number, std::uint64_t seed);
 
   const Flow& flow() const { return flow_; }
   // Before the first transfer, one for each that may be under way at a time.
   void add_lane(Lane lane) { lanes_.push_back(lane); }
   // Leaves the buffers as the flow says.
-  sim::Task<void> make_cold() const;
-  // All transfers. `cold_again`: the buffers are left so before each.
-  sim::Task<void> run(bool cold_again, Tally tally);
+  sim::Task<void> make_cold();
+  // All transfers.
+  sim::Task<void> run(Tally tally);
 
  private:
   struct Running {
     const Lane* lane;
+    sim::Time arrived;
     sim::Time begin;
     rdma::Posted posted;
     sim::Content expected;
+    bool cold;
   };
-  sim::Task<void> begin(const Lane& lane);
-  sim::Task<void> finish(Tally tally);
-  sim::Task<void> make_cold(const Lane& lane) const;
+  // Of the open loop, too.
+  sim::Task<void> begin_next(sim::Time arrived) override;
+  sim::Task<void> finish_oldest() override;
+  sim::Task<void> run_closed_loop();
+  sim::Task<void> make_cold(const Lane& lane);
+  // Pages that were absent are so again unless the strategy keeps them present.
+  bool cools() const { return strategy_.prepare == rdma::Prepare::nothing || strategy_.prepares_per_transfer(); }
   rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
   rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
   std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }
@@ -60,9 +73,17 @@ class Stream {
   }
 
   const Flow flow_;
+  const rdma::Strategy& strategy_;
   const sim::Context& clock_;
   rdma::Endpoint& from_;
   rdma::Endpoint& to_;
+  Handshake handshake_;
+  const std::uint64_t seed_;
+  const std::uint64_t number_;
+  ColdPages cold_pages_;
+  cpu::Execution* ends_;  // the thread that waits for the transfers' ends
+  Tally* tally_ = nullptr;
+  std::uint64_t begun_ = 0;
   std::uint64_t next_seed_;  // of the content that is sent next
   std::vector<Lane> lanes_;
   sim::Deque<Running> running_;

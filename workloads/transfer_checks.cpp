@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "models/sim/units.hpp"
+#include "workloads/cold_pages.hpp"
 #include "workloads/configuration_checks.hpp"
 
 namespace faultline::workloads {
@@ -100,37 +101,11 @@ void check_injected_memory(const Configuration& configuration, const AddConflict
   }
 }
 
-void check_background(const Configuration& configuration, const AddConflict& add) {
-  const BackgroundConfig& others = configuration.background;
-  if (!others.uses_memory() || configuration.workload.cold == Cold::none) return;
-  std::vector<std::string> keys;
-  if (others.processes > 0) keys.emplace_back("background.processes");
-  if (others.scanners > 0) keys.emplace_back("background.scanners");
-  const std::string none = fmt::format("{} = 0", fmt::join(keys, " = 0 and "));
-  keys.emplace_back("workload.cold");
-  add(keys,
-      fmt::format("pages that workload.cold makes absent before each transfer would hide which ones other programs "
-                  "take: set workload.cold = \"none\" to study the programs, which take pages of the buffers where "
-                  "memory is short, or {} to study cold pages",
-                  none));
-}
-
 // Absent pages, and other reasons for pages to be absent.
 void check_hidden_causes(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  check_background(configuration, add);
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
     add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
-  }
-}
-
-void check_cold_share(const Configuration& configuration, const AddConflict& add) {
-  const TransferConfig& w = configuration.workload;
-  if (w.cold == Cold::none && w.cold_share < 1.0) {
-    add({"workload.cold_share", "workload.cold"}, "a share of the pages of no end: say which end is cold");
-  }
-  if (w.cold == Cold::none && w.cold_placement != ColdPlacement::random) {
-    add({"workload.cold_placement", "workload.cold"}, "a place for pages of no end: say which end is cold");
   }
 }
 
@@ -149,7 +124,6 @@ void check_transfers(const Configuration& configuration, const AddConflict& add)
     add({"workload.clean_window", "strategy.translate"},
         "the clean transfers' buffers are not prepared, so a private table does not map them");
   }
-  check_cold_share(configuration, add);
   check_memory(w, configuration.strategy, configuration.machine, add);
 }
 
@@ -200,6 +174,31 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
   }
   check_cold_kind("workload.cold_source_kind", w.cold_source_kind, w.cold_source(), configuration, add);
   check_cold_kind("workload.cold_destination_kind", w.cold_destination_kind, w.cold_destination(), configuration, add);
+  const ColdKind source = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
+  const bool put_away = (w.cold_source() && source != ColdKind::never_written) ||
+                        (w.cold_destination() && w.cold_destination_kind != ColdKind::never_written);
+  if (w.is_open() && put_away) {
+    add({"workload.arrivals", "workload.cold_source_kind", "workload.cold_destination_kind"},
+        "the kernel takes its time to put pages away, in which transfers arrive: let absent pages be never written");
+  }
+}
+
+void check_settings_of_senders(const TransferConfig& w, const AddConflict& add) {
+  const auto blame = [&](const FieldConflict* found, const char* other) {
+    if (found != nullptr) add({std::string("workload.") + found->field, other}, found->reason);
+  };
+  if (w.kind == Kind::message || w.kind == Kind::kernel_cost || w.kind == Kind::flows) {
+    const char* reason = w.kind == Kind::flows
+                             ? "each flow says when its transfers arrive"
+                             : "only transfers between buffers arrive, or wait for a program to think";
+    if (w.is_open()) add({"workload.arrivals", "workload.kind"}, reason);
+    if (w.think_time > sim::Time{0}) add({"workload.think_time", "workload.kind"}, reason);
+    if (!w.is_open() && w.interval > sim::Time{0}) add({"workload.interval", "workload.kind"}, reason);
+    if (!w.is_open() && w.burst > 1) add({"workload.burst", "workload.kind"}, reason);
+  } else {
+    blame(conflict_of(static_cast<const ArrivalConfig&>(w)), "workload.arrivals");
+  }
+  blame(conflict_of(static_cast<const ColdConfig&>(w)), "workload.cold");
 }
 
 void check_huge_pages(const TransferConfig& w, const platform::Machine& machine, const AddConflict& add) {

@@ -56,6 +56,7 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
        "of the R5 less",
        sim::Standing::assumed,
        {"1 us", "20 us"}});
+  declare_arrivals(table);
 }
 
 // What memory the buffers are.
@@ -92,24 +93,7 @@ void TransferConfig::declare_buffers(sim::ParameterTable& table) {
 
 // Which of their pages are absent, and why.
 void TransferConfig::declare_cold_pages(sim::ParameterTable& table) {
-  table.add_choice(
-      "cold", cold,
-      {{"none", Cold::none}, {"source", Cold::source}, {"destination", Cold::destination}, {"both", Cold::both}},
-      {"end whose pages are absent before each transfer, unless the strategy keeps them present", "", {}});
-  table.add_fraction(
-      "cold_share", cold_share, {0.0, 1.0},
-      {"share of the pages of a cold end that are absent, drawn anew for each transfer and end: that many "
-       "exactly, or where it is no whole number one more or one less so that the mean is right; a "
-       "huge page counts as one",
-       "",
-       {}});
-  table.add_choice(
-      "cold_placement", cold_placement,
-      {{"random", ColdPlacement::random}, {"even", ColdPlacement::even}, {"run", ColdPlacement::run}},
-      {"which pages are the share that is absent: any, each set of as many being as likely; at equal distances, the "
-       "last page among them; or one next to the other from a page that is drawn",
-       "",
-       {}});
+  declare_cold(table);
   table.add_choice(
       "cold_source_kind", cold_source_kind,
       {{"written", ColdKind::written},
@@ -144,12 +128,13 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_count(
       "peers", peers, {0u, 65535u},
       {"all-to-all: other nodes that each node writes to in turn, at distances drawn by the seed; 0: all", "", {}});
-  table.add_text("flows", flows,
-                 {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "
-                  "source_offset, destination_offset, cold, transfers, window, start of each, separated by commas, "
-                  "and the flows by semicolons",
-                  "",
-                  {}});
+  table.add_text(
+      "flows", flows,
+      {"streams of transfers, each between two processes of its own: fields from, to, kind, size, "
+       "source_offset, destination_offset, cold, cold_share, cold_placement, cold_every, transfers, window, "
+       "start, arrivals, interval, burst, think_time of each, separated by commas, and the flows by semicolons",
+       "",
+       {}});
   program.declare(table);
 }
 

@@ -8,6 +8,8 @@
 #include "models/rdma/program_memory.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
+#include "workloads/arrivals.hpp"
+#include "workloads/cold_config.hpp"
 #include "workloads/program_config.hpp"
 
 namespace faultline::workloads {
@@ -32,26 +34,7 @@ constexpr bool is_pattern(Kind kind) {
 // One initiator and one target, which no other node is.
 constexpr bool has_two_ends(Kind kind) { return kind == Kind::write || kind == Kind::read || kind == Kind::message; }
 
-// Which end's pages are absent when a transfer begins.
-enum class Cold { none, source, destination, both };
-
-// What the absent pages of a cold end are.
-enum class ColdKind {
-  written,        // sources only: the one of the next three that memory comes to that was written (kind_of_written())
-  never_written,  // no access yet, or given back since (MADV_DONTNEED): zeros
-  swapped,        // written, then paged out to the swap device
-  file,           // of a file: written back and dropped from the page cache
-  zero_page,      // read, never written: the shared page of zeros is mapped, which no write may enter
-};
-
-// Which of a cold end's pages are the absent ones, where it is a share of them.
-enum class ColdPlacement {
-  random,  // each set of that many pages is as likely
-  even,    // at equal distances, the buffer's last page among them
-  run,     // one next to the other, from a page that is drawn
-};
-
-struct TransferConfig {
+struct TransferConfig : ColdConfig, ArrivalConfig {
   Kind kind = Kind::write;
   std::uint64_t size = 4096;
   std::uint64_t iterations = 20;
@@ -60,9 +43,6 @@ struct TransferConfig {
   bool madvise_hugepage = false;
   bool advise_late = false;
   rdma::ProgramMemory memory;
-  Cold cold = Cold::none;
-  double cold_share = 1.0;
-  ColdPlacement cold_placement = ColdPlacement::random;
   ColdKind cold_source_kind = ColdKind::written;
   ColdKind cold_destination_kind = ColdKind::never_written;
   std::uint64_t source_offset = 0;
@@ -80,9 +60,6 @@ struct TransferConfig {
   sim::Time time_limit = 100s;
 
   void declare(sim::ParameterTable& table);
-
-  bool cold_source() const { return cold == Cold::source || cold == Cold::both; }
-  bool cold_destination() const { return cold == Cold::destination || cold == Cold::both; }
 
  private:
   void declare_transfers(sim::ParameterTable& table);

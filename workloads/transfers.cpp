@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -20,9 +22,6 @@ constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
 // Content that the owner of a destination leaves there.
 constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
 
-// Requests of the initiator to the target's program, and its one answer.
-enum Request : std::uint64_t { kPrepare = 1, kRelease = 2, kReady = 3 };
-
 }  // namespace
 
 Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
@@ -36,7 +35,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       disturbed_(injects_ || configuration.background.uses_memory()),
       injection_(configuration.inject, seed),
       cluster_(cluster),
-      cold_pages_(config_, seed),
+      seed_(seed),
+      cold_pages_(config_, config_.size, seed),
       start_phase_(config_.start_spread, seed, 0) {
   const bool initiator_is_source = !reads();
   initiator_ = std::make_unique<Endpoint>(
@@ -45,6 +45,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
   target_ = std::make_unique<Endpoint>(
       strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
       initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
+  handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
+  ends_ = &initiator_->thread();
   cluster.steps().listen(breakdown_);
   const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;
   if (kernel_takes_source || config_.cold_destination_kind != ColdKind::never_written) {
@@ -75,7 +77,8 @@ Task<void> Transfers::run_messages() {
     if (i == config_.warmup) measurement_begins(now());
     Message message{};
     for (unsigned w = 0; w < words; ++w) message[w] = i + w;
-    co_await pause(i > config_.warmup);
+    started_ = i;
+    co_await pause();
     initiator_->keeps_core();
     target_->keeps_core();
     const sim::Time begin = clock.now();
@@ -103,22 +106,32 @@ Task<void> Transfers::run_messages() {
 
 Task<void> Transfers::run_transfers() {
   co_await set_up();
-  if (strategy_.prepares_per_transfer()) tasks_.start(serve_target());
+  if (strategy_.prepares_per_transfer()) serve_target();
   for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
-  const std::uint64_t total = config_.warmup + config_.iterations;
-  for (; started_ < total; ++started_) {
-    if (started_ == config_.warmup) {
-      while (!running_.empty()) co_await finish();
-      measurement_begins(now());
-      if (injects_) start_injections();
-    }
-    if (running_.size() == config_.window) co_await finish();
-    if (running_.empty()) co_await pause(started_ > config_.warmup);
-    co_await begin(static_cast<unsigned>(started_ % config_.window), started_ >= config_.warmup);
+  co_await run_closed_loop(config_.warmup);
+  measurement_begins(now());
+  if (injects_) start_injections();
+  if (config_.is_open()) {
+    ends_ = &initiator_->new_thread("transfers' ends");
+    co_await run_open_loop(*this, {config_, seed_, 0}, config_.iterations, config_.window, cluster_.loop);
+  } else {
+    co_await run_closed_loop(config_.iterations);
   }
-  while (!running_.empty()) co_await finish();
   measurement_ends(now());
   teardown_time_ = co_await on_both_sides(&Transfers::tear_down_side);
+}
+
+Task<void> Transfers::run_closed_loop(std::uint64_t transfers) {
+  const std::uint64_t end = started_ + transfers;
+  while (started_ < end) {
+    if (running_.size() == config_.window) {
+      co_await finish_oldest();
+      if (config_.think_time > sim::Time{0}) co_await cluster_.loop.delay(config_.think_time);
+    }
+    if (running_.empty()) co_await pause();
+    co_await begin_next(sim::kNever);
+  }
+  while (!running_.empty()) co_await finish_oldest();
 }
 
 Task<void> Transfers::set_up() {
@@ -201,8 +214,13 @@ void Transfers::start_injections() {
 }
 
 // The program's memory, as life left it: absent pages, and the rest present. Takes simulated time only while the kernel
-// still reads a page that is to be present.
+// still reads a page that is to be present. Where others take pages, those that they have taken stay away.
 Task<void> Transfers::make_cold(const Lane& lane, bool target) {
+  if (disturbed_ && started_ >= config_.window) {
+    const bool drops = is_cold(target) && cold_kind(target) == ColdKind::never_written;
+    if (drops) cold_pages_.drop(endpoint_at(target), address_at(lane, target));
+    co_return;
+  }
   co_await cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
 }
 
@@ -217,6 +235,11 @@ Task<void> Transfers::put_away(const Lane& lane, bool target) {
 // Pages that were put away have been written before; those that the disk still reads are waited for.
 Task<void> Transfers::write_again(const Lane& lane, bool target) {
   Endpoint& endpoint = endpoint_at(target);
+  if (disturbed_) {
+    check_buffer(co_await endpoint.vm().touch_range(endpoint.thread(), endpoint.process(), address_at(lane, target),
+                                                    config_.size, true),
+                 "writing", endpoint.vm());
+  }
   co_await endpoint.vm().store(endpoint.process(), address_at(lane, target), config_.size, kUsedSeed + started_);
 }
 
@@ -260,27 +283,36 @@ Task<void> Transfers::write_destination(const Lane& lane) {
   co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
 }
 
-// `inside`: behind the first measured transfer.
-Task<void> Transfers::pause(bool inside) {
+Task<void> Transfers::pause() {
   const sim::Time drawn = start_phase_.next();
-  if (inside) paused_ += drawn;
+  if (started_ > config_.warmup) paused_ += drawn;  // behind the first measured transfer
   if (drawn > sim::Time{0}) co_await cluster_.node(config_.initiator).context.loop.delay(drawn);
 }
 
-Task<void> Transfers::begin(unsigned index, bool measured) {
-  Lane& lane = lanes_[index];
-  const bool keeps_present = strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer();
-  // What the kernel has done stays until somebody meets it.
-  const bool cools = !keeps_present && (!disturbed_ || started_ < config_.window);
-  if (cools) {
-    if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
-    co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
-    for (const bool target : {false, true}) {
-      if (has_pagers()) co_await write_again(lane, target);
-      co_await make_cold(lane, target);
-      if (has_pagers()) co_await write_again(lane, target);
-    }
+// Pages that were absent are so again, unless the strategy keeps them present. Where others take pages, those that are
+// present stay until somebody meets what the kernel has done.
+bool Transfers::cools_before_next() const {
+  if (strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer()) return false;
+  const std::uint64_t use = (measures() ? started_ - config_.warmup : started_) / config_.window;
+  if (disturbed_ && config_.cold == Cold::none) return started_ < config_.window;
+  return config_.is_due(use);
+}
+
+Task<void> Transfers::cool(const Lane& lane) {
+  if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
+  co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
+  for (const bool target : {false, true}) {
+    if (has_pagers()) co_await write_again(lane, target);
+    co_await make_cold(lane, target);
+    if (has_pagers()) co_await write_again(lane, target);
   }
+}
+
+Task<void> Transfers::begin_next(sim::Time arrived) {
+  const auto index = static_cast<unsigned>(started_ % config_.window);
+  Lane& lane = lanes_[index];
+  const bool cools = cools_before_next();
+  if (cools) co_await cool(lane);
   if (!target_writes_source()) co_await write_source(lane);
   if (!target_prepares_destination()) co_await write_destination(lane);
   for (const bool target : {false, true}) {
@@ -288,13 +320,10 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   }
 
   initiator_->keeps_core();
-  Running running{index, now(), {}, {}, measured};
+  const bool cold = cools && config_.cold != Cold::none;
+  Running running{index, std::min(arrived, now()), now(), {}, {}, measures(), cold};
   if (strategy_.prepares_per_transfer()) {
-    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
-                                        {kPrepare, index}, 2);
-    const Error error = co_await lane.initiator_policy->before(initiator_->thread(), reads());
-    check_buffer(error, "preparing", initiator_->vm());
-    co_await initiator_->library().receive(initiator_->thread());
+    co_await handshake_->prepare(initiator_->thread(), *lane.initiator_policy, reads(), index);
   }
   Endpoint& source = data_source();
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
@@ -303,16 +332,17 @@ Task<void> Transfers::begin(unsigned index, bool measured) {
   injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
   running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
                                                        config_.size);
+  ++started_;
   running_.push_back(std::move(running));
 }
 
-Task<void> Transfers::finish() {
+Task<void> Transfers::finish_oldest() {
   Running running = std::move(running_.front());
   running_.pop_front();
   Lane& lane = lanes_[running.lane];
   const bool refused = running.posted.transfer == 0;
   rdma::Status status = rdma::Status::error;
-  if (!refused) status = co_await initiator_->library().wait(initiator_->thread(), running.posted);
+  if (!refused) status = co_await initiator_->library().wait(*ends_, running.posted);
   if (status == rdma::Status::done) {
     Endpoint& to = data_destination();
     const sim::Content got =
@@ -320,42 +350,32 @@ Task<void> Transfers::finish() {
     if (!(got == running.expected)) ++(running.measured ? data_errors_ : other_data_errors_);
   }
   injection_.transfer_ends();
-  const Error error = co_await lane.initiator_policy->after(initiator_->thread());
+  const Error error = co_await lane.initiator_policy->after(*ends_);
   check_buffer(error, "releasing", initiator_->vm());
   const sim::Time end = now();
   const bool completed = status == rdma::Status::done;
-  if (running.measured && completed) samples_.push_back({running.begin, end, config_.size});
+  if (running.measured && completed) {
+    samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
+  }
   if (running.measured && !completed) ++failed_.front();
   if (running.measured && completed) {
-    breakdown_.finish(running.posted.transfer, running.begin, end);
+    breakdown_.finish(running.posted.transfer, running.arrived, running.begin, end);
   } else {
     breakdown_.forget(running.posted.transfer);
   }
-  if (strategy_.prepares_per_transfer()) {
-    // The target releases while the program goes on; the buffer is free again when it says so.
-    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(),
-                                        {kRelease, running.lane}, 2);
-    co_await initiator_->library().receive(initiator_->thread());
-  }
+  if (strategy_.prepares_per_transfer()) co_await handshake_->release(*ends_, running.lane);
 }
 
-Task<void> Transfers::serve_target() {
-  for (;;) {
-    const Message request = co_await target_->library().receive(target_->thread());
-    Lane& lane = lanes_[request[1]];
-    Error error = Error::none;
-    if (request[0] == kPrepare) {
-      // By its own program, whose thread it is that serves.
-      if (target_writes_source()) co_await write_source(lane);
-      if (target_prepares_destination()) co_await write_destination(lane);
-      error = co_await lane.target_policy->before(target_->thread(), !reads());
-    } else {
-      error = co_await lane.target_policy->after(target_->thread());
-    }
-    check_buffer(error, "preparing or releasing", target_->vm());
-    const Message ready{kReady, request[1]};
-    co_await target_->library().send(target_->thread(), initiator_->node(), initiator_->process().id(), ready, 2);
-  }
+void Transfers::serve_target() {
+  for (const Lane& lane : lanes_) served_.push_back({*lane.target_policy, !reads(), *initiator_});
+  tasks_.start(serve_handshakes(*target_, served_, [this](std::uint64_t lane) { return use_target_buffer(lane); }));
+}
+
+// By the target's own program, whose thread it is that prepares.
+Task<void> Transfers::use_target_buffer(std::uint64_t index) {
+  const Lane& lane = lanes_[index];
+  if (target_writes_source()) co_await write_source(lane);
+  if (target_prepares_destination()) co_await write_destination(lane);
 }
 
 // A bystander in the same process: its buffers never fault, so whatever slows it down comes from others.

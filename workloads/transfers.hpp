@@ -13,11 +13,13 @@
 #include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/handshake.hpp"
+#include "workloads/paced.hpp"
 #include "workloads/start_phase.hpp"
 
 namespace faultline::workloads {
 
-class Transfers : public Benchmark {
+class Transfers : public Benchmark, private Paced {
  public:
   Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
 
@@ -35,10 +37,12 @@ class Transfers : public Benchmark {
   };
   struct Running {
     unsigned lane;
+    sim::Time arrived;
     sim::Time begin;
     rdma::Posted posted;
     sim::Content expected;
     bool measured;
+    bool cold;
   };
 
   sim::Task<void> run();
@@ -49,10 +53,15 @@ class Transfers : public Benchmark {
   sim::Task<sim::Time> on_both_sides(Side side);
   sim::Task<void> set_up_side(bool target);
   sim::Task<void> tear_down_side(bool target);
-  sim::Task<void> pause(bool inside);
-  sim::Task<void> begin(unsigned lane, bool measured);
-  sim::Task<void> finish();
-  sim::Task<void> serve_target();
+  sim::Task<void> run_closed_loop(std::uint64_t transfers);
+  sim::Task<void> pause();
+  bool measures() const { return started_ >= config_.warmup; }
+  bool cools_before_next() const;
+  sim::Task<void> cool(const Lane& lane);
+  sim::Task<void> begin_next(sim::Time arrived) override;
+  sim::Task<void> finish_oldest() override;
+  void serve_target();
+  sim::Task<void> use_target_buffer(std::uint64_t lane);
   sim::Task<void> run_clean(unsigned index);
   sim::Task<void> make_cold(const Lane& lane, bool target);
   bool has_pagers() const { return !pagers_.empty(); }
@@ -102,11 +111,15 @@ class Transfers : public Benchmark {
   const bool disturbed_;  // pages go without the programs' doing
   Injection injection_;
   platform::Cluster& cluster_;
+  const std::uint64_t seed_;
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
   sim::Deque<Running> running_;
   ColdPages cold_pages_;
+  std::unique_ptr<Handshake> handshake_;
+  std::vector<HandshakeSlot> served_;    // by lane
+  cpu::Execution* ends_ = nullptr;       // the thread that waits for the transfers' ends
   std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away
   StartPhase start_phase_;
 

@@ -60,6 +60,8 @@ class Library {
  public:
   // Outstanding transfers of one process: each has a notification word of its own.
   static constexpr unsigned kNotifySlots = 512;
+  // Messages that wait in a process's mailbox.
+  static constexpr unsigned kMailboxSlots = 64;
 
   // `channel` is the process's DMA channel, `engine_base` the bus address of the engine's registers.
   // Maps the notification page and the mailbox ring into the process; both are locked and resident.
@@ -95,8 +97,6 @@ class Library {
   const LibraryConfig& config() const { return config_; }
 
  private:
-  static constexpr unsigned kMailboxSlots = 64;
-
   sim::Task<void> write_register(cpu::Execution& thread, std::uint64_t offset, std::uint64_t value);
   sim::Task<void> send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
                                    unsigned count);

@@ -156,7 +156,6 @@ TEST_CASE("background: noise on the cores delays software, not the hardware's tr
 TEST_CASE("background: impossible settings are refused") {
   const auto refused = [](const Settings& settings) { return !workloads::conflicts(configuration(settings)).empty(); };
   CHECK_FALSE(refused(hungry(4)));
-  CHECK(refused(hungry(4) + Settings{{"workload.cold", "destination"}}));
   CHECK(refused({{"inject.mechanism", "reclaim"}}));
   CHECK_FALSE(refused({{"inject.mechanism", "reclaim"}, {"os.swap_bytes", "1 GiB"}}));
 }
@@ -180,25 +179,4 @@ TEST_CASE(
                                                   {"os.thp", "madvise"},
                                                   {"os.khugepaged_time_scale", 100},
                                                   {"os.khugepaged_scan_sleep", "1 s"}});
-}
-
-TEST_CASE("background: beside cold pages it is refused once, with which key to change for what") {
-  const auto told = [](const Settings& settings) { return workloads::conflicts(configuration(settings)); };
-  const Settings cold{{"workload.cold", "destination"}};
-  const auto processes = told(cold + Settings{{"background.processes", 2}});
-  REQUIRE(processes.size() == 1);
-  CHECK(processes.front().keys == std::vector<std::string>{"background.processes", "workload.cold"});
-  CHECK(processes.front().reason ==
-        "pages that workload.cold makes absent before each transfer would hide which ones other programs take: set "
-        "workload.cold = \"none\" to study the programs, which take pages of the buffers where memory is short, or "
-        "background.processes = 0 to study cold pages");
-  const auto scanners = told(cold + Settings{{"background.scanners", 1}});
-  REQUIRE(scanners.size() == 1);
-  CHECK(scanners.front().keys == std::vector<std::string>{"background.scanners", "workload.cold"});
-  CHECK(scanners.front().reason.ends_with("or background.scanners = 0 to study cold pages"));
-  const auto both = told(cold + Settings{{"background.processes", 2}, {"background.scanners", 1}});
-  REQUIRE(both.size() == 1);
-  CHECK(both.front().reason.ends_with("or background.processes = 0 and background.scanners = 0 to study cold pages"));
-  CHECK(told(Settings{{"background.processes", 2}}).empty());
-  CHECK(told(cold + Settings{{"background.noise_period", "1 ms"}}).empty());
 }

@@ -65,7 +65,8 @@ TEST_CASE("a flow that cannot be is refused with the field and what is allowed")
   for (int i = 0; i < 4; ++i) five += "; from=0, to=2";
   CHECK(conflict(five, {{"dma.channels", 5}}) == "none");
   CHECK(conflict(five, {{"dma.channels", 4}}).starts_with("node 0 has 5 flows, each of which needs a channel"));
-  CHECK(conflict("from=0, to=1", preset("pin-per-transfer")).starts_with("the targets of flows have no program"));
+  CHECK(conflict("from=0, to=1, cold_share=0.5").starts_with("flow 1, cold_share: a share of the pages of no end"));
+  CHECK(conflict("from=0, to=1; from=1, to=0, arrivals=poisson").starts_with("flow 2, interval: an open loop needs"));
 }
 
 TEST_CASE("flows between pairs that share nothing take as long as alone") {

@@ -62,7 +62,6 @@ TEST_CASE("the part that limits transfers is named, and what another one could s
       preset("resident") + Settings{{"workload.size", "1 MiB"}, {"workload.iterations", 4}, {"workload.window", 4}};
   check_limit(large + Settings{{"network.internal_rate", "4 Gb/s"}}, "utilisation_link",
               "the busiest outgoing link of node 0");
-  check_limit(large + Settings{{"axi.width", "8 B"}}, "utilisation_axi_reads", "the AXI port's read bus of node 0");
   check_limit(large + Settings{{"axi.pl_clock", "50 MHz"}}, "utilisation_ni", "the network interface of node 1");
   check_limit(large + Settings{{"ddr.peak_bandwidth", "1 GB/s"}}, "utilisation_ddr", "the DDR controller of node 0");
 }
