@@ -9,7 +9,7 @@ if(FAULTLINE_REPORTS)
     COMMENT "Bundling the page of faultline report" VERBATIM)
 else()
   file(GENERATE OUTPUT "${page_source}" CONTENT
-    "#include \"src/results/html_report.hpp\"\nconst faultline::app::PageParts faultline::app::kPage{};\n")
+    "#include \"src/results/html_report.hpp\"\nconst faultline::results::PageParts faultline::results::kPage{};\n")
 endif()
 target_sources(faultline_results PRIVATE "${page_source}")
 # The page is longer than the text that the standard promises room for; both compilers have room.

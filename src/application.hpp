@@ -31,57 +31,62 @@ struct Console {
 };
 
 // Never throws.
-int run_application(const std::vector<std::string>& arguments, const Simulator& simulator, const Console& console);
+int run_application(const std::vector<std::string>& arguments, const experiment::Simulator& simulator,
+                    const Console& console);
 
 // One command each; they throw UserError.
-int run_command(Options options, const ConfigLibrary& library, const Simulator& simulator, const Console& console,
-                const std::vector<std::string>& arguments);
-int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console);
-int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                        const Console& console, const std::vector<std::string>& arguments);
+int run_command(Options options, const experiment::ConfigLibrary& library, const experiment::Simulator& simulator,
+                const Console& console, const std::vector<std::string>& arguments);
+int worker_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console);
+int sensitivity_command(const Options& options, const experiment::ConfigLibrary& library,
+                        const experiment::Simulator& simulator, const Console& console,
+                        const std::vector<std::string>& arguments);
 int plot_command(const Options& options, const Console& console);
-int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                 const Console& console);
-int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console);
+int list_command(const Options& options, const experiment::ConfigLibrary& library,
+                 const experiment::Simulator& simulator, const Console& console);
+int config_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console);
 int query_command(const Options& options, const Console& console);
 int diff_command(const Options& options, const Console& console);
 int status_command(const Options& options, const Console& console);
-int report_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console);
-int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                     const Console& console);
+int report_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console);
+int validate_command(const Options& options, const experiment::ConfigLibrary& library,
+                     const experiment::Simulator& simulator, const Console& console);
 
 // The experiment's points, --max-points at most, with progress on the console's `err`.
-std::vector<Point> expand(Experiment experiment, const Options& options, const Simulator& simulator,
-                          const Console& console);
+std::vector<experiment::Point> expand(experiment::Experiment experiment, const Options& options,
+                                      const experiment::Simulator& simulator, const Console& console);
 
 // Tells on the console's `err` how many of something are planned, where that takes two seconds.
-Planned planning(const Options& options, const Console& console, const std::string& what);
+experiment::Planned planning(const Options& options, const Console& console, const std::string& what);
 
 // One point, in this process.
-workloads::PointResult simulate(const Point& point, const Simulator& simulator, const workloads::Watch& watch);
+workloads::PointResult simulate(const experiment::Point& point, const experiment::Simulator& simulator,
+                                const workloads::Watch& watch);
 
 // Runs the points with progress on the console's `err`. With a store: those that it does not have, and keeps each.
 // `known`: a point whose outcome there is already.
-using KnownOutcome = std::pair<std::size_t, PointOutcome>;
-std::vector<PointOutcome> simulate_points(const std::vector<Point>& points, const Options& options,
-                                          const Simulator& simulator, const Console& console,
-                                          PointStore* store = nullptr, std::optional<KnownOutcome> known = {});
+using KnownOutcome = std::pair<std::size_t, runs::PointOutcome>;
+std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Options& options,
+                                                const experiment::Simulator& simulator, const Console& console,
+                                                runs::PointStore* store = nullptr,
+                                                std::optional<KnownOutcome> known = {});
 
 // What a command makes of its points' outcomes instead of the tables that the experiment asks for.
 struct OwnTables {
-  std::function<void(RunFolder& folder, const std::vector<PointOutcome>& outcomes)> write;  // beside results.*
-  std::function<void(const std::vector<PointOutcome>& outcomes)> print;
+  std::function<void(runs::RunFolder& folder, const std::vector<runs::PointOutcome>& outcomes)>
+      write;  // beside results.*
+  std::function<void(const std::vector<runs::PointOutcome>& outcomes)> print;
 };
 
 // Simulates the points into a run folder, or goes on with one, and prints what has come of them.
-int run_in_folder(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
-                  const Simulator& simulator, const Console& console, const std::vector<std::string>& arguments,
-                  const OwnTables& own = {});
+int run_in_folder(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
+                  const Options& options, const experiment::Simulator& simulator, const Console& console,
+                  const std::vector<std::string>& arguments, const OwnTables& own = {});
 
 // The worst that happened to any point.
-int exit_code(const std::vector<PointOutcome>& outcomes, bool interrupted);
+int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted);
 
 }  // namespace faultline::app

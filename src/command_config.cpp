@@ -14,24 +14,24 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json parameters_json(const Point& point, const Simulator& simulator, bool changed) {
+Json parameters_json(const experiment::Point& point, const experiment::Simulator& simulator, bool changed) {
   return Json::parse(effective_point_json(point, simulator, changed));
 }
 
 }  // namespace
 
-int config_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console) {
+int config_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console) {
   const auto path = library.resolve_experiment(options.arguments.front());
-  const Experiment experiment = read_experiment(path, options.overrides, library, simulator);
-  std::vector<Point> points = expand(experiment, options, simulator, console);
+  const experiment::Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
   const std::size_t count = points.size();
   if (!options.all) points.resize(1);
 
   switch (options.format) {
     case Format::json: {
       Json list = Json::array();
-      for (const Point& point : points) {
+      for (const experiment::Point& point : points) {
         list.push_back(
             {{"strategy", point.strategy}, {"parameters", parameters_json(point, simulator, options.changed)}});
       }
@@ -42,9 +42,9 @@ int config_command(const Options& options, const ConfigLibrary& library, const S
       console.out << "point,strategy,name,value,default,set_by\n";
       for (std::size_t i = 0; i < points.size(); ++i) {
         for (const Json& p : parameters_json(points[i], simulator, options.changed)) {
-          console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, csv_field(points[i].strategy),
-                                     csv_field(p.at("name")), csv_field(p.at("value")), csv_field(p.at("default")),
-                                     csv_field(p.at("set_by")));
+          console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, results::csv_field(points[i].strategy),
+                                     results::csv_field(p.at("name")), results::csv_field(p.at("value")),
+                                     results::csv_field(p.at("default")), results::csv_field(p.at("set_by")));
         }
       }
       break;

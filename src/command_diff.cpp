@@ -20,19 +20,19 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostListed = 10;
 
-bool has_both(const Difference::Row& row) { return row.a.count > 0 && row.b.count > 0; }
+bool has_both(const results::Difference::Row& row) { return row.a.count > 0 && row.b.count > 0; }
 
-std::string noise_text(const Difference::Row& row) {
+std::string noise_text(const results::Difference::Row& row) {
   if (!has_both(row)) return "-";
   if (!row.beyond_noise) return "?";
   return *row.beyond_noise ? "yes" : "no";
 }
 
-std::string mean_text(const Summary& summary, const std::string& unit) {
-  return summary.count == 0 ? "-" : cell_text({"", summary.mean, unit, "", summary.half_width});
+std::string mean_text(const results::Summary& summary, const std::string& unit) {
+  return summary.count == 0 ? "-" : results::cell_text({"", summary.mean, unit, "", summary.half_width});
 }
 
-std::string change_text(const Difference::Row& row) {
+std::string change_text(const results::Difference::Row& row) {
   return std::isfinite(row.change) ? fmt::format("{:+.1f}", row.change) : "-";
 }
 
@@ -43,27 +43,28 @@ void print_only(const std::vector<std::string>& points, const char* side, const 
   if (points.size() > kMostListed) console.out << fmt::format("  ... and {} more\n", points.size() - kMostListed);
 }
 
-void print_configuration(const Difference& difference, const Console& console) {
+void print_configuration(const results::Difference& difference, const Console& console) {
   if (difference.configuration.empty()) {
     console.out << "the configurations are the same\n";
     return;
   }
-  TextTable table({{"configuration", "", Align::left}, {"A", "", Align::left}, {"B", "", Align::left}});
+  results::TextTable table(
+      {{"configuration", "", results::Align::left}, {"A", "", results::Align::left}, {"B", "", results::Align::left}});
   for (const auto& setting : difference.configuration) table.add({setting.key, setting.a, setting.b});
   console.out << table.text();
 }
 
-void print_metrics(const Difference& difference, const Console& console) {
-  TextTable table({{"point", "", Align::left},
-                   {"metric", "", Align::left},
-                   {"unit", "", Align::left},
-                   {"A", "", Align::right},
-                   {"B", "", Align::right},
-                   {"change", "[%]", Align::right},
-                   {"beyond noise", "", Align::left}});
+void print_metrics(const results::Difference& difference, const Console& console) {
+  results::TextTable table({{"point", "", results::Align::left},
+                            {"metric", "", results::Align::left},
+                            {"unit", "", results::Align::left},
+                            {"A", "", results::Align::right},
+                            {"B", "", results::Align::right},
+                            {"change", "[%]", results::Align::right},
+                            {"beyond noise", "", results::Align::left}});
   std::string point;
   bool unknown = false, tested = false, lacking = false;
-  for (const Difference::Row& row : difference.rows) {
+  for (const results::Difference::Row& row : difference.rows) {
     const bool is_new = row.point != point;
     if (is_new) table.gap();
     table.add({is_new ? row.point : "", row.metric.name, row.metric.unit == "1" ? "" : row.metric.unit,
@@ -93,13 +94,13 @@ void print_metrics(const Difference& difference, const Console& console) {
     console.out << "(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n";
 }
 
-Json summary_json(const Summary& summary) {
+Json summary_json(const results::Summary& summary) {
   return {{"mean", summary.mean},
           {"half_width", summary.count > 1 ? Json(summary.half_width) : Json()},
           {"seeds", summary.count}};
 }
 
-Json to_json(const Difference& difference) {
+Json to_json(const results::Difference& difference) {
   Json json;
   json["configuration"] = Json::array();
   for (const auto& setting : difference.configuration) {
@@ -109,7 +110,7 @@ Json to_json(const Difference& difference) {
   json["only_in_b"] = difference.only_b;
   json["equal"] = difference.equal;
   json["metrics"] = Json::array();
-  for (const Difference::Row& row : difference.rows) {
+  for (const results::Difference::Row& row : difference.rows) {
     json["metrics"].push_back({{"point", row.point},
                                {"metric", row.metric.name},
                                {"unit", row.metric.unit},
@@ -121,14 +122,16 @@ Json to_json(const Difference& difference) {
   return json;
 }
 
-std::string to_csv(const Difference& difference) {
-  const auto cells = [](const Summary& s) {
-    return fmt::format("{},{},{}", csv_number(s.mean), s.count > 1 ? csv_number(s.half_width) : "", s.count);
+std::string to_csv(const results::Difference& difference) {
+  const auto cells = [](const results::Summary& s) {
+    return fmt::format("{},{},{}", results::csv_number(s.mean), s.count > 1 ? results::csv_number(s.half_width) : "",
+                       s.count);
   };
   std::string csv = "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise\n";
-  for (const Difference::Row& row : difference.rows) {
-    csv += fmt::format("{},{},{},{},{},{},{}\n", csv_field(row.point), row.metric.name, row.metric.unit, cells(row.a),
-                       cells(row.b), csv_number(row.change), row.beyond_noise ? noise_text(row) : "");
+  for (const results::Difference::Row& row : difference.rows) {
+    csv += fmt::format("{},{},{},{},{},{},{}\n", results::csv_field(row.point), row.metric.name, row.metric.unit,
+                       cells(row.a), cells(row.b), results::csv_number(row.change),
+                       row.beyond_noise ? noise_text(row) : "");
   }
   return csv;
 }
@@ -138,8 +141,8 @@ template <typename Work>
 auto reading(const std::string& name, Work work) {
   try {
     return work();
-  } catch (const SqlError& error) {
-    refuse_database(run_of(name), error);
+  } catch (const results::SqlError& error) {
+    refuse_database(results::run_of(name), error);
   }
 }
 
@@ -148,10 +151,10 @@ auto reading(const std::string& name, Work work) {
 int diff_command(const Options& options, const Console& console) {
   const std::string& name_a = options.arguments[0];
   const std::string& name_b = options.arguments[1];
-  Side a = reading(name_a, [&] { return Side(name_a, options.where); });
-  Side b = reading(name_b, [&] { return Side(name_b, options.where); });
+  results::Side a = reading(name_a, [&] { return results::Side(name_a, options.where); });
+  results::Side b = reading(name_b, [&] { return results::Side(name_b, options.where); });
   const std::vector<std::string> metrics(options.arguments.begin() + 2, options.arguments.end());
-  const Difference found = reading(name_a, [&] { return difference(a, b, metrics, options.all); });
+  const results::Difference found = reading(name_a, [&] { return difference(a, b, metrics, options.all); });
   console.err << reading(name_a, [&] { return a.run.failed_checks(a.points); })
               << reading(name_b, [&] { return b.run.failed_checks(b.points); });
   switch (options.format) {

@@ -45,16 +45,17 @@ po::options_description options_of(const CommandRow& command) {
 }
 
 std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t low, std::uint64_t high) {
-  if (const auto number = whole(text); number && *number >= low && *number <= high) return *number;
-  throw UserError(fmt::format("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high));
+  if (const auto number = experiment::whole(text); number && *number >= low && *number <= high) return *number;
+  throw experiment::UserError(
+      fmt::format("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high));
 }
 
 Format format_of(const std::string& text) {
   const std::vector<std::string> names{"table", "json", "csv"};
   const auto it = std::find(names.begin(), names.end(), text);
   if (it != names.end()) return static_cast<Format>(it - names.begin());
-  throw UserError(fmt::format("--format: '{}'; allowed: {}{}", text, fmt::join(names, ", "),
-                              did_you_mean(sim::nearest_name(text, names))));
+  throw experiment::UserError(fmt::format("--format: '{}'; allowed: {}{}", text, fmt::join(names, ", "),
+                                          experiment::did_you_mean(sim::nearest_name(text, names))));
 }
 
 // What the user typed as an option that the command does not have.
@@ -64,11 +65,12 @@ std::string unknown_option(const std::string& typed, const CommandRow& entry) {
   for (const char* name : entry.options) known.push_back(std::string("--") + name);
   std::sort(known.begin(), known.end());
   return fmt::format("{}: no such option of 'faultline {}'; allowed: {}{}", typed, entry.name, fmt::join(known, ", "),
-                     did_you_mean(sim::nearest_name(typed, known)));
+                     experiment::did_you_mean(sim::nearest_name(typed, known)));
 }
 
 std::string checked(const std::string& option, const std::string& text, std::string (*why_not)(const std::string&)) {
-  if (const std::string why = why_not(text); !why.empty()) throw UserError(fmt::format("--{}: {}", option, why));
+  if (const std::string why = why_not(text); !why.empty())
+    throw experiment::UserError(fmt::format("--{}: {}", option, why));
   return text;
 }
 
@@ -77,28 +79,31 @@ void read_slurm_options(const po::variables_map& values, Options& options) {
   if (values.count("on") != 0) {
     const std::vector<std::string> places{"here", "slurm"};
     if (std::find(places.begin(), places.end(), text("on")) == places.end())
-      throw UserError(fmt::format("--on: '{}'; allowed: {}{}", text("on"), fmt::join(places, ", "),
-                                  did_you_mean(sim::nearest_name(text("on"), places))));
+      throw experiment::UserError(fmt::format("--on: '{}'; allowed: {}{}", text("on"), fmt::join(places, ", "),
+                                              experiment::did_you_mean(sim::nearest_name(text("on"), places))));
     options.on_slurm = text("on") == "slurm";
   }
   for (const char* other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {
     if (options.on_slurm && values.count(other) != 0)
-      throw UserError(
+      throw experiment::UserError(
           fmt::format("--on slurm and --{}: choose one{}", other,
                       std::string(other) == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : ""));
   }
   for (const auto& [name, value] : values) {
-    if (name.starts_with("slurm-") && !options.on_slurm) throw UserError(fmt::format("--{}: needs --on slurm", name));
+    if (name.starts_with("slurm-") && !options.on_slurm)
+      throw experiment::UserError(fmt::format("--{}: needs --on slurm", name));
   }
   if (values.count("slurm-partition") != 0) options.slurm.partition = text("slurm-partition");
   if (values.count("slurm-time") != 0)
-    options.slurm.time = checked("slurm-time", text("slurm-time"), why_no_slurm_time);
+    options.slurm.time = checked("slurm-time", text("slurm-time"), experiment::why_no_slurm_time);
   if (values.count("slurm-memory") != 0)
-    options.slurm.memory = checked("slurm-memory", text("slurm-memory"), why_no_slurm_memory);
+    options.slurm.memory = checked("slurm-memory", text("slurm-memory"), experiment::why_no_slurm_memory);
   if (values.count("slurm-tasks") != 0)
-    options.slurm.tasks = static_cast<unsigned>(whole_number("slurm-tasks", text("slurm-tasks"), 1, kMostSlurmTasks));
+    options.slurm.tasks =
+        static_cast<unsigned>(whole_number("slurm-tasks", text("slurm-tasks"), 1, experiment::kMostSlurmTasks));
   if (values.count("slurm-cpus") != 0)
-    options.slurm.cpus = static_cast<unsigned>(whole_number("slurm-cpus", text("slurm-cpus"), 1, kMostSlurmCpus));
+    options.slurm.cpus =
+        static_cast<unsigned>(whole_number("slurm-cpus", text("slurm-cpus"), 1, experiment::kMostSlurmCpus));
   if (values.count("slurm-sbatch") != 0) options.slurm.sbatch = values["slurm-sbatch"].as<std::vector<std::string>>();
 }
 
@@ -107,16 +112,18 @@ TraceOptions trace_options(const po::variables_map& values) {
   const auto given = [&](const char* name) { return values.count(name) != 0; };
   const auto text = [&](const char* name) { return given(name) ? values[name].as<std::string>() : std::string(); };
   for (const char* file : {"trace", "vcd"}) {
-    if (given(file) && text(file).empty()) throw UserError(fmt::format("--{}: needs a file", file));
+    if (given(file) && text(file).empty()) throw experiment::UserError(fmt::format("--{}: needs a file", file));
   }
   options.request.perfetto = text("trace");
   options.vcd = text("vcd");
   if (given("vcd")) options.request.vcd = vcd_file(options.vcd);
   for (const char* name : {"trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit"}) {
-    if (given(name) && !options.any()) throw UserError(fmt::format("--{}: needs --trace FILE or --vcd FILE", name));
+    if (given(name) && !options.any())
+      throw experiment::UserError(fmt::format("--{}: needs --trace FILE or --vcd FILE", name));
   }
-  if (given("trace-transfers") && !given("trace")) throw UserError("--trace-transfers: needs --trace FILE");
-  if (options.any() && given("dry-run")) throw UserError("--dry-run records nothing: leave out --trace and --vcd");
+  if (given("trace-transfers") && !given("trace")) throw experiment::UserError("--trace-transfers: needs --trace FILE");
+  if (options.any() && given("dry-run"))
+    throw experiment::UserError("--dry-run records nothing: leave out --trace and --vcd");
   options.point = text("trace-point");
   trace::TraceFilter& filter = options.request.filter;
   if (given("trace-nodes")) filter.nodes = number_ranges("trace-nodes", text("trace-nodes"));
@@ -141,19 +148,19 @@ Options interpret(const po::variables_map& values, Options options) {
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   options.trace = trace_options(values);
-  if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
+  if (options.quiet && options.verbose) throw experiment::UserError("--quiet and --verbose: choose one");
   for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format", "trace", "vcd"}) {
     if (options.prepare && values.count(other) != 0)
-      throw UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
+      throw experiment::UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
   }
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
   if (values.count("by") != 0) options.by = values["by"].as<std::vector<std::string>>();
   if (values.count("where") != 0) options.where = values["where"].as<std::vector<std::string>>();
-  if (options.command == "plot" && options.by.size() > 1) throw UserError("--by: a figure takes one");
+  if (options.command == "plot" && options.by.size() > 1) throw experiment::UserError("--by: a figure takes one");
   options.sql = text("sql");
-  if (values.count("sql") != 0 && options.sql.empty()) throw UserError("--sql: needs a SELECT");
+  if (values.count("sql") != 0 && options.sql.empty()) throw experiment::UserError("--sql: needs a SELECT");
   if (values.count("format") != 0) options.format = format_of(text("format"));
-  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
+  if (values.count("out") != 0 && text("out").empty()) throw experiment::UserError("--out: needs a name");
   options.out = text("out");
   options.metric = text("metric");
   options.baseline = text("baseline");
@@ -164,11 +171,11 @@ Options interpret(const po::variables_map& values, Options options) {
     options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
   options.bands = values.count("bands") != 0;
   if (values.count("samples") != 0) {
-    if (!options.bands) throw UserError("--samples: needs --bands");
+    if (!options.bands) throw experiment::UserError("--samples: needs --bands");
     options.samples = static_cast<unsigned>(whole_number("samples", text("samples"), 1, kMostSamples));
   }
   options.configs = text("configs");
-  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, kMostSeed);
+  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, experiment::kMostSeed);
   if (values.count("timeout") != 0)
     options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
   if (values.count("max-points") != 0)
@@ -194,8 +201,8 @@ std::vector<std::string>::const_iterator find_command(const std::vector<std::str
 
 Options parse_command_line(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
-    if (const std::string shown = printable(argument); shown != argument)
-      throw UserError(fmt::format("'{}' has control characters; allowed: arguments without them", shown));
+    if (const std::string shown = experiment::printable(argument); shown != argument)
+      throw experiment::UserError(fmt::format("'{}' has control characters; allowed: arguments without them", shown));
   }
   const auto command = find_command(arguments);
   Options options;
@@ -217,20 +224,21 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     po::store(po::command_line_parser(rest).options(all).positional(positional).style(style).run(), values);
   } catch (const po::unknown_option& error) {
-    throw UserError(unknown_option(error.get_option_name(), entry));
+    throw experiment::UserError(unknown_option(error.get_option_name(), entry));
   } catch (const po::error& error) {
-    throw UserError(fmt::format("{}; see 'faultline help {}'", error.what(), entry.name));
+    throw experiment::UserError(fmt::format("{}; see 'faultline help {}'", error.what(), entry.name));
   }
   options = interpret(values, std::move(options));
   if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
-    throw UserError(fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.name, entry.needs));
+    throw experiment::UserError(
+        fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.name, entry.needs));
   }
   if (options.arguments.size() > entry.most_arguments) {
-    throw UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",
-                                options.arguments[entry.most_arguments], entry.name, entry.most_arguments,
-                                entry.most_arguments == 1 ? "" : "s", entry.name));
+    throw experiment::UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",
+                                            options.arguments[entry.most_arguments], entry.name, entry.most_arguments,
+                                            entry.most_arguments == 1 ? "" : "s", entry.name));
   }
   return options;
 }

@@ -33,7 +33,7 @@ struct Options {
   bool replace = false;  // another experiment's tables
   bool prepare = false;
   bool on_slurm = false;
-  SlurmSettings slurm;  // over the experiment's
+  experiment::SlurmSettings slurm;  // over the experiment's
   bool quiet = false;
   bool verbose = false;
   bool version = false;

@@ -49,14 +49,14 @@ bool matches(const std::string& name, const std::string& pattern) {
   return p == pattern.size();
 }
 
-void list_files(ConfigKind kind, const ConfigLibrary& library, Listing& listing) {
+void list_files(experiment::ConfigKind kind, const experiment::ConfigLibrary& library, Listing& listing) {
   for (const std::string& name : library.names(kind)) {
     std::string description;
     try {
-      Diagnostics ignored;
-      description = optional_text(read_toml(library.path(kind, name)),
-                                  kind == ConfigKind::experiment ? "question" : "description", ignored);
-    } catch (const UserError& error) {
+      experiment::Diagnostics ignored;
+      description = optional_text(experiment::read_toml(library.path(kind, name)),
+                                  kind == experiment::ConfigKind::experiment ? "question" : "description", ignored);
+    } catch (const experiment::UserError& error) {
       // A broken file must not hide the others.
       description = std::string("(cannot be read) ") + error.what();
     }
@@ -64,7 +64,7 @@ void list_files(ConfigKind kind, const ConfigLibrary& library, Listing& listing)
   }
 }
 
-void list_parameters(const Simulator& simulator, Listing& listing) {
+void list_parameters(const experiment::Simulator& simulator, Listing& listing) {
   const auto machine = simulator.machine();
   for (const sim::Parameter& p : machine->parameters().all()) {
     listing.entries.push_back({{"name", p.name},
@@ -78,12 +78,12 @@ void list_parameters(const Simulator& simulator, Listing& listing) {
   }
 }
 
-Listing listing_of(const std::string& kind, const std::string& pattern, const ConfigLibrary& library,
-                   const Simulator& simulator) {
+Listing listing_of(const std::string& kind, const std::string& pattern, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator) {
   Listing listing{kind};
-  if (kind == "platforms") list_files(ConfigKind::platform, library, listing);
-  if (kind == "strategies") list_files(ConfigKind::strategy, library, listing);
-  if (kind == "experiments") list_files(ConfigKind::experiment, library, listing);
+  if (kind == "platforms") list_files(experiment::ConfigKind::platform, library, listing);
+  if (kind == "strategies") list_files(experiment::ConfigKind::strategy, library, listing);
+  if (kind == "experiments") list_files(experiment::ConfigKind::experiment, library, listing);
   if (kind == "parameters") list_parameters(simulator, listing);
   if (kind == "workloads") {
     for (const auto& doc : simulator.workload_docs())
@@ -93,7 +93,7 @@ Listing listing_of(const std::string& kind, const std::string& pattern, const Co
     for (const auto& doc : simulator.metric_docs()) {
       listing.entries.push_back({{"name", doc.name},
                                  {"unit", doc.unit},
-                                 {"column", column_title(doc.name)},
+                                 {"column", results::column_title(doc.name)},
                                  {"description", doc.description}});
     }
   }
@@ -127,8 +127,9 @@ std::string parameters_text(const Json& entries) {
     const bool narrower = !get("plausible").empty() && get("plausible") != get("allowed");
     text += fmt::format("{} = {}   ({}; {}{})\n", get("name"), value, get("kind"), get("allowed"),
                         narrower ? "; plausible " + get("plausible") : "");
-    text +=
-        "    " + wrap(get("meaning") + " [" + standing_and_source(get("standing"), get("source")) + "]", 116, 4) + "\n";
+    text += "    " +
+            results::wrap(get("meaning") + " [" + standing_and_source(get("standing"), get("source")) + "]", 116, 4) +
+            "\n";
   }
   return text;
 }
@@ -136,7 +137,8 @@ std::string parameters_text(const Json& entries) {
 std::string plain_text(const Listing& listing, std::size_t width) {
   if (listing.kind == "parameters") return parameters_text(listing.entries);
   std::size_t names = 0;
-  for (const Json& entry : listing.entries) names = std::max(names, shown_width(entry.at("name").get<std::string>()));
+  for (const Json& entry : listing.entries)
+    names = std::max(names, results::shown_width(entry.at("name").get<std::string>()));
   std::string text;
   for (const Json& entry : listing.entries) {
     const auto optional = [&](const char* key) { return entry.contains(key) ? entry.at(key).get<std::string>() : ""; };
@@ -147,7 +149,7 @@ std::string plain_text(const Listing& listing, std::size_t width) {
     if (!optional("parameters").empty()) unit += " [" + optional("parameters") + "]";
     const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
     text += fmt::format("  {:<{}}  {}\n", entry.at("name").get<std::string>(), names,
-                        wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
+                        results::wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
   }
   return text;
 }
@@ -157,7 +159,8 @@ std::string csv_text(const Json& entries) {
   std::string text;
   const auto line = [&](const auto& field_of) {
     std::string row;
-    for (const auto& [key, value] : entries.front().items()) row += (row.empty() ? "" : ",") + csv_field(field_of(key));
+    for (const auto& [key, value] : entries.front().items())
+      row += (row.empty() ? "" : ",") + results::csv_field(field_of(key));
     text += row + "\n";
   };
   line([](const std::string& key) { return key; });
@@ -167,16 +170,17 @@ std::string csv_text(const Json& entries) {
 
 }  // namespace
 
-int list_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                 const Console& console) {
+int list_command(const Options& options, const experiment::ConfigLibrary& library,
+                 const experiment::Simulator& simulator, const Console& console) {
   const std::string kind = options.arguments.empty() ? "" : options.arguments[0];
   const std::string pattern = options.arguments.size() > 1 ? options.arguments[1] : "";
   if (!kind.empty() && std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
-    throw UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind, fmt::join(kKinds, ", "),
-                                did_you_mean(sim::nearest_name(kind, kKinds))));
+    throw experiment::UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind,
+                                            fmt::join(kKinds, ", "),
+                                            experiment::did_you_mean(sim::nearest_name(kind, kKinds))));
   }
   if (kind.empty() && options.format == Format::csv) {
-    throw UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));
+    throw experiment::UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));
   }
   std::vector<Listing> listings;
   for (const std::string& each : kKinds) {
@@ -185,7 +189,7 @@ int list_command(const Options& options, const ConfigLibrary& library, const Sim
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, library, simulator));
   }
   if (!pattern.empty() && listings.front().entries.empty()) {
-    throw UserError(fmt::format("list {}: none matches '{}'", kind, pattern));
+    throw experiment::UserError(fmt::format("list {}: none matches '{}'", kind, pattern));
   }
   if (options.format == Format::json) {
     Json all = Json::object();

@@ -33,15 +33,16 @@ fs::path python_folder() {
     const fs::path folder = each.lexically_normal();
     if (fs::is_regular_file(folder / "faultline" / "plot.py")) return folder;
   }
-  throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
+  throw experiment::UserError(
+      "the Python files that draw are neither installed beside the program nor in its source tree");
 }
 
 // What is drawn is a mean over all seeds of a combination, which leaves out those without results.
 void refuse_parts_of_combinations(const std::vector<std::string>& where) {
   for (const std::string& condition : where) {
-    const std::string key = Where::parse(condition).key;
+    const std::string key = results::Where::parse(condition).key;
     if (key == "seed" || key == "status") {
-      throw UserError(
+      throw experiment::UserError(
           fmt::format("--where: {}: a figure has means over all seeds that have results; allowed here: a parameter or "
                       "strategy; 'faultline query' takes {}, too",
                       condition, key));
@@ -53,7 +54,7 @@ void refuse_parts_of_combinations(const std::vector<std::string>& where) {
 std::string combinations_where(const std::string& run_folder, const std::vector<std::string>& where) {
   refuse_parts_of_combinations(where);
   try {
-    StoredRun run(run_folder);
+    results::StoredRun run(run_folder);
     std::set<std::size_t> left;
     for (const std::size_t point : run.points_where(where)) left.insert(run.combination(point));
     std::string ranges;
@@ -64,10 +65,10 @@ std::string combinations_where(const std::string& run_folder, const std::vector<
       ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", first, last);
     }
     if (ranges.size() > kLongestArgument) {
-      throw UserError(fmt::format("--where: leaves {} combinations, too many for a figure", left.size()));
+      throw experiment::UserError(fmt::format("--where: leaves {} combinations, too many for a figure", left.size()));
     }
     return ranges;
-  } catch (const SqlError& error) {
+  } catch (const results::SqlError& error) {
     refuse_database(run_folder, error);
   }
 }
@@ -107,12 +108,13 @@ std::vector<std::string> environment_with(const fs::path& folder) {
 
 int plot_command(const Options& options, const Console& console) {
   if (options.figure.empty())
-    throw UserError("'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
+    throw experiment::UserError(
+        "'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
   const fs::path folder = python_folder();
   console.out.flush();
-  const auto code = run_attached(words_for(options, folder), environment_with(folder));
+  const auto code = runs::run_attached(words_for(options, folder), environment_with(folder));
   if (!code)
-    throw UserError(fmt::format(
+    throw experiment::UserError(fmt::format(
         "{}: no such file: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas", kPython));
   if (*code == kInterrupted) return kInterrupted;
   // 1 is Python's word for an exception that nobody expected.

@@ -23,10 +23,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostMixed = 6;
 
 // Those of the texts that `query` lists, in its order, and each once.
-std::string in_order(StoredRun& run, const std::string& query, const std::vector<std::string>& texts) {
+std::string in_order(results::StoredRun& run, const std::string& query, const std::vector<std::string>& texts) {
   const std::set<std::string> there(texts.begin(), texts.end());
   std::vector<std::string> values;
-  SqlStatement rows(run.database(), query);
+  results::SqlStatement rows(run.database(), query);
   while (rows.step()) {
     const std::string text = rows.text(0);
     if (there.contains(text) && std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
@@ -35,62 +35,67 @@ std::string in_order(StoredRun& run, const std::string& query, const std::vector
 }
 
 // What one can ask for.
-void print_overview(StoredRun& run, const Console& console) {
+void print_overview(results::StoredRun& run, const Console& console) {
   console.out << "axes\n";
-  TextTable axes({{"axis", "", Align::left}, {"values", "", Align::left}});
+  results::TextTable axes({{"axis", "", results::Align::left}, {"values", "", results::Align::left}});
   axes.add({"strategy", in_order(run, "SELECT name FROM strategies ORDER BY position", run.column("strategy").texts)});
-  SqlStatement axis(run.database(), "SELECT key, advances_with FROM axes ORDER BY position");
+  results::SqlStatement axis(run.database(), "SELECT key, advances_with FROM axes ORDER BY position");
   while (axis.step()) {
     const std::string key = axis.text(0);
     const std::string with = axis.is_null(1) || axis.text(1) == key ? "" : " (advances with " + axis.text(1) + ")";
-    const std::string query = "SELECT value FROM axis_values WHERE key = " + sql_text(key) + " ORDER BY position";
+    const std::string query =
+        "SELECT value FROM axis_values WHERE key = " + results::sql_text(key) + " ORDER BY position";
     axes.add({key, in_order(run, query, run.column(key).texts) + with});
   }
   console.out << axes.text() << "\nmetrics\n";
-  TextTable metrics({{"metric", "", Align::left}, {"unit", "", Align::left}, {"meaning", "", Align::left}});
-  for (const StoredMetric& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
+  results::TextTable metrics({{"metric", "", results::Align::left},
+                              {"unit", "", results::Align::left},
+                              {"meaning", "", results::Align::left}});
+  for (const results::StoredMetric& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
   console.out << metrics.text();
 }
 
 // Shares need decimals, counts do not.
-int decimals_for(const Answer& answer, const StoredMetric& metric) {
+int decimals_for(const results::Answer& answer, const results::StoredMetric& metric) {
   const bool share = metric.unit == "1" && std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
                        return row.metric.name == metric.name && std::isfinite(row.summary.mean) &&
                               std::floor(row.summary.mean) != row.summary.mean;
                      });
-  return share ? 3 : decimals_of(metric.unit);
+  return share ? 3 : results::decimals_of(metric.unit);
 }
 
-void print_metric(const StoredRun& run, const Answer& answer, const StoredMetric& metric, const Console& console) {
+void print_metric(const results::StoredRun& run, const results::Answer& answer, const results::StoredMetric& metric,
+                  const Console& console) {
   const std::string plain_unit = metric.unit == "1" ? "" : metric.unit;
-  const std::string unit_text = plain_unit + (is_sum(metric.name) ? "/point" : "");
+  const std::string unit_text = plain_unit + (results::is_sum(metric.name) ? "/point" : "");
   const std::string unit = unit_text.empty() ? "" : "[" + unit_text + "]";
-  std::vector<Column> heads;
-  for (const StoredColumn& by : answer.by) {
-    heads.push_back({by.key, "", by.is_number ? Align::right : Align::left});
+  std::vector<results::Column> heads;
+  for (const results::StoredColumn& by : answer.by) {
+    heads.push_back({by.key, "", by.is_number ? results::Align::right : results::Align::left});
   }
   for (const char* title : {"points", "mean", "\u00b1", "min", "max"}) {
-    heads.push_back({title, title == std::string("points") ? "" : unit, Align::right});
+    heads.push_back({title, title == std::string("points") ? "" : unit, results::Align::right});
   }
-  TextTable table(heads);
+  results::TextTable table(heads);
   const int decimals = decimals_for(answer, metric);
-  for (const Answer::Row& row : answer.rows) {
+  for (const results::Answer::Row& row : answer.rows) {
     if (row.metric.name != metric.name) continue;
     std::vector<std::string> cells;
-    for (const StoredColumn& by : answer.by) cells.push_back(by.texts[row.first]);
+    for (const results::StoredColumn& by : answer.by) cells.push_back(by.texts[row.first]);
     cells.push_back(std::to_string(row.summary.count));
     for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
-      cells.push_back(fixed(value, decimals));
+      cells.push_back(results::fixed(value, decimals));
     }
     table.add(std::move(cells));
   }
   console.out << metric.name << (unit.empty() ? "" : " " + unit) << ": "
-              << wrap(metric.description, std::max<std::size_t>(console.width, 60) - 30, 2) << "\n"
+              << results::wrap(metric.description, std::max<std::size_t>(console.width, 60) - 30, 2) << "\n"
               << table.text();
   if (run.repetitions() < 2) console.out << "(one seed: no intervals)\n";
 }
 
-void print_answer(StoredRun& run, const Question& question, const Answer& answer, const Console& console) {
+void print_answer(results::StoredRun& run, const results::Question& question, const results::Answer& answer,
+                  const Console& console) {
   for (std::size_t i = 0; i < question.metrics.size(); ++i) {
     if (i > 0) console.out << "\n";
     print_metric(run, answer, run.metric(question.metrics[i]), console);
@@ -108,16 +113,16 @@ void print_answer(StoredRun& run, const Question& question, const Answer& answer
         fmt::join(answer.mixed.begin(), answer.mixed.begin() + static_cast<long>(shown), ", "),
         shown < answer.mixed.size() ? fmt::format(" and {} other parameters", answer.mixed.size() - shown) : "");
   }
-  if (std::any_of(question.metrics.begin(), question.metrics.end(), is_sum)) {
+  if (std::any_of(question.metrics.begin(), question.metrics.end(), results::is_sum)) {
     console.out << "(/point: a sum over all transfers of a point; 'faultline run' shows it for each, as /op)\n";
   }
 }
 
-Json answer_json(const Answer& answer) {
+Json answer_json(const results::Answer& answer) {
   Json list = Json::array();
-  for (const Answer::Row& row : answer.rows) {
+  for (const results::Answer::Row& row : answer.rows) {
     Json json;
-    for (const StoredColumn& by : answer.by) json[by.key] = by.texts[row.first];
+    for (const results::StoredColumn& by : answer.by) json[by.key] = by.texts[row.first];
     json["metric"] = row.metric.name;
     json["unit"] = row.metric.unit;
     json["points"] = row.summary.count;
@@ -131,17 +136,18 @@ Json answer_json(const Answer& answer) {
   return list;
 }
 
-std::string answer_csv(const Answer& answer) {
+std::string answer_csv(const results::Answer& answer) {
   std::string csv;
-  for (const StoredColumn& by : answer.by) csv += csv_field(by.title()) + ",";
+  for (const results::StoredColumn& by : answer.by) csv += results::csv_field(by.title()) + ",";
   csv += "metric,unit,points,mean,half_width,min,max,failed_checks\n";
-  for (const Answer::Row& row : answer.rows) {
-    for (const StoredColumn& by : answer.by) {
-      csv += (by.is_number ? csv_number(by.numbers[row.first]) : csv_field(by.texts[row.first])) + ",";
+  for (const results::Answer::Row& row : answer.rows) {
+    for (const results::StoredColumn& by : answer.by) {
+      csv +=
+          (by.is_number ? results::csv_number(by.numbers[row.first]) : results::csv_field(by.texts[row.first])) + ",";
     }
     csv += fmt::format("{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
-                       csv_number(row.summary.mean), csv_number(row.half_width), csv_number(row.min),
-                       csv_number(row.max), row.failed_checks);
+                       results::csv_number(row.summary.mean), results::csv_number(row.half_width),
+                       results::csv_number(row.min), results::csv_number(row.max), row.failed_checks);
   }
   return csv;
 }
@@ -151,7 +157,7 @@ struct SqlRows {
   std::vector<std::vector<Json>> rows;
 };
 
-Json cell_of(const SqlStatement& statement, int column) {
+Json cell_of(const results::SqlStatement& statement, int column) {
   switch (statement.type(column)) {
     case SQLITE_INTEGER: return statement.whole(column);
     case SQLITE_FLOAT: return statement.real(column);
@@ -160,14 +166,15 @@ Json cell_of(const SqlStatement& statement, int column) {
   }
 }
 
-SqlRows select(StoredRun& run, const std::string& sql) {
+SqlRows select(results::StoredRun& run, const std::string& sql) {
   try {
-    SqlStatement statement(run.database(), sql);
+    results::SqlStatement statement(run.database(), sql);
     if (statement.rest().find_first_not_of(" \t\n;") != std::string::npos) {
-      throw UserError("--sql: several statements; allowed: one");
+      throw experiment::UserError("--sql: several statements; allowed: one");
     }
     if (statement.columns() == 0 || !statement.is_read_only()) {
-      throw UserError("--sql: allowed: what reads, as SELECT; results are made of the points' files, not here");
+      throw experiment::UserError(
+          "--sql: allowed: what reads, as SELECT; results are made of the points' files, not here");
     }
     SqlRows all;
     for (int i = 0; i < statement.columns(); ++i) all.names.push_back(statement.name(i));
@@ -176,9 +183,10 @@ SqlRows select(StoredRun& run, const std::string& sql) {
       for (int i = 0; i < statement.columns(); ++i) all.rows.back().push_back(cell_of(statement, i));
     }
     return all;
-  } catch (const SqlError& error) {
+  } catch (const results::SqlError& error) {
     if (error.code() != SQLITE_ERROR && error.code() != SQLITE_READONLY) throw;
-    throw UserError(std::string("--sql: ") + error.what() + "; docs/results.md names tables, views and columns");
+    throw experiment::UserError(std::string("--sql: ") + error.what() +
+                                "; docs/results.md names tables, views and columns");
   }
 }
 
@@ -199,21 +207,23 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
     return;
   }
   if (format == Format::csv) {
-    for (std::size_t i = 0; i < all.names.size(); ++i) console.out << (i > 0 ? "," : "") << csv_field(all.names[i]);
+    for (std::size_t i = 0; i < all.names.size(); ++i)
+      console.out << (i > 0 ? "," : "") << results::csv_field(all.names[i]);
     console.out << "\n";
     for (const auto& row : all.rows) {
-      for (std::size_t i = 0; i < row.size(); ++i) console.out << (i > 0 ? "," : "") << csv_field(text_of(row[i]));
+      for (std::size_t i = 0; i < row.size(); ++i)
+        console.out << (i > 0 ? "," : "") << results::csv_field(text_of(row[i]));
       console.out << "\n";
     }
     return;
   }
-  std::vector<Column> heads;
+  std::vector<results::Column> heads;
   for (std::size_t i = 0; i < all.names.size(); ++i) {
     const bool numbers = std::all_of(all.rows.begin(), all.rows.end(),
                                      [&](const auto& row) { return row[i].is_number() || row[i].is_null(); });
-    heads.push_back({all.names[i], "", numbers ? Align::right : Align::left});
+    heads.push_back({all.names[i], "", numbers ? results::Align::right : results::Align::left});
   }
-  TextTable table(heads);
+  results::TextTable table(heads);
   for (const auto& row : all.rows) {
     std::vector<std::string> cells;
     for (const Json& cell : row) cells.push_back(cell.is_null() ? "-" : text_of(cell));
@@ -222,23 +232,24 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
   console.out << table.text();
 }
 
-void answer(StoredRun& run, const Options& options, const Console& console) {
-  const Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
+void answer(results::StoredRun& run, const Options& options, const Console& console) {
+  const results::Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
   if (!options.sql.empty()) {
     if (!question.metrics.empty() || !question.by.empty() || !question.where.empty()) {
-      throw UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
+      throw experiment::UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
     }
     console.err << run.failed_checks(run.points_where({}));
     return print_sql(select(run, options.sql), options.format, console);
   }
   if (question.metrics.empty()) {
     if (!question.by.empty() || !question.where.empty() || options.format != Format::table) {
-      throw UserError(fmt::format("no METRIC; 'faultline query {}' names those that there are", run.path()));
+      throw experiment::UserError(
+          fmt::format("no METRIC; 'faultline query {}' names those that there are", run.path()));
     }
     console.err << run.failed_checks(run.points_where({}));
     return print_overview(run, console);
   }
-  const Answer found = ask(run, question);
+  const results::Answer found = ask(run, question);
   console.err << run.failed_checks(found.points);
   switch (options.format) {
     case Format::table: return print_answer(run, question, found, console);
@@ -254,10 +265,10 @@ void answer(StoredRun& run, const Options& options, const Console& console) {
 int query_command(const Options& options, const Console& console) {
   const std::string& folder = options.arguments.front();
   try {
-    StoredRun run(folder);
+    results::StoredRun run(folder);
     answer(run, options, console);
     return kFine;
-  } catch (const SqlError& error) {
+  } catch (const results::SqlError& error) {
     refuse_database(folder, error);
   }
 }

@@ -35,30 +35,32 @@ class Reading {
 
 }  // namespace
 
-int report_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console) {
-  if (kPage.head.empty()) {
-    throw UserError(
+int report_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console) {
+  if (results::kPage.head.empty()) {
+    throw experiment::UserError(
         "this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the Debian "
         "packages nodejs and npm, and build it again");
   }
-  const RunFolder folder = RunFolder::look_at(options.arguments.front());
-  const Manifest manifest = read_manifest(folder);
-  const EffectiveExperiment effective = read_effective(folder, manifest, library, simulator);
-  check_results(folder);
+  const runs::RunFolder folder = runs::RunFolder::look_at(options.arguments.front());
+  const runs::Manifest manifest = read_manifest(folder);
+  const results::EffectiveExperiment effective = results::read_effective(folder, manifest, library, simulator);
+  results::check_results(folder);
   const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
   check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
-  RunFolder place = RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
+  runs::RunFolder place = runs::RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
-  ReportData data(effective, manifest, simulator);
+  results::ReportData data(effective, manifest, simulator);
   Reading reading(console.err, options.quiet);
-  read_results(folder, effective.experiment, [&](Point point, PointOutcome outcome, double share) {
-    data.add(std::move(point), std::move(outcome));
-    reading.update(share);
-  });
+  results::read_results(folder, effective.experiment,
+                        [&](experiment::Point point, runs::PointOutcome outcome, double share) {
+                          data.add(std::move(point), std::move(outcome));
+                          reading.update(share);
+                        });
   const std::string& question = effective.experiment.question;
   place.write(file.filename().string(),
-              html_page(kPage, question.empty() ? manifest.experiment : question, data.json()), RunFolder::Sync::no);
+              html_page(results::kPage, question.empty() ? manifest.experiment : question, data.json()),
+              runs::RunFolder::Sync::no);
   console.out << file.string() << "\n";
   return kFine;
 }

@@ -21,61 +21,68 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kFirstFile = "sensitivity";
 
 // A slip would cost the whole analysis before it is noticed.
-void check_metric(const std::string& metric, const Simulator& simulator) {
+void check_metric(const std::string& metric, const experiment::Simulator& simulator) {
   std::vector<std::string> names;
   for (const auto& doc : simulator.metric_docs()) names.push_back(doc.name);
   if (std::find(names.begin(), names.end(), metric) != names.end()) return;
-  throw UserError(fmt::format("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
-                              did_you_mean(sim::nearest_name(metric, names))));
+  throw experiment::UserError(fmt::format("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
+                                          experiment::did_you_mean(sim::nearest_name(metric, names))));
 }
 
 // Conditions on strategies that are not there any more: none of the points is one of theirs.
-void forget_other_strategies(std::vector<Skip>& skips, const std::vector<std::string>& chosen) {
-  const auto is_of_another = [&](const Condition& condition, Condition::Relation relation) {
+void forget_other_strategies(std::vector<experiment::Skip>& skips, const std::vector<std::string>& chosen) {
+  const auto is_of_another = [&](const experiment::Condition& condition, experiment::Condition::Relation relation) {
     return condition.key == "strategy" && condition.relation == relation &&
            std::find(chosen.begin(), chosen.end(), condition.text) == chosen.end();
   };
-  std::erase_if(skips, [&](const Skip& skip) {
-    return std::any_of(skip.begin(), skip.end(),
-                       [&](const Condition& c) { return is_of_another(c, Condition::Relation::equal); });
+  std::erase_if(skips, [&](const experiment::Skip& skip) {
+    return std::any_of(skip.begin(), skip.end(), [&](const experiment::Condition& c) {
+      return is_of_another(c, experiment::Condition::Relation::equal);
+    });
   });
-  for (Skip& skip : skips)
-    std::erase_if(skip, [&](const Condition& c) { return is_of_another(c, Condition::Relation::unequal); });
+  for (experiment::Skip& skip : skips)
+    std::erase_if(skip, [&](const experiment::Condition& c) {
+      return is_of_another(c, experiment::Condition::Relation::unequal);
+    });
 }
 
-const Strategy& strategy_of(const Experiment& experiment, const std::string& option, const std::string& name) {
+const experiment::Strategy& strategy_of(const experiment::Experiment& experiment, const std::string& option,
+                                        const std::string& name) {
   std::vector<std::string> names;
-  for (const Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
+  for (const experiment::Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
   const auto it = std::find(names.begin(), names.end(), name);
   if (it == names.end()) {
-    throw UserError(fmt::format("{}: {} has no strategy '{}'; allowed: {}{}", option, experiment.file, name,
-                                fmt::join(names, ", "), did_you_mean(sim::nearest_name(name, names))));
+    throw experiment::UserError(fmt::format("{}: {} has no strategy '{}'; allowed: {}{}", option, experiment.file, name,
+                                            fmt::join(names, ", "),
+                                            experiment::did_you_mean(sim::nearest_name(name, names))));
   }
   return experiment.strategies[static_cast<std::size_t>(it - names.begin())];
 }
 
 // The baseline is one of them whether it was chosen or not.
-void choose_strategies(Experiment& experiment, std::vector<std::string> chosen, const std::string& baseline) {
+void choose_strategies(experiment::Experiment& experiment, std::vector<std::string> chosen,
+                       const std::string& baseline) {
   if (!baseline.empty()) {
     strategy_of(experiment, "--baseline", baseline);
     const auto is_baseline = [&](const auto& name) { return name == baseline; };
     const bool has_others =
         chosen.empty() ? experiment.strategies.size() > 1 : !std::all_of(chosen.begin(), chosen.end(), is_baseline);
-    if (!has_others) throw UserError("--baseline: there is no other strategy whose metric could be related to it");
+    if (!has_others)
+      throw experiment::UserError("--baseline: there is no other strategy whose metric could be related to it");
     if (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), is_baseline)) chosen.push_back(baseline);
   }
   if (chosen.empty()) return;
-  std::vector<Strategy> kept;
+  std::vector<experiment::Strategy> kept;
   for (const std::string& name : chosen) kept.push_back(strategy_of(experiment, "--strategy", name));
   experiment.strategies = std::move(kept);
   forget_other_strategies(experiment.skips, chosen);
 }
 
 // "sensitivity" for the first measure that a folder ranks; what it ranked stays when another one is asked for.
-std::string file_name(const RunFolder& folder, const Measure& measure) {
-  const auto json = unsealed_json(folder.read(std::string(kFirstFile) + ".json").value_or(""));
+std::string file_name(const runs::RunFolder& folder, const results::Measure& measure) {
+  const auto json = runs::unsealed_json(folder.read(std::string(kFirstFile) + ".json").value_or(""));
   if (!json) return kFirstFile;
-  if (Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
+  if (results::Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
   std::string name =
       std::string(kFirstFile) + "-" + measure.metric + (measure.baseline.empty() ? "" : "-to-" + measure.baseline);
   std::replace(name.begin(), name.end(), '/', '-');
@@ -84,40 +91,42 @@ std::string file_name(const RunFolder& folder, const Measure& measure) {
 
 }  // namespace
 
-int sensitivity_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                        const Console& console, const std::vector<std::string>& arguments) {
-  const Measure measure{options.metric.empty() ? "latency_mean" : options.metric, options.baseline};
+int sensitivity_command(const Options& options, const experiment::ConfigLibrary& library,
+                        const experiment::Simulator& simulator, const Console& console,
+                        const std::vector<std::string>& arguments) {
+  const results::Measure measure{options.metric.empty() ? "latency_mean" : options.metric, options.baseline};
   check_metric(measure.metric, simulator);
   const auto path = library.resolve_experiment(options.arguments.front());
-  Experiment experiment = read_experiment(path, options.overrides, library, simulator);
+  experiment::Experiment experiment = read_experiment(path, options.overrides, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   choose_strategies(experiment, options.strategies, options.baseline);
   experiment.most_points = options.most_points.value_or(experiment.most_points);
-  const std::vector<Point> points = expand(experiment, options, simulator, console);
-  if (std::all_of(points.begin(), points.end(), [&](const Point& p) { return p.strategy == options.baseline; }))
-    throw UserError(
+  const std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
+  if (std::all_of(points.begin(), points.end(),
+                  [&](const experiment::Point& p) { return p.strategy == options.baseline; }))
+    throw experiment::UserError(
         fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", options.baseline));
-  const Variations variations =
+  const experiment::Variations variations =
       vary(points, experiment, simulator, options.levels, planning(options, console, "points of the plan"));
-  std::vector<Point> all = points;
-  for (const Variation& variation : variations.all)
+  std::vector<experiment::Point> all = points;
+  for (const experiment::Variation& variation : variations.all)
     all.insert(all.end(), variation.points.begin(), variation.points.end());
   if (options.dry_run) return dry_run(experiment, all, options, simulator, console);
 
   experiment.name += "-sensitivity";
   experiment.command = "sensitivity";
   // Ranks of a part would mislead.
-  const auto is_whole = [](const std::vector<PointOutcome>& outcomes) {
+  const auto is_whole = [](const std::vector<runs::PointOutcome>& outcomes) {
     return std::none_of(outcomes.begin(), outcomes.end(),
-                        [](const PointOutcome& o) { return o.status == PointStatus::not_run; });
+                        [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; });
   };
-  std::optional<Sensitivity> known;
-  const auto ranked = [&](const std::vector<PointOutcome>& outcomes) -> const Sensitivity& {
+  std::optional<results::Sensitivity> known;
+  const auto ranked = [&](const std::vector<runs::PointOutcome>& outcomes) -> const results::Sensitivity& {
     if (!known) known = rank(measure, experiment, points, variations, outcomes);
     return *known;
   };
   OwnTables own;
-  own.write = [&](RunFolder& folder, const std::vector<PointOutcome>& outcomes) {
+  own.write = [&](runs::RunFolder& folder, const std::vector<runs::PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
     const std::string name = file_name(folder, measure);
     folder.write(name + ".json", sensitivity_json(ranked(outcomes)));
@@ -125,7 +134,7 @@ int sensitivity_command(const Options& options, const ConfigLibrary& library, co
     if (!options.quiet && name != kFirstFile)
       console.err << fmt::format("ranked: {}/{}.csv\n", folder.path().string(), name);
   };
-  own.print = [&](const std::vector<PointOutcome>& outcomes) {
+  own.print = [&](const std::vector<runs::PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
     switch (options.format) {
       case Format::table: console.out << experiment.question << "\n" << tornado_text(ranked(outcomes)); break;

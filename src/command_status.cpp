@@ -31,16 +31,16 @@ struct Count {
   fs::file_time_type last = fs::file_time_type::min();
 };
 
-void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
+void add(Count& count, const runs::RunFolder& folder, const runs::Manifest::Entry& point) {
   ++count.all;
-  const std::string file = file_of(point.id);
+  const std::string file = runs::file_of(point.id);
   const auto [outcome, is_damaged] = result_in(folder, point.id);
   if (is_damaged) count.damaged.push_back((folder.path() / file).string());
   if (!outcome) return;
   ++count.ended;
   const std::string status = status_text(*outcome);
   ++count.by_status[status];
-  if (status == kStatusCheckFailed || outcome->status != PointStatus::complete)
+  if (status == runs::kStatusCheckFailed || outcome->status != runs::PointStatus::complete)
     count.failed.push_back(point.label + ": " + reason_text(*outcome));
   std::error_code gone;
   const auto written = fs::last_write_time(folder.path() / file, gone);
@@ -49,11 +49,11 @@ void add(Count& count, const RunFolder& folder, const Manifest::Entry& point) {
   count.last = std::max(count.last, written);
 }
 
-Count count_points(const RunFolder& folder) {
+Count count_points(const runs::RunFolder& folder) {
   Count count;
-  const Manifest manifest = read_manifest(folder);
+  const runs::Manifest manifest = read_manifest(folder);
   count.command = manifest.command;
-  for (const Manifest::Entry& point : manifest.points) add(count, folder, point);
+  for (const runs::Manifest::Entry& point : manifest.points) add(count, folder, point);
   return count;
 }
 
@@ -64,27 +64,27 @@ std::string rate_of(const Count& count) {
   const double rate = static_cast<double>(count.ended - 1) / seconds;
   const auto left = static_cast<double>(count.all - count.ended);
   return fmt::format("{:.2f} points/s{}\n", rate,
-                     left > 0 ? fmt::format(", about {} left", clock_text(left / rate)) : "");
+                     left > 0 ? fmt::format(", about {} left", runs::clock_text(left / rate)) : "");
 }
 
-const char* standing_of(const WorkerState& worker) {
+const char* standing_of(const runs::WorkerState& worker) {
   if (is_silent(worker)) return "alive but silent, stopped perhaps: its points wait for it (kill -CONT, or kill it)";
   if (worker.alive) return "alive";
   return worker.stopped ? "was stopped" : "gone";
 }
 
-std::string worker_line(const WorkerState& worker) {
+std::string worker_line(const runs::WorkerState& worker) {
   std::string at;
   for (const auto& [id, label] : worker.at) at += (at.empty() ? "" : "; ") + label;
   std::string line = "worker " + worker.name + (worker.task.empty() ? "" : " (Slurm task " + worker.task + ")");
   line += fmt::format(": {}, heard of {} ago; {} points simulated", standing_of(worker),
-                      clock_text(worker.silent_seconds), worker.simulated);
+                      runs::clock_text(worker.silent_seconds), worker.simulated);
   if (worker.failed > 0) line += fmt::format(", {} of them failed", worker.failed);
   if (!at.empty()) line += (worker.alive ? "; at " : "; it was at ") + at;
   return line + "\n";
 }
 
-Json worker_json(const WorkerState& worker) {
+Json worker_json(const runs::WorkerState& worker) {
   Json json{{"worker", worker.name},         {"slurm_task", worker.task},
             {"alive", worker.alive},         {"silent", is_silent(worker)},
             {"stopped", worker.stopped},     {"jobs", worker.jobs},
@@ -103,10 +103,10 @@ std::string who_is_at_work(bool run, std::ptrdiff_t workers) {
 }  // namespace
 
 int status_command(const Options& options, const Console& console) {
-  const RunFolder folder = RunFolder::look_at(options.arguments.front());
+  const runs::RunFolder folder = runs::RunFolder::look_at(options.arguments.front());
   const Count count = count_points(folder);
-  const std::vector<WorkerState> workers = workers_in(folder);
-  const auto alive = std::count_if(workers.begin(), workers.end(), [](const WorkerState& w) { return w.alive; });
+  const std::vector<runs::WorkerState> workers = workers_in(folder);
+  const auto alive = std::count_if(workers.begin(), workers.end(), [](const runs::WorkerState& w) { return w.alive; });
   const bool run = folder.is_taken();
   const bool at_work = run || alive > 0;
   if (options.format == Format::json) {
@@ -116,7 +116,7 @@ int status_command(const Options& options, const Console& console) {
               {"failed", count.failed},
               {"damaged", count.damaged}};
     json["workers"] = Json::array();
-    for (const WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
+    for (const runs::WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
     for (const auto& [status, points] : count.by_status) json["by_status"][status] = points;
     console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -127,7 +127,7 @@ int status_command(const Options& options, const Console& console) {
   console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
                              count.all - count.ended, who_is_at_work(run, alive));
   if (at_work) console.out << rate_of(count);
-  for (const WorkerState& worker : workers) console.out << worker_line(worker);
+  for (const runs::WorkerState& worker : workers) console.out << worker_line(worker);
   for (const std::string& failed : count.failed) console.out << failed << "\n";
   for (const std::string& file : count.damaged) {
     console.out << fmt::format("{}: is damaged; the same 'faultline {}' with --out {} simulates its point again\n",

@@ -178,8 +178,8 @@ const CommandRow& command_row(const std::string& command) {
   const auto it = std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return command == c.name; });
   if (it != kCommands.end()) return *it;
   const std::vector<std::string> names = command_names();
-  throw UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
-                              did_you_mean(sim::nearest_name(command, names))));
+  throw experiment::UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
+                                          experiment::did_you_mean(sim::nearest_name(command, names))));
 }
 
 const OptionRow& option_row(const std::string& name, const std::string& command) {

@@ -11,8 +11,8 @@
 
 namespace faultline::app {
 
-int validate_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                     const Console& console) {
+int validate_command(const Options& options, const experiment::ConfigLibrary& library,
+                     const experiment::Simulator& simulator, const Console& console) {
   std::filesystem::path path = library.folder() / "validation" / "published.toml";
   if (!options.arguments.empty()) path = options.arguments.front();
   const std::vector<Figure> figures = read_figures(path, options.overrides, library, simulator);
@@ -20,17 +20,17 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
   std::optional<BandPlan> bands;
   if (options.bands) bands.emplace(figures, options.samples, seed, simulator);
 
-  std::vector<Point> points = points_of(figures);
+  std::vector<experiment::Point> points = points_of(figures);
   const std::size_t own = points.size();
   if (bands) points.insert(points.end(), bands->points().begin(), bands->points().end());
-  for (Point& point : points) point.seed = seed;
-  const std::vector<PointOutcome> outcomes = simulate_points(points, options, simulator, console);
-  const auto not_run = [](const PointOutcome& o) { return o.status == PointStatus::not_run; };
+  for (experiment::Point& point : points) point.seed = seed;
+  const std::vector<runs::PointOutcome> outcomes = simulate_points(points, options, simulator, console);
+  const auto not_run = [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; };
   if (std::any_of(outcomes.begin(), outcomes.end(), not_run)) {
     console.err << "interrupted: nothing is kept\n";
     return kInterrupted;
   }
-  const std::span<const PointOutcome> all(outcomes);
+  const std::span<const runs::PointOutcome> all(outcomes);
   std::vector<Check> checks = compare(figures, all.first(own));
   if (bands) bands->add_bands(checks, all.subspan(own));
   switch (options.format) {
@@ -43,7 +43,8 @@ int validate_command(const Options& options, const ConfigLibrary& library, const
     case Format::csv: console.out << checks_csv(checks); break;
   }
   // A sample that cannot be is no sample; one that shows a bug is a bug.
-  const std::vector<PointOutcome> of_figures(outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(own));
+  const std::vector<runs::PointOutcome> of_figures(outcomes.begin(),
+                                                   outcomes.begin() + static_cast<std::ptrdiff_t>(own));
   if (exit_code(outcomes, false) == kBug) return kBug;
   if (exit_code(of_figures, false) == kUsage) return kUsage;
   const bool passed =

@@ -15,7 +15,7 @@
 namespace faultline::app {
 namespace {
 
-std::vector<std::size_t> without_result(const std::vector<Point>& points, const RunFolder& folder) {
+std::vector<std::size_t> without_result(const std::vector<experiment::Point>& points, const runs::RunFolder& folder) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!has_result(folder, points[i].id)) missing.push_back(i);
@@ -23,16 +23,17 @@ std::vector<std::size_t> without_result(const std::vector<Point>& points, const 
   return missing;
 }
 
-std::vector<std::string> damaged_of(const std::vector<Point>& points, const std::vector<std::size_t>& missing,
-                                    const RunFolder& folder) {
+std::vector<std::string> damaged_of(const std::vector<experiment::Point>& points,
+                                    const std::vector<std::size_t>& missing, const runs::RunFolder& folder) {
   std::vector<std::string> files;
   for (const std::size_t i : missing) {
-    if (result_in(folder, points[i].id).damaged) files.push_back((folder.path() / file_of(points[i].id)).string());
+    if (result_in(folder, points[i].id).damaged)
+      files.push_back((folder.path() / runs::file_of(points[i].id)).string());
   }
   return files;
 }
 
-std::string summary(const WorkerState& state, std::size_t left) {
+std::string summary(const runs::WorkerState& state, std::size_t left) {
   std::string text = fmt::format("worker {}: {} points simulated", state.name, state.simulated);
   if (state.failed > 0) text += fmt::format(", {} of them failed", state.failed);
   return text + (left > 0 ? fmt::format("; {} have no result yet: others are at them, or were\n", left) : "\n");
@@ -40,32 +41,33 @@ std::string summary(const WorkerState& state, std::size_t left) {
 
 }  // namespace
 
-int worker_command(const Options& options, const ConfigLibrary& library, const Simulator& simulator,
-                   const Console& console) {
-  RunFolder folder = RunFolder::join(options.arguments.front());
-  const Manifest manifest = read_manifest(folder);
-  const std::vector<Point> points = expand(recorded_experiment(folder, manifest, {}, library, simulator), simulator);
+int worker_command(const Options& options, const experiment::ConfigLibrary& library,
+                   const experiment::Simulator& simulator, const Console& console) {
+  runs::RunFolder folder = runs::RunFolder::join(options.arguments.front());
+  const runs::Manifest manifest = read_manifest(folder);
+  const std::vector<experiment::Point> points =
+      expand(recorded_experiment(folder, manifest, {}, library, simulator), simulator);
   check_manifest(folder, manifest, points);
-  const unsigned jobs = options.jobs_chosen ? options.jobs : jobs_of_worker(options.jobs);
-  const bool is_quiet = options.quiet || mpi_rank() > 0;  // the ranks share a terminal
+  const unsigned jobs = options.jobs_chosen ? options.jobs : runs::jobs_of_worker(options.jobs);
+  const bool is_quiet = options.quiet || runs::mpi_rank() > 0;  // the ranks share a terminal
 
-  PointStore store(folder);
-  std::vector<PointOutcome> outcomes;  // without their results, which are in the folder
-  const auto ended = [&](std::size_t index, const PointOutcome& outcome) {
-    const bool is_told = !outcome.error.empty() || status_text(outcome) == kStatusCheckFailed;
+  runs::PointStore store(folder);
+  std::vector<runs::PointOutcome> outcomes;  // without their results, which are in the folder
+  const auto ended = [&](std::size_t index, const runs::PointOutcome& outcome) {
+    const bool is_told = !outcome.error.empty() || status_text(outcome) == runs::kStatusCheckFailed;
     if (is_told) console.err << fmt::format("{}: {}\n", points[index].label(), reason_text(outcome));
-    PointOutcome& kept = outcomes.emplace_back();
+    runs::PointOutcome& kept = outcomes.emplace_back();
     kept.status = outcome.status;
     kept.result.failed_checks = outcome.result.failed_checks;
   };
   const std::vector<std::size_t> missing = without_result(points, folder);
-  if (mpi_rank() <= 0) tell_damage(damaged_of(points, missing, folder), console);
-  const WorkerState state =
-      work_on({points, missing, ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet, /*log=*/true}, store,
-              simulator, console, ended);
+  if (runs::mpi_rank() <= 0) tell_damage(damaged_of(points, missing, folder), console);
+  const runs::WorkerState state =
+      work_on({points, missing, runs::ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet, /*log=*/true},
+              store, simulator, console, ended);
   if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
-  if (!store.failure().empty()) throw UserError(store.failure());
-  return exit_code(outcomes, InterruptGuard::requested());
+  if (!store.failure().empty()) throw experiment::UserError(store.failure());
+  return exit_code(outcomes, runs::InterruptGuard::requested());
 }
 
 }  // namespace faultline::app

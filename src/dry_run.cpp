@@ -16,7 +16,7 @@ constexpr std::size_t kShown = 12;              // points, unless all are asked 
 constexpr std::size_t kProbed = 5;              // spread over the list
 constexpr std::chrono::seconds kProbeLimit{5};  // for each of them
 
-std::string list_of(const std::vector<Point>& points, bool all) {
+std::string list_of(const std::vector<experiment::Point>& points, bool all) {
   std::string text;
   const std::size_t shown = all ? points.size() : std::min(points.size(), kShown);
   for (std::size_t i = 0; i < shown; ++i) text += "  " + points[i].label() + "\n";
@@ -41,14 +41,14 @@ struct Probe {
   std::string error;
 };
 
-Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
+Probe probe(const std::vector<experiment::Point>& points, const experiment::Simulator& simulator) {
   Probe found;
-  const auto one = [&](std::size_t index, const Heartbeat& heartbeat) {
+  const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
     return simulate(points[index], simulator, {heartbeat, /*profile=*/false, /*trace=*/{}});
   };
-  const auto ended = [&](std::size_t, const PointOutcome& outcome) {
-    found.cut = found.cut || outcome.status == PointStatus::timed_out;
-    if (outcome.status != PointStatus::timed_out && !outcome.error.empty()) found.error = outcome.error;
+  const auto ended = [&](std::size_t, const runs::PointOutcome& outcome) {
+    found.cut = found.cut || outcome.status == runs::PointStatus::timed_out;
+    if (outcome.status != runs::PointStatus::timed_out && !outcome.error.empty()) found.error = outcome.error;
     found.least = found.points == 0 ? outcome.host_seconds : std::min(found.least, outcome.host_seconds);
     found.most = std::max(found.most, outcome.host_seconds);
     found.mean += outcome.host_seconds;
@@ -57,15 +57,15 @@ Probe probe(const std::vector<Point>& points, const Simulator& simulator) {
     return true;
   };
   // One at a time: others would take memory and processors from it.
-  run_points(each_of(probed(points.size())), one, {1, kProbeLimit}, ended, [](const Standing&) {});
+  runs::run_points(runs::each_of(probed(points.size())), one, {1, kProbeLimit}, ended, [](const runs::Standing&) {});
   if (found.points > 0) found.mean /= static_cast<double>(found.points);
   return found;
 }
 
 }  // namespace
 
-int dry_run(const Experiment& experiment, const std::vector<Point>& points, const Options& options,
-            const Simulator& simulator, const Console& console) {
+int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
+            const Options& options, const experiment::Simulator& simulator, const Console& console) {
   if (!experiment.question.empty()) console.out << experiment.question << "\n";
   console.out << fmt::format("{} points:\n{}\n", points.size(), list_of(points, options.verbose))
               << "the first one's configuration, where it is not the default:\n"
@@ -79,7 +79,7 @@ int dry_run(const Experiment& experiment, const std::vector<Point>& points, cons
   console.out << fmt::format("{} of them took {:.2f} to {:.2f} s and {:.0f} MiB at most, one at a time\n", p.points,
                              p.least, p.most, p.mib)
               << fmt::format("all of them, {} at a time: {}{} and {}{:.0f} MiB\n", options.jobs, least,
-                             clock_text(p.mean * all / jobs), least, p.mib * jobs);
+                             runs::clock_text(p.mean * all / jobs), least, p.mib * jobs);
   if (p.cut)
     console.out << fmt::format("(some were ended after {} s: that is all that is known)\n", kProbeLimit.count());
   if (!p.error.empty()) console.err << "a point failed: " << p.error << "\n";

@@ -18,7 +18,7 @@ namespace faultline::app {
 namespace {
 
 // The simulated cluster behind the application's interface.
-class ClusterMachine : public Machine {
+class ClusterMachine : public experiment::Machine {
  public:
   ClusterMachine() { configuration_.declare(table_); }
   sim::ParameterTable& parameters() override { return table_; }
@@ -32,9 +32,9 @@ class ClusterMachine : public Machine {
   sim::ParameterTable table_;
 };
 
-class ClusterSimulator : public Simulator {
+class ClusterSimulator : public experiment::Simulator {
  public:
-  std::unique_ptr<Machine> machine() const override { return std::make_unique<ClusterMachine>(); }
+  std::unique_ptr<experiment::Machine> machine() const override { return std::make_unique<ClusterMachine>(); }
   std::vector<workloads::WorkloadDoc> workload_docs() const override { return workloads::workload_docs(); }
   std::vector<workloads::MetricDoc> metric_docs() const override { return workloads::metric_docs(); }
   std::vector<workloads::StepDoc> step_docs() const override { return workloads::step_docs(); }

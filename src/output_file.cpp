@@ -16,7 +16,7 @@ void check_output(const std::string& option, const fs::path& file, const std::st
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
   const auto refuse = [&](const std::string& why) {
-    throw UserError(fmt::format("{}: {}: {}", file.string(), option, why));
+    throw experiment::UserError(fmt::format("{}: {}: {}", file.string(), option, why));
   };
   if (fs::is_directory(file, ignored)) refuse("is a folder; name a file");
   if (!fs::is_regular_file(file, ignored)) refuse("is no regular file; name another");

@@ -38,7 +38,7 @@ std::chrono::milliseconds until_next_look(Clock::duration elapsed) {
   return std::clamp(std::chrono::duration_cast<milliseconds>(elapsed / 20), milliseconds(2000), milliseconds(15000));
 }
 
-std::string task_text(const SlurmQueue& queue) {
+std::string task_text(const runs::SlurmQueue& queue) {
   std::string text = fmt::format("{} tasks running", queue.running);
   if (queue.waiting > 0) text += fmt::format(", {} waiting", queue.waiting);
   return text + (queue.waits_for.empty() ? "" : " (" + queue.waits_for + ")");
@@ -71,8 +71,8 @@ std::string last_line(const fs::path& file) {
 // The points of one start, and the job that they are left to.
 class Follower {
  public:
-  Follower(const std::vector<Point>& points, std::vector<std::size_t> missing, SlurmJob job, PointStore& store,
-           const Options& options, const Console& console)
+  Follower(const std::vector<experiment::Point>& points, std::vector<std::size_t> missing, runs::SlurmJob job,
+           runs::PointStore& store, const Options& options, const Console& console)
       : points_(points),
         missing_(std::move(missing)),
         todo_(missing_.size()),
@@ -90,20 +90,20 @@ class Follower {
  private:
   bool is_everything_there() const { return missing_.empty(); }
   void look_for_results();
-  void complain(const SlurmQueue& queue);
+  void complain(const runs::SlurmQueue& queue);
   std::vector<fs::path> logs(const std::string& prefix) const;
-  bool has_seen_a_worker() const { return !logs(logs_of_slurm_job(job_.id())).empty(); }
+  bool has_seen_a_worker() const { return !logs(runs::logs_of_slurm_job(job_.id())).empty(); }
   [[noreturn]] void give_up();
 
-  const std::vector<Point>& points_;
+  const std::vector<experiment::Point>& points_;
   std::vector<std::size_t> missing_;  // without a result, as far as can be seen
   std::size_t todo_;
-  SlurmJob job_;
-  PointStore& store_;
-  RunFolder& folder_;
+  runs::SlurmJob job_;
+  runs::PointStore& store_;
+  runs::RunFolder& folder_;
   const Options& options_;
   const Console& console_;
-  Standing standing_;
+  runs::Standing standing_;
   bool has_complained_ = false;
   bool is_at_work_ = false;
 };
@@ -111,69 +111,70 @@ class Follower {
 void Follower::look_for_results() {
   const std::set<std::string> there = folder_.names_in("points");
   std::erase_if(missing_, [&](std::size_t index) {
-    if (there.count(fs::path(file_of(points_[index].id)).filename().string()) == 0) return false;
+    if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) return false;
     const auto outcome = result_in(folder_, points_[index].id).outcome;
     if (!outcome) return false;
-    if (outcome->status != PointStatus::complete) ++standing_.failed;
+    if (outcome->status != runs::PointStatus::complete) ++standing_.failed;
     standing_.so_far += outcome->totals;
     return true;
   });
   standing_.done = todo_ - missing_.size();
 }
 
-void Follower::complain(const SlurmQueue& queue) {
+void Follower::complain(const runs::SlurmQueue& queue) {
   if (queue.known || std::exchange(has_complained_, true)) return;
   console_.err << fmt::format("Slurm does not answer ({}); asking again until it does\n", queue.trouble);
 }
 
 std::vector<fs::path> Follower::logs(const std::string& prefix) const {
   std::vector<fs::path> found;
-  for (const std::string& name : folder_.names_in(RunFolder::kLogs)) {
-    if ((std::string(RunFolder::kLogs) + "/" + name).starts_with(prefix))
-      found.push_back(folder_.path() / RunFolder::kLogs / name);
+  for (const std::string& name : folder_.names_in(runs::RunFolder::kLogs)) {
+    if ((std::string(runs::RunFolder::kLogs) + "/" + name).starts_with(prefix))
+      found.push_back(folder_.path() / runs::RunFolder::kLogs / name);
   }
   return found;
 }
 
 bool Follower::follow() {
-  const InterruptGuard interrupt;
+  const runs::InterruptGuard interrupt;
   const auto start = Clock::now();
-  Progress progress(console_.err, console_.err_is_terminal ? console_.err_width : 0, points_.size(), start, "points",
-                    points_.size() - todo_);
+  runs::Progress progress(console_.err, console_.err_is_terminal ? console_.err_width : 0, points_.size(), start,
+                          "points", points_.size() - todo_);
   std::optional<Clock::time_point> first_end;
   for (;;) {
-    const SlurmQueue queue = job_.look();
+    const runs::SlurmQueue queue = job_.look();
     complain(queue);
     look_for_results();
     standing_.elsewhere = task_text(queue);
     if (!options_.quiet) progress.update(standing_, Clock::now());
-    if (is_everything_there()) job_.cancel(SlurmJob::Which::waiting);  // nothing is left for them
+    if (is_everything_there()) job_.cancel(runs::SlurmJob::Which::waiting);  // nothing is left for them
     if (is_everything_there() || queue.is_over()) return true;
     if (!queue.ended.empty() && !first_end) first_end = Clock::now();
     is_at_work_ = is_at_work_ || has_seen_a_worker();
     if (!is_at_work_ && first_end && Clock::now() - *first_end > kSettles) give_up();
     pollfd signal{interrupt.descriptor(), POLLIN, 0};
     poll(&signal, 1, static_cast<int>(until_next_look(Clock::now() - start).count()));
-    if (InterruptGuard::requested()) return false;
+    if (runs::InterruptGuard::requested()) return false;
   }
 }
 
 void Follower::give_up() {
-  job_.cancel(SlurmJob::Which::all);
+  job_.cancel(runs::SlurmJob::Which::all);
   const std::string id = job_.id();
   const std::string how = ends_text(job_.ends());
   const auto is_cancelled = [](const auto& end) { return end.second == "CANCELLED"; };
   if (!job_.ends().empty() && std::all_of(job_.ends().begin(), job_.ends().end(), is_cancelled)) {
-    throw UserError(fmt::format("Slurm job {} was cancelled before any of its tasks was at work", id));
+    throw experiment::UserError(fmt::format("Slurm job {} was cancelled before any of its tasks was at work", id));
   }
-  if (const auto printed = logs(fmt::format("{}/slurm-{}_", RunFolder::kLogs, id)); !printed.empty()) {
-    throw UserError(fmt::format("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id,
-                                folder_.path().string(), how, printed.front().string(), last_line(printed.front())));
+  if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::RunFolder::kLogs, id)); !printed.empty()) {
+    throw experiment::UserError(fmt::format("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id,
+                                            folder_.path().string(), how, printed.front().string(),
+                                            last_line(printed.front())));
   }
-  throw UserError(
+  throw experiment::UserError(
       fmt::format("no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
                   "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
-                  id, fs::absolute(folder_.path()).string(), how, host_name()));
+                  id, fs::absolute(folder_.path()).string(), how, runs::host_name()));
 }
 
 void Follower::account_for_rest() {
@@ -184,14 +185,14 @@ void Follower::account_for_rest() {
   if (is_everything_there()) return;
   if (!has_seen_a_worker()) give_up();
   job_.look_up_ends();
-  for (const WorkerState& worker : workers_in(folder_)) {
+  for (const runs::WorkerState& worker : workers_in(folder_)) {
     if (!worker.task.starts_with(job_.id() + "_")) continue;
     const auto end = job_.ends().find(worker.task);
     const std::string state = end == job_.ends().end() ? "nobody knows how" : end->second;
     for (const std::size_t index : missing_) {
       if (worker.at.count(points_[index].id) == 0) continue;
-      PointOutcome outcome;
-      outcome.status = PointStatus::host_failed;
+      runs::PointOutcome outcome;
+      outcome.status = runs::PointStatus::host_failed;
       outcome.error = fmt::format("the Slurm task {} that was at it ({}) has ended: {}{}", worker.task, worker.name,
                                   state, advice(state));
       store_.keep(points_[index], outcome);
@@ -203,44 +204,45 @@ void Follower::account_for_rest() {
                               job_.id(), ends_text(job_.ends()), missing_.size());
 }
 
-std::optional<SlurmJob> job_in_queue(const RunFolder& folder) {
-  const auto json = unsealed_json(folder.read(kJobFile).value_or(""));
+std::optional<runs::SlurmJob> job_in_queue(const runs::RunFolder& folder) {
+  const auto json = runs::unsealed_json(folder.read(kJobFile).value_or(""));
   if (!json) return {};
-  SlurmJob job(json->at("job").get<std::string>());
-  const SlurmQueue queue = job.look();
-  if (!queue.known) throw UserError("--on slurm: Slurm does not answer: " + queue.trouble);
+  runs::SlurmJob job(json->at("job").get<std::string>());
+  const runs::SlurmQueue queue = job.look();
+  if (!queue.known) throw experiment::UserError("--on slurm: Slurm does not answer: " + queue.trouble);
   return queue.is_over() ? std::nullopt : std::optional(job);
 }
 
-SlurmJob submit(const Experiment& experiment, std::size_t points, const Options& options, RunFolder& folder) {
-  const SlurmSettings settings = over(experiment.slurm, options.slurm);
+runs::SlurmJob submit(const experiment::Experiment& experiment, std::size_t points, const Options& options,
+                      runs::RunFolder& folder) {
+  const experiment::SlurmSettings settings = over(experiment.slurm, options.slurm);
   const std::size_t cpus = settings.cpus.value_or(1);
   const std::size_t tasks =
-      std::min<std::size_t>(settings.tasks.value_or(kUsualSlurmTasks), (points + cpus - 1) / cpus);
+      std::min<std::size_t>(settings.tasks.value_or(experiment::kUsualSlurmTasks), (points + cpus - 1) / cpus);
   const fs::path run = fs::absolute(folder.path());
   std::vector<std::string> worker{fs::read_symlink("/proc/self/exe").string(), "worker", run.string(), "--quiet"};
   if (options.timeout) worker.insert(worker.end(), {"--timeout", std::to_string(options.timeout->count())});
-  std::optional<SlurmJob> job;
-  const fs::path logs = run / RunFolder::kLogs;
+  std::optional<runs::SlurmJob> job;
+  const fs::path logs = run / runs::RunFolder::kLogs;
   fs::create_directory(logs);  // Slurm does not
-  const std::vector<std::string> sbatch = sbatch_words(settings, experiment.name, static_cast<unsigned>(tasks),
-                                                       (logs / "slurm-%A_%a.log").string(), worker);
+  const std::vector<std::string> sbatch = runs::sbatch_words(settings, experiment.name, static_cast<unsigned>(tasks),
+                                                             (logs / "slurm-%A_%a.log").string(), worker);
   try {
-    job.emplace(SlurmJob::submit(sbatch));
-  } catch (const UserError&) {
+    job.emplace(runs::SlurmJob::submit(sbatch));
+  } catch (const experiment::UserError&) {
     std::error_code ignored;
     fs::remove(logs, ignored);  // as long as it is empty
     throw;
   }
-  folder.write(kJobFile, sealed_json({{"job", job->id()}, {"tasks", tasks}}, -1));
+  folder.write(kJobFile, runs::sealed_json({{"job", job->id()}, {"tasks", tasks}}, -1));
   folder.keep();
   return *job;
 }
 
 }  // namespace
 
-bool simulate_on_slurm(const std::vector<Point>& points, const Experiment& experiment, const Options& options,
-                       const Console& console, PointStore& store) {
+bool simulate_on_slurm(const std::vector<experiment::Point>& points, const experiment::Experiment& experiment,
+                       const Options& options, const Console& console, runs::PointStore& store) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!store.find(points[i])) missing.push_back(i);
@@ -249,7 +251,7 @@ bool simulate_on_slurm(const std::vector<Point>& points, const Experiment& exper
     console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
   }
   if (missing.empty()) return true;
-  std::optional<SlurmJob> job = job_in_queue(store.folder());
+  std::optional<runs::SlurmJob> job = job_in_queue(store.folder());
   const bool is_there = job.has_value();
   if (!is_there) job = submit(experiment, missing.size(), options, store.folder());
   const std::string run = store.folder().path().string();

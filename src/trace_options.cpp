@@ -26,8 +26,8 @@ std::string_view trimmed(std::string_view text) {
 
 std::optional<trace::NumberRange> range_of(std::string_view text) {
   const auto dash = text.find('-');
-  const auto first = whole(trimmed(text.substr(0, dash)));
-  const auto last = dash == std::string_view::npos ? first : whole(trimmed(text.substr(dash + 1)));
+  const auto first = experiment::whole(trimmed(text.substr(0, dash)));
+  const auto last = dash == std::string_view::npos ? first : experiment::whole(trimmed(text.substr(dash + 1)));
   if (!first || !last || *first > *last) return {};
   return trace::NumberRange{*first, *last};
 }
@@ -40,7 +40,7 @@ std::vector<trace::NumberRange> number_ranges(const std::string& option, const s
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const auto range = range_of(std::string_view(text).substr(at, comma - at));
     if (!range) {
-      throw UserError(
+      throw experiment::UserError(
           fmt::format("--{}: '{}'; allowed: whole numbers and ranges of them, such as 0,4-7", option, text));
     }
     ranges.push_back(*range);
@@ -52,7 +52,7 @@ std::vector<trace::NumberRange> number_ranges(const std::string& option, const s
 void set_window(trace::TraceFilter& filter, const std::string& text) {
   const auto dots = text.find("..");
   const auto refuse = [&](const std::string& why) {
-    throw UserError(
+    throw experiment::UserError(
         fmt::format("--trace-time: '{}': {}; allowed: FROM..TO, such as \"10us..2ms\", 10us.. or ..2ms", text, why));
   };
   if (dots == std::string::npos) refuse("no range");
@@ -75,9 +75,9 @@ std::uint64_t trace_limit(const std::string& text) {
     const std::uint64_t bytes = sim::parse_bytes(text);
     if (bytes >= kLeastLimit && bytes <= kMostLimit) return bytes;
   } catch (const sim::BadQuantity& error) {
-    throw UserError(fmt::format("--trace-limit: '{}': {}; {}", text, error.what(), allowed));
+    throw experiment::UserError(fmt::format("--trace-limit: '{}': {}; {}", text, error.what(), allowed));
   }
-  throw UserError(fmt::format("--trace-limit: '{}'; {}", text, allowed));
+  throw experiment::UserError(fmt::format("--trace-limit: '{}'; {}", text, allowed));
 }
 
 std::string vcd_file(const std::string& text) {
@@ -85,7 +85,7 @@ std::string vcd_file(const std::string& text) {
   // Somebody who names a device or a pipe does not mean a file beside it.
   std::error_code ignored;
   if (std::filesystem::exists(text, ignored) && !std::filesystem::is_regular_file(text, ignored))
-    throw UserError(fmt::format("--vcd: {}: is no regular file; name another, ending in .vcd", text));
+    throw experiment::UserError(fmt::format("--vcd: {}: is no regular file; name another, ending in .vcd", text));
   return text + ".vcd";
 }
 
@@ -93,7 +93,8 @@ std::vector<trace::NumberRange> transfer_ranges(const std::string& text) {
   std::vector<trace::NumberRange> ranges = number_ranges("trace-transfers", text);
   for (const trace::NumberRange& range : ranges) {
     if (range.last == 0)
-      throw UserError(fmt::format("--trace-transfers: '{}': there is no transfer 0; they are counted from 1", text));
+      throw experiment::UserError(
+          fmt::format("--trace-transfers: '{}': there is no transfer 0; they are counted from 1", text));
   }
   return ranges;
 }

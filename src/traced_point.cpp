@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::size_t kShown = 40;  // points
 
-std::string list_of(const std::vector<Point>& points) {
+std::string list_of(const std::vector<experiment::Point>& points) {
   std::string text;
   for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i) {
-    text += fmt::format("\n  {:>3}  {}  {}", i + 1, points[i].id.substr(0, kLeastOfId), points[i].label());
+    text += fmt::format("\n  {:>3}  {}  {}", i + 1, points[i].id.substr(0, experiment::kLeastOfId), points[i].label());
   }
   if (points.size() > kShown) text += fmt::format("\n  ... and {} more (--dry-run --verbose)", points.size() - kShown);
   return text;
@@ -34,30 +34,33 @@ void check_file(const std::string& option, const std::string& path, const std::s
   if (path.empty()) return;
   check_output(option, path, what, is_alike);
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) throw UserError(fmt::format("{}: {}: cannot be written: {}", option, path, std::strerror(errno)));
+  if (descriptor < 0)
+    throw experiment::UserError(fmt::format("{}: {}: cannot be written: {}", option, path, std::strerror(errno)));
   close(descriptor);
 }
 
 }  // namespace
 
-std::size_t traced_point(const std::vector<Point>& points, const TraceOptions& options) {
+std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options) {
   if (options.point.empty()) {
     if (points.size() == 1) return 0;
-    throw UserError(
+    throw experiment::UserError(
         fmt::format("a trace is of one point and the experiment has {}: name it with --trace-point (its "
                     "number or how its id begins), or leave one with --set:{}",
                     points.size(), list_of(points)));
   }
-  if (const auto number = whole(options.point); number && *number >= 1 && *number <= points.size()) return *number - 1;
+  if (const auto number = experiment::whole(options.point); number && *number >= 1 && *number <= points.size())
+    return *number - 1;
   std::vector<std::size_t> found;
-  for (std::size_t i = 0; i < points.size() && options.point.size() >= kLeastOfId; ++i) {
+  for (std::size_t i = 0; i < points.size() && options.point.size() >= experiment::kLeastOfId; ++i) {
     if (points[i].id.starts_with(options.point)) found.push_back(i);
   }
   if (found.size() == 1) return found.front();
-  throw UserError(fmt::format(
-      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
-      "or more:{}",
-      options.point, found.empty() ? "no point" : "several points", points.size(), kLeastOfId, list_of(points)));
+  throw experiment::UserError(
+      fmt::format("--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
+                  "or more:{}",
+                  options.point, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId,
+                  list_of(points)));
 }
 
 void check_trace_files(const TraceOptions& options) {
@@ -69,26 +72,27 @@ void check_trace_files(const TraceOptions& options) {
              [](std::string_view first) { return first.starts_with("$date"); });
 }
 
-PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,
-                    const Console& console) {
+runs::PointOutcome record(const experiment::Point& point, const Options& options,
+                          const experiment::Simulator& simulator, runs::PointStore& store, const Console& console) {
   const bool is_there = store.find(point).has_value();
   if (options.trace.vcd != options.trace.request.vcd)
     console.err << fmt::format("--vcd {}: written to {}\n", options.trace.vcd, options.trace.request.vcd);
-  const auto one = [&](std::size_t, const Heartbeat& heartbeat) {
+  const auto one = [&](std::size_t, const runs::Heartbeat& heartbeat) {
     store.leave();
     return simulate(point, simulator, {heartbeat, /*profile=*/false, options.trace.request});
   };
-  PointOutcome recorded;
-  const auto ended = [&](std::size_t, PointOutcome outcome) {
+  runs::PointOutcome recorded;
+  const auto ended = [&](std::size_t, runs::PointOutcome outcome) {
     recorded = std::move(outcome);
     recorded.there = is_there;
     if (!is_there) store.keep(point, recorded);
     return true;
   };
   {
-    Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, 1, Progress::Clock::now());
-    run_points(each_of({0}), one, {1, options.timeout}, ended, [&](const Standing& standing) {
-      if (!options.quiet) progress.update(standing, Progress::Clock::now());
+    runs::Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, 1,
+                            runs::Progress::Clock::now());
+    runs::run_points(runs::each_of({0}), one, {1, options.timeout}, ended, [&](const runs::Standing& standing) {
+      if (!options.quiet) progress.update(standing, runs::Progress::Clock::now());
     });
   }
   const std::string& what = recorded.error.empty() ? recorded.result.traced : recorded.error;

@@ -11,14 +11,14 @@ namespace faultline::app {
 
 // The point that is recorded: the only one, or the one that is named by its number in the list or by its id, or how
 // that begins. Throws UserError with the list when there are several and none is chosen.
-std::size_t traced_point(const std::vector<Point>& points, const TraceOptions& options);
+std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options);
 
 // Throws UserError when a file cannot be made: before hours of simulation, not after.
 void check_trace_files(const TraceOptions& options);
 
 // Simulates the point for its trace, whether its result is there or not, and keeps a result that is not. Says on the
 // console what was recorded. Interrupted: not run.
-PointOutcome record(const Point& point, const Options& options, const Simulator& simulator, PointStore& store,
-                    const Console& console);
+runs::PointOutcome record(const experiment::Point& point, const Options& options,
+                          const experiment::Simulator& simulator, runs::PointStore& store, const Console& console);
 
 }  // namespace faultline::app

@@ -13,13 +13,13 @@ namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 
-double metric_of(const std::string& name, const PointOutcome& outcome, std::string& trouble) {
-  const auto* metric = find_metric(outcome, name);
+double metric_of(const std::string& name, const runs::PointOutcome& outcome, std::string& trouble) {
+  const auto* metric = results::find_metric(outcome, name);
   if (metric == nullptr) trouble = "the point has no " + name;
   return metric == nullptr ? kNothing : metric->value;
 }
 
-double sum_of_steps(const std::vector<std::string>& steps, const PointOutcome& outcome, std::string& trouble) {
+double sum_of_steps(const std::vector<std::string>& steps, const runs::PointOutcome& outcome, std::string& trouble) {
   double sum = 0;
   for (const std::string& step : steps) {
     bool found = false;
@@ -33,8 +33,8 @@ double sum_of_steps(const std::vector<std::string>& steps, const PointOutcome& o
   return sum;
 }
 
-double measured(const Figure& figure, const PointOutcome& outcome, std::string& trouble) {
-  if (outcome.status != PointStatus::complete) {
+double measured(const Figure& figure, const runs::PointOutcome& outcome, std::string& trouble) {
+  if (outcome.status != runs::PointStatus::complete) {
     trouble = outcome.error.empty() ? "not run" : outcome.error;
     return kNothing;
   }
@@ -99,10 +99,11 @@ void compare_value(const Figure& figure, double value, Check& check) {
 
 }  // namespace
 
-Check compare(const Figure& figure, const Point& point, const PointOutcome& outcome, const PointOutcome* baseline) {
+Check compare(const Figure& figure, const experiment::Point& point, const runs::PointOutcome& outcome,
+              const runs::PointOutcome* baseline) {
   Check check;
   check.figure = &figure;
-  for (const NamedText& axis : point.axes) check.where += (check.where.empty() ? "" : ", ") + axis.text;
+  for (const experiment::NamedText& axis : point.axes) check.where += (check.where.empty() ? "" : ", ") + axis.text;
   check.published = published_text(figure);
   const double value = measured(figure, outcome, check.trouble);
   const double base = baseline == nullptr ? kNothing : measured(figure, *baseline, check.trouble);
@@ -121,8 +122,8 @@ Check compare(const Figure& figure, const Point& point, const PointOutcome& outc
 
 bool counts(const Check& check) { return check.figure->use != Use::reading || !check.trouble.empty(); }
 
-std::vector<Point> points_of(const std::vector<Figure>& figures) {
-  std::vector<Point> all;
+std::vector<experiment::Point> points_of(const std::vector<Figure>& figures) {
+  std::vector<experiment::Point> all;
   for (const Figure& figure : figures) {
     all.insert(all.end(), figure.points.begin(), figure.points.end());
     all.insert(all.end(), figure.baseline.begin(), figure.baseline.end());
@@ -130,12 +131,12 @@ std::vector<Point> points_of(const std::vector<Figure>& figures) {
   return all;
 }
 
-std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const PointOutcome> outcomes) {
+std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const runs::PointOutcome> outcomes) {
   std::vector<Check> checks;
   std::size_t at = 0;
   for (const Figure& figure : figures) {
     for (std::size_t i = 0; i < figure.points.size(); ++i) {
-      const PointOutcome* baseline = figure.baseline.empty() ? nullptr : &outcomes[at + figure.points.size() + i];
+      const runs::PointOutcome* baseline = figure.baseline.empty() ? nullptr : &outcomes[at + figure.points.size() + i];
       checks.push_back(compare(figure, figure.points[i], outcomes[at + i], baseline));
     }
     at += figure.points.size() + figure.baseline.size();

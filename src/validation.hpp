@@ -55,8 +55,8 @@ struct Figure {
   Comparison compare = Comparison::value;
   Published published;
   std::string unit;
-  std::vector<Point> points;    // one a combination of the axes
-  std::vector<Point> baseline;  // as many, or none
+  std::vector<experiment::Point> points;    // one a combination of the axes
+  std::vector<experiment::Point> baseline;  // as many, or none
 };
 
 // How a check's measure spreads over samples of what nobody has published: nearest ranks, in the measure's unit.
@@ -85,13 +85,14 @@ struct Check {
 
 // Reads the file, checks all of it, throws UserError with every mistake.
 std::vector<Figure> read_figures(const std::filesystem::path& path, const std::vector<std::string>& overrides,
-                                 const ConfigLibrary& library, const Simulator& simulator);
+                                 const experiment::ConfigLibrary& library, const experiment::Simulator& simulator);
 
 // Every point of every figure, and the comparisons of their outcomes in the same order.
-std::vector<Point> points_of(const std::vector<Figure>& figures);
-std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const PointOutcome> outcomes);
+std::vector<experiment::Point> points_of(const std::vector<Figure>& figures);
+std::vector<Check> compare(const std::vector<Figure>& figures, std::span<const runs::PointOutcome> outcomes);
 // One of a figure's points; `baseline` is null where the figure has none.
-Check compare(const Figure& figure, const Point& point, const PointOutcome& outcome, const PointOutcome* baseline);
+Check compare(const Figure& figure, const experiment::Point& point, const runs::PointOutcome& outcome,
+              const runs::PointOutcome* baseline);
 
 // Whether a check that does not pass is a failure: of another reading it is not.
 bool counts(const Check& check);

@@ -19,7 +19,7 @@ namespace faultline::app {
 namespace {
 
 // The figure's own settings, its strategy's and --set: every layer above the platform's.
-bool is_fixed(const SettingLayers& settings, const std::string& key) {
+bool is_fixed(const experiment::SettingLayers& settings, const std::string& key) {
   return std::any_of(settings.begin() + (settings.empty() ? 0 : 1), settings.end(),
                      [&](const auto& layer) { return deciding(*layer, key) != nullptr; });
 }
@@ -46,14 +46,15 @@ Band band_of(std::vector<double> values, std::size_t passed) {
 
 }  // namespace
 
-BandPlan::BandPlan(const std::vector<Figure>& figures, unsigned samples, std::uint64_t seed, const Simulator& simulator)
+BandPlan::BandPlan(const std::vector<Figure>& figures, unsigned samples, std::uint64_t seed,
+                   const experiment::Simulator& simulator)
     : samples_(samples), seed_(seed), simulator_(simulator) {
   std::vector<Checked> all;
   std::size_t check = 0;
   for (const Figure& figure : figures) {
     for (std::size_t i = 0; i < figure.points.size(); ++i, ++check) {
       if (!has_band(figure)) continue;
-      const Point* baseline = figure.baseline.empty() ? nullptr : &figure.baseline[i];
+      const experiment::Point* baseline = figure.baseline.empty() ? nullptr : &figure.baseline[i];
       all.push_back({check, &figure, &figure.points[i], baseline, configure(figure.points[i], simulator),
                      baseline == nullptr ? nullptr : configure(*baseline, simulator)});
     }
@@ -66,7 +67,7 @@ BandPlan::BandPlan(const std::vector<Figure>& figures, unsigned samples, std::ui
 
 void BandPlan::add_sample(const Checked& checked, unsigned sample) {
   auto point = sampled(*checked.point, sample, *checked.machine);
-  std::optional<Point> baseline;
+  std::optional<experiment::Point> baseline;
   if (checked.baseline != nullptr) baseline = sampled(*checked.baseline, sample, *checked.baseline_machine);
   if (!point || (checked.baseline != nullptr && !baseline)) return;
   rows_.push_back({checked.check, checked.figure, points_.size(), std::nullopt});
@@ -79,22 +80,25 @@ void BandPlan::add_sample(const Checked& checked, unsigned sample) {
 double BandPlan::share(const std::string& parameter, unsigned sample) {
   const auto [found, is_new] = shares_.try_emplace(parameter);
   // A stream for each, so that one parameter more does not change the others.
-  if (is_new) found->second = drawn_shares(samples_, true, sim::RandomStream(seed_, "band " + parameter));
+  if (is_new) found->second = experiment::drawn_shares(samples_, true, sim::RandomStream(seed_, "band " + parameter));
   return found->second[sample];
 }
 
-std::optional<Point> BandPlan::sampled(const Point& point, unsigned sample, Machine& machine) {
-  std::map<std::string, Setting> values;
+std::optional<experiment::Point> BandPlan::sampled(const experiment::Point& point, unsigned sample,
+                                                   experiment::Machine& machine) {
+  std::map<std::string, experiment::Setting> values;
   for (const sim::Parameter& parameter : machine.parameters().all()) {
-    if (has_nothing_to_vary(standing_of(parameter, point.settings)) || is_fixed(point.settings, parameter.name))
+    if (experiment::has_nothing_to_vary(standing_of(parameter, point.settings)) ||
+        is_fixed(point.settings, parameter.name))
       continue;
-    const auto range = plausible_range(parameter);
+    const auto range = experiment::plausible_range(parameter);
     (range ? varied_ : left_out_).insert(parameter.name);
     if (!range) continue;
-    const sim::ParameterValue value = value_of(parameter.kind, at_share(*range, share(parameter.name, sample)));
-    const Setting setting{parameter.name, value, {"bands", 0, 0}, {"bands", 0, 0}, "bands", "", ""};
+    const sim::ParameterValue value =
+        experiment::value_of(parameter.kind, experiment::at_share(*range, share(parameter.name, sample)));
+    const experiment::Setting setting{parameter.name, value, {"bands", 0, 0}, {"bands", 0, 0}, "bands", "", ""};
     values.emplace(parameter.name, setting);
-    apply_checked({setting}, machine.parameters());
+    experiment::apply_checked({setting}, machine.parameters());
   }
   // What does not go with the rest stays as it is: entries of a table that its ways do not divide.
   const auto own = configure(point, simulator_);
@@ -109,18 +113,18 @@ std::optional<Point> BandPlan::sampled(const Point& point, unsigned sample, Mach
     }
     if (!changes) return {};
   }
-  Settings layer;
+  experiment::Settings layer;
   for (const auto& [name, setting] : values) layer.push_back(setting);
-  Point changed = point;
-  changed.settings.push_back(std::make_shared<const Settings>(std::move(layer)));
+  experiment::Point changed = point;
+  changed.settings.push_back(std::make_shared<const experiment::Settings>(std::move(layer)));
   return changed;
 }
 
-void BandPlan::add_bands(std::vector<Check>& checks, std::span<const PointOutcome> outcomes) const {
+void BandPlan::add_bands(std::vector<Check>& checks, std::span<const runs::PointOutcome> outcomes) const {
   std::vector<std::vector<double>> values(checks.size());
   std::vector<std::size_t> passed(checks.size());
   for (const Row& row : rows_) {
-    const PointOutcome* baseline = row.baseline ? &outcomes[*row.baseline] : nullptr;
+    const runs::PointOutcome* baseline = row.baseline ? &outcomes[*row.baseline] : nullptr;
     const Check check = compare(*row.figure, points_[row.point], outcomes[row.point], baseline);
     if (!check.trouble.empty()) continue;
     values[row.check].push_back(check.measure);
@@ -133,15 +137,15 @@ void BandPlan::add_bands(std::vector<Check>& checks, std::span<const PointOutcom
 }
 
 std::string bands_table(const std::vector<Check>& checks, const BandPlan& plan) {
-  TextTable table({{"", "", Align::left},
-                   {"use", "", Align::left},
-                   {"published", "", Align::right},
-                   {"simulated", "", Align::right},
-                   {"lowest", "", Align::right},
-                   {"5 %", "", Align::right},
-                   {"95 %", "", Align::right},
-                   {"highest", "", Align::right},
-                   {"holds in", "", Align::right}});
+  results::TextTable table({{"", "", results::Align::left},
+                            {"use", "", results::Align::left},
+                            {"published", "", results::Align::right},
+                            {"simulated", "", results::Align::right},
+                            {"lowest", "", results::Align::right},
+                            {"5 %", "", results::Align::right},
+                            {"95 %", "", results::Align::right},
+                            {"highest", "", results::Align::right},
+                            {"holds in", "", results::Align::right}});
   for (const Check& check : checks) {
     if (!check.band) continue;
     const Band& band = *check.band;

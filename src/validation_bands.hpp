@@ -23,17 +23,18 @@ namespace faultline::app {
 class BandPlan {
  public:
   // `figures` are not changed meanwhile. `seed` is the draw's; points keep theirs.
-  BandPlan(const std::vector<Figure>& figures, unsigned samples, std::uint64_t seed, const Simulator& simulator);
+  BandPlan(const std::vector<Figure>& figures, unsigned samples, std::uint64_t seed,
+           const experiment::Simulator& simulator);
 
   // What has to be simulated besides the figures' own points, whose seeds these have.
-  const std::vector<Point>& points() const { return points_; }
+  const std::vector<experiment::Point>& points() const { return points_; }
   unsigned samples() const { return samples_; }
   const std::set<std::string>& varied() const { return varied_; }
   // Without a published source, but nobody has said what is plausible, or it is no number.
   const std::set<std::string>& left_out() const { return left_out_; }
 
   // Gives compare()'s checks their bands. `outcomes` are those of points(), in order.
-  void add_bands(std::vector<Check>& checks, std::span<const PointOutcome> outcomes) const;
+  void add_bands(std::vector<Check>& checks, std::span<const runs::PointOutcome> outcomes) const;
 
  private:
   // A sample of one of a figure's points beside its baseline's, by their numbers in points_.
@@ -47,23 +48,24 @@ class BandPlan {
   struct Checked {
     std::size_t check;
     const Figure* figure;
-    const Point* point;
-    const Point* baseline;  // null where the figure has none
-    std::unique_ptr<Machine> machine;
-    std::unique_ptr<Machine> baseline_machine;
+    const experiment::Point* point;
+    const experiment::Point* baseline;  // null where the figure has none
+    std::unique_ptr<experiment::Machine> machine;
+    std::unique_ptr<experiment::Machine> baseline_machine;
   };
   void add_sample(const Checked& checked, unsigned sample);
   // The sample's values for a point; nothing where it cannot be.
-  std::optional<Point> sampled(const Point& point, unsigned sample, Machine& machine);
+  std::optional<experiment::Point> sampled(const experiment::Point& point, unsigned sample,
+                                           experiment::Machine& machine);
   double share(const std::string& parameter, unsigned sample);
 
   unsigned samples_;
   std::uint64_t seed_;
-  const Simulator& simulator_;
+  const experiment::Simulator& simulator_;
   std::map<std::string, std::vector<double>> shares_;
   std::set<std::string> varied_;
   std::set<std::string> left_out_;
-  std::vector<Point> points_;
+  std::vector<experiment::Point> points_;
   std::vector<Row> rows_;
 };
 

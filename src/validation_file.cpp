@@ -28,8 +28,8 @@ const Names<Comparison> kComparisons{{"value", Comparison::value}, {"difference"
 
 class FigureReader {
  public:
-  FigureReader(const std::vector<std::string>& overrides, const ConfigLibrary& library, const Simulator& simulator,
-               Diagnostics& diagnostics)
+  FigureReader(const std::vector<std::string>& overrides, const experiment::ConfigLibrary& library,
+               const experiment::Simulator& simulator, experiment::Diagnostics& diagnostics)
       : overrides_(overrides), library_(library), simulator_(simulator), diagnostics_(diagnostics) {
     for (const auto& doc : simulator.metric_docs()) {
       metrics_.push_back(doc.name);
@@ -38,9 +38,9 @@ class FigureReader {
   }
 
   // The figure, and in `experiment` what has to run for it.
-  Figure read(const Node& node, Experiment& experiment) {
+  Figure read(const experiment::Node& node, experiment::Experiment& experiment) {
     Figure figure;
-    if (node.kind != Node::Kind::table) {
+    if (node.kind != experiment::Node::Kind::table) {
       diagnostics_.add(node.place, "figure", describe(node) + " is not a table; allowed: [[figure]]");
       return figure;
     }
@@ -61,21 +61,22 @@ class FigureReader {
   }
 
  private:
-  void missing(const Node& node, const std::string& key, const std::string& allowed) {
+  void missing(const experiment::Node& node, const std::string& key, const std::string& allowed) {
     diagnostics_.add(node.place, key, "is missing; allowed: " + allowed);
   }
 
-  std::string needed_text(const Node& node, const std::string& key) {
+  std::string needed_text(const experiment::Node& node, const std::string& key) {
     if (node.find(key) == nullptr) missing(node, key, "text in quotes");
     return optional_text(node, key, diagnostics_);
   }
 
   // `otherwise`: without the key; nothing: the key must be there. Of a mistake, which is told, it is the first value.
   template <typename Enum>
-  Enum one_of(const Node& node, const std::string& key, const Names<Enum>& names, std::optional<Enum> otherwise) {
+  Enum one_of(const experiment::Node& node, const std::string& key, const Names<Enum>& names,
+              std::optional<Enum> otherwise) {
     std::vector<std::string> allowed;
     for (const auto& [name, value] : names) allowed.push_back(name);
-    const Node* given = node.find(key);
+    const experiment::Node* given = node.find(key);
     if (given == nullptr) {
       if (!otherwise) missing(node, key, fmt::format("{}", fmt::join(allowed, ", ")));
       return otherwise.value_or(names.front().second);
@@ -87,15 +88,15 @@ class FigureReader {
     if (given->is_text()) {
       diagnostics_.add(given->place, key,
                        fmt::format("'{}' is not one of the choices; allowed: {}{}", text, fmt::join(allowed, ", "),
-                                   did_you_mean(sim::nearest_name(text, allowed))));
+                                   experiment::did_you_mean(sim::nearest_name(text, allowed))));
     }
     return names.front().second;
   }
 
-  std::optional<double> number(const Node& node, const std::string& key) {
-    const Node* value = node.find(key);
+  std::optional<double> number(const experiment::Node& node, const std::string& key) {
+    const experiment::Node* value = node.find(key);
     if (value == nullptr) return {};
-    if (value->kind == Node::Kind::value) {
+    if (value->kind == experiment::Node::Kind::value) {
       if (const auto* whole = std::get_if<std::int64_t>(&value->value)) return static_cast<double>(*whole);
       if (const auto* real = std::get_if<double>(&value->value)) return *real;
     }
@@ -103,29 +104,30 @@ class FigureReader {
     return {};
   }
 
-  void read_fails_if(const Node& node, Figure& figure) {
+  void read_fails_if(const experiment::Node& node, Figure& figure) {
     if (figure.use != Use::reading) {
       figure.fails_if = needed_text(node, "fails_if");
-    } else if (const Node* useless = node.find("fails_if")) {
+    } else if (const experiment::Node* useless = node.find("fails_if")) {
       diagnostics_.add(useless->place, "fails_if", "is useless; allowed: not with use = reading, which is not checked");
     }
   }
 
-  void read_fitted(const Node& node, Figure& figure) {
+  void read_fitted(const experiment::Node& node, Figure& figure) {
     const auto machine = simulator_.machine();
-    for (const Node* name : optional_texts(node, "fitted", diagnostics_)) {
+    for (const experiment::Node* name : optional_texts(node, "fitted", diagnostics_)) {
       figure.fitted.push_back(name->text());
       if (machine->parameters().find(name->text()) != nullptr) continue;
       diagnostics_.add(name->place, "fitted",
                        fmt::format("no such parameter '{}'{}", name->text(),
-                                   did_you_mean(machine->parameters().nearest(name->text()))));
+                                   experiment::did_you_mean(machine->parameters().nearest(name->text()))));
     }
     if (figure.use == Use::fit && figure.fitted.empty())
       missing(node, "fitted", "the parameters that were fitted to this figure");
   }
 
-  void read_measure(const Node& node, Figure& figure) {
-    for (const Node* step : optional_texts(node, "steps", diagnostics_)) figure.steps.push_back(step->text());
+  void read_measure(const experiment::Node& node, Figure& figure) {
+    for (const experiment::Node* step : optional_texts(node, "steps", diagnostics_))
+      figure.steps.push_back(step->text());
     figure.metric = metric(node, "metric");
     figure.over = metric(node, "over");
     if (figure.metric.empty() == figure.steps.empty())
@@ -133,24 +135,24 @@ class FigureReader {
     figure.scale = number(node, "scale").value_or(1);
   }
 
-  std::string metric(const Node& node, const std::string& key) {
+  std::string metric(const experiment::Node& node, const std::string& key) {
     std::string name = optional_text(node, key, diagnostics_);
     if (!name.empty() && std::find(metrics_.begin(), metrics_.end(), name) == metrics_.end()) {
       diagnostics_.add(node.find(key)->place, key,
                        fmt::format("no metric '{}'; allowed: {}{}", name, fmt::join(metrics_, ", "),
-                                   did_you_mean(sim::nearest_name(name, metrics_))));
+                                   experiment::did_you_mean(sim::nearest_name(name, metrics_))));
     }
     return name;
   }
 
-  void read_published(const Node& node, Figure& figure) {
+  void read_published(const experiment::Node& node, Figure& figure) {
     Published& published = figure.published;
     figure.unit = optional_text(node, "unit", diagnostics_);
     if (figure.compare == Comparison::less || figure.compare == Comparison::greater) {
       // No published number: the measured ones are compared in their own unit.
       if (figure.unit.empty()) figure.unit = figure.metric.empty() ? "us" : units_[figure.metric];
       for (const char* key : {"value", "at_least", "at_most", "tolerance"}) {
-        if (const Node* value = node.find(key))
+        if (const experiment::Node* value = node.find(key))
           diagnostics_.add(value->place, key, "is useless; allowed: not with compare = less or greater");
       }
       return;
@@ -167,8 +169,8 @@ class FigureReader {
     read_tolerance(node, has_ends, published.tolerance);
   }
 
-  void read_tolerance(const Node& node, bool has_ends, Tolerance& tolerance) {
-    const Node* given = node.find("tolerance");
+  void read_tolerance(const experiment::Node& node, bool has_ends, Tolerance& tolerance) {
+    const experiment::Node* given = node.find("tolerance");
     if (has_ends) {
       if (given != nullptr) diagnostics_.add(given->place, "tolerance", "is useless; allowed: only with a value");
     } else if (given == nullptr) {
@@ -181,13 +183,13 @@ class FigureReader {
   }
 
   // A reason takes the place of a wider tolerance: who mends the cause has to take it away.
-  void read_known_off(const Node& node, Figure& figure) {
+  void read_known_off(const experiment::Node& node, Figure& figure) {
     figure.known_off = optional_text(node, "known_off", diagnostics_);
     if (figure.known_off.empty() || figure.use == Use::predicted) return;
     diagnostics_.add(node.find("known_off")->place, "known_off", "is useless; allowed: only with use = predicted");
   }
 
-  void read_percent(const Node& node, Tolerance& tolerance) {
+  void read_percent(const experiment::Node& node, Tolerance& tolerance) {
     const std::string& text = node.text();
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tolerance.amount);
     const std::string rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -197,7 +199,7 @@ class FigureReader {
                      fmt::format("'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text));
   }
 
-  void read_points(const Node& node, const Figure& figure, Experiment& experiment) {
+  void read_points(const experiment::Node& node, const Figure& figure, experiment::Experiment& experiment) {
     experiment.name = figure.name;
     experiment.file = node.place.file;
     experiment.platform = optional_text(node, "platform", diagnostics_);
@@ -206,17 +208,17 @@ class FigureReader {
           read_platform(experiment.platform, node.find("platform")->place, "platform", library_, diagnostics_);
     }
     const std::string origin = "figure " + figure.name;
-    if (const Node* parameters = node.find("parameters")) {
-      experiment.parameters = read_settings(*parameters, origin, Provenance::optional, diagnostics_);
+    if (const experiment::Node* parameters = node.find("parameters")) {
+      experiment.parameters = read_settings(*parameters, origin, experiment::Provenance::optional, diagnostics_);
     }
-    if (const Node* workload = node.find("workload");
+    if (const experiment::Node* workload = node.find("workload");
         workload && !optional_text(node, "workload", diagnostics_).empty()) {
       experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
                                        workload->place, origin, "", ""});
     }
     const auto strategy = [&](const std::string& key) {
       const std::string name = optional_text(node, key, diagnostics_);
-      if (name.empty()) return Strategy{"default", "", {}};
+      if (name.empty()) return experiment::Strategy{"default", "", {}};
       return read_strategy(name, node.find(key)->place, key, library_, diagnostics_);
     };
     experiment.strategies.push_back(strategy("strategy"));
@@ -228,7 +230,7 @@ class FigureReader {
                            : "is useless; allowed: only with compare = difference, ratio, overhead, less or greater");
     }
     if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
-    if (const Node* axes = node.find("axes")) {
+    if (const experiment::Node* axes = node.find("axes")) {
       experiment.axes = read_axes(*axes, origin, simulator_.machine()->parameters(), diagnostics_);
     }
     experiment.overrides = parse_overrides(overrides_, diagnostics_);
@@ -236,9 +238,9 @@ class FigureReader {
   }
 
   const std::vector<std::string>& overrides_;
-  const ConfigLibrary& library_;
-  const Simulator& simulator_;
-  Diagnostics& diagnostics_;
+  const experiment::ConfigLibrary& library_;
+  const experiment::Simulator& simulator_;
+  experiment::Diagnostics& diagnostics_;
   std::vector<std::string> metrics_;
   std::map<std::string, std::string> units_;
 };
@@ -246,24 +248,24 @@ class FigureReader {
 }  // namespace
 
 std::vector<Figure> read_figures(const std::filesystem::path& path, const std::vector<std::string>& overrides,
-                                 const ConfigLibrary& library, const Simulator& simulator) {
-  const Node file = read_toml(path);
-  Diagnostics diagnostics;
+                                 const experiment::ConfigLibrary& library, const experiment::Simulator& simulator) {
+  const experiment::Node file = experiment::read_toml(path);
+  experiment::Diagnostics diagnostics;
   refuse_unknown_keys(file, {"figure"}, "", diagnostics);
-  const Node* list = file.find("figure");
-  if (list == nullptr || list->kind != Node::Kind::list) {
+  const experiment::Node* list = file.find("figure");
+  if (list == nullptr || list->kind != experiment::Node::Kind::list) {
     diagnostics.add(list == nullptr ? file.place : list->place, "figure",
                     "is missing; allowed: one or more [[figure]]");
     diagnostics.raise();
   }
   FigureReader reader(overrides, library, simulator, diagnostics);
   std::vector<Figure> figures;
-  std::vector<Experiment> experiments(list->children.size());
+  std::vector<experiment::Experiment> experiments(list->children.size());
   for (std::size_t i = 0; i < list->children.size(); ++i)
     figures.push_back(reader.read(list->children[i], experiments[i]));
   diagnostics.raise();
   for (std::size_t i = 0; i < figures.size(); ++i) {
-    std::vector<Point> points = expand(experiments[i], simulator);
+    std::vector<experiment::Point> points = expand(experiments[i], simulator);
     const bool has_baseline = experiments[i].strategies.size() == 2;
     const auto middle = points.begin() + static_cast<std::ptrdiff_t>(has_baseline ? points.size() / 2 : points.size());
     figures[i].baseline.assign(middle, points.end());

@@ -61,15 +61,15 @@ std::string measure_text(const Check& check, double measure) {
 }
 
 std::string checks_table(const std::vector<Check>& checks) {
-  TextTable table({{"", "", Align::left},
-                   {"quantity", "", Align::left},
-                   {"at", "", Align::left},
-                   {"use", "", Align::left},
-                   {"published", "", Align::right},
-                   {"simulated", "", Align::right},
-                   {"error", "", Align::right},
-                   {"allowed", "", Align::right},
-                   {"", "", Align::left}});
+  results::TextTable table({{"", "", results::Align::left},
+                            {"quantity", "", results::Align::left},
+                            {"at", "", results::Align::left},
+                            {"use", "", results::Align::left},
+                            {"published", "", results::Align::right},
+                            {"simulated", "", results::Align::right},
+                            {"error", "", results::Align::right},
+                            {"allowed", "", results::Align::right},
+                            {"", "", results::Align::left}});
   for (const Check& check : checks) {
     const Figure& figure = *check.figure;
     table.add({figure.name, figure.quantity, check.where, use_text(figure.use), check.published,
@@ -85,8 +85,8 @@ std::string figures_text(const std::vector<Check>& checks) {
     if (!check.trouble.empty()) text += fmt::format("{}: {}\n", check.figure->name, check.trouble);
     if (check.figure == last) continue;
     last = check.figure;
-    text += wrap(fmt::format("{}: {}", last->name, last->source), kWidth, 4) + "\n";
-    const auto add = [&](const std::string& line) { text += "    " + wrap(line, kWidth - 4, 4) + "\n"; };
+    text += results::wrap(fmt::format("{}: {}", last->name, last->source), kWidth, 4) + "\n";
+    const auto add = [&](const std::string& line) { text += "    " + results::wrap(line, kWidth - 4, 4) + "\n"; };
     if (!last->fitted.empty()) add(fmt::format("fitted: {}", fmt::join(last->fitted, ", ")));
     if (!last->fails_if.empty()) add("fails if " + last->fails_if);
     if (!last->known_off.empty()) add("known to be off: " + last->known_off);
@@ -131,7 +131,7 @@ std::string checks_csv(const std::vector<Check>& checks) {
   for (const Check& check : checks) {
     const Figure& figure = *check.figure;
     std::string line;
-    const auto add = [&](const std::string& field) { line += (line.empty() ? "" : ",") + csv_field(field); };
+    const auto add = [&](const std::string& field) { line += (line.empty() ? "" : ",") + results::csv_field(field); };
     for (const std::string& field :
          {figure.name, figure.quantity, check.where, use_text(figure.use), check.published, check.simulated,
           check.error, tolerance_text(figure), std::string(counts(check) ? "true" : "false"),

@@ -15,9 +15,9 @@
 namespace faultline::app {
 
 struct Work {
-  const std::vector<Point>& points;
+  const std::vector<experiment::Point>& points;
   std::vector<std::size_t> missing;  // of those
-  ClaimedPoints::Others others;
+  runs::ClaimedPoints::Others others;
   unsigned jobs;
   std::optional<std::chrono::seconds> timeout;
   bool quiet;
@@ -26,8 +26,9 @@ struct Work {
 
 // Simulates what is missing and nobody else is at, keeps each result in the store, and hands it on. Ends early when a
 // result cannot be kept: hours whose results nobody can keep are lost. Returns what this process has done.
-WorkerState work_on(const Work& work, PointStore& store, const Simulator& simulator, const Console& console,
-                    const std::function<void(std::size_t index, PointOutcome outcome)>& ended);
+runs::WorkerState work_on(const Work& work, runs::PointStore& store, const experiment::Simulator& simulator,
+                          const Console& console,
+                          const std::function<void(std::size_t index, runs::PointOutcome outcome)>& ended);
 
 // Of points' files.
 void tell_damage(const std::vector<std::string>& files, const Console& console);

@@ -40,6 +40,6 @@ function literal(text) {
 mkdirSync(dirname(target), {recursive: true});
 writeFileSync(target, `// Made by web/bundle.mjs.
 #include "src/results/html_report.hpp"
-const faultline::app::PageParts faultline::app::kPage{
+const faultline::results::PageParts faultline::results::kPage{
 ${parts.map(literal).join(',\n')}};
 `);

@@ -14,7 +14,7 @@
 #include "src/experiment/input_limits.hpp"
 #include "src/experiment/value_range.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 bool is_range(const Node& node) {
@@ -283,4 +283,4 @@ std::vector<std::size_t> indices_in(const std::vector<Axis>& axes, std::size_t c
   return indices;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -11,7 +11,7 @@
 #include "models/sim/random.hpp"
 #include "src/experiment/settings.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct Axis {
   std::string key;
@@ -45,4 +45,4 @@ std::size_t combinations_of(const std::vector<Axis>& axes);
 // The number of each axis's value in a combination; the last axis is the fastest.
 std::vector<std::size_t> indices_in(const std::vector<Axis>& axes, std::size_t combination);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -9,7 +9,7 @@
 
 #include "src/experiment/quantity.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 using Relation = Condition::Relation;
@@ -167,4 +167,4 @@ std::string to_toml(const Skip& skip) {
   return "{ " + text + " }";
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -7,7 +7,7 @@
 
 #include "src/experiment/axes.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // One thing that a combination may be: "workload.size" less than "4 KiB", "strategy" equal to "mlock".
 struct Condition {
@@ -32,4 +32,4 @@ bool applies(const Condition& condition, const std::string& text, const sim::Par
 // As a file writes it.
 std::string to_toml(const Skip& skip);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

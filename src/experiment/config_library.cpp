@@ -9,7 +9,7 @@
 
 #include "faultline_build.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace fs = std::filesystem;
 namespace {
 
@@ -125,4 +125,4 @@ Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& nam
   return preset;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

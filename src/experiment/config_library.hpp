@@ -10,7 +10,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/settings.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 enum class ConfigKind { platform, strategy, experiment };
 std::string to_string(ConfigKind kind);
@@ -51,4 +51,4 @@ struct Preset {
 Preset read_preset(ConfigKind kind, const std::filesystem::path& path, const std::string& name,
                    Diagnostics& diagnostics);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -9,7 +9,7 @@
 #include "models/sim/parameters.hpp"
 #include "src/experiment/input_limits.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 std::string Place::text() const { return line == 0 ? file : fmt::format("{}:{}:{}", file, line, column); }
 
@@ -82,4 +82,4 @@ std::string printable(std::string_view text, bool one_line) {
   return shown;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

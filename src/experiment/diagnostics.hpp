@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // A spot in a file, or an option of the command line (then line is 0).
 struct Place {
@@ -62,4 +62,4 @@ std::string did_you_mean(const std::string& nearest);
 // unless it has to be one line, ends of lines stay.
 std::string printable(std::string_view text, bool one_line = false);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -8,7 +8,7 @@
 
 #include "src/experiment/report_spec.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 bool sets(const Settings& settings, const std::string& key) { return deciding(settings, key) != nullptr; }
@@ -146,4 +146,4 @@ std::string effective_point_json(const Point& point, const Simulator& simulator,
   return list.dump(2);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

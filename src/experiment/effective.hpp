@@ -7,7 +7,7 @@
 
 #include "src/experiment/expansion.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // The whole experiment as a file that `faultline run` reads again to the same points. It names neither
 // paths nor shipped files, so that it means the same everywhere and for ever.
@@ -19,4 +19,4 @@ std::string effective_point(const Point& point, const Simulator& simulator, bool
 // One point as JSON: [{name, value, default, set_by}...].
 std::string effective_point_json(const Point& point, const Simulator& simulator, bool changed_only);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -8,7 +8,7 @@
 
 #include "src/experiment/input_limits.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 constexpr std::size_t kBetweenNews = 1000;   // combinations
@@ -208,4 +208,4 @@ Changed with_value(std::span<const Point> repetitions, const Setting& setting, M
   return changed;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -12,7 +12,7 @@
 #include "src/experiment/point.hpp"
 #include "src/experiment/simulator.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // Hears now and then how many of something are planned, and of how many.
 using Planned = std::function<void(std::size_t planned, std::size_t all)>;
@@ -31,4 +31,4 @@ struct Changed {
 // Of points that differ by their seed alone, on a machine that has their values, and has them again afterwards.
 Changed with_value(std::span<const Point> repetitions, const Setting& setting, Machine& machine);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

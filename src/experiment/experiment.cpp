@@ -10,7 +10,7 @@
 #include "src/experiment/point.hpp"
 #include "src/experiment/report_spec.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
@@ -230,4 +230,4 @@ Experiment read_experiment(const std::filesystem::path& path, const std::vector<
   return read_experiment(read_toml(path), path.stem().string(), overrides, library, simulator);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -15,7 +15,7 @@
 #include "src/experiment/simulator.hpp"
 #include "src/experiment/slurm_settings.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct Strategy {
   std::string name;
@@ -78,4 +78,4 @@ Strategy read_strategy(const std::string& reference, const Place& place, const s
 // Every value against the declarations, layer by layer.
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 inline constexpr std::uintmax_t kMostInputBytes = 16 << 20;
 inline constexpr std::size_t kMostKeyParts = 16;         // of a dotted key; those of parameters have up to five
@@ -20,4 +20,4 @@ inline constexpr std::size_t kMostMessageBytes = 10'000;  // of each
 // exactly up to here.
 inline constexpr std::uint64_t kMostSeed = (std::uint64_t{1} << 53) - 1;
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -5,7 +5,7 @@
 
 #include "src/experiment/quantity.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 std::string standing_of(const sim::Parameter& parameter, const SettingLayers& settings) {
   const Setting* setting = deciding(settings, parameter.name);
@@ -28,4 +28,4 @@ double at_share(const NumberRange& range, double share) {
   return range.low + (range.high - range.low) * share;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

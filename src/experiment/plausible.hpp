@@ -8,7 +8,7 @@
 #include "models/sim/parameters.hpp"
 #include "src/experiment/point.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // Of the value that a point with these settings has: the platform's word on its own number, else the declaration's.
 std::string standing_of(const sim::Parameter& parameter, const SettingLayers& settings);
@@ -27,4 +27,4 @@ std::optional<NumberRange> plausible_range(const sim::Parameter& parameter);
 // The number at a share of the way, from 0 to 1: by equal factors where the lowest is above 0, else by equal steps.
 double at_share(const NumberRange& range, double share);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

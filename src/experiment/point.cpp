@@ -10,7 +10,7 @@
 
 #include "src/experiment/program_id.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 // The number of the layer whose setting decides; -1: none does.
@@ -127,4 +127,4 @@ void Conflicts::tell(Diagnostics& diagnostics) const {
   }
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -14,7 +14,7 @@
 #include "src/experiment/settings.hpp"
 #include "src/experiment/simulator.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct NamedText {
   std::string name;
@@ -79,4 +79,4 @@ class Conflicts {
   std::vector<Line> lines_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

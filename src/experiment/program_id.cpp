@@ -10,7 +10,7 @@
 
 #include "faultline_build.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 constexpr std::size_t padded(std::size_t size) { return (size + 3) / 4 * 4; }
@@ -61,4 +61,4 @@ const std::string& program_id() {
   return id;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // The linker's build-id: another one for other sources, another compiler or other options, the same for the same.
 // Without one the version, the commit and when the file was built.
 const std::string& program_id();
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

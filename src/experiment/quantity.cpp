@@ -9,7 +9,7 @@
 
 #include "models/sim/units.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 using sim::ParameterKind;
 
@@ -69,4 +69,4 @@ sim::ParameterValue value_of(ParameterKind kind, double number) {
   }
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

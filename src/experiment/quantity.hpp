@@ -9,7 +9,7 @@
 
 #include "models/sim/parameters.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // Digits alone, below 2^64; nothing for any other text.
 std::optional<std::uint64_t> whole(std::string_view text);
@@ -30,4 +30,4 @@ double plain_number(sim::ParameterKind kind, const std::string& text);
 // The value nearest to a number in that unit: whole for all kinds but fractions.
 sim::ParameterValue value_of(sim::ParameterKind kind, double number);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

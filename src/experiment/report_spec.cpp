@@ -8,7 +8,7 @@
 
 #include "src/experiment/point.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 struct ViewKeys {
@@ -231,4 +231,4 @@ std::string to_toml(const ReportSpec& spec) {
   return text;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -7,7 +7,7 @@
 
 #include "src/experiment/experiment.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // The points alone when the file has no `report`.
 std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& axes,
@@ -23,4 +23,4 @@ bool has_points(const ReportSpec& spec, const Experiment& experiment);
 // As TOML, for the effective configuration.
 std::string to_toml(const ReportSpec& spec);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 const std::vector<std::string> kStandings{"published", "derived", "fitted", "assumed", "setting"};
@@ -192,4 +192,4 @@ std::string toml_value(const sim::Parameter& parameter) {
   }
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

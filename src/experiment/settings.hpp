@@ -9,7 +9,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/toml_document.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct Setting {
   std::string key;
@@ -49,4 +49,4 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
 // A parameter's current value as a configuration file writes it.
 std::string toml_value(const sim::Parameter& parameter);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

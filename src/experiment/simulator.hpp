@@ -9,7 +9,7 @@
 #include "models/sim/parameters.hpp"
 #include "workloads/experiment_point.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // One configuration with the declarations that are bound to it.
 class Machine {
@@ -31,4 +31,4 @@ class Simulator {
   virtual std::vector<workloads::StepDoc> step_docs() const = 0;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 using Check = std::string (*)(const std::string&);
@@ -100,4 +100,4 @@ SlurmSettings over(SlurmSettings below, const SlurmSettings& above) {
   return below;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

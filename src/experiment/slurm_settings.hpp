@@ -9,7 +9,7 @@
 
 #include "src/experiment/toml_document.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct SlurmSettings {
   std::string partition;            // empty: the cluster's default; so for time and memory
@@ -34,4 +34,4 @@ std::string to_toml(const SlurmSettings& settings);
 // `above` wins; its further arguments follow those below.
 SlurmSettings over(SlurmSettings below, const SlurmSettings& above);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

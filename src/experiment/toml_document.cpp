@@ -15,7 +15,7 @@
 #include "models/sim/units.hpp"
 #include "src/experiment/input_limits.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 Place to_place(const toml::source_region& region, const std::string& file) {
@@ -237,4 +237,4 @@ std::string quote_toml(const std::string& text) {
   return quoted + '"';
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

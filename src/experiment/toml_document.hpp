@@ -12,7 +12,7 @@
 #include "models/sim/parameters.hpp"
 #include "src/experiment/diagnostics.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 struct Node {
   enum class Kind { value, list, table, unsupported };  // unsupported: TOML's dates and times
@@ -55,4 +55,4 @@ std::vector<const Node*> optional_texts(const Node& table, const std::string& na
 // Text as a TOML string, quoted and escaped.
 std::string quote_toml(const std::string& text);
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -11,7 +11,7 @@
 #include "src/experiment/input_limits.hpp"
 #include "src/experiment/quantity.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 // As people would write it: the digits beyond are an accident of the arithmetic.
@@ -162,4 +162,4 @@ Setting ValueRange::setting(sim::ParameterValue value, const Place& place) const
 
 Setting ValueRange::setting_of(double number) const { return setting(value_of(parameter_->kind, number), node_.place); }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

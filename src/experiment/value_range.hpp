@@ -10,7 +10,7 @@
 
 #include "src/experiment/settings.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 class ValueRange {
  public:
@@ -58,4 +58,4 @@ class ValueRange {
   Scale scale_ = Scale::linear;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -9,7 +9,7 @@
 #include "src/experiment/plausible.hpp"
 #include "src/experiment/quantity.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 namespace {
 
 using sim::Parameter;
@@ -132,4 +132,4 @@ Variations vary(const std::vector<Point>& points, const Experiment& experiment, 
   return variations;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

@@ -9,7 +9,7 @@
 
 #include "src/experiment/expansion.hpp"
 
-namespace faultline::app {
+namespace faultline::experiment {
 
 // One parameter of one point at one other value.
 struct Variation {
@@ -39,4 +39,4 @@ struct Variations {
 Variations vary(const std::vector<Point>& points, const Experiment& experiment, const Simulator& simulator,
                 unsigned levels, const Planned& planned = {});
 
-}  // namespace faultline::app
+}  // namespace faultline::experiment

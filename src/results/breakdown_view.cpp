@@ -8,7 +8,7 @@
 #include "src/results/report.hpp"
 #include "src/results/text_table.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 std::string bar(double from, double length, double total, std::size_t width) {
@@ -56,4 +56,4 @@ std::string breakdown_view(const Results& results) {
   return text.empty() ? "no point measured a breakdown\n" : text;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "columns are little-endian");
@@ -83,4 +83,4 @@ nlohmann::ordered_json encode_column(const std::vector<double>& values, Digits d
   return json;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

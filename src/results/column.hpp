@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::results {
 
 // NaN where there is no value. {"value": 3} (or null for NaN) when all are equal and there is at least one; otherwise
 // {"type": "u8", "u16", "i32", "f32" or "f64", "data": "..."}, little-endian.
@@ -14,4 +14,4 @@ namespace faultline::app {
 enum class Digits { all, seven };
 nlohmann::ordered_json encode_column(const std::vector<double>& values, Digits digits = Digits::all);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

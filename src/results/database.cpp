@@ -7,7 +7,7 @@
 #include "src/results/schema.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace fs = std::filesystem;
 namespace {
 
@@ -32,14 +32,15 @@ std::string what_to_do(const fs::path& file) {
 void check_kind(SqlDatabase& database, const fs::path& file) {
   const fs::path folder = file.parent_path();
   if (database.number("PRAGMA application_id") != kApplicationId) {
-    throw UserError(fmt::format("{}: is no database of Faultline's results{}", file.string(), what_to_do(file)));
+    throw experiment::UserError(
+        fmt::format("{}: is no database of Faultline's results{}", file.string(), what_to_do(file)));
   }
   const auto version = database.number("PRAGMA user_version");
   if (version != kSchemaVersion) {
-    throw UserError(fmt::format("{}: has schema version {}, and this program reads {}; {}", file.string(), version,
-                                kSchemaVersion, again(folder)));
+    throw experiment::UserError(fmt::format("{}: has schema version {}, and this program reads {}; {}", file.string(),
+                                            version, kSchemaVersion, again(folder)));
   }
-  if (!is_file_sealed(file, kDatabaseSeal)) throw SqlError(SQLITE_CORRUPT, "its checksum is another");
+  if (!is_file_sealed(file, runs::kDatabaseSeal)) throw SqlError(SQLITE_CORRUPT, "its checksum is another");
 }
 
 }  // namespace
@@ -47,10 +48,10 @@ void check_kind(SqlDatabase& database, const fs::path& file) {
 SqlDatabase open_database(const fs::path& run) {
   const fs::path file = file_in(run);
   std::error_code ignored;
-  if (!fs::exists(run, ignored)) check_folder(run);
+  if (!fs::exists(run, ignored)) runs::check_folder(run);
   if (!fs::is_regular_file(file, ignored)) {
-    throw UserError(fmt::format("{}: has no {}: no run has ended there, or an older program's; {}", run.string(),
-                                kDatabaseFile, again(run)));
+    throw experiment::UserError(fmt::format("{}: has no {}: no run has ended there, or an older program's; {}",
+                                            run.string(), kDatabaseFile, again(run)));
   }
   try {
     SqlDatabase database(file, SqlDatabase::Open::to_read);
@@ -69,23 +70,23 @@ void refuse_database(const fs::path& run, const SqlError& error) {
     case SQLITE_LOCKED: why = "another program has locked it; end what writes to it (sqlite3?) and try again"; break;
     case SQLITE_NOTADB:
       if (!is_ours(file)) {
-        throw UserError(fmt::format("{}: is no database{}", file.string(), what_to_do(file)));
+        throw experiment::UserError(fmt::format("{}: is no database{}", file.string(), what_to_do(file)));
       }
       [[fallthrough]];
     case SQLITE_CORRUPT: why = "is damaged; " + again(file.parent_path()); break;
     default: why = "cannot be read"; break;
   }
-  throw UserError(fmt::format("{}: {} ({})", file.string(), why, error.what()));
+  throw experiment::UserError(fmt::format("{}: {} ({})", file.string(), why, error.what()));
 }
 
-bool has_database(const RunFolder& folder) {
+bool has_database(const runs::RunFolder& folder) {
   if (!folder.has(kDatabaseFile)) return false;
   try {
     open_database(folder.path());
     return true;
-  } catch (const UserError&) {
+  } catch (const experiment::UserError&) {
     return false;
   }
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,13 +7,13 @@
 #include "src/results/sqlite.hpp"
 #include "src/runs/run_folder.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // The same bytes for the same results. Throws UserError when it cannot be written; one that was there stays then.
-void write_database(RunFolder& folder, const Results& results, const Simulator& simulator);
+void write_database(runs::RunFolder& folder, const Results& results, const experiment::Simulator& simulator);
 
 // False: there is none, it is damaged, or its schema is another one.
-bool has_database(const RunFolder& folder);
+bool has_database(const runs::RunFolder& folder);
 
 // The database of a run folder, or the file itself, to read. Throws UserError that says what is wrong and how to make
 // it again.
@@ -22,4 +22,4 @@ SqlDatabase open_database(const std::filesystem::path& run);
 // For a mistake that turned up while it was read.
 [[noreturn]] void refuse_database(const std::filesystem::path& run, const SqlError& error);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -17,7 +17,7 @@
 #include "src/runs/outcome_text.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 // Numbers from 1 for names, in the order in which they come.
@@ -39,7 +39,7 @@ double unless_single(const Summary& summary, double value) { return summary.coun
 
 class Writer {
  public:
-  Writer(SqlDatabase& database, const Results& results, const Simulator& simulator)
+  Writer(SqlDatabase& database, const Results& results, const experiment::Simulator& simulator)
       : database_(database),
         results_(results),
         experiment_(results.experiment),
@@ -86,11 +86,11 @@ class Writer {
   void write_combinations() {
     SqlStatement row = insert("combinations", 4);
     for (std::size_t first = 0; first < points_.size(); first += experiment_.repetitions) {
-      Point point = points_[first];
+      experiment::Point point = points_[first];
       point.repeated = false;
       const auto begin = outcomes_.begin() + static_cast<std::ptrdiff_t>(first);
       const auto measured = std::count_if(begin, begin + experiment_.repetitions,
-                                          [](const PointOutcome& o) { return !o.result.metrics.empty(); });
+                                          [](const runs::PointOutcome& o) { return !o.result.metrics.empty(); });
       row.run(combination_of(first), point.strategy, point.label(), std::int64_t{measured});
     }
   }
@@ -102,7 +102,7 @@ class Writer {
                         "UPDATE points SET events = NULL, cell_hops = NULL, simulated_ps = NULL"
                         " WHERE status NOT IN ('complete', 'refused', 'check failed')");
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      const PointOutcome& outcome = outcomes_[i];
+      const runs::PointOutcome& outcome = outcomes_[i];
       row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
               status_text(outcome), reason_text(outcome), outcome.result.events, outcome.result.cell_hops,
               outcome.result.simulated_ps);
@@ -114,14 +114,15 @@ class Writer {
   const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
 
   static double number(const sim::Parameter& parameter, const std::string& text) {
-    return is_number(parameter.kind) ? plain_number(parameter.kind, text) : std::nan("");
+    return experiment::is_number(parameter.kind) ? experiment::plain_number(parameter.kind, text) : std::nan("");
   }
 
   void write_parameter_docs() {
     SqlStatement row = insert("parameter_docs", 9);
     for (const sim::Parameter& p : machine_->parameters().all()) {
-      row.run(p.name, std::string(sim::to_string(p.kind)), plain_unit(p.kind), p.initial, number(p, p.initial),
-              p.allowed, p.doc.meaning, p.doc.source, std::string(sim::to_string(p.doc.standing)));
+      row.run(p.name, std::string(sim::to_string(p.kind)), experiment::plain_unit(p.kind), p.initial,
+              number(p, p.initial), p.allowed, p.doc.meaning, p.doc.source,
+              std::string(sim::to_string(p.doc.standing)));
     }
   }
 
@@ -140,7 +141,7 @@ class Writer {
     }
   }
 
-  static const std::string& value_of(const sim::Parameter& parameter, const Point& point) {
+  static const std::string& value_of(const sim::Parameter& parameter, const experiment::Point& point) {
     const std::string* own = point.find(parameter.name);
     return own == nullptr ? parameter.initial : *own;
   }
@@ -154,7 +155,8 @@ class Writer {
     SqlStatement varied = insert("varied_parameters", 4);
     const auto& axes = experiment_.axes;
     for (const sim::Parameter& p : machine_->parameters().all()) {
-      const bool is_axis = std::any_of(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == p.name; });
+      const bool is_axis =
+          std::any_of(axes.begin(), axes.end(), [&](const experiment::Axis& a) { return a.key == p.name; });
       const std::string& first = value_of(p, points_.front());
       const auto as_first = [&](std::size_t i) { return value_of(p, points_[i]) == first; };
       if (!is_axis && std::all_of(begins.begin(), begins.end(), as_first)) {
@@ -272,22 +274,22 @@ class Writer {
 
   void write_views() {
     std::vector<std::string> axes;
-    for (const Axis& axis : experiment_.axes) axes.push_back(axis.key);
+    for (const experiment::Axis& axis : experiment_.axes) axes.push_back(axis.key);
     database_.execute(wide_views(axes, metric_names_));
   }
 
   SqlDatabase& database_;
   const Results& results_;
-  const Experiment& experiment_;
-  const std::vector<Point>& points_;
-  const std::vector<PointOutcome>& outcomes_;
-  std::unique_ptr<Machine> machine_;
+  const experiment::Experiment& experiment_;
+  const std::vector<experiment::Point>& points_;
+  const std::vector<runs::PointOutcome>& outcomes_;
+  std::unique_ptr<experiment::Machine> machine_;
   std::vector<std::string> metric_names_;  // in the order of their ids
 };
 
 }  // namespace
 
-void write_database(RunFolder& folder, const Results& results, const Simulator& simulator) {
+void write_database(runs::RunFolder& folder, const Results& results, const experiment::Simulator& simulator) {
   // What a program that changed the database before has left: SQLite would apply it to the new one.
   for (const char* left : {"-wal", "-shm", "-journal"}) folder.remove(std::string(kDatabaseFile) + left);
   folder.make(kDatabaseFile, [&](const std::filesystem::path& part) {
@@ -300,11 +302,11 @@ void write_database(RunFolder& folder, const Results& results, const Simulator& 
       database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
       database.execute("COMMIT");
     } catch (const SqlError& error) {
-      throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
-                      "; the points' results are kept, and the same command writes it");
+      throw experiment::UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
+                                  "; the points' results are kept, and the same command writes it");
     }
-    seal_file(part, kDatabaseSeal);
+    seal_file(part, runs::kDatabaseSeal);
   });
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

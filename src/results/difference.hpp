@@ -9,7 +9,7 @@
 #include "src/results/statistics.hpp"
 #include "src/results/stored_run.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // A run; or RUN:POINT with the point's number or id, it and those that differ from it by their seed alone; or
 // RUN:CONDITION, the run's points to which it applies.
@@ -58,4 +58,4 @@ inline constexpr double kChance = 0.05;  // of a mark on what is noise
 // what is chosen, or points that nothing else matches, or metrics that neither has.
 Difference difference(Side& a, Side& b, const std::vector<std::string>& metrics, bool all);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/html_report.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 std::string html_text(const std::string& text) {
@@ -36,4 +36,4 @@ std::string html_page(const PageParts& page, const std::string& title, const std
   return text += page.tail;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace faultline::app {
+namespace faultline::results {
 
 // The page's text before its title, between title and data, and behind the data. All empty in a program that was
 // built without reports (FAULTLINE_REPORTS=OFF).
@@ -19,4 +19,4 @@ extern const PageParts kPage;  // made by the build from web/
 // One file that needs no other. `data`: JSON.
 std::string html_page(const PageParts& page, const std::string& title, const std::string& data);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <unordered_map>
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 // What a point has beside the axes that advance with `leader`.
-std::string all_else(const Point& point, const std::vector<Axis>& axes, std::size_t leader) {
+std::string all_else(const experiment::Point& point, const std::vector<experiment::Axis>& axes, std::size_t leader) {
   std::string text = fmt::format("{}\n{}", point.strategy, point.seed);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].leader != leader) text += '\n' + point.axes[i].text;
@@ -19,7 +19,7 @@ std::string all_else(const Point& point, const std::vector<Axis>& axes, std::siz
   return text;
 }
 
-bool same_metrics(const PointOutcome& a, const PointOutcome& b) {
+bool same_metrics(const runs::PointOutcome& a, const runs::PointOutcome& b) {
   const auto same = [](const workloads::Metric& x, const workloads::Metric& y) {
     return x.name == y.name && (x.value == y.value || (std::isnan(x.value) && std::isnan(y.value)));
   };
@@ -44,13 +44,15 @@ bool is_idle(const Results& results, std::size_t leader) {
 
 std::vector<std::string> idle_axes(const Results& results) {
   std::vector<std::string> idle;
-  const auto is_complete = [](const PointOutcome& outcome) { return outcome.status == PointStatus::complete; };
+  const auto is_complete = [](const runs::PointOutcome& outcome) {
+    return outcome.status == runs::PointStatus::complete;
+  };
   if (!std::all_of(results.outcomes.begin(), results.outcomes.end(), is_complete)) return idle;
-  const std::vector<Axis>& axes = results.experiment.axes;
+  const std::vector<experiment::Axis>& axes = results.experiment.axes;
   for (std::size_t leader = 0; leader < axes.size(); ++leader) {
     if (axes[leader].leader != leader || axes[leader].values.size() < 2 || !is_idle(results, leader)) continue;
     std::vector<std::string> keys;
-    for (const Axis& axis : axes) {
+    for (const experiment::Axis& axis : axes) {
       if (axis.leader == leader) keys.push_back(axis.key);
     }
     idle.push_back(fmt::format("{}", fmt::join(keys, " and ")));
@@ -58,4 +60,4 @@ std::vector<std::string> idle_axes(const Results& results) {
   return idle;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

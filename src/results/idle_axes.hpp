@@ -7,10 +7,10 @@
 
 #include "src/results/report.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // Axes whose values differ and whose points, where all else is the same, have the same metrics. Axes that advance
 // together are one, "a.b and c.d". None where a point is not complete: then nobody knows.
 std::vector<std::string> idle_axes(const Results& results);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -12,30 +12,30 @@
 #include "src/results/text_numbers.hpp"
 #include "src/results/text_table.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
-std::string coordinate(const Point& point, const std::string& axis) {
+std::string coordinate(const experiment::Point& point, const std::string& axis) {
   if (axis == "strategy") return point.strategy;
-  const auto it =
-      std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == axis; });
+  const auto it = std::find_if(point.axes.begin(), point.axes.end(),
+                               [&](const experiment::NamedText& a) { return a.name == axis; });
   return it == point.axes.end() ? "" : it->text;
 }
 
-std::string rows_axis_of(const Results& results, const ReportSpec& spec) {
+std::string rows_axis_of(const Results& results, const experiment::ReportSpec& spec) {
   if (!spec.rows.empty()) return spec.rows;
-  for (const Axis& axis : results.experiment.axes) {
+  for (const experiment::Axis& axis : results.experiment.axes) {
     if (axis.key != spec.columns_axis) return axis.key;
   }
   return "strategy";
 }
 
-std::vector<std::string> in_planned_order(const Experiment& experiment, const std::string& axis,
+std::vector<std::string> in_planned_order(const experiment::Experiment& experiment, const std::string& axis,
                                           std::vector<std::string> texts) {
   TextNumbers planned;
-  for (const Strategy& strategy : experiment.strategies) {
+  for (const experiment::Strategy& strategy : experiment.strategies) {
     if (axis == "strategy") planned.number_of(strategy.name);
   }
-  for (const Axis& each : experiment.axes) {
+  for (const experiment::Axis& each : experiment.axes) {
     if (each.key != axis) continue;
     for (const std::string& text : each.texts) planned.number_of(text);
   }
@@ -52,10 +52,10 @@ std::vector<std::string> in_planned_order(const Experiment& experiment, const st
 namespace {
 
 // Everything else that tells points apart: one matrix for each. What advances with rows or columns may be left out.
-std::string other_coordinates(const Point& point, const std::vector<Axis>& axes, const std::string& rows,
-                              const std::string& columns, bool leave_out) {
+std::string other_coordinates(const experiment::Point& point, const std::vector<experiment::Axis>& axes,
+                              const std::string& rows, const std::string& columns, bool leave_out) {
   const auto is_shown = [&](std::size_t number) {
-    return std::any_of(axes.begin(), axes.end(), [&](const Axis& axis) {
+    return std::any_of(axes.begin(), axes.end(), [&](const experiment::Axis& axis) {
       const bool stands = &axis == &axes[number] || (leave_out && axis.leader == axes[number].leader);
       return stands && (axis.key == rows || axis.key == columns);
     });
@@ -80,7 +80,7 @@ std::string ratio_text(const workloads::Metric& value, const workloads::Metric& 
 
 class Matrix {
  public:
-  Matrix(const Results& results, const ReportSpec& spec)
+  Matrix(const Results& results, const experiment::ReportSpec& spec)
       : results_(results), spec_(spec), rows_axis_(rows_axis_of(results, spec)) {
     // Unless a value on the rows stands for several on an axis that advances with them.
     if (!place_all(/*leave_out=*/true)) place_all(/*leave_out=*/false);
@@ -121,7 +121,7 @@ class Matrix {
     outcomes_.clear();
     bool apart = true;
     for (std::size_t i = 0; i < results_.points.size(); ++i) {
-      const Point& point = results_.points[i];
+      const experiment::Point& point = results_.points[i];
       const Place at{other_coordinates(point, results_.experiment.axes, rows_axis_, spec_.columns_axis, leave_out),
                      coordinate(point, rows_axis_), coordinate(point, spec_.columns_axis)};
       sheets_.number_of(std::get<0>(at));
@@ -146,14 +146,16 @@ class Matrix {
   }
 
   const Results& results_;
-  const ReportSpec& spec_;
+  const experiment::ReportSpec& spec_;
   std::string rows_axis_;
   TextNumbers sheets_, rows_, columns_;
-  std::map<Place, const PointOutcome*> outcomes_;
+  std::map<Place, const runs::PointOutcome*> outcomes_;
 };
 
 }  // namespace
 
-std::string matrix_view(const Results& results, const ReportSpec& spec) { return Matrix(results, spec).text(); }
+std::string matrix_view(const Results& results, const experiment::ReportSpec& spec) {
+  return Matrix(results, spec).text();
+}
 
-}  // namespace faultline::app
+}  // namespace faultline::results

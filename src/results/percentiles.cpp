@@ -3,7 +3,7 @@
 
 #include "models/sim/histogram.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 std::array<double, kPercentiles.size()> percentiles_of(const workloads::Distribution& distribution) {
   const auto at = [&](double share) {
@@ -12,4 +12,4 @@ std::array<double, kPercentiles.size()> percentiles_of(const workloads::Distribu
   return {at(0.5), at(0.9), at(0.99), at(0.999)};
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

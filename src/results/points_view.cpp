@@ -9,7 +9,7 @@
 #include "src/results/report.hpp"
 #include "src/results/text_table.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 // When the table is too wide the columns with the largest `rank` go first, those of one rank together: a
@@ -71,7 +71,7 @@ void add_parts_of_faults(std::vector<TableColumn>& chosen, const IsMeasured& is_
 
 }  // namespace
 
-std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured) {
+std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured) {
   std::vector<TableColumn> chosen;
   if (!spec.columns.empty()) {
     for (const std::string& name : spec.columns) {
@@ -95,7 +95,7 @@ std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured
 namespace {
 
 // As it stands in the table.
-std::optional<workloads::Metric> shown(const PointOutcome& outcome, const TableColumn& column) {
+std::optional<workloads::Metric> shown(const runs::PointOutcome& outcome, const TableColumn& column) {
   const auto* metric = find_metric(outcome, column.metric);
   if (metric == nullptr) return std::nullopt;
   workloads::Metric value = *metric;
@@ -116,16 +116,16 @@ std::string unit_of(const Results& results, const TableColumn& column) {
 
 TextTable points_table(const Results& results, const std::vector<TableColumn>& chosen) {
   std::vector<Column> columns{{"strategy", "", Align::left}};
-  for (const Axis& axis : results.experiment.axes) columns.push_back({axis.key, "", Align::right});
+  for (const experiment::Axis& axis : results.experiment.axes) columns.push_back({axis.key, "", Align::right});
   for (const TableColumn& column : chosen) columns.push_back({column.title, unit_of(results, column), Align::right});
   TextTable table(columns);
   for (std::size_t i = 0; i < results.points.size(); ++i) {
-    const Point& point = results.points[i];
-    const PointOutcome& outcome = results.outcomes[i];
+    const experiment::Point& point = results.points[i];
+    const runs::PointOutcome& outcome = results.outcomes[i];
     // One block a strategy, as one perftest run prints one; without axes they are rows to be compared.
     if (i > 0 && results.points[i - 1].strategy != point.strategy && !point.axes.empty()) table.gap();
     std::vector<std::string> cells{point.strategy};
-    for (const NamedText& axis : point.axes) cells.push_back(axis.text);
+    for (const experiment::NamedText& axis : point.axes) cells.push_back(axis.text);
     for (const TableColumn& column : chosen) {
       const auto metric = shown(outcome, column);
       cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));
@@ -138,20 +138,20 @@ TextTable points_table(const Results& results, const std::vector<TableColumn>& c
 // True of every point that has the column.
 template <typename Test>
 bool everywhere(const Results& results, const TableColumn& column, Test test) {
-  return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const PointOutcome& outcome) {
+  return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const runs::PointOutcome& outcome) {
     const auto value = shown(outcome, column);
     return !value || test(outcome, *value);
   });
 }
 
 bool always_zero(const Results& results, const TableColumn& column) {
-  return everywhere(results, column, [](const PointOutcome&, const auto& value) { return value.value == 0; });
+  return everywhere(results, column, [](const runs::PointOutcome&, const auto& value) { return value.value == 0; });
 }
 
 // A latency that reads as the mean does.
 bool says_the_mean(const Results& results, const TableColumn& column) {
   if (!column.metric.starts_with("latency_") || column.metric == "latency_mean") return false;
-  return everywhere(results, column, [](const PointOutcome& outcome, const auto& value) {
+  return everywhere(results, column, [](const runs::PointOutcome& outcome, const auto& value) {
     const auto* mean = find_metric(outcome, "latency_mean");
     return mean != nullptr && cell_text(*mean) == cell_text(value);
   });
@@ -194,7 +194,7 @@ std::string column_title(const std::string& metric) {
   return metric;
 }
 
-std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width) {
+std::string points_view(const Results& results, const experiment::ReportSpec& spec, std::size_t width) {
   std::vector<TableColumn> chosen = choose_columns(spec, [&](const std::string& metric) {
     const TableColumn column{metric, metric, 0, false};
     return first_of(results, metric) != nullptr && !(is_part_of_faults(metric) && always_zero(results, column));
@@ -210,4 +210,4 @@ std::string points_view(const Results& results, const ReportSpec& spec, std::siz
   return text + (left_out.empty() ? "" : wrap(left_out, width, 1) + "\n");
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

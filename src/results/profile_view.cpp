@@ -9,7 +9,7 @@
 
 #include "src/results/text_table.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 constexpr std::size_t kMostProcesses = 20;
@@ -48,10 +48,11 @@ std::string parts_table(const std::vector<sim::Profile::Row>& rows) {
   return table.text();
 }
 
-std::string processes_table(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes) {
+std::string processes_table(const std::vector<experiment::Point>& points,
+                            const std::vector<runs::PointOutcome>& outcomes) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status != PointStatus::not_run) order.push_back(i);
+    if (outcomes[i].status != runs::PointStatus::not_run) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return outcomes[a].host_seconds > outcomes[b].host_seconds; });
@@ -64,7 +65,7 @@ std::string processes_table(const std::vector<Point>& points, const std::vector<
                    {"cell-hops", ""},
                    {"simulated", "[us]"}});
   for (std::size_t n = 0; n < std::min(order.size(), kMostProcesses); ++n) {
-    const PointOutcome& outcome = outcomes[order[n]];
+    const runs::PointOutcome& outcome = outcomes[order[n]];
     const workloads::Totals& totals = outcome.totals;
     table.add({points[order[n]].label(), fixed(outcome.host_seconds, 3), fixed(outcome.cpu_seconds, 3),
                fixed(outcome.peak_mib, 1), std::to_string(totals.events),
@@ -80,9 +81,9 @@ std::string processes_table(const std::vector<Point>& points, const std::vector<
 
 }  // namespace
 
-std::vector<sim::Profile::Row> profile_by_part(const std::vector<PointOutcome>& outcomes) {
+std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutcome>& outcomes) {
   std::vector<sim::Profile::Row> sum;
-  for (const PointOutcome& outcome : outcomes) {
+  for (const runs::PointOutcome& outcome : outcomes) {
     for (const auto& row : outcome.result.profile) {
       const auto known = std::find_if(sum.begin(), sum.end(), [&](const auto& have) { return have.part == row.part; });
       if (known == sum.end()) {
@@ -98,7 +99,7 @@ std::vector<sim::Profile::Row> profile_by_part(const std::vector<PointOutcome>& 
   return sum;
 }
 
-std::string profile_text(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
+std::string profile_text(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
                          std::size_t width) {
   const std::string note = wrap(
       "(A part's time is its own: what it calls in another part is the other's. events: its own in the event loop; "
@@ -110,4 +111,4 @@ std::string profile_text(const std::vector<Point>& points, const std::vector<Poi
          note + "\n\nHost time by process: each point has one of its own\n\n" + processes_table(points, outcomes);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -8,13 +8,13 @@
 #include "src/experiment/expansion.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // Parts of all points together, the most time first.
-std::vector<sim::Profile::Row> profile_by_part(const std::vector<PointOutcome>& outcomes);
+std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutcome>& outcomes);
 
 // Both tables. `width`: of a line.
-std::string profile_text(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
+std::string profile_text(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
                          std::size_t width);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,7 +7,7 @@
 
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 using Group = std::vector<std::size_t>;  // points
@@ -78,8 +78,8 @@ Answer ask(StoredRun& run, const Question& question) {
     const std::vector<double> values = run.values(metric);
     for (const Group& group : groups) {
       answer.rows.push_back(row_of(run, metric, group, values));
-      answer.rows.back().failed_checks = static_cast<std::size_t>(
-          std::count_if(group.begin(), group.end(), [&](std::size_t p) { return statuses[p] == kStatusCheckFailed; }));
+      answer.rows.back().failed_checks = static_cast<std::size_t>(std::count_if(
+          group.begin(), group.end(), [&](std::size_t p) { return statuses[p] == runs::kStatusCheckFailed; }));
     }
   }
   // The parameters of a strategy are told apart by its name; an analysis of sensitivity varies more than axes.
@@ -93,4 +93,4 @@ Answer ask(StoredRun& run, const Question& question) {
   return answer;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -9,7 +9,7 @@
 #include "src/results/statistics.hpp"
 #include "src/results/stored_run.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 struct Question {
   std::vector<std::string> metrics;
@@ -36,4 +36,4 @@ struct Answer {
 // Throws UserError for what the run does not have.
 Answer ask(StoredRun& run, const Question& question);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/remarks.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
-void Remarks::add(const Point& point, const PointOutcome& outcome) {
+void Remarks::add(const experiment::Point& point, const runs::PointOutcome& outcome) {
   for (const std::string& text : outcome.result.notes) note(kNote, text, point);
   for (const std::string& text : outcome.result.failed_checks) note(kCheckFailed, text, point);
   if (!outcome.result.refused.empty()) note(kRefused, outcome.result.refused, point);
   if (!outcome.error.empty()) note(to_string(outcome.status), outcome.error, point);
 }
 
-void Remarks::note(const std::string& kind, const std::string& text, const Point& point) {
+void Remarks::note(const std::string& kind, const std::string& text, const experiment::Point& point) {
   const auto [place, is_new] = places_.emplace(kind + '\n' + text, all_.size());
   if (is_new) all_.push_back({kind, text, point.label(), 0});
   ++all_[place->second].points;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -11,7 +11,7 @@
 #include "src/runs/outcome_text.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // The points that share a remark are counted, not listed: a sweep would repeat it on every row.
 class Remarks {
@@ -23,18 +23,18 @@ class Remarks {
     std::size_t points = 0;
   };
   static constexpr const char* kNote = "note";
-  static constexpr const char* kCheckFailed = kStatusCheckFailed;
-  static constexpr const char* kRefused = kStatusRefused;
+  static constexpr const char* kCheckFailed = runs::kStatusCheckFailed;
+  static constexpr const char* kRefused = runs::kStatusRefused;
 
-  void add(const Point& point, const PointOutcome& outcome);
+  void add(const experiment::Point& point, const runs::PointOutcome& outcome);
   // In the order of their first points.
   const std::vector<Remark>& all() const { return all_; }
 
  private:
-  void note(const std::string& kind, const std::string& text, const Point& point);
+  void note(const std::string& kind, const std::string& text, const experiment::Point& point);
 
   std::vector<Remark> all_;
   std::unordered_map<std::string, std::size_t> places_;  // by kind and text
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

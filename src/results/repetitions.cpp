@@ -6,16 +6,16 @@
 #include "src/results/statistics.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
-using Outcomes = std::vector<const PointOutcome*>;
+using Outcomes = std::vector<const runs::PointOutcome*>;
 
 // What any of the outcomes has, in their order: what one alone has stands behind what it follows there.
 template <typename Row, typename Same>
 std::vector<Row> all_rows(const Outcomes& outcomes, std::vector<Row> workloads::PointResult::*rows, Same same) {
   std::vector<Row> all;
-  for (const PointOutcome* outcome : outcomes) {
+  for (const runs::PointOutcome* outcome : outcomes) {
     auto behind = all.begin();
     for (const Row& row : outcome->result.*rows) {
       auto found = std::find_if(all.begin(), all.end(), [&](const Row& known) { return same(known, row); });
@@ -31,7 +31,7 @@ std::vector<workloads::Metric> average_metrics(const Outcomes& outcomes) {
                           [](const auto& a, const auto& b) { return a.name == b.name; });
   for (workloads::Metric& metric : metrics) {
     std::vector<double> values;
-    for (const PointOutcome* outcome : outcomes) {
+    for (const runs::PointOutcome* outcome : outcomes) {
       const auto* found = find_metric(*outcome, metric.name);
       if (found != nullptr) values.push_back(found->value);
     }
@@ -50,7 +50,7 @@ std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
   for (workloads::BreakdownRow& row : rows) {
     std::vector<double> times;
     std::uint64_t samples = 0;
-    for (const PointOutcome* outcome : outcomes) {
+    for (const runs::PointOutcome* outcome : outcomes) {
       times.push_back(0);
       for (const workloads::BreakdownRow& other : outcome->result.breakdown) {
         if (!same(row, other)) continue;
@@ -67,16 +67,16 @@ std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
 }
 
 // `measured`: those that have metrics.
-PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
+runs::PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
   if (measured.empty()) {
-    const auto said_why = [](const PointOutcome* o) { return !reason_text(*o).empty(); };
+    const auto said_why = [](const runs::PointOutcome* o) { return !reason_text(*o).empty(); };
     const auto told = std::find_if(outcomes.begin(), outcomes.end(), said_why);
     return told == outcomes.end() ? *outcomes.front() : **told;
   }
-  PointOutcome merged = *measured.front();
+  runs::PointOutcome merged = *measured.front();
   merged.result.metrics = average_metrics(measured);
   merged.result.breakdown = average_steps(measured);
-  for (const PointOutcome* outcome : measured) {
+  for (const runs::PointOutcome* outcome : measured) {
     std::vector<std::string>& all = merged.result.failed_checks;
     for (const std::string& text : outcome->result.failed_checks) {
       if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
@@ -105,4 +105,4 @@ Merged merge_repetitions(const Results& results) {
   return merged;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,12 +7,12 @@
 
 #include "src/results/report.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 struct Merged {
-  std::vector<Point> points;           // the first of each
-  std::vector<PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
-  std::vector<std::size_t> seeds;      // that measured
+  std::vector<experiment::Point> points;     // the first of each
+  std::vector<runs::PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
+  std::vector<std::size_t> seeds;            // that measured
   struct Fewer {
     std::string point;
     std::size_t seeds;
@@ -25,4 +25,4 @@ struct Merged {
 // measured anything: the first that says why.
 Merged merge_repetitions(const Results& results);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -12,23 +12,24 @@
 #include "src/results/text_table.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
-using Texts = std::vector<NamedText>;
+using Texts = std::vector<experiment::NamedText>;
 
 // Of one of their lists of parameters what every point has.
-Texts in_all(const std::vector<Point>& points, std::shared_ptr<const Texts> Point::*list) {
+Texts in_all(const std::vector<experiment::Point>& points, std::shared_ptr<const Texts> experiment::Point::*list) {
   Texts common;
   if (points.empty() || points.front().*list == nullptr) return common;
-  for (const NamedText& candidate : *(points.front().*list)) {
+  for (const experiment::NamedText& candidate : *(points.front().*list)) {
     // Points of a strategy share the list.
     const auto* known = &*(points.front().*list);
-    const bool everywhere = std::all_of(points.begin(), points.end(), [&](const Point& point) {
+    const bool everywhere = std::all_of(points.begin(), points.end(), [&](const experiment::Point& point) {
       if (&*(point.*list) == known) return true;
       known = &*(point.*list);
-      return std::any_of(known->begin(), known->end(),
-                         [&](const NamedText& p) { return p.name == candidate.name && p.text == candidate.text; });
+      return std::any_of(known->begin(), known->end(), [&](const experiment::NamedText& p) {
+        return p.name == candidate.name && p.text == candidate.text;
+      });
     });
     if (everywhere) common.push_back(candidate);
   }
@@ -37,15 +38,15 @@ Texts in_all(const std::vector<Point>& points, std::shared_ptr<const Texts> Poin
 
 // What every point has in common and neither default nor platform explains.
 Texts common_parameters(const Results& results) {
-  Texts common = in_all(results.points, &Point::changed);
+  Texts common = in_all(results.points, &experiment::Point::changed);
   // A platform's numbers are the platform's; the others were chosen for this run.
-  std::erase_if(common, [&](const NamedText& candidate) {
-    const Setting* setting = deciding(results.points.front().settings, candidate.name);
+  std::erase_if(common, [&](const experiment::NamedText& candidate) {
+    const experiment::Setting* setting = deciding(results.points.front().settings, candidate.name);
     return setting != nullptr && setting->origin.starts_with("platform ");
   });
-  const Texts reset = in_all(results.points, &Point::reset);
+  const Texts reset = in_all(results.points, &experiment::Point::reset);
   common.insert(common.end(), reset.begin(), reset.end());
-  std::erase_if(common, [&](const NamedText& candidate) {
+  std::erase_if(common, [&](const experiment::NamedText& candidate) {
     return deciding(results.experiment.overrides, candidate.name) != nullptr;
   });
   return common;
@@ -55,18 +56,18 @@ Texts common_parameters(const Results& results) {
 // taken them. One line an axis.
 class Unseen {
  public:
-  void add(const ReportSpec& spec) {
+  void add(const experiment::ReportSpec& spec) {
     if (spec.only_axis.empty()) return;
     const auto known =
         std::find_if(axes_.begin(), axes_.end(), [&](const auto& axis) { return axis.first == spec.only_axis; });
     auto& values = known == axes_.end() ? axes_.emplace_back(spec.only_axis, Values{}).second : known->second;
     if (std::find(values.begin(), values.end(), spec.only_value) == values.end()) values.push_back(spec.only_value);
   }
-  std::string text(const std::vector<Point>& points) const {
+  std::string text(const std::vector<experiment::Point>& points) const {
     std::string text;
     for (const auto& [axis, values] : axes_) {
       TextNumbers there;
-      for (const Point& point : points) there.number_of(coordinate(point, axis));
+      for (const experiment::Point& point : points) there.number_of(coordinate(point, axis));
       text += wrap(fmt::format("(no table of {} = {}: no point has it; there are {})", axis, fmt::join(values, ", "),
                                fmt::join(there.texts(), ", ")),
                    120, 2) +
@@ -80,12 +81,12 @@ class Unseen {
   std::vector<std::pair<std::string, Values>> axes_;
 };
 
-std::string view_of(const ReportSpec& spec, const Results& runs, const Results& means, std::size_t width) {
+std::string view_of(const experiment::ReportSpec& spec, const Results& runs, const Results& means, std::size_t width) {
   switch (spec.view) {
-    case View::points: return points_view(means, spec, width);
-    case View::matrix: return matrix_view(means, spec);
-    case View::verdict: return verdict_view(runs, spec);
-    case View::breakdown: return breakdown_view(means);
+    case experiment::View::points: return points_view(means, spec, width);
+    case experiment::View::matrix: return matrix_view(means, spec);
+    case experiment::View::verdict: return verdict_view(runs, spec);
+    case experiment::View::breakdown: return breakdown_view(means);
   }
   return "";
 }
@@ -98,14 +99,14 @@ std::string title_of(const Remarks::Remark& remark) {
 
 }  // namespace
 
-const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name) {
+const workloads::Metric* find_metric(const runs::PointOutcome& outcome, const std::string& name) {
   const auto& metrics = outcome.result.metrics;
   const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == name; });
   return it == metrics.end() ? nullptr : &*it;
 }
 
 const workloads::Metric* first_of(const Results& results, const std::string& name) {
-  for (const PointOutcome& outcome : results.outcomes) {
+  for (const runs::PointOutcome& outcome : results.outcomes) {
     if (const auto* metric = find_metric(outcome, name)) return metric;
   }
   return nullptr;
@@ -119,23 +120,23 @@ std::string cell_text(const workloads::Metric& metric) {
   return text + " \u00b1" + fixed(metric.half_width, decimals);
 }
 
-std::string absent_text(const PointOutcome& outcome) {
-  if (outcome.status == PointStatus::not_run) return "not run";
+std::string absent_text(const runs::PointOutcome& outcome) {
+  if (outcome.status == runs::PointStatus::not_run) return "not run";
   if (!outcome.result.refused.empty()) return status_text(outcome);
-  return outcome.status == PointStatus::complete ? "-" : "error";  // complete: it has no such metric
+  return outcome.status == runs::PointStatus::complete ? "-" : "error";  // complete: it has no such metric
 }
 
 std::string report_head(const Results& results) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
-  const Experiment& experiment = results.experiment;
+  const experiment::Experiment& experiment = results.experiment;
   std::string line = fmt::format("platform {}, seed {}",
                                  experiment.platform.empty() ? "(defaults)" : experiment.platform, experiment.seed);
   if (experiment.repetitions > 1) line += fmt::format(" to {}", experiment.seed + experiment.repetitions - 1);
-  for (const NamedText& parameter : common_parameters(results))
+  for (const experiment::NamedText& parameter : common_parameters(results))
     line += fmt::format(", {} = {}", parameter.name, parameter.text);
   // Over everything, strategies included, and so not told by any name; shown even where it is the default.
-  for (const Setting& setting : results.experiment.overrides) line += ", " + setting.place.file;
+  for (const experiment::Setting& setting : results.experiment.overrides) line += ", " + setting.place.file;
   return text + wrap(line, 120, 2) + "\n";
 }
 
@@ -158,8 +159,8 @@ std::string report_tables(const Results& results, std::size_t width) {
   const Results means{results.experiment, seeds > 1 ? merged.points : results.points,
                       seeds > 1 ? merged.outcomes : results.outcomes};
   bool any_mean = false;
-  for (const ReportSpec& spec : results.experiment.reports) {
-    any_mean = any_mean || spec.view != View::verdict;
+  for (const experiment::ReportSpec& spec : results.experiment.reports) {
+    any_mean = any_mean || spec.view != experiment::View::verdict;
     const std::string view = view_of(spec, results, means, width);
     if (view.empty()) unseen.add(spec);
     text += (text.empty() || view.empty() ? "" : "\n") + view;
@@ -177,4 +178,4 @@ std::string report_tables(const Results& results, std::size_t width) {
   return notes.empty() ? text : text + "\n" + notes;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -9,12 +9,12 @@
 #include "src/experiment/expansion.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 struct Results {
-  const Experiment& experiment;
-  const std::vector<Point>& points;
-  const std::vector<PointOutcome>& outcomes;
+  const experiment::Experiment& experiment;
+  const std::vector<experiment::Point>& points;
+  const std::vector<runs::PointOutcome>& outcomes;
 };
 
 // Question, platform, seed and what differs from the defaults in every point.
@@ -25,30 +25,30 @@ std::string report_head(const Results& results);
 std::string report_tables(const Results& results, std::size_t width);
 
 // Each view for itself.
-std::string points_view(const Results& results, const ReportSpec& spec, std::size_t width);
-std::string matrix_view(const Results& results, const ReportSpec& spec);
+std::string points_view(const Results& results, const experiment::ReportSpec& spec, std::size_t width);
+std::string matrix_view(const Results& results, const experiment::ReportSpec& spec);
 // What the device met: a verdict on all points of a row and a column together. Empty where no point has the value that
 // the report is restricted to; report_tables() says so for all such reports at once.
-std::string verdict_view(const Results& results, const ReportSpec& spec);
+std::string verdict_view(const Results& results, const experiment::ReportSpec& spec);
 std::string breakdown_view(const Results& results);
 // "" when there are none.
 std::string remarks(const Results& results);
 
 // The value of the axis (or the strategy) that a row or a column of a matrix stands for.
-std::string coordinate(const Point& point, const std::string& axis);
-std::string rows_axis_of(const Results& results, const ReportSpec& spec);
+std::string coordinate(const experiment::Point& point, const std::string& axis);
+std::string rows_axis_of(const Results& results, const experiment::ReportSpec& spec);
 // In the experiment's order of the axis's values (or the strategies), which the first points may lack.
-std::vector<std::string> in_planned_order(const Experiment& experiment, const std::string& axis,
+std::vector<std::string> in_planned_order(const experiment::Experiment& experiment, const std::string& axis,
                                           std::vector<std::string> texts);
 
 // nullptr when the point has no such metric.
-const workloads::Metric* find_metric(const PointOutcome& outcome, const std::string& name);
+const workloads::Metric* find_metric(const runs::PointOutcome& outcome, const std::string& name);
 // Of the first point that has it; nullptr when none has.
 const workloads::Metric* first_of(const Results& results, const std::string& name);
 // The value with the decimals that its unit asks for: plain counts have none, shares need them.
 std::string cell_text(const workloads::Metric& metric);
 // What stands in a cell whose point has no such metric: that it was refused, failed, was not run.
-std::string absent_text(const PointOutcome& outcome);
+std::string absent_text(const runs::PointOutcome& outcome);
 // A metric as the points view shows it.
 struct TableColumn {
   std::string metric;
@@ -58,7 +58,7 @@ struct TableColumn {
 };
 // Those that the report asks for; without a list the usual ones, as far as something was measured.
 using IsMeasured = std::function<bool(const std::string& metric)>;
-std::vector<TableColumn> choose_columns(const ReportSpec& spec, const IsMeasured& is_measured);
+std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured);
 // Whether a metric is a sum over a point's transfers, which the points view shows for each of them.
 bool is_sum(const std::string& metric);
 // Faults of one cause, and the like: shown only where there are any.
@@ -66,4 +66,4 @@ bool is_part_of_faults(const std::string& metric);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

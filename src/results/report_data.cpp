@@ -11,7 +11,7 @@
 #include "src/results/strategy_looks.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 namespace {
 
@@ -29,16 +29,16 @@ Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Di
   return json;
 }
 
-bool same_combination(const Point& a, const Point& b) {
+bool same_combination(const experiment::Point& a, const experiment::Point& b) {
   return a.strategy == b.strategy && std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
                                                 [](const auto& x, const auto& y) { return x.text == y.text; });
 }
 
-std::string name_of(View view) {
+std::string name_of(experiment::View view) {
   switch (view) {
-    case View::matrix: return "matrix";
-    case View::verdict: return "verdict";
-    case View::breakdown: return "breakdown";
+    case experiment::View::matrix: return "matrix";
+    case experiment::View::verdict: return "verdict";
+    case experiment::View::breakdown: return "breakdown";
     default: return "points";
   }
 }
@@ -59,7 +59,7 @@ Json verdict_json(const Verdict& verdict) {
 
 }  // namespace
 
-void PointColumns::add(const std::vector<double>& coordinates, const PointOutcome& outcome,
+void PointColumns::add(const std::vector<double>& coordinates, const runs::PointOutcome& outcome,
                        std::vector<workloads::Metric>& known_metrics) {
   coordinates_.resize(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) coordinates_[i].push_back(coordinates[i]);
@@ -95,40 +95,41 @@ Json PointColumns::json() const {
   return json;
 }
 
-ReportData::ReportData(const EffectiveExperiment& effective, const Manifest& manifest, const Simulator& simulator)
+ReportData::ReportData(const EffectiveExperiment& effective, const runs::Manifest& manifest,
+                       const experiment::Simulator& simulator)
     : experiment_(effective.experiment),
       effective_(effective),
       manifest_(manifest),
       simulator_(simulator),
       axes_(1 + effective.experiment.axes.size()) {
   // In the order of the file, which points that were left out would disturb.
-  for (const Strategy& strategy : experiment_.strategies) axes_[0].number_of(strategy.name);
+  for (const experiment::Strategy& strategy : experiment_.strategies) axes_[0].number_of(strategy.name);
   for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
     for (const std::string& text : experiment_.axes[i].texts) axes_[i + 1].number_of(text);
   }
-  const std::vector<Point> no_points;
-  const std::vector<PointOutcome> no_outcomes;
-  for (const ReportSpec& spec : experiment_.reports) {
-    const bool is_one = spec.view == View::verdict;
+  const std::vector<experiment::Point> no_points;
+  const std::vector<runs::PointOutcome> no_outcomes;
+  for (const experiment::ReportSpec& spec : experiment_.reports) {
+    const bool is_one = spec.view == experiment::View::verdict;
     verdicts_.emplace_back(is_one ? rows_axis_of({experiment_, no_points, no_outcomes}, spec) : "", spec);
   }
 }
 
-std::vector<double> ReportData::coordinates(const Point& point) {
+std::vector<double> ReportData::coordinates(const experiment::Point& point) {
   std::vector<double> numbers{axes_[0].number_of(point.strategy)};
   for (std::size_t i = 0; i < point.axes.size(); ++i) numbers.push_back(axes_[i + 1].number_of(point.axes[i].text));
   return numbers;
 }
 
-void ReportData::add_fate(const PointOutcome& outcome, Fates& fates) {
+void ReportData::add_fate(const runs::PointOutcome& outcome, Fates& fates) {
   fates.status.push_back(statuses_.number_of(status_text(outcome)));
   fates.reason.push_back(reasons_.number_of(reason_text(outcome)));
 }
 
-void ReportData::add(Point point, PointOutcome outcome) {
+void ReportData::add(experiment::Point point, runs::PointOutcome outcome) {
   remarks_.add(point, outcome);
   for (std::size_t i = 0; i < verdicts_.size(); ++i) {
-    if (experiment_.reports[i].view == View::verdict) verdicts_[i].add(point, outcome);
+    if (experiment_.reports[i].view == experiment::View::verdict) verdicts_[i].add(point, outcome);
   }
   add_series(outcome);
   points_.add(coordinates(point), outcome, metrics_);
@@ -156,7 +157,7 @@ void ReportData::add_means() {
   waiting_outcomes_.clear();
 }
 
-void ReportData::add_steps(const PointOutcome& outcome) {
+void ReportData::add_steps(const runs::PointOutcome& outcome) {
   for (const auto& row : outcome.result.breakdown) {
     const auto known = std::find_if(steps_.begin(), steps_.end(),
                                     [&](const auto& s) { return s.step == row.step && s.where == row.where; });
@@ -168,7 +169,7 @@ void ReportData::add_steps(const PointOutcome& outcome) {
   step_first_.push_back(static_cast<double>(step_.size()));
 }
 
-void ReportData::add_series(const PointOutcome& outcome) {
+void ReportData::add_series(const runs::PointOutcome& outcome) {
   for (const auto& series : outcome.result.series) {
     if (samples_ + series.values.size() > kMostSamples) {
       ++series_left_out_;
@@ -211,15 +212,15 @@ Json ReportData::axes_json() const {
     const sim::Parameter& parameter = *machine->parameters().find(experiment_.axes[i].key);
     // Axes of one group advance together; those that lead are shown for all.
     Json axis{{"name", parameter.name},
-              {"unit", plain_unit(parameter.kind)},
+              {"unit", experiment::plain_unit(parameter.kind)},
               {"meaning", parameter.doc.meaning},
               {"group", experiment_.axes[i].leader + 1},
               {"leads", static_cast<bool>(leads[i])},
               {"values", axes_[i + 1].texts()}};
-    if (is_number(parameter.kind)) {
+    if (experiment::is_number(parameter.kind)) {
       axis["numbers"] = Json::array();
       for (const std::string& text : axes_[i + 1].texts())
-        axis["numbers"].push_back(plain_number(parameter.kind, text));
+        axis["numbers"].push_back(experiment::plain_number(parameter.kind, text));
     }
     list.push_back(std::move(axis));
   }
@@ -229,8 +230,8 @@ Json ReportData::axes_json() const {
 // What every point has in common and no default explains.
 Json ReportData::configuration_json() const {
   const auto machine = simulator_.machine();
-  Diagnostics none;
-  for (const Settings* settings : {&experiment_.platform_settings, &experiment_.parameters})
+  experiment::Diagnostics none;
+  for (const experiment::Settings* settings : {&experiment_.platform_settings, &experiment_.parameters})
     apply(*settings, machine->parameters(), none);
   Json list = Json::array();
   for (const sim::Parameter& parameter : machine->parameters().all()) {
@@ -247,12 +248,12 @@ Json ReportData::configuration_json() const {
 
 Json ReportData::strategies_json() const {
   Json list = Json::array();
-  for (const Strategy& strategy : experiment_.strategies) {
+  for (const experiment::Strategy& strategy : experiment_.strategies) {
     const auto machine = simulator_.machine();
-    Diagnostics none;
+    experiment::Diagnostics none;
     apply(strategy.settings, machine->parameters(), none);
     Json settings = Json::array();
-    for (const Setting& setting : strategy.settings) {
+    for (const experiment::Setting& setting : strategy.settings) {
       settings.push_back({setting.key, machine->parameters().find(setting.key)->get()});
     }
     list.push_back({{"name", strategy.name}, {"description", strategy.description}, {"settings", settings}});
@@ -261,8 +262,8 @@ Json ReportData::strategies_json() const {
 }
 
 Json ReportData::reports_json() const {
-  const std::vector<Point> no_points;
-  const std::vector<PointOutcome> no_outcomes;
+  const std::vector<experiment::Point> no_points;
+  const std::vector<runs::PointOutcome> no_outcomes;
   const auto is_measured = [&](const std::string& name) {
     return std::any_of(metrics_.begin(), metrics_.end(), [&](const auto& metric) {
       return metric.name == name && (metric.value != 0 || !is_part_of_faults(name));
@@ -270,24 +271,24 @@ Json ReportData::reports_json() const {
   };
   Json list = Json::array();
   for (std::size_t i = 0; i < experiment_.reports.size(); ++i) {
-    const ReportSpec& spec = experiment_.reports[i];
+    const experiment::ReportSpec& spec = experiment_.reports[i];
     Json report{{"view", name_of(spec.view)}};
-    if (spec.view == View::points) {
+    if (spec.view == experiment::View::points) {
       report["columns"] = Json::array();
       for (const TableColumn& column : choose_columns(spec, is_measured)) {
         report["columns"].push_back(
             {{"metric", column.metric}, {"title", column.title}, {"rank", column.rank}, {"each", column.each}});
       }
     }
-    if (spec.view == View::matrix || spec.view == View::verdict) {
+    if (spec.view == experiment::View::matrix || spec.view == experiment::View::verdict) {
       report["rows"] = rows_axis_of({experiment_, no_points, no_outcomes}, spec);
       report["columns"] = spec.columns_axis;
     }
-    if (spec.view == View::matrix) {
+    if (spec.view == experiment::View::matrix) {
       report["metric"] = spec.metric;
       report["baseline"] = spec.baseline;
     }
-    if (spec.view == View::verdict) {
+    if (spec.view == experiment::View::verdict) {
       report["only"] = spec.only_axis.empty() ? "" : spec.only_axis + " = " + spec.only_value;
       report["verdict"] = verdict_json(verdicts_[i]);
     }
@@ -351,4 +352,4 @@ std::string ReportData::json() {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

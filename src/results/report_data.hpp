@@ -14,7 +14,7 @@
 #include "src/results/text_numbers.hpp"
 #include "src/results/verdict.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // Points as columns: where each stands on the axes (the first is the strategy), and its metrics.
 class PointColumns {
@@ -22,7 +22,7 @@ class PointColumns {
   // A value for each point so far and, with `half_widths`, how far its confidence interval reaches.
   explicit PointColumns(bool half_widths) : half_widths_(half_widths) {}
   std::size_t size() const { return count_; }
-  void add(const std::vector<double>& coordinates, const PointOutcome& outcome,
+  void add(const std::vector<double>& coordinates, const runs::PointOutcome& outcome,
            std::vector<workloads::Metric>& known_metrics);
   nlohmann::ordered_json json() const;
 
@@ -36,9 +36,10 @@ class PointColumns {
 
 class ReportData {
  public:
-  ReportData(const EffectiveExperiment& effective, const Manifest& manifest, const Simulator& simulator);
+  ReportData(const EffectiveExperiment& effective, const runs::Manifest& manifest,
+             const experiment::Simulator& simulator);
   // In the order of the results: those that differ by their seed alone follow each other.
-  void add(Point point, PointOutcome outcome);
+  void add(experiment::Point point, runs::PointOutcome outcome);
   // After the last point.
   std::string json();
 
@@ -47,11 +48,11 @@ class ReportData {
   struct Fates {
     std::vector<double> status, reason;
   };
-  std::vector<double> coordinates(const Point& point);
-  void add_fate(const PointOutcome& outcome, Fates& fates);
+  std::vector<double> coordinates(const experiment::Point& point);
+  void add_fate(const runs::PointOutcome& outcome, Fates& fates);
   void add_means();  // of the points that wait
-  void add_steps(const PointOutcome& outcome);
-  void add_series(const PointOutcome& outcome);
+  void add_steps(const runs::PointOutcome& outcome);
+  void add_series(const runs::PointOutcome& outcome);
   nlohmann::ordered_json axes_json() const;
   nlohmann::ordered_json configuration_json() const;
   nlohmann::ordered_json strategies_json() const;
@@ -59,10 +60,10 @@ class ReportData {
   nlohmann::ordered_json steps_json() const;
   nlohmann::ordered_json series_json() const;
 
-  const Experiment& experiment_;
+  const experiment::Experiment& experiment_;
   const EffectiveExperiment& effective_;
-  const Manifest& manifest_;
-  const Simulator& simulator_;
+  const runs::Manifest& manifest_;
+  const experiment::Simulator& simulator_;
   std::vector<TextNumbers> axes_;  // the strategy, then the experiment's
   std::vector<workloads::Metric> metrics_;
   PointColumns points_{false};
@@ -72,8 +73,8 @@ class ReportData {
   PointColumns means_{true};
   Fates fates_of_means_;
   std::vector<double> seeds_of_means_;  // that measured
-  std::vector<Point> waiting_;
-  std::vector<PointOutcome> waiting_outcomes_;
+  std::vector<experiment::Point> waiting_;
+  std::vector<runs::PointOutcome> waiting_outcomes_;
   std::vector<workloads::BreakdownRow> steps_;
   std::vector<double> step_first_{0}, step_, step_mean_, step_samples_;  // rows of each mean
   std::vector<workloads::Series> series_kinds_;
@@ -84,4 +85,4 @@ class ReportData {
   std::vector<Verdict> verdicts_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -13,7 +13,7 @@
 #include "src/results/report.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -27,12 +27,12 @@ Json distribution_json(const workloads::Distribution& d) {
   return json;
 }
 
-Json point_json(const Point& point, const PointOutcome& outcome) {
+Json point_json(const experiment::Point& point, const runs::PointOutcome& outcome) {
   Json json;
   json["strategy"] = point.strategy;
   json["seed"] = point.seed;
   json["parameters"] = Json::object();
-  for (const NamedText& parameter : point.parameters()) json["parameters"][parameter.name] = parameter.text;
+  for (const experiment::NamedText& parameter : point.parameters()) json["parameters"][parameter.name] = parameter.text;
   json["metrics"] = Json::object();
   for (const auto& metric : outcome.result.metrics) {
     json["metrics"][metric.name] = {
@@ -55,7 +55,7 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
   }
   json["notes"] = outcome.result.notes;
   // What a point that failed had done is this run's alone: meta.json.
-  const bool ended = outcome.status == PointStatus::complete;
+  const bool ended = outcome.status == runs::PointStatus::complete;
   json["events"] = ended ? Json(outcome.result.events) : Json();
   json["simulated_time"] = {{"value", ended ? Json(outcome.result.simulated_ps) : Json()}, {"unit", "ps"}};
   json["status"] = to_string(outcome.status);
@@ -66,8 +66,8 @@ Json point_json(const Point& point, const PointOutcome& outcome) {
 }
 
 std::string plain_value(sim::ParameterKind kind, const std::string& text) {
-  const std::string unit = plain_unit(kind);
-  return unit.empty() || unit == "1" ? csv_field(text) : csv_number(plain_number(kind, text));
+  const std::string unit = experiment::plain_unit(kind);
+  return unit.empty() || unit == "1" ? csv_field(text) : csv_number(experiment::plain_number(kind, text));
 }
 
 struct MetricColumn {
@@ -75,9 +75,9 @@ struct MetricColumn {
   std::string unit;
 };
 
-std::vector<MetricColumn> metric_columns(const std::vector<PointOutcome>& outcomes) {
+std::vector<MetricColumn> metric_columns(const std::vector<runs::PointOutcome>& outcomes) {
   std::vector<MetricColumn> columns;
-  for (const PointOutcome& outcome : outcomes) {
+  for (const runs::PointOutcome& outcome : outcomes) {
     for (const auto& metric : outcome.result.metrics) {
       const auto known = [&](const MetricColumn& c) { return c.name == metric.name; };
       if (std::none_of(columns.begin(), columns.end(), known)) columns.push_back({metric.name, metric.unit});
@@ -92,11 +92,12 @@ std::string titled(const std::string& name, const std::string& unit) {
 
 }  // namespace
 
-std::string results_json(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes) {
+std::string results_json(const std::vector<experiment::Point>& points,
+                         const std::vector<runs::PointOutcome>& outcomes) {
   // A point at a time: the tree of a hundred thousand would take more memory than they do.
   std::string text = "[";
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status == PointStatus::not_run) continue;
+    if (outcomes[i].status == runs::PointStatus::not_run) continue;
     text += text.size() == 1 ? "\n  " : ",\n  ";
     for (const char c : point_json(points[i], outcomes[i]).dump(2, ' ', false, Json::error_handler_t::replace)) {
       text += c;
@@ -119,15 +120,15 @@ std::string csv_number(double value) {
   return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
 }
 
-std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
-                        const Simulator& simulator) {
+std::string results_csv(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
+                        const experiment::Simulator& simulator) {
   const auto machine = simulator.machine();
   std::vector<sim::ParameterKind> kinds;  // of the axes
   std::string csv = "strategy";
   if (!points.empty()) {
-    for (const NamedText& axis : points.front().axes) {
+    for (const experiment::NamedText& axis : points.front().axes) {
       kinds.push_back(machine->parameters().find(axis.name)->kind);
-      csv += "," + titled(axis.name, plain_unit(kinds.back()));
+      csv += "," + titled(axis.name, experiment::plain_unit(kinds.back()));
     }
   }
   csv += ",seed";
@@ -135,7 +136,7 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
   for (const MetricColumn& metric : metrics) csv += "," + titled(metric.name, metric.unit);
   csv += ",status,error\n";
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status == PointStatus::not_run) continue;
+    if (outcomes[i].status == runs::PointStatus::not_run) continue;
     csv += csv_field(points[i].strategy);
     for (std::size_t a = 0; a < kinds.size(); ++a) {
       csv += "," + plain_value(kinds[a], points[i].axes[a].text);
@@ -150,4 +151,4 @@ std::string results_csv(const std::vector<Point>& points, const std::vector<Poin
   return csv;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

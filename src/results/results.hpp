@@ -8,18 +8,18 @@
 #include "src/experiment/expansion.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // An array of the points that ran: strategy, parameters, metrics, breakdown, notes, and what went wrong.
-std::string results_json(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes);
+std::string results_json(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes);
 
 // A row a point. Quantities on axes are plain numbers in the unit that the column's name gives.
-std::string results_csv(const std::vector<Point>& points, const std::vector<PointOutcome>& outcomes,
-                        const Simulator& simulator);
+std::string results_csv(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
+                        const experiment::Simulator& simulator);
 
 // A field of a CSV file, quoted where it must be.
 std::string csv_field(const std::string& text);
 // Empty where there is no value.
 std::string csv_number(double value);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

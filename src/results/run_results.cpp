@@ -14,7 +14,7 @@
 #include "src/runs/recorded_run.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -24,12 +24,12 @@ double number(const Json& json) {
   return json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
-Point point_of(const Json& json, const Experiment& experiment) {
-  Point point;
+experiment::Point point_of(const Json& json, const experiment::Experiment& experiment) {
+  experiment::Point point;
   point.strategy = json.at("strategy");
   point.seed = json.at("seed");
   point.repeated = experiment.repetitions > 1;
-  for (const Axis& axis : experiment.axes) {
+  for (const experiment::Axis& axis : experiment.axes) {
     point.axes.push_back({axis.key, json.at("parameters").at(axis.key).get<std::string>()});
   }
   return point;
@@ -54,9 +54,9 @@ void add_series(const Json& json, std::vector<workloads::Series>& series) {
   }
 }
 
-PointOutcome outcome_of(const Json& json) {
-  PointOutcome outcome;
-  outcome.status = point_status(json.at("status"));
+runs::PointOutcome outcome_of(const Json& json) {
+  runs::PointOutcome outcome;
+  outcome.status = runs::point_status(json.at("status"));
   outcome.error = json.value("error", "");
   workloads::PointResult& result = outcome.result;
   for (const auto& [name, metric] : json.at("metrics").items()) {
@@ -76,26 +76,27 @@ PointOutcome outcome_of(const Json& json) {
 
 }  // namespace
 
-void check_results(const RunFolder& folder) {
+void check_results(const runs::RunFolder& folder) {
   const std::string path = folder.path().string();
   const auto damaged = [&](const char* file) {
-    return UserError(
+    return experiment::UserError(
         fmt::format("{0}/{1}: is damaged; the same 'faultline run' with --out {0} writes it again from the "
                     "points that are there",
                     path, file));
   };
   if (!folder.has("results.json") || !folder.has("meta.json")) {
-    throw UserError(fmt::format(
+    throw experiment::UserError(fmt::format(
         "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", path,
         folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
   }
-  const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
+  const auto meta = runs::unsealed_json(folder.read("meta.json").value_or(""));
   if (!meta || !meta->contains(kResultsChecksum)) throw damaged("meta.json");
-  if (meta->at(kResultsChecksum) != checksum_of_file(folder.path() / "results.json")) throw damaged("results.json");
+  if (meta->at(kResultsChecksum) != runs::checksum_of_file(folder.path() / "results.json"))
+    throw damaged("results.json");
 }
 
-EffectiveExperiment read_effective(const RunFolder& folder, const Manifest& manifest, const ConfigLibrary& library,
-                                   const Simulator& simulator) {
+EffectiveExperiment read_effective(const runs::RunFolder& folder, const runs::Manifest& manifest,
+                                   const experiment::ConfigLibrary& library, const experiment::Simulator& simulator) {
   EffectiveExperiment effective{recorded_experiment(folder, manifest, {}, library, simulator), {}};
   std::istringstream lines(folder.read("effective.toml").value_or(""));
   for (std::string line; std::getline(lines, line);) {
@@ -109,7 +110,7 @@ EffectiveExperiment read_effective(const RunFolder& folder, const Manifest& mani
   return effective;
 }
 
-void read_results(const RunFolder& folder, const Experiment& experiment, const EachPoint& each) {
+void read_results(const runs::RunFolder& folder, const experiment::Experiment& experiment, const EachPoint& each) {
   const auto path = folder.path() / "results.json";
   std::ifstream stream(path, std::ios::binary);
   std::error_code ignored;
@@ -122,4 +123,4 @@ void read_results(const RunFolder& folder, const Experiment& experiment, const E
   [[maybe_unused]] const Json nothing = Json::parse(stream, on_event);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 std::string quoted(const std::string& text, char mark) {
@@ -292,4 +292,4 @@ std::string wide_views(const std::vector<std::string>& axes, const std::vector<s
       axis_columns, values, means);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

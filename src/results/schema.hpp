@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::results {
 
 inline constexpr const char* kDatabaseFile = "results.sqlite";
 inline constexpr int kSchemaVersion = 3;           // PRAGMA user_version; another one is refused
@@ -24,4 +24,4 @@ std::string sql_name(const std::string& name);
 // 'it''s': a text in SQL.
 std::string sql_text(const std::string& text);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -16,18 +16,18 @@
 #include "src/results/statistics.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
-std::string trouble_of(const PointOutcome& outcome) {
+std::string trouble_of(const runs::PointOutcome& outcome) {
   const std::string why = reason_text(outcome), status = status_text(outcome);
-  if (status == kStatusRefused) return "refused: " + why;
-  if (status == kStatusCheckFailed) return "CHECK FAILED: " + why;
+  if (status == runs::kStatusRefused) return "refused: " + why;
+  if (status == runs::kStatusCheckFailed) return "CHECK FAILED: " + why;
   if (!why.empty()) return why;
-  return outcome.status == PointStatus::complete ? "" : status;
+  return outcome.status == runs::PointStatus::complete ? "" : status;
 }
 
-Response response_of(const std::string& metric, const PointOutcome& outcome) {
+Response response_of(const std::string& metric, const runs::PointOutcome& outcome) {
   Response response{"", false, {}, 0, trouble_of(outcome)};
   const workloads::Metric* found = find_metric(outcome, metric);
   if (found != nullptr && std::isfinite(found->value)) {
@@ -78,7 +78,7 @@ void measure(Effect& effect, bool is_of_numbers) {
   effect.within_noise = effect.span > 0 && effect.span <= least->half_width + most->half_width;
 }
 
-RankedParameter& entry_of(std::vector<RankedParameter>& parameters, const Variation& variation) {
+RankedParameter& entry_of(std::vector<RankedParameter>& parameters, const experiment::Variation& variation) {
   const auto it = std::find_if(parameters.begin(), parameters.end(),
                                [&](const RankedParameter& p) { return p.name == variation.parameter; });
   if (it != parameters.end()) return *it;
@@ -102,17 +102,18 @@ void sort(std::vector<RankedParameter>& parameters) {
 }
 
 // One outcome a variation, its repetitions averaged.
-std::vector<PointOutcome> outcomes_of(const Variations& variations, const Experiment& experiment, std::size_t first,
-                                      const std::vector<PointOutcome>& outcomes) {
-  std::vector<PointOutcome> merged;
-  for (const Variation& variation : variations.all) {
+std::vector<runs::PointOutcome> outcomes_of(const experiment::Variations& variations,
+                                            const experiment::Experiment& experiment, std::size_t first,
+                                            const std::vector<runs::PointOutcome>& outcomes) {
+  std::vector<runs::PointOutcome> merged;
+  for (const experiment::Variation& variation : variations.all) {
     if (variation.points.empty()) {
       merged.emplace_back().error = variation.conflict;
       continue;
     }
     const auto from = outcomes.begin() + static_cast<std::ptrdiff_t>(first);
     first += variation.points.size();
-    const std::vector<PointOutcome> own(from, from + static_cast<std::ptrdiff_t>(variation.points.size()));
+    const std::vector<runs::PointOutcome> own(from, from + static_cast<std::ptrdiff_t>(variation.points.size()));
     merged.push_back(merge_repetitions({experiment, variation.points, own}).outcomes.front());
   }
   return merged;
@@ -121,7 +122,8 @@ std::vector<PointOutcome> outcomes_of(const Variations& variations, const Experi
 // What is compared at each point and each variation.
 class Responses {
  public:
-  Responses(Measure measure, const Variations& variations, const Merged& bases, std::vector<PointOutcome> others)
+  Responses(Measure measure, const experiment::Variations& variations, const Merged& bases,
+            std::vector<runs::PointOutcome> others)
       : measure_(std::move(measure)), variations_(variations.all), bases_(bases), others_(std::move(others)) {
     if (measure_.baseline.empty()) return;
     for (std::size_t i = 0; i < bases_.points.size(); ++i) {
@@ -134,7 +136,7 @@ class Responses {
   bool is_ranked(std::size_t base) const {
     return measure_.baseline.empty() || bases_.points[base].strategy != measure_.baseline;
   }
-  Response initial(const Variation& variation) const {
+  Response initial(const experiment::Variation& variation) const {
     Response response = response_of(measure_.metric, bases_.outcomes[variation.base]);
     if (!measure_.baseline.empty()) {
       const auto base = baselines_.find(axes_of(variation.base));
@@ -144,7 +146,7 @@ class Responses {
     return response;
   }
   Response varied(std::size_t number) const {
-    const Variation& variation = variations_[number];
+    const experiment::Variation& variation = variations_[number];
     Response response = response_of(measure_.metric, others_[number]);
     if (!measure_.baseline.empty()) relate(response, baseline_of(variation));
     response.text = variation.text;
@@ -155,21 +157,21 @@ class Responses {
  private:
   std::string axes_of(std::size_t base) const {
     std::string text;
-    for (const NamedText& axis : bases_.points[base].axes) text += axis.text + '\n';
+    for (const experiment::NamedText& axis : bases_.points[base].axes) text += axis.text + '\n';
     return text;
   }
   // The baseline with the same value of the parameter: varied as well, or what it has anyway.
-  const PointOutcome* baseline_of(const Variation& variation) const {
+  const runs::PointOutcome* baseline_of(const experiment::Variation& variation) const {
     const auto base = baselines_.find(axes_of(variation.base));
     if (base == baselines_.end()) return nullptr;
     const auto number = numbers_.find({base->second, variation.parameter, variation.text});
     if (number != numbers_.end()) return &others_[number->second];
-    const bool has_it = std::any_of(variations_.begin(), variations_.end(), [&](const Variation& other) {
+    const bool has_it = std::any_of(variations_.begin(), variations_.end(), [&](const experiment::Variation& other) {
       return other.base == base->second && other.parameter == variation.parameter && other.initial == variation.text;
     });
     return has_it ? &bases_.outcomes[base->second] : nullptr;
   }
-  void relate(Response& response, const PointOutcome* baseline) const {
+  void relate(Response& response, const runs::PointOutcome* baseline) const {
     if (!response.metric) return;
     const auto refuse = [&](const std::string& why) {
       response.metric.reset();
@@ -185,25 +187,27 @@ class Responses {
   }
 
   Measure measure_;
-  const std::vector<Variation>& variations_;
+  const std::vector<experiment::Variation>& variations_;
   const Merged& bases_;
-  std::vector<PointOutcome> others_;
+  std::vector<runs::PointOutcome> others_;
   std::map<std::string, std::size_t> baselines_;  // by the values of their axes
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> numbers_;
 };
 
 }  // namespace
 
-Sensitivity rank(const Measure& measured, const Experiment& experiment, const std::vector<Point>& points,
-                 const Variations& variations, const std::vector<PointOutcome>& outcomes) {
+Sensitivity rank(const Measure& measured, const experiment::Experiment& experiment,
+                 const std::vector<experiment::Point>& points, const experiment::Variations& variations,
+                 const std::vector<runs::PointOutcome>& outcomes) {
   Sensitivity result{measured.metric, measured.baseline, "", {}, {}, variations.left_out};
-  const std::vector<PointOutcome> own(outcomes.begin(), outcomes.begin() + static_cast<std::ptrdiff_t>(points.size()));
+  const std::vector<runs::PointOutcome> own(outcomes.begin(),
+                                            outcomes.begin() + static_cast<std::ptrdiff_t>(points.size()));
   const Results results{experiment, points, own};
   const Merged bases = merge_repetitions(results);
   const workloads::Metric* first = first_of(results, measured.metric);
   if (first == nullptr) {
     const std::string trouble = trouble_of(bases.outcomes.front());
-    throw UserError(
+    throw experiment::UserError(
         fmt::format("{}: no point has {}{}", experiment.file, measured.metric,
                     trouble.empty() ? "" : fmt::format(" ({}: {})", bases.points.front().label(), trouble)));
   }
@@ -215,7 +219,7 @@ Sensitivity rank(const Measure& measured, const Experiment& experiment, const st
     if (responses.is_ranked(i)) result.points.push_back(bases.points[i]);
   }
   for (std::size_t i = 0; i < variations.all.size(); ++i) {
-    const Variation& variation = variations.all[i];
+    const experiment::Variation& variation = variations.all[i];
     if (!responses.is_ranked(variation.base)) continue;
     std::vector<Effect>& effects = entry_of(result.parameters, variation).effects;
     if (effects.empty() || effects.back().base != ranked[variation.base]) {
@@ -232,4 +236,4 @@ Sensitivity rank(const Measure& measured, const Experiment& experiment, const st
   return result;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

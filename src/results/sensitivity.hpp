@@ -10,7 +10,7 @@
 #include "src/experiment/variations.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // A value of a parameter and what the metric is there.
 struct Response {
@@ -46,7 +46,7 @@ struct Sensitivity {
   std::string metric;
   std::string baseline;                     // the metric is a ratio to this strategy's; empty: as it is
   std::string unit;                         // "1" of a ratio
-  std::vector<Point> points;                // that are ranked, the first of their repetitions
+  std::vector<experiment::Point> points;    // that are ranked, the first of their repetitions
   std::vector<RankedParameter> parameters;  // by their greatest effect, then by name
   std::vector<std::string> left_out;
 };
@@ -60,8 +60,9 @@ struct Measure {
 
 // `outcomes`: of the experiment's points, then of the points of each variation. Throws UserError when no point of the
 // experiment has the metric.
-Sensitivity rank(const Measure& measure, const Experiment& experiment, const std::vector<Point>& points,
-                 const Variations& variations, const std::vector<PointOutcome>& outcomes);
+Sensitivity rank(const Measure& measure, const experiment::Experiment& experiment,
+                 const std::vector<experiment::Point>& points, const experiment::Variations& variations,
+                 const std::vector<runs::PointOutcome>& outcomes);
 
 // The tornado: parameters that do something, then what does nothing and what could not be compared.
 std::string tornado_text(const Sensitivity& sensitivity);
@@ -69,4 +70,4 @@ std::string sensitivity_json(const Sensitivity& sensitivity);
 // A row a parameter, point and value.
 std::string sensitivity_csv(const Sensitivity& sensitivity);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 constexpr int kPrimaryCode = 0xff;
@@ -89,4 +89,4 @@ void SqlStatement::check(int code) const {
   if (code != SQLITE_OK) fail(database_, code);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace faultline::app {
+namespace faultline::results {
 
 // what() is SQLite's own phrase, and of a statement that it refuses the statement's mistake.
 class SqlError : public std::runtime_error {
@@ -96,4 +96,4 @@ class SqlStatement {
   std::string rest_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <limits>
 
-namespace faultline::app {
+namespace faultline::results {
 
 Summary summary_of(const std::vector<double>& values) {
   std::vector<double> finite;
@@ -42,4 +42,4 @@ double welch_probability(const Summary& a, const Summary& b) {
   return 2 * cdf(complement(boost::math::students_t(freedom), t));
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::results {
 
 inline constexpr double kConfidence = 0.95;
 
@@ -26,4 +26,4 @@ double ratio_half_width(double half_width_of_a, double ratio, double b, double h
 // none. Each has at least two values. 0 or 1 when no value differs from its mean.
 double welch_probability(const Summary& a, const Summary& b);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -17,7 +17,7 @@
 #include "src/results/database.hpp"
 #include "src/runs/outcome_text.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 constexpr std::array<const char*, 3> kOfPoints{"strategy", "seed", "status"};
@@ -34,7 +34,7 @@ std::vector<std::string> texts_of(const SqlDatabase& database, const std::string
 double number_in(const StoredColumn& column, sim::ParameterKind kind, const std::string& text) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   try {
-    if (column.unit != "1") return plain_number(kind, text);
+    if (column.unit != "1") return experiment::plain_number(kind, text);
     return column.is_share || !text.ends_with('%') ? sim::parse_fraction(text) : none;
   } catch (const sim::BadQuantity&) {
     return none;
@@ -45,7 +45,7 @@ sim::ParameterKind kind_with_unit(const std::string& unit) {
   using sim::ParameterKind;
   for (const auto kind : {ParameterKind::time, ParameterKind::bytes, ParameterKind::bit_rate, ParameterKind::byte_rate,
                           ParameterKind::frequency}) {
-    if (plain_unit(kind) == unit) return kind;
+    if (experiment::plain_unit(kind) == unit) return kind;
   }
   return ParameterKind::fraction;
 }
@@ -110,8 +110,8 @@ const StoredMetric& StoredRun::metric(const std::string& name) const {
   if (found != metrics_.end()) return *found;
   std::vector<std::string> names;
   for (const StoredMetric& metric : metrics_) names.push_back(metric.name);
-  throw UserError(fmt::format("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
-                              did_you_mean(sim::nearest_name(name, names)), path_));
+  throw experiment::UserError(fmt::format("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
+                                          experiment::did_you_mean(sim::nearest_name(name, names)), path_));
 }
 
 StoredColumn StoredRun::column(const std::string& key) {
@@ -131,8 +131,9 @@ StoredColumn StoredRun::column(const std::string& key) {
     std::vector<std::string> known(kOfPoints.begin(), kOfPoints.end());
     const std::vector<std::string> all = parameters();
     known.insert(known.end(), all.begin(), all.end());
-    throw UserError(fmt::format("{}: '{}' is no parameter{}; its axes are {}", path_, key,
-                                did_you_mean(sim::nearest_name(key, known)), fmt::join(axes_, ", ")));
+    throw experiment::UserError(fmt::format("{}: '{}' is no parameter{}; its axes are {}", path_, key,
+                                            experiment::did_you_mean(sim::nearest_name(key, known)),
+                                            fmt::join(axes_, ", ")));
   }
   column.unit = doc.text(0);
   column.is_number = !column.unit.empty();
@@ -174,7 +175,7 @@ Where Where::parse(const std::string& text, const std::string& given) {
     return at != std::string::npos && text.compare(at, std::string_view(s).size(), s) == 0;
   });
   if (sign == kSigns.end() || at == 0) {
-    throw UserError(
+    throw experiment::UserError(
         fmt::format("{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
                     "workload.size=\"64 KiB\"",
                     given, text));
@@ -191,10 +192,10 @@ void StoredRun::restrict_to(const std::string& condition, const std::string& giv
   const StoredColumn column = this->column(where.key);
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
-    throw UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
-                                column.is_share      ? "share, as 0.5 or 50 %"
-                                : column.unit == "1" ? "number"
-                                                     : "number with a unit, as " + column.texts.front()));
+    throw experiment::UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
+                                            column.is_share      ? "share, as 0.5 or 50 %"
+                                            : column.unit == "1" ? "number"
+                                                                 : "number with a unit, as " + column.texts.front()));
   }
   std::vector<std::string> there;
   for (const std::size_t point : points) {
@@ -208,27 +209,27 @@ void StoredRun::restrict_to(const std::string& condition, const std::string& giv
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;
   if (more) there.pop_back();
-  throw UserError(fmt::format("{}: no point of {} has {}; there are {}{}{}", given, path_, condition,
-                              fmt::join(there, ", "), more ? ", ..." : "",
-                              column.is_number ? "" : did_you_mean(sim::nearest_name(where.value, there))));
+  throw experiment::UserError(fmt::format(
+      "{}: no point of {} has {}; there are {}{}{}", given, path_, condition, fmt::join(there, ", "),
+      more ? ", ..." : "", column.is_number ? "" : experiment::did_you_mean(sim::nearest_name(where.value, there))));
 }
 
 std::size_t StoredRun::point(const std::string& number_or_id) {
   SqlStatement rows(database_,
                     "SELECT number FROM points WHERE number = cast(?1 AS INTEGER) AND ?1 NOT GLOB '*[^0-9]*'"
                     " UNION SELECT number FROM points WHERE length(?1) >= ?2 AND substr(id, 1, length(?1)) = ?1");
-  rows.bind(number_or_id, kLeastOfId);
+  rows.bind(number_or_id, experiment::kLeastOfId);
   std::vector<std::size_t> found;
   while (rows.step()) found.push_back(static_cast<std::size_t>(rows.whole(0)));
   if (found.size() == 1) return found.front() - 1;
-  throw UserError(
-      fmt::format("{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
-                  found.empty() ? "no point" : "several points begin with", number_or_id, size(), kLeastOfId));
+  throw experiment::UserError(fmt::format(
+      "{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
+      found.empty() ? "no point" : "several points begin with", number_or_id, size(), experiment::kLeastOfId));
 }
 
 std::string StoredRun::failed_checks(const std::vector<std::size_t>& points) {
   SqlStatement rows(database_, "SELECT number, label, error FROM points WHERE status = ? ORDER BY number");
-  rows.bind(kStatusCheckFailed);
+  rows.bind(runs::kStatusCheckFailed);
   std::size_t count = 0;
   std::string first;
   while (rows.step()) {
@@ -245,4 +246,4 @@ std::string StoredRun::label(std::size_t combination) {
   return row.bind(combination).step() ? row.text(0) : "";
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -10,7 +10,7 @@
 
 #include "src/results/sqlite.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 struct StoredMetric {
   std::string name;
@@ -92,4 +92,4 @@ class StoredRun {
   std::vector<StoredMetric> metrics_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

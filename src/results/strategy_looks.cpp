@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 // From 8 on lines are dashed.
@@ -31,14 +31,14 @@ const std::map<std::string, unsigned> kShipped{{"resident", 0},
 
 }  // namespace
 
-std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies) {
+std::vector<unsigned> looks_of(const std::vector<experiment::Strategy>& strategies) {
   std::set<unsigned> taken;
-  for (const Strategy& strategy : strategies) {
+  for (const experiment::Strategy& strategy : strategies) {
     if (const auto shipped = kShipped.find(strategy.name); shipped != kShipped.end()) taken.insert(shipped->second);
   }
   std::vector<unsigned> looks;
   unsigned free = 0;
-  for (const Strategy& strategy : strategies) {
+  for (const experiment::Strategy& strategy : strategies) {
     if (const auto shipped = kShipped.find(strategy.name); shipped != kShipped.end()) {
       looks.push_back(shipped->second);
       continue;
@@ -49,4 +49,4 @@ std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies) {
   return looks;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

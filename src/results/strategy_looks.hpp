@@ -6,11 +6,11 @@
 
 #include "src/experiment/experiment.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 // Of each strategy a number; python/faultline/looks.json says which colour, marker and dashes that is. Those that ship
 // have the same one in every run, the others what these leave free. All of a run are different: their colours up to 24
 // strategies, colours and markers together up to 576.
-std::vector<unsigned> looks_of(const std::vector<Strategy>& strategies);
+std::vector<unsigned> looks_of(const std::vector<experiment::Strategy>& strategies);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::results {
 
 class TextNumbers {
  public:
@@ -24,4 +24,4 @@ class TextNumbers {
   std::unordered_map<std::string, std::size_t> numbers_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -10,7 +10,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 constexpr std::size_t kBetween = 2;
@@ -24,7 +24,7 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 
 void TextTable::add(std::vector<std::string> cells) {
   if (cells.size() != columns_.size()) throw std::logic_error("a table row of another width");
-  for (std::string& cell : cells) cell = printable(cell, /*one_line=*/true);
+  for (std::string& cell : cells) cell = experiment::printable(cell, /*one_line=*/true);
   rows_.push_back(std::move(cells));
 }
 
@@ -103,4 +103,4 @@ std::string wrap(const std::string& text, std::size_t width, std::size_t indent)
   return all;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::results {
 
 enum class Align { left, right };
 
@@ -44,4 +44,4 @@ int decimals_of(const std::string& unit);
 // Text broken at spaces into lines of at most `width`, each after the first behind `indent` spaces.
 std::string wrap(const std::string& text, std::size_t width, std::size_t indent);
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -12,7 +12,7 @@
 #include "src/results/text_table.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -199,7 +199,7 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
   Json json{{"metric", sensitivity.metric}};
   if (!sensitivity.baseline.empty()) json["baseline"] = sensitivity.baseline;
   json["unit"] = sensitivity.unit;
-  for (const Point& point : sensitivity.points) json["points"].push_back(point.label());
+  for (const experiment::Point& point : sensitivity.points) json["points"].push_back(point.label());
   json["parameters"] = Json::array();
   for (const RankedParameter& parameter : sensitivity.parameters) {
     const Ends ends = ends_of(parameter);
@@ -223,12 +223,12 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
     }
   }
   json["not_varied"] = sensitivity.left_out;
-  return sealed_json(json, 2);
+  return runs::sealed_json(json, 2);
 }
 
 std::string sensitivity_csv(const Sensitivity& sensitivity) {
   std::string csv = "rank,parameter,standing,range,strategy";
-  for (const NamedText& axis : sensitivity.points.front().axes) csv += "," + csv_field(axis.name);
+  for (const experiment::NamedText& axis : sensitivity.points.front().axes) csv += "," + csv_field(axis.name);
   csv += fmt::format(",default,value,{},half_width,at_default,change [%],monotonic,trouble\n",
                      csv_field(title_of(sensitivity)));
   for (std::size_t i = 0; i < sensitivity.parameters.size(); ++i) {
@@ -236,9 +236,9 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
     const std::string row =
         fmt::format("{},{},{},{}", i + 1, parameter.name, parameter.standing, csv_field(parameter.range));
     for (const Effect& effect : parameter.effects) {
-      const Point& at = sensitivity.points[effect.base];
+      const experiment::Point& at = sensitivity.points[effect.base];
       std::string point = csv_field(at.strategy);
-      for (const NamedText& axis : at.axes) point += "," + csv_field(axis.text);
+      for (const experiment::NamedText& axis : at.axes) point += "," + csv_field(axis.text);
       const double initial = effect.initial.metric.value_or(NAN);
       for (const Response& other : effect.others) {
         const double value = other.metric.value_or(NAN);
@@ -252,4 +252,4 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
   return csv;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

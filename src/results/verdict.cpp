@@ -7,17 +7,17 @@
 
 #include "src/results/report.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 namespace {
 
-double value_of(const PointOutcome& outcome, const std::string& metric) {
+double value_of(const runs::PointOutcome& outcome, const std::string& metric) {
   const auto* found = find_metric(outcome, metric);
   return found == nullptr ? 0 : found->value;
 }
 
 }  // namespace
 
-void Verdict::add(const Point& point, const PointOutcome& outcome) {
+void Verdict::add(const experiment::Point& point, const runs::PointOutcome& outcome) {
   if (!only_axis_.empty() && coordinate(point, only_axis_) != only_value_) return;
   const std::string row = coordinate(point, rows_axis_);
   const std::string column = coordinate(point, columns_axis_);
@@ -39,7 +39,7 @@ void Verdict::add(const Point& point, const PointOutcome& outcome) {
   cell.delayed += value_of(outcome, "transfers_delayed");
 }
 
-void Verdict::sort(const Experiment& experiment) {
+void Verdict::sort(const experiment::Experiment& experiment) {
   const auto sorted = [&](const std::string& axis, const TextNumbers& texts) {
     TextNumbers planned;
     for (const std::string& text : in_planned_order(experiment, axis, texts.texts())) planned.number_of(text);
@@ -78,4 +78,4 @@ std::string Verdict::delays(const std::string& row, const std::string& column) c
              : fmt::format("{:.0f}  {:.0f}/{:.0f}", cell->most_of("delay_max"), cell->delayed, cell->transfers);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

@@ -11,19 +11,19 @@
 #include "src/results/text_numbers.hpp"
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
 class Verdict {
  public:
-  Verdict(std::string rows_axis, const ReportSpec& spec)
+  Verdict(std::string rows_axis, const experiment::ReportSpec& spec)
       : rows_axis_(std::move(rows_axis)),
         columns_axis_(spec.columns_axis),
         only_axis_(spec.only_axis),
         only_value_(spec.only_value) {}
-  void add(const Point& point, const PointOutcome& outcome);
+  void add(const experiment::Point& point, const runs::PointOutcome& outcome);
 
   // After the last point: rows and columns come in the experiment's order from then on.
-  void sort(const Experiment& experiment);
+  void sort(const experiment::Experiment& experiment);
 
   const std::string& rows_axis() const { return rows_axis_; }
   const std::string& columns_axis() const { return columns_axis_; }
@@ -60,4 +60,4 @@ class Verdict {
   std::map<std::pair<std::string, std::string>, Cell> cells_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::results

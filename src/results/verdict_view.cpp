@@ -4,9 +4,9 @@
 #include "src/results/text_table.hpp"
 #include "src/results/verdict.hpp"
 
-namespace faultline::app {
+namespace faultline::results {
 
-std::string verdict_view(const Results& results, const ReportSpec& spec) {
+std::string verdict_view(const Results& results, const experiment::ReportSpec& spec) {
   Verdict verdict(rows_axis_of(results, spec), spec);
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
   if (verdict.rows().empty()) return "";
@@ -36,4 +36,4 @@ std::string verdict_view(const Results& results, const ReportSpec& spec) {
          "delayed: by more than 1 us and 1 % against the fastest of its run\n";
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::results

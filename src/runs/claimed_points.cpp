@@ -6,7 +6,7 @@
 #include "src/runs/point_store.hpp"
 #include "src/runs/worker_record.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr unsigned kMostDeaths = 1;
 
 }  // namespace
 
-std::string claim_of(const Point& point) { return "point " + point.id; }
+std::string claim_of(const experiment::Point& point) { return "point " + point.id; }
 
 void ClaimedPoints::look_for_deaths() {
   if (others_ == Others::leave) deaths_ = deaths_in(folder_);
@@ -56,4 +56,4 @@ NextPoint ClaimedPoints::next() {
   return std::exchange(has_claimed_, false) ? next() : NextPoint{NextPoint::What::none};
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -13,10 +13,10 @@
 #include "src/runs/point_runner.hpp"
 #include "src/runs/run_folder.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // The lock by which a process says that it is at a point.
-std::string claim_of(const Point& point);
+std::string claim_of(const experiment::Point& point);
 
 class ClaimedPoints {
  public:
@@ -24,7 +24,8 @@ class ClaimedPoints {
   // others also leaves a point at which two workers have died: it might be what kills them, one after another.
   enum class Others { leave, wait };
   // `missing`: of `points` those that are to be simulated, in this order. Folder and points outlive this.
-  ClaimedPoints(RunFolder& folder, const std::vector<Point>& points, std::vector<std::size_t> missing, Others others)
+  ClaimedPoints(RunFolder& folder, const std::vector<experiment::Point>& points, std::vector<std::size_t> missing,
+                Others others)
       : folder_(folder), points_(points), queue_(std::move(missing)), others_(others) {
     look_for_deaths();
   }
@@ -42,7 +43,7 @@ class ClaimedPoints {
   bool claim(std::size_t index);
 
   RunFolder& folder_;
-  const std::vector<Point>& points_;
+  const std::vector<experiment::Point>& points_;
   std::vector<std::size_t> queue_;
   std::vector<std::size_t> held_;  // by others, when this one came by
   Others others_;
@@ -52,4 +53,4 @@ class ClaimedPoints {
   std::map<std::string, unsigned> deaths_;  // of workers, by the point that they were at
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 double available_mib() {
   std::ifstream file("/proc/meminfo");
@@ -35,4 +35,4 @@ bool fits_one_more(double available_mib, double each_mib, const std::vector<doub
   return running_mib.empty() || needed <= available_mib;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // That processes may still take without the host swapping (MemAvailable); infinite where /proc does not say.
 double available_mib();
@@ -18,4 +18,4 @@ double resident_mib(pid_t process);
 // case.
 bool fits_one_more(double available_mib, double each_mib, const std::vector<double>& running_mib);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

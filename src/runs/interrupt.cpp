@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 // Only a signal handler needs these: it can be handed nothing.
@@ -51,4 +51,4 @@ InterruptGuard::~InterruptGuard() {
 
 bool InterruptGuard::requested() { return interrupted != 0; }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // While one lives, the two signals are noted instead of ending the program. One at a time.
 class InterruptGuard {
@@ -25,4 +25,4 @@ class InterruptGuard {
   struct sigaction old_hang_up_ {};
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -8,7 +8,7 @@
 
 #include "src/experiment/quantity.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 std::string variable(const char* name) {
@@ -17,7 +17,7 @@ std::string variable(const char* name) {
 }
 
 std::optional<int> number(const char* name) {
-  const auto given = whole(variable(name));
+  const auto given = experiment::whole(variable(name));
   if (!given || *given > INT_MAX) return {};
   return static_cast<int>(*given);
 }
@@ -43,4 +43,4 @@ unsigned jobs_of_worker(unsigned cores) {
   return slurm_task().empty() ? cores : 1;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // "JOB_TASK" of a Slurm array, "JOB" of another Slurm job; empty elsewhere.
 std::string slurm_task();
@@ -14,4 +14,4 @@ int mpi_rank();
 // its machine, as many as the processors that a Slurm task was given, and elsewhere as many as the machine has.
 unsigned jobs_of_worker(unsigned cores);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -10,16 +10,16 @@
 #include "src/experiment/program_id.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::set<std::string> keys_of_platform(const Experiment& experiment) {
+std::set<std::string> keys_of_platform(const experiment::Experiment& experiment) {
   std::set<std::string> keys;
-  for (const Setting& setting : experiment.platform_settings) keys.insert(setting.key);
-  for (const Settings* above : {&experiment.parameters, &experiment.overrides}) {
-    for (const Setting& setting : *above) keys.erase(setting.key);
+  for (const experiment::Setting& setting : experiment.platform_settings) keys.insert(setting.key);
+  for (const experiment::Settings* above : {&experiment.parameters, &experiment.overrides}) {
+    for (const experiment::Setting& setting : *above) keys.erase(setting.key);
   }
   return keys;
 }
@@ -47,17 +47,17 @@ std::optional<Manifest> from_text(const std::string& text) {
 
 }  // namespace
 
-Manifest manifest_of(const Experiment& experiment, const std::vector<Point>& points) {
+Manifest manifest_of(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points) {
   Manifest manifest;
   manifest.version = build::kVersion;
   manifest.commit = build::commit();
-  manifest.build = program_id();
+  manifest.build = experiment::program_id();
   manifest.command = experiment.command;
   manifest.experiment = experiment.name;
   manifest.platform = experiment.platform;
   manifest.platform_parameters = keys_of_platform(experiment);
   manifest.points.reserve(points.size());
-  for (const Point& point : points) manifest.points.push_back({point.id, point.label()});
+  for (const experiment::Point& point : points) manifest.points.push_back({point.id, point.label()});
   return manifest;
 }
 
@@ -79,15 +79,16 @@ std::string to_text(const Manifest& manifest) {
 Manifest read_manifest(const RunFolder& folder) {
   const std::string path = folder.path().string();
   const auto text = folder.read(RunFolder::kManifest);
-  if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
+  if (!text) throw experiment::UserError(path + ": holds no run: it has no manifest.json");
   if (const auto format = other_format(*text)) {
-    throw UserError(fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path,
-                                *format, RunFolder::kFormat));
+    throw experiment::UserError(
+        fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path, *format,
+                    RunFolder::kFormat));
   }
   if (auto manifest = from_text(*text)) return *std::move(manifest);
   if (const Json json = shallow_json(*text); json.is_object() && !json.contains("format") && !json.contains(kChecksum))
-    throw UserError(path + ": holds no run: its manifest.json is not one of a run");
-  throw UserError(fmt::format(
+    throw experiment::UserError(path + ": holds no run: its manifest.json is not one of a run");
+  throw experiment::UserError(fmt::format(
       "{0}/manifest.json: is damaged; 'faultline {1}' of the same experiment with --out {0} writes it again", path,
       command_of(folder).value_or("run")));
 }
@@ -102,4 +103,4 @@ std::optional<std::string> command_of(const RunFolder& folder) {
   return {};
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

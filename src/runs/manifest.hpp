@@ -10,7 +10,7 @@
 #include "src/experiment/expansion.hpp"
 #include "src/runs/run_folder.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 struct Manifest {
   struct Entry {
@@ -28,7 +28,7 @@ struct Manifest {
 };
 
 // Of a run that this program makes.
-Manifest manifest_of(const Experiment& experiment, const std::vector<Point>& points);
+Manifest manifest_of(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points);
 // As the file has it.
 std::string to_text(const Manifest& manifest);
 
@@ -40,4 +40,4 @@ std::optional<Manifest> find_manifest(const RunFolder& folder);
 // says it.
 std::optional<std::string> command_of(const RunFolder& folder);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -12,7 +12,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 // A byte that no other name has, but for one chance in 4e18: then two points are never simulated at one time. (FNV-1a.)
@@ -38,7 +38,8 @@ short type_of(NamedLocks::Kind kind) { return kind == NamedLocks::Kind::shared ?
 NamedLocks NamedLocks::in(const std::filesystem::path& file) {
   NamedLocks locks;
   locks.file_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (locks.file_ < 0) throw UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
+  if (locks.file_ < 0)
+    throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
   struct flock probe = on_byte("", F_WRLCK);
   if (fcntl(locks.file_, F_OFD_GETLK, &probe) != 0) locks.leave();
   return locks;
@@ -81,4 +82,4 @@ bool NamedLocks::is_taken(const std::filesystem::path& file, const std::string& 
   return taken;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // Each is a lock of the open file description on one byte of a file: Linux has them on every local file system, and
 // NFS, Lustre (mounted with -o flock) and the like carry them between machines. Where a file system has none, all can
@@ -36,4 +36,4 @@ class NamedLocks {
   int file_ = -1;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 struct Printed {
   int code = 0;  // 128 and the signal's number where a signal has ended it
@@ -22,4 +22,4 @@ std::optional<Printed> run_program(const std::vector<std::string>& words);
 // Its code, as above.
 std::optional<int> run_attached(const std::vector<std::string>& words, const std::vector<std::string>& environment);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 std::string status_text(const PointOutcome& outcome) {
   if (!outcome.result.refused.empty()) return kStatusRefused;
@@ -16,4 +16,4 @@ std::string reason_text(const PointOutcome& outcome) {
   return outcome.error.empty() ? fmt::format("{}", fmt::join(outcome.result.failed_checks, "; ")) : outcome.error;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

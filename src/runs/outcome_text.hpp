@@ -6,7 +6,7 @@
 
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 inline constexpr const char* kStatusRefused = "refused";
 inline constexpr const char* kStatusCheckFailed = "check failed";
@@ -17,4 +17,4 @@ std::string status_text(const PointOutcome& outcome);
 // has. Empty where it has one that passed all checks.
 std::string reason_text(const PointOutcome& outcome);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -24,7 +24,7 @@
 // _exit() skips gcov's own exit handler, and what a child covers would be lost. Null without coverage.
 extern "C" void __gcov_dump() __attribute__((weak));  // NOLINT: the name is gcov's
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -210,7 +210,7 @@ double PointProcess::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
 }
 
-double PointProcess::resident_mib() const { return app::resident_mib(process_); }
+double PointProcess::resident_mib() const { return runs::resident_mib(process_); }
 
 PointOutcome PointProcess::stop(std::chrono::seconds limit) {
   kill(process_, SIGKILL);
@@ -247,4 +247,4 @@ PointOutcome PointProcess::finish() {
   return outcome;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -9,7 +9,7 @@
 
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 class PointProcess {
  public:
@@ -52,4 +52,4 @@ class PointProcess {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

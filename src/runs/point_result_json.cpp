@@ -3,7 +3,7 @@
 
 #include <limits>
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -122,4 +122,4 @@ PointOutcome point_outcome_from_json(const Json& json) {
   return outcome;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -7,7 +7,7 @@
 #include "src/runs/point_runner.hpp"
 #include "workloads/experiment_point.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 nlohmann::ordered_json to_json(const workloads::PointResult& result);
 // Throws nlohmann's exceptions when the text is not what to_json made.
@@ -15,4 +15,4 @@ workloads::PointResult point_result_from_json(const nlohmann::ordered_json& json
 nlohmann::ordered_json to_json(const PointOutcome& outcome);
 PointOutcome point_outcome_from_json(const nlohmann::ordered_json& json);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

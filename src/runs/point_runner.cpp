@@ -14,7 +14,7 @@
 #include "src/runs/interrupt.hpp"
 #include "src/runs/point_process.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 constexpr int kTickMilliseconds = 500;
@@ -115,4 +115,4 @@ void run_points(const NextFunction& next, const PointFunction& point, const RunL
   // Leaving scope kills and reaps what an interrupt left running.
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -13,7 +13,7 @@
 
 #include "workloads/experiment_point.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 enum class PointStatus {
   complete,       // ran to its end: `result` holds
@@ -78,4 +78,4 @@ void run_points(const NextFunction& next, const PointFunction& point, const RunL
 // These, in this order.
 NextFunction each_of(std::vector<std::size_t> indices);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -8,7 +8,7 @@
 #include "src/runs/point_result_json.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 namespace {
 
@@ -37,7 +37,7 @@ StoredResult result_in(const RunFolder& folder, const std::string& id) {
   return {.outcome = std::move(outcome), .damaged = false};
 }
 
-std::optional<PointOutcome> PointStore::find(const Point& point) {
+std::optional<PointOutcome> PointStore::find(const experiment::Point& point) {
   const std::string file = file_of(point.id);
   const StoredResult result = result_in(folder_, point.id);
   if (result.outcome && is_final(*result.outcome)) return result.outcome;
@@ -46,15 +46,16 @@ std::optional<PointOutcome> PointStore::find(const Point& point) {
   return {};
 }
 
-bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points) {
+bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<experiment::Point>& points) {
   if (folder.read(RunFolder::kManifest) != manifest) return false;
   // Written last, when a run ends by itself or is interrupted.
   const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
   if (!meta || meta->at("points_final") != points.size()) return true;
-  return !std::all_of(points.begin(), points.end(), [&](const Point& p) { return folder.has(file_of(p.id)); });
+  return !std::all_of(points.begin(), points.end(),
+                      [&](const experiment::Point& p) { return folder.has(file_of(p.id)); });
 }
 
-void PointStore::keep(const Point& point, const PointOutcome& outcome) {
+void PointStore::keep(const experiment::Point& point, const PointOutcome& outcome) {
   Json json = to_json(outcome);
   json["id"] = point.id;
   json["result"]["profile"] = Json::array();  // of this run's host time
@@ -62,9 +63,9 @@ void PointStore::keep(const Point& point, const PointOutcome& outcome) {
   try {
     // Not synced: what a power failure takes is simulated again.
     folder_.write(file_of(point.id), sealed_json(json, -1), RunFolder::Sync::no);
-  } catch (const UserError& error) {
+  } catch (const experiment::UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -11,7 +11,7 @@
 #include "src/runs/point_runner.hpp"
 #include "src/runs/run_folder.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // Where the folder has the result of a point with this id.
 std::string file_of(const std::string& id);
@@ -30,18 +30,18 @@ StoredResult result_in(const RunFolder& folder, const std::string& id);
 
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
 // By its lists alone: no result is read. `manifest`: the file's text.
-bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<Point>& points);
+bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<experiment::Point>& points);
 
 class PointStore {
  public:
   explicit PointStore(RunFolder& folder) : folder_(folder) {}
 
   // Only a final result. Any other is removed: the point is to do.
-  std::optional<PointOutcome> find(const Point& point);
+  std::optional<PointOutcome> find(const experiment::Point& point);
   // Files that find() has removed because they were damaged.
   const std::vector<std::string>& damaged() const { return damaged_; }
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
-  void keep(const Point& point, const PointOutcome& outcome);
+  void keep(const experiment::Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
   RunFolder& folder() { return folder_; }
   // In a point's process, which writes nothing here.
@@ -53,4 +53,4 @@ class PointStore {
   std::vector<std::string> damaged_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 std::string host_name() {
   char name[256] = {};
@@ -13,4 +13,4 @@ std::string host_name() {
 
 std::string process_name() { return fmt::format("{}-{}", host_name(), getpid()); }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 std::string host_name();     // empty where the system does not say
 std::string process_name();  // "HOST-PID"
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

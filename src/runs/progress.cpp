@@ -9,7 +9,7 @@
 
 #include "src/runs/speed.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 constexpr auto kQuietFor = std::chrono::seconds(2);
@@ -77,4 +77,4 @@ Progress::~Progress() {
   if (drawn_) out_ << "\r\033[K" << std::flush;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -10,7 +10,7 @@
 
 #include "src/runs/point_runner.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 class Progress {
  public:
@@ -51,4 +51,4 @@ class Progress {
 // "0:42", "1:02:03"
 std::string clock_text(double seconds);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

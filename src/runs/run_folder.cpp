@@ -20,7 +20,7 @@
 #include "src/runs/process_name.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace fs = std::filesystem;
 namespace {
 
@@ -29,7 +29,7 @@ constexpr const char* kPart = ".part";
 constexpr const char* kLocks = ".locks";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
-  throw UserError(fmt::format("{}: {}: {}", path.string(), what, why));
+  throw experiment::UserError(fmt::format("{}: {}: {}", path.string(), what, why));
 }
 
 // A name that may be a file's anywhere, and in a path is one part.
@@ -105,7 +105,7 @@ unsigned last_number(const fs::path& runs, const std::string& name) {
   for (const fs::directory_entry& entry : fs::directory_iterator(runs, error)) {
     const std::string file = entry.path().filename().string();
     if (!file.starts_with(name + "-")) continue;
-    const auto number = whole(std::string_view(file).substr(name.size() + 1));
+    const auto number = experiment::whole(std::string_view(file).substr(name.size() + 1));
     if (number && *number < UINT_MAX) last = std::max(last, static_cast<unsigned>(*number));
   }
   return last;
@@ -145,7 +145,7 @@ RunFolder RunFolder::open_chosen(const fs::path& path) {
   folder.kept_ = holds == Holds::run;
   if (!folder.take()) {
     folder.kept_ = true;
-    throw UserError(path.string() + ": another run is at work in it");
+    throw experiment::UserError(path.string() + ": another run is at work in it");
   }
   return folder;
 }
@@ -181,7 +181,7 @@ void check_folder(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   const bool has_none = !error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
-  throw UserError(fmt::format("{}: {}", path.string(), has_none ? "no such folder" : error.message()));
+  throw experiment::UserError(fmt::format("{}: {}", path.string(), has_none ? "no such folder" : error.message()));
 }
 
 RunFolder RunFolder::look_at(const fs::path& path) {
@@ -335,4 +335,4 @@ bool RunFolder::has(const std::string& file) const {
 
 std::optional<std::string> RunFolder::read(const std::string& file) const { return text_of(path_ / file); }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -11,7 +11,7 @@
 
 #include "src/runs/named_locks.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // The format of a manifest's text where it is another one than kFormat. Nothing where the text is damaged.
 std::optional<std::string> other_format(const std::string& manifest);
@@ -81,4 +81,4 @@ class RunFolder {
   std::vector<std::string> files_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

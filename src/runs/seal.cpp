@@ -10,7 +10,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -63,7 +63,7 @@ void seal_file(const std::filesystem::path& file, const Seal& seal) {
   const auto [checksum, whole] = checksum_of_next(stream, std::filesystem::file_size(file));
   stream.seekp(0, std::ios::end);
   stream << text_of(seal, checksum) << std::flush;
-  if (!whole || !stream) throw UserError(file.string() + ": cannot be written");
+  if (!whole || !stream) throw experiment::UserError(file.string() + ": cannot be written");
 }
 
 bool is_file_sealed(const std::filesystem::path& file, const Seal& seal) {
@@ -94,4 +94,4 @@ Json shallow_json(const std::string& text) {
   return json.is_discarded() ? Json() : json;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // The text before and after the eight digits. A seal has the same length in every file of its kind.
 struct Seal {
@@ -41,4 +41,4 @@ std::optional<nlohmann::ordered_json> unsealed_json(const std::string& text);
 // walk JSON recurse, and the file may be anybody's.
 nlohmann::ordered_json shallow_json(const std::string& text);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

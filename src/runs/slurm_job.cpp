@@ -9,7 +9,7 @@
 
 #include "src/runs/other_program.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 // Of the states that squeue(1) lists, those from which a task does not come back by itself.
@@ -40,8 +40,9 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-std::vector<std::string> sbatch_words(const SlurmSettings& settings, const std::string& name, unsigned tasks,
-                                      const std::string& output, const std::vector<std::string>& command) {
+std::vector<std::string> sbatch_words(const experiment::SlurmSettings& settings, const std::string& name,
+                                      unsigned tasks, const std::string& output,
+                                      const std::vector<std::string>& command) {
   std::vector<std::string> words{"sbatch",
                                  "--parsable",
                                  "--job-name=faultline " + name,
@@ -83,7 +84,7 @@ SlurmQueue queue_from(const std::string& job, const std::string& printed) {
 SlurmJob SlurmJob::submit(const std::vector<std::string>& sbatch) {
   const auto printed = run_program(sbatch);
   if (!printed) {
-    throw UserError(
+    throw experiment::UserError(
         "--on slurm: there is no 'sbatch' in PATH: Slurm is not installed on this machine, or its commands "
         "are somewhere else (some clusters: 'module load slurm')");
   }
@@ -91,8 +92,8 @@ SlurmJob SlurmJob::submit(const std::vector<std::string>& sbatch) {
   const std::string id = split(one_line(printed->out) + ";", ';').at(0);
   const bool is_number = !id.empty() && id.find_first_not_of("0123456789") == std::string::npos;
   if (printed->code != 0 || !is_number) {
-    throw UserError(fmt::format("--on slurm: sbatch refuses the job: {}",
-                                one_line(printed->err.empty() ? printed->out : printed->err)));
+    throw experiment::UserError(fmt::format("--on slurm: sbatch refuses the job: {}",
+                                            one_line(printed->err.empty() ? printed->out : printed->err)));
   }
   return SlurmJob(id);
 }
@@ -132,4 +133,4 @@ void SlurmJob::cancel(Which which) const {
   run_program(words);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

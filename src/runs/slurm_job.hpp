@@ -8,11 +8,12 @@
 
 #include "src/experiment/slurm_settings.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // What sbatch is to be asked for. `output`: where a task's own output goes, with %A and %a for job and task.
-std::vector<std::string> sbatch_words(const SlurmSettings& settings, const std::string& name, unsigned tasks,
-                                      const std::string& output, const std::vector<std::string>& command);
+std::vector<std::string> sbatch_words(const experiment::SlurmSettings& settings, const std::string& name,
+                                      unsigned tasks, const std::string& output,
+                                      const std::vector<std::string>& command);
 
 struct SlurmQueue {
   bool known = false;  // Slurm has answered
@@ -48,4 +49,4 @@ class SlurmJob {
   std::map<std::string, std::string> ends_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

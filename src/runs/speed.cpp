@@ -6,7 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 // Three digits and a prefix; `prefixes` from that of `value` on, each a thousand times the one before.
@@ -49,4 +49,4 @@ void add_speed(nlohmann::ordered_json& json, const workloads::Totals& totals, do
   json["simulated_seconds_per_host_second"] = rate(static_cast<double>(totals.simulated_ps) / 1e12);
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

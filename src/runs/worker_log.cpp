@@ -11,7 +11,7 @@
 #include "src/runs/outcome_text.hpp"
 #include "src/runs/speed.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 constexpr auto kBetweenBeats = std::chrono::seconds(30);
@@ -54,4 +54,4 @@ void WorkerLog::line(const std::string& text) {
   file_ << fmt::format("{:%Y-%m-%dT%H:%M:%SZ} {}\n", fmt::gmtime(std::time(nullptr)), text) << std::flush;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -10,7 +10,7 @@
 #include "src/runs/run_folder.hpp"
 #include "src/runs/worker_record.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 // What the names of logs begin with: of workers that are tasks of the Slurm array 12, "logs/worker-12_".
 std::string logs_of_slurm_job(const std::string& job);
@@ -35,4 +35,4 @@ class WorkerLog {
   Clock::time_point last_ = start_;
 };
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -13,7 +13,7 @@
 #include "src/runs/process_name.hpp"
 #include "src/runs/seal.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -82,7 +82,7 @@ void WorkerRecord::write() {
                   {"stopped", state_.stopped}};
   try {
     folder_.write(file_of_worker(state_.name), sealed_json(json, 1), RunFolder::Sync::no);
-  } catch (const UserError&) {
+  } catch (const experiment::UserError&) {
     // The results' own failure is told.
   }
   changed_ = false;
@@ -127,4 +127,4 @@ std::map<std::string, unsigned> deaths_in(const RunFolder& folder) {
   return deaths;
 }
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

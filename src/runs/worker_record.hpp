@@ -10,7 +10,7 @@
 
 #include "src/runs/run_folder.hpp"
 
-namespace faultline::app {
+namespace faultline::runs {
 
 struct WorkerState {
   std::string name;  // process_name()
@@ -61,4 +61,4 @@ std::string silent_workers(const RunFolder& folder);
 // At which points workers have died that have not been simulated since: their ids, and how many workers.
 std::map<std::string, unsigned> deaths_in(const RunFolder& folder);
 
-}  // namespace faultline::app
+}  // namespace faultline::runs

@@ -9,6 +9,8 @@
 
 using namespace faultline;
 using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
 using namespace faultline::test;
 namespace fs = std::filesystem;
 

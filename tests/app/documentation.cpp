@@ -10,6 +10,7 @@
 
 using namespace faultline;
 using namespace faultline::app;
+using namespace faultline::experiment;
 using namespace faultline::test;
 
 TEST_CASE("the examples of docs/experiments.md are read without a complaint") {

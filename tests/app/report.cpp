@@ -6,6 +6,7 @@
 #include "tests/app/program.hpp"
 
 using namespace faultline::app;
+using namespace faultline::results;
 using namespace faultline::test;
 namespace fs = std::filesystem;
 

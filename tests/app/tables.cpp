@@ -7,6 +7,7 @@
 #include "tests/app/program.hpp"
 
 using namespace faultline::app;
+using namespace faultline::experiment;
 using namespace faultline::test;
 using Json = nlohmann::json;
 

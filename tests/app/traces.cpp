@@ -9,6 +9,7 @@
 
 using namespace faultline;
 using namespace faultline::app;
+using namespace faultline::experiment;
 using namespace faultline::test;
 
 namespace fs = std::filesystem;

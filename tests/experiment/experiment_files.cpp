@@ -8,7 +8,7 @@
 #include "tests/experiment/reading.hpp"
 
 using namespace faultline;
-using namespace faultline::app;
+using namespace faultline::experiment;
 using namespace faultline::test;
 
 namespace {

@@ -4,7 +4,7 @@
 
 #include "src/experiment/quantity.hpp"
 
-using namespace faultline::app;
+using namespace faultline::experiment;
 
 TEST_CASE("a whole number is digits and nothing else") {
   CHECK(whole("0") == 0u);

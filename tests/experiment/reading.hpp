@@ -12,21 +12,22 @@ namespace faultline::test {
 
 inline const FakeSimulator kSimulator;
 
-inline app::Experiment read(const std::string& text, const std::vector<std::string>& overrides = {}) {
+inline experiment::Experiment read(const std::string& text, const std::vector<std::string>& overrides = {}) {
   const Sandbox sandbox;
-  return app::read_experiment(sandbox.write("mine.toml", text), overrides, app::ConfigLibrary(test_configs()),
-                              kSimulator);
+  return experiment::read_experiment(sandbox.write("mine.toml", text), overrides,
+                                     experiment::ConfigLibrary(test_configs()), kSimulator);
 }
 
-inline std::vector<app::Point> points_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
-  return app::expand(read(text, overrides), kSimulator);
+inline std::vector<experiment::Point> points_of(const std::string& text,
+                                                const std::vector<std::string>& overrides = {}) {
+  return experiment::expand(read(text, overrides), kSimulator);
 }
 
 // The message that the text earns.
 inline std::string mistake(const std::string& text, const std::vector<std::string>& overrides = {}) {
   try {
     points_of(text, overrides);
-  } catch (const app::UserError& error) {
+  } catch (const experiment::UserError& error) {
     return error.what();
   }
   return "accepted";

@@ -12,7 +12,9 @@
 #include "tests/results/made_run.hpp"
 
 using namespace faultline;
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
+using namespace faultline::results;
 using namespace faultline::test;
 namespace fs = std::filesystem;
 

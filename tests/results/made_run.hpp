@@ -16,20 +16,20 @@ inline const FakeSimulator kFakeSimulator;
 
 struct MadeRun {
   MadeRun(const Sandbox& sandbox, const std::string& text)
-      : experiment(app::read_experiment(sandbox.write("mine.toml", text), {}, app::ConfigLibrary(test_configs()),
-                                        kFakeSimulator)),
-        points(app::expand(experiment, kFakeSimulator)),
+      : experiment(experiment::read_experiment(sandbox.write("mine.toml", text), {},
+                                               experiment::ConfigLibrary(test_configs()), kFakeSimulator)),
+        points(experiment::expand(experiment, kFakeSimulator)),
         outcomes(points.size()) {
     for (std::size_t i = 0; i < points.size(); ++i) {
-      outcomes[i].status = app::PointStatus::complete;
-      outcomes[i].result = app::configure(points[i], kFakeSimulator)->run(points[i].seed, {});
+      outcomes[i].status = runs::PointStatus::complete;
+      outcomes[i].result = experiment::configure(points[i], kFakeSimulator)->run(points[i].seed, {});
     }
   }
   // Into a run folder.
   void write(const std::string& folder = "o") const {
-    auto there = app::RunFolder::open(folder, "", [](const app::RunFolder&) { return false; });
-    there.write("manifest.json", app::to_text(app::manifest_of(experiment, points)));
-    app::write_database(there, {experiment, points, outcomes}, kFakeSimulator);
+    auto there = runs::RunFolder::open(folder, "", [](const runs::RunFolder&) { return false; });
+    there.write("manifest.json", runs::to_text(runs::manifest_of(experiment, points)));
+    results::write_database(there, {experiment, points, outcomes}, kFakeSimulator);
     there.keep();
   }
   workloads::Metric& metric(std::size_t point, const std::string& name) {
@@ -39,9 +39,9 @@ struct MadeRun {
     throw std::logic_error("no metric " + name);
   }
 
-  app::Experiment experiment;
-  std::vector<app::Point> points;
-  std::vector<app::PointOutcome> outcomes;
+  experiment::Experiment experiment;
+  std::vector<experiment::Point> points;
+  std::vector<runs::PointOutcome> outcomes;
 };
 
 }  // namespace faultline::test

@@ -10,7 +10,8 @@
 #include "tests/results/made_run.hpp"
 
 using namespace faultline;
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::results;
 using namespace faultline::test;
 
 namespace {

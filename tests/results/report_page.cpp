@@ -17,7 +17,9 @@
 #include "src/runs/seal.hpp"
 #include "tests/support/fake_simulator.hpp"
 
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
+using namespace faultline::results;
 using namespace faultline::test;
 using Json = nlohmann::ordered_json;
 

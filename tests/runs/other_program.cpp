@@ -6,7 +6,8 @@
 #include "src/runs/other_program.hpp"
 #include "tests/support/sandbox.hpp"
 
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
 using namespace faultline::test;
 
 TEST_CASE("what another program prints is taken, with its exit code") {

@@ -4,7 +4,7 @@
 
 #include "src/runs/outcome_text.hpp"
 
-using namespace faultline::app;
+using namespace faultline::runs;
 
 TEST_CASE("a point that failed, was refused or is wrong says so in the same words everywhere") {
   PointOutcome outcome;

@@ -21,7 +21,8 @@
 #include "tests/support/fake_simulator.hpp"
 
 using namespace faultline;
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
 using namespace faultline::test;
 
 namespace {

@@ -5,7 +5,8 @@
 #include "src/runs/seal.hpp"
 #include "tests/support/sandbox.hpp"
 
-using namespace faultline::app;
+using namespace faultline::experiment;
+using namespace faultline::runs;
 using namespace faultline::test;
 using Json = nlohmann::ordered_json;
 

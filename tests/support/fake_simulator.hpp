@@ -79,7 +79,7 @@ inline void misbehave(const std::string& label) {
   if (label == "slow") std::raise(SIGSTOP);  // for ever
 }
 
-class FakeMachine : public app::Machine {
+class FakeMachine : public experiment::Machine {
  public:
   FakeMachine() { configuration_.declare(table_); }
   sim::ParameterTable& parameters() override { return table_; }
@@ -149,9 +149,9 @@ class FakeMachine : public app::Machine {
   sim::ParameterTable table_;
 };
 
-class FakeSimulator : public app::Simulator {
+class FakeSimulator : public experiment::Simulator {
  public:
-  std::unique_ptr<app::Machine> machine() const override { return std::make_unique<FakeMachine>(); }
+  std::unique_ptr<experiment::Machine> machine() const override { return std::make_unique<FakeMachine>(); }
   std::vector<workloads::WorkloadDoc> workload_docs() const override {
     return {{"write", "RDMA write"}, {"read", "RDMA read"}};
   }
