@@ -76,8 +76,7 @@ std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Po
 
 // What a command makes of its points' outcomes instead of the tables that the experiment asks for.
 struct OwnTables {
-  std::function<void(runs::RunFolder& folder, const std::vector<runs::PointOutcome>& outcomes)>
-      write;  // beside results.*
+  std::function<void(runs::Folder& folder, const std::vector<runs::PointOutcome>& outcomes)> write;  // beside results.*
   std::function<void(const std::vector<runs::PointOutcome>& outcomes)> print;
 };
 

@@ -7,7 +7,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 
 namespace faultline::app {
 namespace {

@@ -11,7 +11,7 @@
 #include "src/results/database.hpp"
 #include "src/results/difference.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {

@@ -9,7 +9,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/toml_document.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {

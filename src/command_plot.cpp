@@ -13,7 +13,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/database.hpp"
-#include "src/results/stored_run.hpp"
+#include "src/results/run.hpp"
 #include "src/runs/other_program.hpp"
 
 namespace faultline::app {
@@ -54,7 +54,7 @@ void refuse_parts_of_combinations(const std::vector<std::string>& where) {
 std::string combinations_where(const std::string& run_folder, const std::vector<std::string>& where) {
   refuse_parts_of_combinations(where);
   try {
-    results::StoredRun run(run_folder);
+    results::Run run(run_folder);
     std::set<std::size_t> left;
     for (const std::size_t point : run.points_where(where)) left.insert(run.combination(point));
     std::string ranges;

@@ -12,7 +12,7 @@
 #include "src/results/database.hpp"
 #include "src/results/query.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/schema.hpp"
 #include "src/results/text_table.hpp"
 
@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostMixed = 6;
 
 // Those of the texts that `query` lists, in its order, and each once.
-std::string in_order(results::StoredRun& run, const std::string& query, const std::vector<std::string>& texts) {
+std::string in_order(results::Run& run, const std::string& query, const std::vector<std::string>& texts) {
   const std::set<std::string> there(texts.begin(), texts.end());
   std::vector<std::string> values;
   results::SqlStatement rows(run.database(), query);
@@ -35,7 +35,7 @@ std::string in_order(results::StoredRun& run, const std::string& query, const st
 }
 
 // What one can ask for.
-void print_overview(results::StoredRun& run, const Console& console) {
+void print_overview(results::Run& run, const Console& console) {
   console.out << "axes\n";
   results::TextTable axes({{"axis", "", results::Align::left}, {"values", "", results::Align::left}});
   axes.add({"strategy", in_order(run, "SELECT name FROM strategies ORDER BY position", run.column("strategy").texts)});
@@ -51,12 +51,12 @@ void print_overview(results::StoredRun& run, const Console& console) {
   results::TextTable metrics({{"metric", "", results::Align::left},
                               {"unit", "", results::Align::left},
                               {"meaning", "", results::Align::left}});
-  for (const results::StoredMetric& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
+  for (const workloads::MetricDoc& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
   console.out << metrics.text();
 }
 
 // Shares need decimals, counts do not.
-int decimals_for(const results::Answer& answer, const results::StoredMetric& metric) {
+int decimals_for(const results::Answer& answer, const workloads::MetricDoc& metric) {
   const bool share = metric.unit == "1" && std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
                        return row.metric.name == metric.name && std::isfinite(row.summary.mean) &&
                               std::floor(row.summary.mean) != row.summary.mean;
@@ -64,13 +64,13 @@ int decimals_for(const results::Answer& answer, const results::StoredMetric& met
   return share ? 3 : results::decimals_of(metric.unit);
 }
 
-void print_metric(const results::StoredRun& run, const results::Answer& answer, const results::StoredMetric& metric,
+void print_metric(const results::Run& run, const results::Answer& answer, const workloads::MetricDoc& metric,
                   const Console& console) {
   const std::string plain_unit = metric.unit == "1" ? "" : metric.unit;
   const std::string unit_text = plain_unit + (results::is_sum(metric.name) ? "/point" : "");
   const std::string unit = unit_text.empty() ? "" : "[" + unit_text + "]";
   std::vector<results::Column> heads;
-  for (const results::StoredColumn& by : answer.by) {
+  for (const results::RunColumn& by : answer.by) {
     heads.push_back({by.key, "", by.is_number ? results::Align::right : results::Align::left});
   }
   for (const char* title : {"points", "mean", "\u00b1", "min", "max"}) {
@@ -81,7 +81,7 @@ void print_metric(const results::StoredRun& run, const results::Answer& answer, 
   for (const results::Answer::Row& row : answer.rows) {
     if (row.metric.name != metric.name) continue;
     std::vector<std::string> cells;
-    for (const results::StoredColumn& by : answer.by) cells.push_back(by.texts[row.first]);
+    for (const results::RunColumn& by : answer.by) cells.push_back(by.texts[row.first]);
     cells.push_back(std::to_string(row.summary.count));
     for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
       cells.push_back(results::fixed(value, decimals));
@@ -94,7 +94,7 @@ void print_metric(const results::StoredRun& run, const results::Answer& answer, 
   if (run.repetitions() < 2) console.out << "(one seed: no intervals)\n";
 }
 
-void print_answer(results::StoredRun& run, const results::Question& question, const results::Answer& answer,
+void print_answer(results::Run& run, const results::Question& question, const results::Answer& answer,
                   const Console& console) {
   for (std::size_t i = 0; i < question.metrics.size(); ++i) {
     if (i > 0) console.out << "\n";
@@ -122,7 +122,7 @@ Json answer_json(const results::Answer& answer) {
   Json list = Json::array();
   for (const results::Answer::Row& row : answer.rows) {
     Json json;
-    for (const results::StoredColumn& by : answer.by) json[by.key] = by.texts[row.first];
+    for (const results::RunColumn& by : answer.by) json[by.key] = by.texts[row.first];
     json["metric"] = row.metric.name;
     json["unit"] = row.metric.unit;
     json["points"] = row.summary.count;
@@ -138,10 +138,10 @@ Json answer_json(const results::Answer& answer) {
 
 std::string answer_csv(const results::Answer& answer) {
   std::string csv;
-  for (const results::StoredColumn& by : answer.by) csv += results::csv_field(by.title()) + ",";
+  for (const results::RunColumn& by : answer.by) csv += results::csv_field(by.title()) + ",";
   csv += "metric,unit,points,mean,half_width,min,max,failed_checks\n";
   for (const results::Answer::Row& row : answer.rows) {
-    for (const results::StoredColumn& by : answer.by) {
+    for (const results::RunColumn& by : answer.by) {
       csv +=
           (by.is_number ? results::csv_number(by.numbers[row.first]) : results::csv_field(by.texts[row.first])) + ",";
     }
@@ -166,7 +166,7 @@ Json cell_of(const results::SqlStatement& statement, int column) {
   }
 }
 
-SqlRows select(results::StoredRun& run, const std::string& sql) {
+SqlRows select(results::Run& run, const std::string& sql) {
   try {
     results::SqlStatement statement(run.database(), sql);
     if (statement.rest().find_first_not_of(" \t\n;") != std::string::npos) {
@@ -232,7 +232,7 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
   console.out << table.text();
 }
 
-void answer(results::StoredRun& run, const Options& options, const Console& console) {
+void answer(results::Run& run, const Options& options, const Console& console) {
   const results::Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
   if (!options.sql.empty()) {
     if (!question.metrics.empty() || !question.by.empty() || !question.where.empty()) {
@@ -265,7 +265,7 @@ void answer(results::StoredRun& run, const Options& options, const Console& cons
 int query_command(const Options& options, const Console& console) {
   const std::string& folder = options.arguments.front();
   try {
-    results::StoredRun run(folder);
+    results::Run run(folder);
     answer(run, options, console);
     return kFine;
   } catch (const results::SqlError& error) {

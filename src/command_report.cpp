@@ -42,13 +42,13 @@ int report_command(const Options& options, const experiment::ConfigLibrary& libr
         "this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the Debian "
         "packages nodejs and npm, and build it again");
   }
-  const runs::RunFolder folder = runs::RunFolder::look_at(options.arguments.front());
+  const runs::Folder folder = runs::Folder::look_at(options.arguments.front());
   const runs::Manifest manifest = read_manifest(folder);
   const results::EffectiveExperiment effective = results::read_effective(folder, manifest, library, simulator);
   results::check_results(folder);
   const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
   check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
-  runs::RunFolder place = runs::RunFolder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
+  runs::Folder place = runs::Folder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
   results::ReportData data(effective, manifest, simulator);
   Reading reading(console.err, options.quiet);
@@ -60,7 +60,7 @@ int report_command(const Options& options, const experiment::ConfigLibrary& libr
   const std::string& question = effective.experiment.question;
   place.write(file.filename().string(),
               html_page(results::kPage, question.empty() ? manifest.experiment : question, data.json()),
-              runs::RunFolder::Sync::no);
+              runs::Folder::Sync::no);
   console.out << file.string() << "\n";
   return kFine;
 }

@@ -19,14 +19,14 @@
 #include "src/results/idle_axes.hpp"
 #include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
-#include "src/results/run_results.hpp"
+#include "src/results/results_reader.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/schema.hpp"
+#include "src/runs/folder.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/recorded_run.hpp"
-#include "src/runs/run_folder.hpp"
 #include "src/runs/seal.hpp"
 #include "src/runs/speed.hpp"
 #include "src/slurm_run.hpp"
@@ -144,7 +144,7 @@ void report_failures(const experiment::Experiment& experiment, const std::vector
 
 // Why the run in a folder is another experiment's, so that its tables would be lost; empty where it goes on. Points of
 // another build of the program have other ids, and the same labels.
-std::string why_another(const runs::RunFolder& folder, const experiment::Experiment& experiment,
+std::string why_another(const runs::Folder& folder, const experiment::Experiment& experiment,
                         const std::vector<experiment::Point>& points) {
   if (const auto command = command_of(folder); command.value_or(experiment.command) != experiment.command)
     return fmt::format("is of 'faultline {}'", *command);
@@ -164,7 +164,7 @@ std::string why_another(const runs::RunFolder& folder, const experiment::Experim
 }
 
 // Files of before are gone before the folder has other points.
-void start_over(runs::RunFolder& folder, const std::string& manifest, const experiment::Experiment& experiment,
+void start_over(runs::Folder& folder, const std::string& manifest, const experiment::Experiment& experiment,
                 const std::vector<experiment::Point>& points, const experiment::Simulator& simulator,
                 const Options& options, const Console& console) {
   if (const std::string why = why_another(folder, experiment, points); !why.empty() && !options.replace) {
@@ -173,7 +173,7 @@ void start_over(runs::RunFolder& folder, const std::string& manifest, const expe
                     "replace them with --replace",
                     folder.path().string(), why));
   }
-  const auto before = folder.read(runs::RunFolder::kManifest);
+  const auto before = folder.read(runs::Folder::kManifest);
   if (options.prepare && before && *before != manifest && folder.has("results.json") && !options.replace) {
     throw experiment::UserError(
         folder.path().string() +
@@ -190,12 +190,12 @@ void start_over(runs::RunFolder& folder, const std::string& manifest, const expe
   }
   // What a run that was named by its folder has read says who set each value, which the run does not know.
   if (before == manifest && experiment.file == (folder.path() / "effective.toml").string()) return;
-  folder.write(runs::RunFolder::kManifest, manifest);  // first: it says that the folder is a run's
+  folder.write(runs::Folder::kManifest, manifest);  // first: it says that the folder is a run's
   folder.write("effective.toml", sealed(effective_experiment(experiment, simulator), runs::kTomlSeal));
 }
 
 // For workers to come.
-int prepare(runs::RunFolder& folder, runs::PointStore& store, const std::vector<experiment::Point>& points,
+int prepare(runs::Folder& folder, runs::PointStore& store, const std::vector<experiment::Point>& points,
             const Options& options, const Console& console) {
   folder.keep();
   const auto there = std::count_if(points.begin(), points.end(),
@@ -210,7 +210,7 @@ int prepare(runs::RunFolder& folder, runs::PointStore& store, const std::vector<
   return kFine;
 }
 
-std::vector<runs::PointOutcome> read_all(const runs::RunFolder& folder, const std::vector<experiment::Point>& points) {
+std::vector<runs::PointOutcome> read_all(const runs::Folder& folder, const std::vector<experiment::Point>& points) {
   std::vector<runs::PointOutcome> outcomes;
   for (const experiment::Point& point : points)
     outcomes.push_back(result_in(folder, point.id).outcome.value_or(runs::PointOutcome{}));
@@ -227,18 +227,18 @@ experiment::Experiment experiment_of(Options& options, const experiment::ConfigL
       std::find(shipped.begin(), shipped.end(), named) != shipped.end()) {
     return read_experiment(library.resolve_experiment(named), options.overrides, library, simulator);
   }
-  const runs::RunFolder folder = runs::RunFolder::look_at(named);
+  const runs::Folder folder = runs::Folder::look_at(named);
   const runs::Manifest manifest = read_manifest(folder);
   if (options.out.empty()) options.out = named;
-  return recorded_experiment(folder, manifest, options.overrides, library, simulator);
+  return experiment_in(folder, manifest, options.overrides, library, simulator);
 }
 
 // A folder that goes on by its name has the points that it was made with, unless other values are asked for.
-void check_recorded(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
-                    const Options& options) {
+void check_continued(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
+                     const Options& options) {
   const std::filesystem::path named = options.arguments.front();
   if (experiment.file != (named / "effective.toml").string() || !options.overrides.empty() || options.seed) return;
-  const runs::RunFolder folder = runs::RunFolder::look_at(named);
+  const runs::Folder folder = runs::Folder::look_at(named);
   const runs::Manifest manifest = read_manifest(folder);
   if (is_of_this_program(manifest)) check_manifest(folder, manifest, points);
 }
@@ -265,7 +265,7 @@ std::optional<std::vector<runs::PointOutcome>> outcomes_of(const experiment::Exp
 }
 
 // results.* and, last, meta.json: a folder that has it is of a run that came to an end.
-void write_results(runs::RunFolder& folder, const results::Results& results, const RunFacts& facts,
+void write_results(runs::Folder& folder, const results::Results& results, const RunFacts& facts,
                    const experiment::Simulator& simulator) {
   const std::string json = results::results_json(results.points, results.outcomes);
   folder.write("results.json", json);
@@ -275,7 +275,7 @@ void write_results(runs::RunFolder& folder, const results::Results& results, con
 }
 
 // Of a run that came to an end: what somebody has removed or damaged since.
-void restore_results(runs::RunFolder& folder, const results::Results& results, const experiment::Simulator& simulator) {
+void restore_results(runs::Folder& folder, const results::Results& results, const experiment::Simulator& simulator) {
   const auto restore = [&](const char* file, const std::string& text) {
     if (folder.read(file) != text) folder.write(file, text);
   };
@@ -291,7 +291,7 @@ int run_command(Options options, const experiment::ConfigLibrary& library, const
   experiment::Experiment experiment = experiment_of(options, library, simulator);
   experiment.seed = options.seed.value_or(experiment.seed);
   const std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
-  check_recorded(experiment, points, options);
+  check_continued(experiment, points, options);
   if (options.dry_run) return dry_run(experiment, points, options, simulator, console);
   return run_in_folder(experiment, points, options, simulator, console, arguments);
 }
@@ -308,10 +308,10 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
     throw experiment::UserError("--replace: needs --out FOLDER, or a run's folder to go on with");
   const std::string list = runs::to_text(runs::manifest_of(experiment, points));
   // A trace may be made of a run that is at its end: its results are these.
-  runs::RunFolder folder = runs::RunFolder::open(options.out, experiment.name, [&](const runs::RunFolder& last) {
-    return is_unfinished(last, list, points) || (traced && last.read(runs::RunFolder::kManifest) == list);
+  runs::Folder folder = runs::Folder::open(options.out, experiment.name, [&](const runs::Folder& last) {
+    return is_unfinished(last, list, points) || (traced && last.read(runs::Folder::kManifest) == list);
   });
-  const bool finished = folder.read(runs::RunFolder::kManifest) == list && !is_unfinished(folder, list, points) &&
+  const bool finished = folder.read(runs::Folder::kManifest) == list && !is_unfinished(folder, list, points) &&
                         is_sealed(folder.read("effective.toml").value_or(""), runs::kTomlSeal);
   if (!finished) start_over(folder, list, experiment, points, simulator, options, console);
   folder.tidy();
@@ -329,7 +329,7 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
   const auto ended = [](const runs::PointOutcome& o) { return o.status != runs::PointStatus::not_run; };
   const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
   const bool interrupted = complete < points.size() && !options.on_slurm;  // there, tasks have ended
-  if (complete == 0 && !options.on_slurm && !folder.is_taken(runs::RunFolder::kAtWork)) {
+  if (complete == 0 && !options.on_slurm && !folder.is_taken(runs::Folder::kAtWork)) {
     console.err << "interrupted: no point was complete, nothing is kept\n";
     return kInterrupted;
   }

@@ -79,7 +79,7 @@ void choose_strategies(experiment::Experiment& experiment, std::vector<std::stri
 }
 
 // "sensitivity" for the first measure that a folder ranks; what it ranked stays when another one is asked for.
-std::string file_name(const runs::RunFolder& folder, const results::Measure& measure) {
+std::string file_name(const runs::Folder& folder, const results::Measure& measure) {
   const auto json = runs::unsealed_json(folder.read(std::string(kFirstFile) + ".json").value_or(""));
   if (!json) return kFirstFile;
   if (results::Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
@@ -126,7 +126,7 @@ int sensitivity_command(const Options& options, const experiment::ConfigLibrary&
     return *known;
   };
   OwnTables own;
-  own.write = [&](runs::RunFolder& folder, const std::vector<runs::PointOutcome>& outcomes) {
+  own.write = [&](runs::Folder& folder, const std::vector<runs::PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
     const std::string name = file_name(folder, measure);
     folder.write(name + ".json", sensitivity_json(ranked(outcomes)));

@@ -31,7 +31,7 @@ struct Count {
   fs::file_time_type last = fs::file_time_type::min();
 };
 
-void add(Count& count, const runs::RunFolder& folder, const runs::Manifest::Entry& point) {
+void add(Count& count, const runs::Folder& folder, const runs::Manifest::Entry& point) {
   ++count.all;
   const std::string file = runs::file_of(point.id);
   const auto [outcome, is_damaged] = result_in(folder, point.id);
@@ -49,7 +49,7 @@ void add(Count& count, const runs::RunFolder& folder, const runs::Manifest::Entr
   count.last = std::max(count.last, written);
 }
 
-Count count_points(const runs::RunFolder& folder) {
+Count count_points(const runs::Folder& folder) {
   Count count;
   const runs::Manifest manifest = read_manifest(folder);
   count.command = manifest.command;
@@ -103,7 +103,7 @@ std::string who_is_at_work(bool run, std::ptrdiff_t workers) {
 }  // namespace
 
 int status_command(const Options& options, const Console& console) {
-  const runs::RunFolder folder = runs::RunFolder::look_at(options.arguments.front());
+  const runs::Folder folder = runs::Folder::look_at(options.arguments.front());
   const Count count = count_points(folder);
   const std::vector<runs::WorkerState> workers = workers_in(folder);
   const auto alive = std::count_if(workers.begin(), workers.end(), [](const runs::WorkerState& w) { return w.alive; });

@@ -15,7 +15,7 @@
 namespace faultline::app {
 namespace {
 
-std::vector<std::size_t> without_result(const std::vector<experiment::Point>& points, const runs::RunFolder& folder) {
+std::vector<std::size_t> without_result(const std::vector<experiment::Point>& points, const runs::Folder& folder) {
   std::vector<std::size_t> missing;
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (!has_result(folder, points[i].id)) missing.push_back(i);
@@ -24,7 +24,7 @@ std::vector<std::size_t> without_result(const std::vector<experiment::Point>& po
 }
 
 std::vector<std::string> damaged_of(const std::vector<experiment::Point>& points,
-                                    const std::vector<std::size_t>& missing, const runs::RunFolder& folder) {
+                                    const std::vector<std::size_t>& missing, const runs::Folder& folder) {
   std::vector<std::string> files;
   for (const std::size_t i : missing) {
     if (result_in(folder, points[i].id).damaged)
@@ -43,10 +43,10 @@ std::string summary(const runs::WorkerState& state, std::size_t left) {
 
 int worker_command(const Options& options, const experiment::ConfigLibrary& library,
                    const experiment::Simulator& simulator, const Console& console) {
-  runs::RunFolder folder = runs::RunFolder::join(options.arguments.front());
+  runs::Folder folder = runs::Folder::join(options.arguments.front());
   const runs::Manifest manifest = read_manifest(folder);
   const std::vector<experiment::Point> points =
-      expand(recorded_experiment(folder, manifest, {}, library, simulator), simulator);
+      expand(experiment_in(folder, manifest, {}, library, simulator), simulator);
   check_manifest(folder, manifest, points);
   const unsigned jobs = options.jobs_chosen ? options.jobs : runs::jobs_of_worker(options.jobs);
   const bool is_quiet = options.quiet || runs::mpi_rank() > 0;  // the ranks share a terminal

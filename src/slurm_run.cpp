@@ -100,7 +100,7 @@ class Follower {
   std::size_t todo_;
   runs::SlurmJob job_;
   runs::PointStore& store_;
-  runs::RunFolder& folder_;
+  runs::Folder& folder_;
   const Options& options_;
   const Console& console_;
   runs::Standing standing_;
@@ -128,9 +128,9 @@ void Follower::complain(const runs::SlurmQueue& queue) {
 
 std::vector<fs::path> Follower::logs(const std::string& prefix) const {
   std::vector<fs::path> found;
-  for (const std::string& name : folder_.names_in(runs::RunFolder::kLogs)) {
-    if ((std::string(runs::RunFolder::kLogs) + "/" + name).starts_with(prefix))
-      found.push_back(folder_.path() / runs::RunFolder::kLogs / name);
+  for (const std::string& name : folder_.names_in(runs::Folder::kLogs)) {
+    if ((std::string(runs::Folder::kLogs) + "/" + name).starts_with(prefix))
+      found.push_back(folder_.path() / runs::Folder::kLogs / name);
   }
   return found;
 }
@@ -166,7 +166,7 @@ void Follower::give_up() {
   if (!job_.ends().empty() && std::all_of(job_.ends().begin(), job_.ends().end(), is_cancelled)) {
     throw experiment::UserError(fmt::format("Slurm job {} was cancelled before any of its tasks was at work", id));
   }
-  if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::RunFolder::kLogs, id)); !printed.empty()) {
+  if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::Folder::kLogs, id)); !printed.empty()) {
     throw experiment::UserError(fmt::format("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id,
                                             folder_.path().string(), how, printed.front().string(),
                                             last_line(printed.front())));
@@ -204,7 +204,7 @@ void Follower::account_for_rest() {
                               job_.id(), ends_text(job_.ends()), missing_.size());
 }
 
-std::optional<runs::SlurmJob> job_in_queue(const runs::RunFolder& folder) {
+std::optional<runs::SlurmJob> job_in_queue(const runs::Folder& folder) {
   const auto json = runs::unsealed_json(folder.read(kJobFile).value_or(""));
   if (!json) return {};
   runs::SlurmJob job(json->at("job").get<std::string>());
@@ -214,7 +214,7 @@ std::optional<runs::SlurmJob> job_in_queue(const runs::RunFolder& folder) {
 }
 
 runs::SlurmJob submit(const experiment::Experiment& experiment, std::size_t points, const Options& options,
-                      runs::RunFolder& folder) {
+                      runs::Folder& folder) {
   const experiment::SlurmSettings settings = over(experiment.slurm, options.slurm);
   const std::size_t cpus = settings.cpus.value_or(1);
   const std::size_t tasks =
@@ -223,7 +223,7 @@ runs::SlurmJob submit(const experiment::Experiment& experiment, std::size_t poin
   std::vector<std::string> worker{fs::read_symlink("/proc/self/exe").string(), "worker", run.string(), "--quiet"};
   if (options.timeout) worker.insert(worker.end(), {"--timeout", std::to_string(options.timeout->count())});
   std::optional<runs::SlurmJob> job;
-  const fs::path logs = run / runs::RunFolder::kLogs;
+  const fs::path logs = run / runs::Folder::kLogs;
   fs::create_directory(logs);  // Slurm does not
   const std::vector<std::string> sbatch = runs::sbatch_words(settings, experiment.name, static_cast<unsigned>(tasks),
                                                              (logs / "slurm-%A_%a.log").string(), worker);

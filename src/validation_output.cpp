@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
 #include "src/validation.hpp"
 

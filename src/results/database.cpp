@@ -79,7 +79,7 @@ void refuse_database(const fs::path& run, const SqlError& error) {
   throw experiment::UserError(fmt::format("{}: {} ({})", file.string(), why, error.what()));
 }
 
-bool has_database(const runs::RunFolder& folder) {
+bool has_database(const runs::Folder& folder) {
   if (!folder.has(kDatabaseFile)) return false;
   try {
     open_database(folder.path());

@@ -5,15 +5,15 @@
 
 #include "src/results/report.hpp"
 #include "src/results/sqlite.hpp"
-#include "src/runs/run_folder.hpp"
+#include "src/runs/folder.hpp"
 
 namespace faultline::results {
 
 // The same bytes for the same results. Throws UserError when it cannot be written; one that was there stays then.
-void write_database(runs::RunFolder& folder, const Results& results, const experiment::Simulator& simulator);
+void write_database(runs::Folder& folder, const Results& results, const experiment::Simulator& simulator);
 
 // False: there is none, it is damaged, or its schema is another one.
-bool has_database(const runs::RunFolder& folder);
+bool has_database(const runs::Folder& folder);
 
 // The database of a run folder, or the file itself, to read. Throws UserError that says what is wrong and how to make
 // it again.

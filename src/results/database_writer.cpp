@@ -289,7 +289,7 @@ class Writer {
 
 }  // namespace
 
-void write_database(runs::RunFolder& folder, const Results& results, const experiment::Simulator& simulator) {
+void write_database(runs::Folder& folder, const Results& results, const experiment::Simulator& simulator) {
   // What a program that changed the database before has left: SQLite would apply it to the new one.
   for (const char* left : {"-wal", "-shm", "-journal"}) folder.remove(std::string(kDatabaseFile) + left);
   folder.make(kDatabaseFile, [&](const std::filesystem::path& part) {

@@ -24,7 +24,7 @@ bool has(const std::vector<std::string>& list, const std::string& text) {
 // All values over the side's points, in their order.
 std::string values_of(Side& side, const std::string& key, const std::vector<std::string>& known) {
   if (!has(known, key)) return "-";
-  const StoredColumn column = side.run.column(key);
+  const RunColumn column = side.run.column(key);
   std::vector<std::string> values;
   std::set<std::string> seen;
   for (const std::size_t point : side.points) {
@@ -76,7 +76,7 @@ class ToldApart {
       for (const std::string& key : side_.run.varied_parameters()) varied_.push_back(side_.run.column(key));
     }
     std::vector<std::string> keys;
-    for (const StoredColumn& column : varied_) {
+    for (const RunColumn& column : varied_) {
       if (column.texts[point] != column.texts[other]) keys.push_back(column.key);
     }
     if (keys.empty()) return;
@@ -89,11 +89,11 @@ class ToldApart {
 
  private:
   Side& side_;
-  std::vector<StoredColumn> varied_;
+  std::vector<RunColumn> varied_;
 };
 
 std::vector<Combination> places_of(Side& side, const std::vector<std::string>& matched, bool of_parts) {
-  std::vector<StoredColumn> columns;
+  std::vector<RunColumn> columns;
   const std::vector<std::string> known = side.run.parameters();
   for (const std::string& key : matched) {
     if (key == "strategy" || has(known, key)) columns.push_back(side.run.column(key));
@@ -107,7 +107,7 @@ std::vector<Combination> places_of(Side& side, const std::vector<std::string>& m
     if (added) {
       std::string key;
       if (!side.is_point) {
-        for (const StoredColumn& column : columns) key += column.texts[point] + '\n';
+        for (const RunColumn& column : columns) key += column.texts[point] + '\n';
       }
       std::vector<std::size_t>& others = alike[key];
       if (of_parts && !others.empty()) told_apart.check(others.front(), point);
@@ -120,17 +120,17 @@ std::vector<Combination> places_of(Side& side, const std::vector<std::string>& m
   return places;
 }
 
-std::vector<StoredMetric> metrics_of(const Side& a, const Side& b, const std::vector<std::string>& names) {
-  std::vector<StoredMetric> metrics = a.run.metrics();
-  for (const StoredMetric& metric : b.run.metrics()) {
-    const auto same = [&](const StoredMetric& m) { return m.name == metric.name; };
+std::vector<workloads::MetricDoc> metrics_of(const Side& a, const Side& b, const std::vector<std::string>& names) {
+  std::vector<workloads::MetricDoc> metrics = a.run.metrics();
+  for (const workloads::MetricDoc& metric : b.run.metrics()) {
+    const auto same = [&](const workloads::MetricDoc& m) { return m.name == metric.name; };
     if (std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
   }
   if (names.empty()) return metrics;
-  std::vector<StoredMetric> chosen;
+  std::vector<workloads::MetricDoc> chosen;
   for (const std::string& name : names) {
     const auto found =
-        std::find_if(metrics.begin(), metrics.end(), [&](const StoredMetric& m) { return m.name == name; });
+        std::find_if(metrics.begin(), metrics.end(), [&](const workloads::MetricDoc& m) { return m.name == name; });
     chosen.push_back(found == metrics.end() ? a.run.metric(name) : *found);
   }
   return chosen;
@@ -142,7 +142,8 @@ Summary summary_at(const Combination& place, const std::vector<double>& values) 
   return summary_of(own);
 }
 
-Difference::Row row_of(const std::string& point, const StoredMetric& metric, const Summary& a, const Summary& b) {
+Difference::Row row_of(const std::string& point, const workloads::MetricDoc& metric, const Summary& a,
+                       const Summary& b) {
   const bool known = a.count > 0 && b.count > 0 && a.mean != 0;
   const double change = known ? 100 * (b.mean - a.mean) / std::abs(a.mean) : std::numeric_limits<double>::quiet_NaN();
   Difference::Row row{point, metric, a, b, a.mean == b.mean ? 0 : change, {}};
@@ -151,14 +152,14 @@ Difference::Row row_of(const std::string& point, const StoredMetric& metric, con
 }
 
 struct Values {
-  const std::vector<StoredMetric>& metrics;
+  const std::vector<workloads::MetricDoc>& metrics;
   std::vector<std::vector<double>> a;  // of each metric at each point
   std::vector<std::vector<double>> b;
 };
 
-std::vector<std::vector<double>> values_at(Side& side, const std::vector<StoredMetric>& metrics) {
+std::vector<std::vector<double>> values_at(Side& side, const std::vector<workloads::MetricDoc>& metrics) {
   std::vector<std::vector<double>> values;
-  for (const StoredMetric& metric : metrics) values.push_back(side.run.values(metric));
+  for (const workloads::MetricDoc& metric : metrics) values.push_back(side.run.values(metric));
   return values;
 }
 
@@ -230,7 +231,7 @@ std::vector<std::string> matched_by(Side& a, Side& b) {
 
 void check_one_value(Side& side, const std::string& key) {
   if (key.empty()) return;
-  const StoredColumn column = side.run.column(key);
+  const RunColumn column = side.run.column(key);
   const auto other = std::find_if(side.points.begin(), side.points.end(), [&](std::size_t point) {
     return column.texts[point] != column.texts[side.points.front()];
   });
@@ -251,7 +252,7 @@ Difference difference(Side& a, Side& b, const std::vector<std::string>& names, b
   for (Side* side : {&a, &b}) {
     for (const std::string& key : {a.chosen, b.chosen}) check_one_value(*side, key);
   }
-  const std::vector<StoredMetric> metrics = metrics_of(a, b, names);
+  const std::vector<workloads::MetricDoc> metrics = metrics_of(a, b, names);
   Difference difference;
   difference.configuration = configuration_of(a, b);
 

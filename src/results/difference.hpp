@@ -6,18 +6,18 @@
 #include <string>
 #include <vector>
 
+#include "src/results/run.hpp"
 #include "src/results/statistics.hpp"
-#include "src/results/stored_run.hpp"
 
 namespace faultline::results {
 
 // A run; or RUN:POINT with the point's number or id, it and those that differ from it by their seed alone; or
 // RUN:CONDITION, the run's points to which it applies.
 struct Side {
-  // `where`: as StoredRun::points_where(), not for a point. Throws UserError when there is no such run or point.
+  // `where`: as Run::points_where(), not for a point. Throws UserError when there is no such run or point.
   Side(const std::string& name, const std::vector<std::string>& where);
 
-  StoredRun run;
+  Run run;
   bool is_point = false;
   std::string chosen;  // the key of the condition
   std::vector<std::size_t> points;
@@ -31,7 +31,7 @@ struct Difference {
   };
   struct Row {
     std::string point;  // as A calls it
-    StoredMetric metric;
+    workloads::MetricDoc metric;
     Summary a;  // count 0: it has none there
     Summary b;
     double change = 0;                 // percent of A's mean; NaN when that is 0 or there is none

@@ -13,12 +13,12 @@ namespace {
 using Group = std::vector<std::size_t>;  // points
 
 // In the order of their first points.
-std::vector<Group> groups_of(const std::vector<std::size_t>& points, const std::vector<StoredColumn>& by) {
+std::vector<Group> groups_of(const std::vector<std::size_t>& points, const std::vector<RunColumn>& by) {
   std::unordered_map<std::string, std::size_t> places;
   std::vector<Group> groups;
   for (const std::size_t point : points) {
     std::string key;
-    for (const StoredColumn& column : by) key += column.texts[point] + '\n';
+    for (const RunColumn& column : by) key += column.texts[point] + '\n';
     const auto [known, added] = places.emplace(key, groups.size());
     if (added) groups.emplace_back();
     groups[known->second].push_back(point);
@@ -26,7 +26,7 @@ std::vector<Group> groups_of(const std::vector<std::size_t>& points, const std::
   return groups;
 }
 
-Answer::Row row_of(const StoredRun& run, const StoredMetric& metric, const Group& group,
+Answer::Row row_of(const Run& run, const workloads::MetricDoc& metric, const Group& group,
                    const std::vector<double>& values) {
   Answer::Row row{metric, group.front(), {}};
   std::vector<double> own;
@@ -45,7 +45,7 @@ Answer::Row row_of(const StoredRun& run, const StoredMetric& metric, const Group
   return row;
 }
 
-bool differs_within(const std::vector<Group>& groups, const StoredColumn& column) {
+bool differs_within(const std::vector<Group>& groups, const RunColumn& column) {
   return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
     return std::any_of(group.begin(), group.end(),
                        [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
@@ -53,7 +53,7 @@ bool differs_within(const std::vector<Group>& groups, const StoredColumn& column
 }
 
 // What may tell points apart: strategy and axes, then whatever else is not the same in all points.
-std::vector<std::string> candidates(StoredRun& run, std::vector<std::string> places) {
+std::vector<std::string> candidates(Run& run, std::vector<std::string> places) {
   for (std::string& key : run.varied_parameters()) {
     if (std::find(run.axes().begin(), run.axes().end(), key) == run.axes().end()) places.push_back(std::move(key));
   }
@@ -62,8 +62,8 @@ std::vector<std::string> candidates(StoredRun& run, std::vector<std::string> pla
 
 }  // namespace
 
-Answer ask(StoredRun& run, const Question& question) {
-  std::vector<StoredMetric> metrics;
+Answer ask(Run& run, const Question& question) {
+  std::vector<workloads::MetricDoc> metrics;
   for (const std::string& name : question.metrics) metrics.push_back(run.metric(name));
   std::vector<std::string> places{"strategy"};
   for (std::string& axis : run.leading_axes()) places.push_back(std::move(axis));
@@ -74,7 +74,7 @@ Answer ask(StoredRun& run, const Question& question) {
   const std::vector<std::size_t>& points = answer.points;
   const std::vector<Group> groups = groups_of(points, answer.by);
   const std::vector<std::string> statuses = run.column("status").texts;
-  for (const StoredMetric& metric : metrics) {
+  for (const workloads::MetricDoc& metric : metrics) {
     const std::vector<double> values = run.values(metric);
     for (const Group& group : groups) {
       answer.rows.push_back(row_of(run, metric, group, values));
@@ -83,7 +83,7 @@ Answer ask(StoredRun& run, const Question& question) {
     }
   }
   // The parameters of a strategy are told apart by its name; an analysis of sensitivity varies more than axes.
-  std::vector<StoredColumn> finer = answer.by;
+  std::vector<RunColumn> finer = answer.by;
   finer.push_back(run.column("strategy"));
   const std::vector<Group> of_strategies = groups_of(points, finer);
   for (const std::string& key : candidates(run, places)) {

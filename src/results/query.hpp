@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "src/results/run.hpp"
 #include "src/results/statistics.hpp"
-#include "src/results/stored_run.hpp"
 
 namespace faultline::results {
 
 struct Question {
   std::vector<std::string> metrics;
   std::vector<std::string> by;     // empty: strategy and axes, of those that advance together one
-  std::vector<std::string> where;  // as StoredRun::points_where()
+  std::vector<std::string> where;  // as Run::points_where()
 };
 
 struct Answer {
   struct Row {
-    StoredMetric metric;
+    workloads::MetricDoc metric;
     std::size_t first;                                             // of the points in it
     Summary summary;                                               // of those that have the metric
     double half_width = std::numeric_limits<double>::quiet_NaN();  // unless they are seeds of one combination
@@ -28,12 +28,12 @@ struct Answer {
     std::size_t failed_checks = 0;  // points whose result is wrong
   };
   std::vector<std::size_t> points;
-  std::vector<StoredColumn> by;
+  std::vector<RunColumn> by;
   std::vector<Row> rows;           // metric by metric
   std::vector<std::string> mixed;  // what else tells the points of a row apart, but for their seeds
 };
 
 // Throws UserError for what the run does not have.
-Answer ask(StoredRun& run, const Question& question);
+Answer ask(Run& run, const Question& question);
 
 }  // namespace faultline::results

@@ -7,7 +7,7 @@
 #include "src/experiment/quantity.hpp"
 #include "src/results/column.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/strategy_looks.hpp"
 #include "src/runs/outcome_text.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
-#include "src/results/run_results.hpp"
+#include "src/results/results_reader.hpp"
 #include "src/results/text_numbers.hpp"
 #include "src/results/verdict.hpp"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/sensitivity.hpp"
 #include "src/results/text_table.hpp"
 #include "src/runs/seal.hpp"

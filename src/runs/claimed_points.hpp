@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/runs/folder.hpp"
 #include "src/runs/point_runner.hpp"
-#include "src/runs/run_folder.hpp"
 
 namespace faultline::runs {
 
@@ -24,7 +24,7 @@ class ClaimedPoints {
   // others also leaves a point at which two workers have died: it might be what kills them, one after another.
   enum class Others { leave, wait };
   // `missing`: of `points` those that are to be simulated, in this order. Folder and points outlive this.
-  ClaimedPoints(RunFolder& folder, const std::vector<experiment::Point>& points, std::vector<std::size_t> missing,
+  ClaimedPoints(Folder& folder, const std::vector<experiment::Point>& points, std::vector<std::size_t> missing,
                 Others others)
       : folder_(folder), points_(points), queue_(std::move(missing)), others_(others) {
     look_for_deaths();
@@ -42,7 +42,7 @@ class ClaimedPoints {
   bool is_there(std::size_t index);
   bool claim(std::size_t index);
 
-  RunFolder& folder_;
+  Folder& folder_;
   const std::vector<experiment::Point>& points_;
   std::vector<std::size_t> queue_;
   std::vector<std::size_t> held_;  // by others, when this one came by

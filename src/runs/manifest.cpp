@@ -63,7 +63,7 @@ Manifest manifest_of(const experiment::Experiment& experiment, const std::vector
 
 std::string to_text(const Manifest& manifest) {
   Json json;
-  json["format"] = RunFolder::kFormat;
+  json["format"] = Folder::kFormat;
   json["version"] = manifest.version;
   json["commit"] = manifest.commit;
   json["build"] = manifest.build;
@@ -76,14 +76,14 @@ std::string to_text(const Manifest& manifest) {
   return sealed_json(json, 1);
 }
 
-Manifest read_manifest(const RunFolder& folder) {
+Manifest read_manifest(const Folder& folder) {
   const std::string path = folder.path().string();
-  const auto text = folder.read(RunFolder::kManifest);
+  const auto text = folder.read(Folder::kManifest);
   if (!text) throw experiment::UserError(path + ": holds no run: it has no manifest.json");
   if (const auto format = other_format(*text)) {
     throw experiment::UserError(
         fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path, *format,
-                    RunFolder::kFormat));
+                    Folder::kFormat));
   }
   if (auto manifest = from_text(*text)) return *std::move(manifest);
   if (const Json json = shallow_json(*text); json.is_object() && !json.contains("format") && !json.contains(kChecksum))
@@ -93,11 +93,11 @@ Manifest read_manifest(const RunFolder& folder) {
       command_of(folder).value_or("run")));
 }
 
-std::optional<Manifest> find_manifest(const RunFolder& folder) {
-  return from_text(folder.read(RunFolder::kManifest).value_or(""));
+std::optional<Manifest> find_manifest(const Folder& folder) {
+  return from_text(folder.read(Folder::kManifest).value_or(""));
 }
 
-std::optional<std::string> command_of(const RunFolder& folder) {
+std::optional<std::string> command_of(const Folder& folder) {
   if (const auto manifest = find_manifest(folder)) return manifest->command;
   if (folder.has("sensitivity.json")) return "sensitivity";
   return {};

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
-#include "src/runs/run_folder.hpp"
+#include "src/runs/folder.hpp"
 
 namespace faultline::runs {
 
@@ -33,11 +33,11 @@ Manifest manifest_of(const experiment::Experiment& experiment, const std::vector
 std::string to_text(const Manifest& manifest);
 
 // Throws UserError, with what to do, where the folder holds no run, one of another format, or its list is damaged.
-Manifest read_manifest(const RunFolder& folder);
+Manifest read_manifest(const Folder& folder);
 // Nothing where there is none, or it is damaged.
-std::optional<Manifest> find_manifest(const RunFolder& folder);
+std::optional<Manifest> find_manifest(const Folder& folder);
 // The command whose points the folder has: of a damaged manifest by the tables that are there. Nothing where neither
 // says it.
-std::optional<std::string> command_of(const RunFolder& folder);
+std::optional<std::string> command_of(const Folder& folder);
 
 }  // namespace faultline::runs

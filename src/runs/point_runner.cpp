@@ -61,7 +61,7 @@ NextFunction each_of(std::vector<std::size_t> indices) {
   };
 }
 
-void run_points(const NextFunction& next, const PointFunction& point, const RunLimits& limits,
+void run_points(const NextFunction& next, const PointFunction& point, const Limits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress) {
   const InterruptGuard interrupt;
   std::list<PointProcess> running;

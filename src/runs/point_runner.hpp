@@ -59,7 +59,7 @@ using ProgressFunction = std::function<void(const Standing&)>;
 // Called in this process with each point that has ended, in the order in which they end. False: no more of them.
 using OutcomeFunction = std::function<bool(std::size_t index, PointOutcome outcome)>;
 
-struct RunLimits {
+struct Limits {
   unsigned jobs =
       1;  // points at a time; fewer where the host's memory is too small for as many of those that have ended
   std::optional<std::chrono::seconds> each;  // host time of a point; then it is stopped
@@ -73,7 +73,7 @@ struct NextPoint {
 using NextFunction = std::function<NextPoint()>;
 
 // Runs points until there is none. SIGINT, SIGTERM and SIGHUP stop those that still run; nothing is told of them.
-void run_points(const NextFunction& next, const PointFunction& point, const RunLimits& limits,
+void run_points(const NextFunction& next, const PointFunction& point, const Limits& limits,
                 const OutcomeFunction& ended, const ProgressFunction& progress);
 // These, in this order.
 NextFunction each_of(std::vector<std::size_t> indices);

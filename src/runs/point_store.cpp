@@ -22,12 +22,12 @@ bool is_final(const PointOutcome& outcome) {
   return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
 }
 
-bool has_result(const RunFolder& folder, const std::string& id) {
+bool has_result(const Folder& folder, const std::string& id) {
   const auto text = folder.read(file_of(id));
   return text && is_sealed(*text, kJsonSeal) && text->find(Json(id).dump()) != std::string::npos;
 }
 
-StoredResult result_in(const RunFolder& folder, const std::string& id) {
+PointFile result_in(const Folder& folder, const std::string& id) {
   const auto text = folder.read(file_of(id));
   if (!text) return {};
   const auto json = unsealed_json(*text);
@@ -39,15 +39,15 @@ StoredResult result_in(const RunFolder& folder, const std::string& id) {
 
 std::optional<PointOutcome> PointStore::find(const experiment::Point& point) {
   const std::string file = file_of(point.id);
-  const StoredResult result = result_in(folder_, point.id);
+  const PointFile result = result_in(folder_, point.id);
   if (result.outcome && is_final(*result.outcome)) return result.outcome;
   if (result.damaged) damaged_.push_back((folder_.path() / file).string());
   if (result.damaged || result.outcome) folder_.remove(file);
   return {};
 }
 
-bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<experiment::Point>& points) {
-  if (folder.read(RunFolder::kManifest) != manifest) return false;
+bool is_unfinished(const Folder& folder, const std::string& manifest, const std::vector<experiment::Point>& points) {
+  if (folder.read(Folder::kManifest) != manifest) return false;
   // Written last, when a run ends by itself or is interrupted.
   const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
   if (!meta || meta->at("points_final") != points.size()) return true;
@@ -62,7 +62,7 @@ void PointStore::keep(const experiment::Point& point, const PointOutcome& outcom
   json["result"]["traced"] = "";              // to this run's user
   try {
     // Not synced: what a power failure takes is simulated again.
-    folder_.write(file_of(point.id), sealed_json(json, -1), RunFolder::Sync::no);
+    folder_.write(file_of(point.id), sealed_json(json, -1), Folder::Sync::no);
   } catch (const experiment::UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/runs/folder.hpp"
 #include "src/runs/point_runner.hpp"
-#include "src/runs/run_folder.hpp"
 
 namespace faultline::runs {
 
@@ -21,20 +21,20 @@ std::string file_of(const std::string& id);
 bool is_final(const PointOutcome& outcome);
 
 // By one look each, because another process may write or remove the file meanwhile.
-bool has_result(const RunFolder& folder, const std::string& id);  // there, and undamaged
-struct StoredResult {
+bool has_result(const Folder& folder, const std::string& id);  // there, and undamaged
+struct PointFile {
   std::optional<PointOutcome> outcome;  // nothing where there is no file, or it is damaged
   bool damaged = false;
 };
-StoredResult result_in(const RunFolder& folder, const std::string& id);
+PointFile result_in(const Folder& folder, const std::string& id);
 
 // Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
 // By its lists alone: no result is read. `manifest`: the file's text.
-bool is_unfinished(const RunFolder& folder, const std::string& manifest, const std::vector<experiment::Point>& points);
+bool is_unfinished(const Folder& folder, const std::string& manifest, const std::vector<experiment::Point>& points);
 
 class PointStore {
  public:
-  explicit PointStore(RunFolder& folder) : folder_(folder) {}
+  explicit PointStore(Folder& folder) : folder_(folder) {}
 
   // Only a final result. Any other is removed: the point is to do.
   std::optional<PointOutcome> find(const experiment::Point& point);
@@ -43,12 +43,12 @@ class PointStore {
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
   void keep(const experiment::Point& point, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
-  RunFolder& folder() { return folder_; }
+  Folder& folder() { return folder_; }
   // In a point's process, which writes nothing here.
   void leave() { folder_.leave_locks(); }
 
  private:
-  RunFolder& folder_;
+  Folder& folder_;
   std::string failure_;
   std::vector<std::string> damaged_;
 };

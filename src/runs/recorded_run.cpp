@@ -33,10 +33,9 @@ void part_from_platform(experiment::Experiment& experiment, const Manifest& mani
 
 }  // namespace
 
-experiment::Experiment recorded_experiment(const RunFolder& folder, const Manifest& manifest,
-                                           const std::vector<std::string>& overrides,
-                                           const experiment::ConfigLibrary& library,
-                                           const experiment::Simulator& simulator) {
+experiment::Experiment experiment_in(const Folder& folder, const Manifest& manifest,
+                                     const std::vector<std::string>& overrides,
+                                     const experiment::ConfigLibrary& library, const experiment::Simulator& simulator) {
   if (manifest.command != "run") {
     throw experiment::UserError(
         fmt::format("{0}: is of 'faultline {1}', whose points are more than its effective.toml tells: the same "
@@ -63,7 +62,7 @@ experiment::Experiment recorded_experiment(const RunFolder& folder, const Manife
 
 bool is_of_this_program(const Manifest& manifest) { return manifest.build == experiment::program_id(); }
 
-void check_manifest(const RunFolder& folder, const Manifest& manifest, const std::vector<experiment::Point>& points) {
+void check_manifest(const Folder& folder, const Manifest& manifest, const std::vector<experiment::Point>& points) {
   const bool same =
       std::equal(points.begin(), points.end(), manifest.points.begin(), manifest.points.end(),
                  [](const experiment::Point& point, const Manifest::Entry& entry) { return entry.id == point.id; });

@@ -18,13 +18,13 @@ constexpr auto kBetweenBeats = std::chrono::seconds(30);
 
 }  // namespace
 
-std::string logs_of_slurm_job(const std::string& job) { return fmt::format("{}/worker-{}_", RunFolder::kLogs, job); }
+std::string logs_of_slurm_job(const std::string& job) { return fmt::format("{}/worker-{}_", Folder::kLogs, job); }
 
-WorkerLog::WorkerLog(const RunFolder& folder, const WorkerState& worker) {
+WorkerLog::WorkerLog(const Folder& folder, const WorkerState& worker) {
   std::error_code ignored;
-  std::filesystem::create_directory(folder.path() / RunFolder::kLogs, ignored);
+  std::filesystem::create_directory(folder.path() / Folder::kLogs, ignored);
   const std::string task = worker.task.empty() ? "" : worker.task + "-";
-  file_.open(folder.path() / RunFolder::kLogs / ("worker-" + task + worker.name + ".log"), std::ios::app);
+  file_.open(folder.path() / Folder::kLogs / ("worker-" + task + worker.name + ".log"), std::ios::app);
   line(fmt::format("at work, {} points at a time", worker.jobs));
 }
 

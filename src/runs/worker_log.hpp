@@ -6,8 +6,8 @@
 #include <fstream>
 #include <string>
 
+#include "src/runs/folder.hpp"
 #include "src/runs/point_runner.hpp"
-#include "src/runs/run_folder.hpp"
 #include "src/runs/worker_record.hpp"
 
 namespace faultline::runs {
@@ -20,7 +20,7 @@ class WorkerLog {
   using Clock = std::chrono::steady_clock;
 
   // Of this process. A log that cannot be written costs nothing but itself.
-  WorkerLog(const RunFolder& folder, const WorkerState& worker);
+  WorkerLog(const Folder& folder, const WorkerState& worker);
   void begins(const std::string& label);
   void ended(const std::string& label, const PointOutcome& outcome);
   // Writes twice a minute, however often it is called.

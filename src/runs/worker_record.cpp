@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 constexpr auto kBetweenChanges = std::chrono::seconds(1);
 constexpr auto kSignOfLife = std::chrono::seconds(10);
 
-std::string file_of_worker(const std::string& name) { return std::string(RunFolder::kWorkers) + "/" + name + ".json"; }
+std::string file_of_worker(const std::string& name) { return std::string(Folder::kWorkers) + "/" + name + ".json"; }
 std::string lock_of(const std::string& name) { return "worker " + name; }
 
 WorkerState worker_from_json(const Json& json) {
@@ -39,7 +39,7 @@ WorkerState worker_from_json(const Json& json) {
 
 }  // namespace
 
-WorkerRecord::WorkerRecord(RunFolder& folder, unsigned jobs) : folder_(folder) {
+WorkerRecord::WorkerRecord(Folder& folder, unsigned jobs) : folder_(folder) {
   state_.name = process_name();
   state_.task = slurm_task();
   state_.jobs = jobs;
@@ -51,7 +51,7 @@ WorkerRecord::~WorkerRecord() {
   if (state_.at.empty()) {
     folder_.remove(file_of_worker(state_.name));
     std::error_code ignored;
-    fs::remove(folder_.path() / RunFolder::kWorkers, ignored);  // by the last one
+    fs::remove(folder_.path() / Folder::kWorkers, ignored);  // by the last one
   } else {
     state_.stopped = true;
     write();
@@ -81,7 +81,7 @@ void WorkerRecord::write() {
                   {"simulated", state_.simulated}, {"failed", state_.failed},   {"at", state_.at},
                   {"stopped", state_.stopped}};
   try {
-    folder_.write(file_of_worker(state_.name), sealed_json(json, 1), RunFolder::Sync::no);
+    folder_.write(file_of_worker(state_.name), sealed_json(json, 1), Folder::Sync::no);
   } catch (const experiment::UserError&) {
     // The results' own failure is told.
   }
@@ -93,10 +93,10 @@ bool is_silent(const WorkerState& worker) {
   return worker.alive && worker.silent_seconds > 3 * std::chrono::duration<double>(kSignOfLife).count();
 }
 
-std::vector<WorkerState> workers_in(const RunFolder& folder) {
+std::vector<WorkerState> workers_in(const Folder& folder) {
   std::vector<WorkerState> workers;
   std::error_code none;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / RunFolder::kWorkers, none)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / Folder::kWorkers, none)) {
     if (entry.path().extension() != ".json") continue;
     const auto json = unsealed_json(folder.read(file_of_worker(entry.path().stem())).value_or(""));
     std::error_code gone;
@@ -111,7 +111,7 @@ std::vector<WorkerState> workers_in(const RunFolder& folder) {
   return workers;
 }
 
-std::string silent_workers(const RunFolder& folder) {
+std::string silent_workers(const Folder& folder) {
   const std::vector<WorkerState> workers = workers_in(folder);
   const auto silent = std::count_if(workers.begin(), workers.end(), is_silent);
   if (silent == 0) return "";
@@ -119,7 +119,7 @@ std::string silent_workers(const RunFolder& folder) {
                      silent == 1 ? "1 worker" : fmt::format("{} workers", silent), folder.path().string());
 }
 
-std::map<std::string, unsigned> deaths_in(const RunFolder& folder) {
+std::map<std::string, unsigned> deaths_in(const Folder& folder) {
   std::map<std::string, unsigned> deaths;
   for (const WorkerState& worker : workers_in(folder)) {
     for (const auto& [id, label] : worker.at) deaths[id] += worker.alive ? 0 : 1;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "src/runs/run_folder.hpp"
+#include "src/runs/folder.hpp"
 
 namespace faultline::runs {
 
@@ -26,7 +26,7 @@ struct WorkerState {
 
 class WorkerRecord {
  public:
-  WorkerRecord(RunFolder& folder, unsigned jobs);
+  WorkerRecord(Folder& folder, unsigned jobs);
   // Removes the record, unless the worker was at points that it has not ended: then who is looking for their results
   // finds out.
   ~WorkerRecord();
@@ -44,7 +44,7 @@ class WorkerRecord {
  private:
   void write();
 
-  RunFolder& folder_;
+  Folder& folder_;
   WorkerState state_;
   bool changed_ = true;
   std::chrono::steady_clock::time_point written_;
@@ -55,10 +55,10 @@ class WorkerRecord {
 bool is_silent(const WorkerState& worker);
 
 // All workers that have a record, by name. A record that cannot be read is left out.
-std::vector<WorkerState> workers_in(const RunFolder& folder);
+std::vector<WorkerState> workers_in(const Folder& folder);
 // Those that are silent, for the progress of a run; empty where none is.
-std::string silent_workers(const RunFolder& folder);
+std::string silent_workers(const Folder& folder);
 // At which points workers have died that have not been simulated since: their ids, and how many workers.
-std::map<std::string, unsigned> deaths_in(const RunFolder& folder);
+std::map<std::string, unsigned> deaths_in(const Folder& folder);
 
 }  // namespace faultline::runs

@@ -251,8 +251,8 @@ TEST_CASE("a folder is not prepared for other points while it has tables") {
 
 TEST_CASE("two runs are not at work in one folder") {
   const Sandbox sandbox;
-  const auto ours = [](const RunFolder&) { return true; };
-  const RunFolder held = RunFolder::open("", "sizes", ours);
+  const auto ours = [](const Folder&) { return true; };
+  const Folder held = Folder::open("", "sizes", ours);
   CHECK(held.path() == "runs/sizes-1");
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-2\n");
   fs::copy("runs/sizes-2/manifest.json", "runs/sizes-1/manifest.json");
@@ -350,7 +350,7 @@ TEST_CASE("status says how far a run is, what failed and why, and whether somebo
   CHECK(json.at("points") == 6);
   CHECK(json.at("by_status").at("complete") == 3);
   {
-    const RunFolder held = RunFolder::open("o", "", [](const RunFolder&) { return true; });
+    const Folder held = Folder::open("o", "", [](const Folder&) { return true; });
     CHECK(faultline_program({"status", "o"}).out.find("a run is at work in it\n") != std::string::npos);
   }
   CHECK(faultline_program({"status", "."}).err == ".: holds no run: it has no manifest.json\n");

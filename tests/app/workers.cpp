@@ -39,8 +39,8 @@ void die_at(const Sandbox& sandbox, const std::string& folder, const std::string
   sandbox.write(fs::path(folder) / "workers" / (worker + ".json"), sealed_json(record, -1));
 }
 
-RunFolder taken(const std::string& folder) {
-  return RunFolder::open(folder, "", [](const RunFolder&) { return true; });
+Folder taken(const std::string& folder) {
+  return Folder::open(folder, "", [](const Folder&) { return true; });
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ TEST_CASE("a worker leaves what others are at, and tells what its points came to
       "repetitions = 3\nparameters.workload.label = \"fails at 2\"\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
   REQUIRE(faultline_program({"run", "mine.toml", "--out", "o", "--prepare", "--quiet"}).err.empty());
   {
-    RunFolder other = taken("o");
+    Folder other = taken("o");
     REQUIRE(other.locks().take("point " + id_of("o", 0)));
     const Ran worker = faultline_program({"worker", "o"});
     CHECK(worker.code == 3);
@@ -100,7 +100,7 @@ TEST_CASE("a run waits for what a worker is at") {
   REQUIRE(pipe(ready) == 0);
   const pid_t worker = fork();
   if (worker == 0) {
-    RunFolder folder = RunFolder::join("o");
+    Folder folder = Folder::join("o");
     const bool mine = folder.locks().take("point " + id);
     if (write(ready[1], mine ? "y" : "n", 1) != 1) _exit(1);
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
@@ -140,7 +140,7 @@ TEST_CASE("a run that waits for a worker which stands still says so") {
   REQUIRE(pipe(ready) == 0);
   const pid_t worker = fork();
   if (worker == 0) {
-    RunFolder folder = RunFolder::join("o");
+    Folder folder = Folder::join("o");
     WorkerRecord record(folder, 1);
     folder.locks().take("point " + id);
     record.begins(id, "a point");
@@ -164,7 +164,7 @@ TEST_CASE("a point at which two workers have died is left for a run that starts 
   const std::string id = id_of("o", 2);
   die_at(sandbox, "o", "here-1", id);
   {
-    RunFolder folder = RunFolder::join("o");
+    Folder folder = Folder::join("o");
     CHECK(deaths_in(folder).at(id) == 1);
     CHECK(workers_in(folder).at(0).simulated == 3);
     CHECK_FALSE(workers_in(folder).at(0).alive);
@@ -184,7 +184,7 @@ TEST_CASE("a point at which two workers have died is left for a run that starts 
 TEST_CASE("a worker has a record while it is at work, and what it was at when it was interrupted") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
-  RunFolder folder = RunFolder::join("o");
+  Folder folder = Folder::join("o");
   {
     WorkerRecord record(folder, 2);
     record.begins("one", "size = 1");
@@ -235,7 +235,7 @@ TEST_CASE("half-written files stay while workers are at work, and go with the ne
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
   sandbox.write("o/points/.half.json.part", "{");
   {
-    const RunFolder worker = RunFolder::join("o");
+    const Folder worker = Folder::join("o");
     CHECK(faultline_program({"run", "o"}).code == 0);
     CHECK(fs::exists("o/points/.half.json.part"));
   }
@@ -248,7 +248,7 @@ TEST_CASE("status shows who is at work and at what, and who is gone") {
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
   die_at(sandbox, "o", "there-2", id_of("o", 2));
   fs::last_write_time("o/workers/there-2.json", fs::file_time_type::clock::now() - std::chrono::minutes(5));
-  RunFolder folder = RunFolder::join("o");
+  Folder folder = Folder::join("o");
   WorkerRecord record(folder, 2);
   record.begins("one", "size = 1");
   record.begins("two", "size = 2");
@@ -271,7 +271,7 @@ TEST_CASE("status shows who is at work and at what, and who is gone") {
 TEST_CASE("a worker that is stopped holds its points: status and the progress of a run say so") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o", "--prepare"}).code == 0);
-  RunFolder folder = RunFolder::join("o");
+  Folder folder = Folder::join("o");
   WorkerRecord record(folder, 1);
   record.begins("one", "size = 1");
   const auto since = [&](int seconds) {
@@ -299,7 +299,7 @@ TEST_CASE("a worker's log has its points, how they ended, and a heartbeat twice 
   CHECK(log.find("Z complete after 0.") != std::string::npos);
   CHECK(log.ends_with("Z ends: 6 points done, 0 failed\n"));
 
-  RunFolder folder = RunFolder::join("o");
+  Folder folder = Folder::join("o");
   WorkerState worker;
   worker.name = "here-1";
   worker.task = "12_3";

@@ -27,7 +27,7 @@ struct MadeRun {
   }
   // Into a run folder.
   void write(const std::string& folder = "o") const {
-    auto there = runs::RunFolder::open(folder, "", [](const runs::RunFolder&) { return false; });
+    auto there = runs::Folder::open(folder, "", [](const runs::Folder&) { return false; });
     there.write("manifest.json", runs::to_text(runs::manifest_of(experiment, points)));
     results::write_database(there, {experiment, points, outcomes}, kFakeSimulator);
     there.keep();

@@ -7,9 +7,9 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
-#include "src/runs/run_folder.hpp"
+#include "src/runs/folder.hpp"
 #include "tests/results/made_run.hpp"
 
 using namespace faultline::experiment;
@@ -19,13 +19,13 @@ using namespace faultline::test;
 namespace fs = std::filesystem;
 
 namespace {
-const auto kNever = [](const RunFolder&) { return false; };
+const auto kNever = [](const Folder&) { return false; };
 }  // namespace
 
 TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of runs") {
   const Sandbox sandbox;
   {
-    RunFolder folder = RunFolder::open("", "name", kNever);
+    Folder folder = Folder::open("", "name", kNever);
     folder.write("results.json", "[]");
     CHECK(fs::exists("runs/name-1/results.json"));
   }
@@ -34,8 +34,8 @@ TEST_CASE("a run folder that is not kept leaves nothing, not even the folder of 
 
 TEST_CASE("runs at the same time get folders of their own, under a name that is a file's") {
   const Sandbox sandbox;
-  RunFolder first = RunFolder::open("", "a b/../c", kNever);
-  RunFolder second = RunFolder::open("", "a b/../c", kNever);
+  Folder first = Folder::open("", "a b/../c", kNever);
+  Folder second = Folder::open("", "a b/../c", kNever);
   CHECK(first.path() == "runs/a-b-..-c-1");
   CHECK(second.path() == "runs/a-b-..-c-2");
 }
@@ -44,7 +44,7 @@ TEST_CASE("a file of a run is whole or absent, and a folder that was there stays
   const Sandbox sandbox;
   fs::create_directory("mine");
   {
-    RunFolder folder = RunFolder::open("mine", "x", kNever);
+    Folder folder = Folder::open("mine", "x", kNever);
     folder.write("a.json", std::string(100000, 'a'));
     CHECK(read_text("mine/a.json").size() == 100000);
     CHECK_FALSE(fs::exists("mine/.a.json.part"));

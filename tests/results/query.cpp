@@ -43,7 +43,7 @@ TEST_CASE("a question is answered by strategy and axes, with mean, interval, lea
   const Sandbox sandbox;
   const MadeRun made(sandbox, kSeeds);
   made.write();
-  StoredRun run("o");
+  Run run("o");
   const Answer answer = ask(run, {{"latency_mean", "faults"}, {}, {}});
   REQUIRE(answer.by.size() == 2);
   CHECK(answer.by[1].title() == "workload.size [B]");
@@ -67,7 +67,7 @@ TEST_CASE("rows of several combinations have no interval, and what they mix is t
   MadeRun made(sandbox, kSeeds);
   made.outcomes[0].result.metrics.clear();  // it failed
   made.write();
-  StoredRun run("o");
+  Run run("o");
   const Answer answer = ask(run, {{"latency_mean"}, {"strategy"}, {}});
   REQUIRE(answer.rows.size() == 2);
   CHECK(answer.rows[0].summary.count == 8);
@@ -85,7 +85,7 @@ TEST_CASE("rows of several combinations have no interval, and what they mix is t
 TEST_CASE("conditions compare numbers with their units, and texts") {
   const Sandbox sandbox;
   MadeRun(sandbox, kSizes).write();
-  StoredRun run("o");
+  Run run("o");
   using Points = std::vector<std::size_t>;
   CHECK(run.points_where({"workload.size=4KiB"}) == Points{1, 4});
   CHECK(run.points_where({"workload.size = 0.0625 MiB"}) == Points{2, 5});
@@ -113,7 +113,7 @@ TEST_CASE("conditions compare numbers with their units, and texts") {
 TEST_CASE("shares are compared as numbers or in percent") {
   const Sandbox sandbox;
   MadeRun(sandbox, "axes.workload.cold_share = [0, 0.5, \"75 %\"]\n").write();
-  StoredRun run("o");
+  Run run("o");
   using Points = std::vector<std::size_t>;
   CHECK(run.points_where({"workload.cold_share=50 %"}) == Points{1});
   CHECK(run.points_where({"workload.cold_share>=50%"}) == Points{1, 2});
@@ -130,7 +130,7 @@ TEST_CASE("axes that advance together are one, and whatever else tells points ap
       "zip = [[\"workload.iterations\", \"workload.size\"]]\naxes.workload.iterations = [10, 10, 5]\n"
       "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
   MadeRun(sandbox, zip).write();
-  StoredRun run("o");
+  Run run("o");
   const Answer answer = ask(run, {{"latency_mean"}, {}, {}});
   REQUIRE(answer.by.size() == 2);
   CHECK(answer.by[1].key == "workload.size");
@@ -147,7 +147,7 @@ TEST_CASE("axes that advance together are one, and whatever else tells points ap
     varied.outcomes.push_back(varied.outcomes[0]);
   }
   varied.write("v");
-  StoredRun other("v");
+  Run other("v");
   const Answer mixed = ask(other, {{"latency_mean"}, {}, {}});
   CHECK(mixed.rows[0].summary.count == 3);
   CHECK(mixed.mixed == std::vector<std::string>{"network.internal_latency"});

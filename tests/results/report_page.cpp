@@ -12,8 +12,8 @@
 #include "src/results/column.hpp"
 #include "src/results/html_report.hpp"
 #include "src/results/report_data.hpp"
-#include "src/results/results.hpp"
-#include "src/runs/run_folder.hpp"
+#include "src/results/results_writer.hpp"
+#include "src/runs/folder.hpp"
 #include "src/runs/seal.hpp"
 #include "tests/support/fake_simulator.hpp"
 
@@ -65,12 +65,12 @@ std::vector<double> values_of(const Json& column, std::size_t count) {
 }
 
 // A run of the fake machine: its folder as `faultline run` leaves it.
-struct Run {
+struct ReadBack {
   Sandbox sandbox;
   FakeSimulator simulator;
   ConfigLibrary library{test_configs()};
 
-  explicit Run(const std::string& toml) {
+  explicit ReadBack(const std::string& toml) {
     sandbox.write("trial.toml", toml);
     const Experiment experiment = read_experiment("trial.toml", {}, library, simulator);
     const std::vector<Point> points = expand(experiment, simulator);
@@ -100,7 +100,7 @@ struct Run {
   }
 
   Json data() const {
-    const RunFolder folder = RunFolder::look_at("run");
+    const Folder folder = Folder::look_at("run");
     const Manifest manifest = read_manifest(folder);
     const EffectiveExperiment effective = read_effective(folder, manifest, library, simulator);
     check_results(folder);
@@ -156,7 +156,7 @@ TEST_CASE("a page is its parts around title and data, which cannot break out of 
 }
 
 TEST_CASE("the data of a page: axes in the order of the file, metrics of each point, and means with their intervals") {
-  const Run run(R"(
+  const ReadBack run(R"(
 question = "how long?"
 repetitions = 3
 [parameters]
@@ -202,7 +202,7 @@ workload.size = ["8 KiB", "64 B"]
 }
 
 TEST_CASE("the data of a page: what failed is a row with its reason, and said once") {
-  const Run run(R"(
+  const ReadBack run(R"(
 repetitions = 2
 [parameters]
 workload.label = "fails at 2"
@@ -225,7 +225,7 @@ workload.size = ["64 B", "64 KiB"]
 }
 
 TEST_CASE("the data of a page: what the platform sets is not the default either") {
-  const Run run("platform = \"exanest-qfdb\"\n");
+  const ReadBack run("platform = \"exanest-qfdb\"\n");
   const Json data = run.data();
   CHECK(data.at("platform") == "exanest-qfdb");
   REQUIRE(data.at("configuration").size() == 2);
@@ -237,7 +237,7 @@ TEST_CASE("the data of a page: what the platform sets is not the default either"
 }
 
 TEST_CASE("the data of a page: what is not the default, and who set it") {
-  const Run run(R"(
+  const ReadBack run(R"(
 [parameters]
 workload.iterations = 7
 [strategy.pinned]
@@ -256,7 +256,7 @@ strategy.prepare = "pin"
 }
 
 TEST_CASE("distributions of a point become metrics, and its time series are kept") {
-  Run run("[parameters]\nworkload.iterations = 1\n");
+  ReadBack run("[parameters]\nworkload.iterations = 1\n");
   Json results = Json::parse(read_text("run/results.json"));
   results[0]["distributions"]["latency"] = {{"unit", "us"}, {"description", "spread"},
                                             {"count", 9},   {"min", 1},
@@ -280,7 +280,7 @@ TEST_CASE("distributions of a point become metrics, and its time series are kept
 }
 
 TEST_CASE("results that cannot be read are refused with the place and the way out") {
-  Run run("[parameters]\nworkload.iterations = 1\n[axes]\nworkload.size = [\"64 B\", \"1 KiB\"]\n");
+  ReadBack run("[parameters]\nworkload.iterations = 1\n[axes]\nworkload.size = [\"64 B\", \"1 KiB\"]\n");
   const std::string whole = read_text("run/results.json");
   const auto complaint = [&] {
     try {

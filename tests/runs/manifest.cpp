@@ -19,7 +19,7 @@ std::string complaint_about(const std::string& text) {
   const Sandbox sandbox;
   sandbox.write("manifest.json", text);
   try {
-    read_manifest(RunFolder::look_at("."));
+    read_manifest(Folder::look_at("."));
   } catch (const UserError& error) {
     return error.what();
   }
@@ -46,7 +46,7 @@ TEST_CASE("a manifest says whose run it is, which values are the platform's, and
   points[1].strategy = "odd \"\xff\" one";  // no UTF-8
   sandbox.write("manifest.json", to_text(manifest_of(experiment, points)));
 
-  const Manifest read = read_manifest(RunFolder::look_at("."));
+  const Manifest read = read_manifest(Folder::look_at("."));
   CHECK(read.build == program_id());
   CHECK(read.experiment == "mine");
   CHECK(read.platform == "board");
@@ -86,9 +86,9 @@ TEST_CASE("what is no manifest is refused with what it is") {
   for (int i = 0; i < 1'000'000; ++i) deep += "]";
   CHECK(complaint_about(deep + "}") == ".: holds a run of another version of the program (its format is [[]], not 2)");
   const Sandbox sandbox;
-  CHECK_FALSE(find_manifest(RunFolder::look_at(".")));
+  CHECK_FALSE(find_manifest(Folder::look_at(".")));
   sandbox.write("manifest.json", whole.substr(0, 40));
-  CHECK_FALSE(find_manifest(RunFolder::look_at(".")));
+  CHECK_FALSE(find_manifest(Folder::look_at(".")));
   sandbox.write("manifest.json", whole);
-  CHECK(find_manifest(RunFolder::look_at("."))->command == "run");
+  CHECK(find_manifest(Folder::look_at("."))->command == "run");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/runs/run_folder.hpp"
+#include "src/runs/folder.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ enum class Holds { no_run, run, other_run };
 
 // A run, and of this format?
 Holds what_it_holds(const fs::path& path) {
-  const std::string manifest = text_of(path / RunFolder::kManifest).value_or("");
+  const std::string manifest = text_of(path / Folder::kManifest).value_or("");
   if (other_format(manifest)) return Holds::other_run;
   if (is_sealed(manifest, kJsonSeal)) return Holds::run;
   // Damaged or gone: it is written again, and the points say themselves which they are.
@@ -115,16 +115,16 @@ unsigned last_number(const fs::path& runs, const std::string& name) {
 
 std::optional<std::string> other_format(const std::string& manifest) {
   const auto json = shallow_json(manifest);
-  if (!json.is_object() || !json.contains("format") || json.at("format") == RunFolder::kFormat) return {};
+  if (!json.is_object() || !json.contains("format") || json.at("format") == Folder::kFormat) return {};
   if (json.contains(kChecksum) && !is_sealed(manifest, kJsonSeal)) return {};
   return json.at("format").dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-RunFolder RunFolder::open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished) {
+Folder Folder::open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished) {
   return chosen.empty() ? open_numbered(name, is_unfinished) : open_chosen(chosen);
 }
 
-RunFolder RunFolder::open_chosen(const fs::path& path) {
+Folder Folder::open_chosen(const fs::path& path) {
   std::error_code error;
   const bool made = fs::create_directories(path, error);
   std::error_code ignored;
@@ -141,7 +141,7 @@ RunFolder RunFolder::open_chosen(const fs::path& path) {
   if (holds == Holds::no_run && !holds_nothing(path)) {
     refuse(path, "--out", "already holds something that is no run; name a new or an empty folder, or a run's");
   }
-  RunFolder folder(path, made);
+  Folder folder(path, made);
   folder.kept_ = holds == Holds::run;
   if (!folder.take()) {
     folder.kept_ = true;
@@ -150,7 +150,7 @@ RunFolder RunFolder::open_chosen(const fs::path& path) {
   return folder;
 }
 
-RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& is_unfinished) {
+Folder Folder::open_numbered(const std::string& name, const IsUnfinished& is_unfinished) {
   const fs::path runs = "runs";
   std::error_code error;
   const bool made_runs = fs::create_directories(runs, error);
@@ -160,7 +160,7 @@ RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& 
   const unsigned last = last_number(runs, plain);
   const auto numbered = [&](unsigned number) { return runs / fmt::format("{}-{}", plain, number); };
   if (last > 0 && what_it_holds(numbered(last)) == Holds::run) {
-    RunFolder folder(numbered(last), false);
+    Folder folder(numbered(last), false);
     folder.kept_ = true;
     const bool writable = access(folder.path_.c_str(), W_OK | X_OK) == 0;
     if (writable && is_unfinished(folder) && folder.take()) return folder;
@@ -168,7 +168,7 @@ RunFolder RunFolder::open_numbered(const std::string& name, const IsUnfinished& 
   for (unsigned n = last + 1;; ++n) {
     // Making it is what claims it: of two runs at one time, one gets the next number.
     if (fs::create_directory(numbered(n), error)) {
-      RunFolder folder(numbered(n), true);
+      Folder folder(numbered(n), true);
       folder.made_parent_ = made_runs;
       folder.take();
       return folder;
@@ -184,15 +184,15 @@ void check_folder(const fs::path& path) {
   throw experiment::UserError(fmt::format("{}: {}", path.string(), has_none ? "no such folder" : error.message()));
 }
 
-RunFolder RunFolder::look_at(const fs::path& path) {
+Folder Folder::look_at(const fs::path& path) {
   check_folder(path);
-  RunFolder folder(path, false);
+  Folder folder(path, false);
   folder.kept_ = true;
   return folder;
 }
 
-RunFolder RunFolder::join(const fs::path& path) {
-  RunFolder folder = look_at(path);
+Folder Folder::join(const fs::path& path) {
+  Folder folder = look_at(path);
   const Holds holds = what_it_holds(path);
   if (holds == Holds::other_run) {
     refuse(path, "holds a run of another version of the program",
@@ -213,9 +213,9 @@ RunFolder RunFolder::join(const fs::path& path) {
   return folder;
 }
 
-bool RunFolder::is_taken(const std::string& lock) const { return NamedLocks::is_taken(path_ / kLocks, lock); }
+bool Folder::is_taken(const std::string& lock) const { return NamedLocks::is_taken(path_ / kLocks, lock); }
 
-bool RunFolder::take() {
+bool Folder::take() {
   locks_ = NamedLocks::in(path_ / kLocks);
   if (!locks_.take(kRun)) {
     locks_.leave();
@@ -224,7 +224,7 @@ bool RunFolder::take() {
   return true;
 }
 
-void RunFolder::tidy() {
+void Folder::tidy() {
   // A worker that comes meanwhile waits.
   if (!locks_.take(kAtWork)) return;
   for (const char* folder : {"", kPoints}) remove_parts(path_ / folder);
@@ -233,7 +233,7 @@ void RunFolder::tidy() {
   locks_.let_go(kAtWork);
 }
 
-RunFolder::RunFolder(RunFolder&& other) noexcept
+Folder::Folder(Folder&& other) noexcept
     : path_(std::move(other.path_)),
       made_(other.made_),
       made_parent_(other.made_parent_),
@@ -243,11 +243,11 @@ RunFolder::RunFolder(RunFolder&& other) noexcept
   other.kept_ = true;
 }
 
-RunFolder::~RunFolder() {
+Folder::~Folder() {
   if (!kept_) remove_all();
 }
 
-void RunFolder::remove_all() {
+void Folder::remove_all() {
   std::error_code ignored;
   for (const std::string& file : files_) {
     fs::remove(path_ / file, ignored);
@@ -260,7 +260,7 @@ void RunFolder::remove_all() {
   if (made_parent_) fs::remove(path_.parent_path(), ignored);
 }
 
-std::set<std::string> RunFolder::names_in(const std::string& folder) const {
+std::set<std::string> Folder::names_in(const std::string& folder) const {
   std::set<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(path_ / folder, error), end; !error && at != end; at.increment(error)) {
@@ -269,7 +269,7 @@ std::set<std::string> RunFolder::names_in(const std::string& folder) const {
   return names;
 }
 
-void RunFolder::write(const std::string& file, const std::string& text, Sync sync) {
+void Folder::write(const std::string& file, const std::string& text, Sync sync) {
   const fs::path target = path_ / file;
   std::error_code error;
   fs::create_directories(target.parent_path(), error);
@@ -291,7 +291,7 @@ void RunFolder::write(const std::string& file, const std::string& text, Sync syn
   put_in_place(file, part, sync);
 }
 
-void RunFolder::make(const std::string& file, const std::function<void(const fs::path& part)>& fill) {
+void Folder::make(const std::string& file, const std::function<void(const fs::path& part)>& fill) {
   const fs::path target = path_ / file;
   const fs::path part = part_of(target);
   unlink(part.c_str());
@@ -312,7 +312,7 @@ void RunFolder::make(const std::string& file, const std::function<void(const fs:
   put_in_place(file, part, Sync::yes);
 }
 
-void RunFolder::put_in_place(const std::string& file, const fs::path& part, Sync sync) {
+void Folder::put_in_place(const std::string& file, const fs::path& part, Sync sync) {
   const fs::path target = path_ / file;
   if (rename(part.c_str(), target.c_str()) != 0) {
     const int why = errno;
@@ -323,16 +323,16 @@ void RunFolder::put_in_place(const std::string& file, const fs::path& part, Sync
   files_.push_back(file);
 }
 
-void RunFolder::remove(const std::string& file) {
+void Folder::remove(const std::string& file) {
   std::error_code ignored;
   fs::remove(path_ / file, ignored);
 }
 
-bool RunFolder::has(const std::string& file) const {
+bool Folder::has(const std::string& file) const {
   std::error_code ignored;
   return fs::is_regular_file(path_ / file, ignored);
 }
 
-std::optional<std::string> RunFolder::read(const std::string& file) const { return text_of(path_ / file); }
+std::optional<std::string> Folder::read(const std::string& file) const { return text_of(path_ / file); }
 
 }  // namespace faultline::runs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/run_results.hpp"
+#include "src/results/results_reader.hpp"
 
 #include <fmt/format.h>
 
@@ -76,7 +76,7 @@ runs::PointOutcome outcome_of(const Json& json) {
 
 }  // namespace
 
-void check_results(const runs::RunFolder& folder) {
+void check_results(const runs::Folder& folder) {
   const std::string path = folder.path().string();
   const auto damaged = [&](const char* file) {
     return experiment::UserError(
@@ -95,9 +95,9 @@ void check_results(const runs::RunFolder& folder) {
     throw damaged("results.json");
 }
 
-EffectiveExperiment read_effective(const runs::RunFolder& folder, const runs::Manifest& manifest,
+EffectiveExperiment read_effective(const runs::Folder& folder, const runs::Manifest& manifest,
                                    const experiment::ConfigLibrary& library, const experiment::Simulator& simulator) {
-  EffectiveExperiment effective{recorded_experiment(folder, manifest, {}, library, simulator), {}};
+  EffectiveExperiment effective{experiment_in(folder, manifest, {}, library, simulator), {}};
   std::istringstream lines(folder.read("effective.toml").value_or(""));
   for (std::string line; std::getline(lines, line);) {
     static constexpr std::string_view kBefore = "; set by ";
@@ -110,7 +110,7 @@ EffectiveExperiment read_effective(const runs::RunFolder& folder, const runs::Ma
   return effective;
 }
 
-void read_results(const runs::RunFolder& folder, const experiment::Experiment& experiment, const EachPoint& each) {
+void read_results(const runs::Folder& folder, const experiment::Experiment& experiment, const EachPoint& each) {
   const auto path = folder.path() / "results.json";
   std::ifstream stream(path, std::ios::binary);
   std::error_code ignored;

@@ -9,17 +9,12 @@
 #include <vector>
 
 #include "src/results/sqlite.hpp"
+#include "workloads/experiment_point.hpp"
 
 namespace faultline::results {
 
-struct StoredMetric {
-  std::string name;
-  std::string unit;
-  std::string description;
-};
-
 // What something is at each point: a parameter, "strategy", "seed" or "status".
-struct StoredColumn {
+struct RunColumn {
   std::string key;
   std::string unit;  // of the numbers
   bool is_number = false;
@@ -41,10 +36,10 @@ struct Where {
 };
 
 // Points are known by their places, from 0. Reading throws SqlError.
-class StoredRun {
+class Run {
  public:
   // Throws UserError as open_database() does.
-  explicit StoredRun(const std::filesystem::path& run);
+  explicit Run(const std::filesystem::path& run);
 
   const std::string& path() const { return path_; }
   SqlDatabase& database() { return database_; }
@@ -53,7 +48,7 @@ class StoredRun {
   std::size_t combination(std::size_t point) const { return combinations_[point]; }
   unsigned repetitions() const { return repetitions_; }
   const std::vector<std::string>& axes() const { return axes_; }
-  const std::vector<StoredMetric>& metrics() const { return metrics_; }
+  const std::vector<workloads::MetricDoc>& metrics() const { return metrics_; }
   std::vector<std::string> parameters();
   // Those that tables show: of the axes that advance together as few as tell points apart.
   std::vector<std::string> leading_axes();
@@ -65,11 +60,11 @@ class StoredRun {
   std::vector<std::string> varied_parameters();
 
   // Throw UserError that names the nearest.
-  const StoredMetric& metric(const std::string& name) const;
-  StoredColumn column(const std::string& key);
+  const workloads::MetricDoc& metric(const std::string& name) const;
+  RunColumn column(const std::string& key);
 
   // At each point; NaN where it has none.
-  std::vector<double> values(const StoredMetric& metric);
+  std::vector<double> values(const workloads::MetricDoc& metric);
   // Those to which all conditions apply. Numbers are compared with their units, shares may be in percent. Throws
   // UserError, which begins with what the user has `given` them by, when a condition is none, or there is no such
   // point.
@@ -89,7 +84,7 @@ class StoredRun {
   std::vector<std::size_t> combinations_;
   unsigned repetitions_;
   std::vector<std::string> axes_;
-  std::vector<StoredMetric> metrics_;
+  std::vector<workloads::MetricDoc> metrics_;
 };
 
 }  // namespace faultline::results

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/results.hpp"
+#include "src/results/results_writer.hpp"
 
 #include <fmt/format.h>
 

@@ -19,7 +19,7 @@ std::optional<std::string> other_format(const std::string& manifest);
 // Throws UserError where it is none, or cannot be looked at (a link to itself, for instance).
 void check_folder(const std::filesystem::path& path);
 
-class RunFolder {
+class Folder {
  public:
   static constexpr int kFormat = 2;  // of what is in it
   static constexpr const char* kManifest = "manifest.json";
@@ -27,13 +27,13 @@ class RunFolder {
   // `chosen`, or when that is empty runs/NAME-N. A folder that holds a run is continued: the chosen one whatever its
   // points are, the last runs/NAME-N if `is_unfinished` says so. Otherwise it is made, with the next N. One process at
   // a time has it. Throws UserError when it cannot be written, or the chosen one holds something else.
-  using IsUnfinished = std::function<bool(const RunFolder& folder)>;
-  static RunFolder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
+  using IsUnfinished = std::function<bool(const Folder& folder)>;
+  static Folder open(const std::string& chosen, const std::string& name, const IsUnfinished& is_unfinished);
   // To read in, whoever is at work there. Throws UserError when it is no folder.
-  static RunFolder look_at(const std::filesystem::path& path);
+  static Folder look_at(const std::filesystem::path& path);
   // To work in beside others: a run that somebody has made. Throws UserError when it is none, when it is one of another
   // version, and where its file system has no locks.
-  static RunFolder join(const std::filesystem::path& path);
+  static Folder join(const std::filesystem::path& path);
   // Whether a process has the lock of that name. kRun: the process whose run it is; kAtWork: its workers, together.
   static constexpr const char* kRun = "run";
   static constexpr const char* kAtWork = "at work";
@@ -42,9 +42,9 @@ class RunFolder {
   bool is_taken(const std::string& lock = kRun) const;
   NamedLocks& locks() { return locks_; }
   // Removes what was made unless keep() was called, or it was there before.
-  ~RunFolder();
-  RunFolder(RunFolder&& other) noexcept;
-  RunFolder& operator=(RunFolder&&) = delete;
+  ~Folder();
+  Folder(Folder&& other) noexcept;
+  Folder& operator=(Folder&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
   // Atomic: the file is there with all of its text, or not at all. Throws UserError when it cannot be.
@@ -67,12 +67,12 @@ class RunFolder {
   void tidy();
 
  private:
-  static RunFolder open_chosen(const std::filesystem::path& path);
-  static RunFolder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
+  static Folder open_chosen(const std::filesystem::path& path);
+  static Folder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
   void put_in_place(const std::string& file, const std::filesystem::path& part, Sync sync);
   bool take();  // false: another process has it
   void remove_all();
-  RunFolder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}
+  Folder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}
   std::filesystem::path path_;
   bool made_;
   bool made_parent_ = false;

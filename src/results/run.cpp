@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/stored_run.hpp"
+#include "src/results/run.hpp"
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ std::vector<std::string> texts_of(const SqlDatabase& database, const std::string
 }
 
 // Its number in the unit of the column; NaN if it is none.
-double number_in(const StoredColumn& column, sim::ParameterKind kind, const std::string& text) {
+double number_in(const RunColumn& column, sim::ParameterKind kind, const std::string& text) {
   const double none = std::numeric_limits<double>::quiet_NaN();
   try {
     if (column.unit != "1") return experiment::plain_number(kind, text);
@@ -65,9 +65,9 @@ bool holds(const std::string& sign, const Value& a, const Value& b) {
 
 }  // namespace
 
-std::string StoredColumn::title() const { return unit.empty() || unit == "1" ? key : key + " [" + unit + "]"; }
+std::string RunColumn::title() const { return unit.empty() || unit == "1" ? key : key + " [" + unit + "]"; }
 
-StoredRun::StoredRun(const std::filesystem::path& run)
+Run::Run(const std::filesystem::path& run)
     : path_(run.string()),
       database_(open_database(run)),
       repetitions_(static_cast<unsigned>(database_.number("SELECT repetitions FROM run"))),
@@ -78,19 +78,19 @@ StoredRun::StoredRun(const std::filesystem::path& run)
   while (docs.step()) metrics_.push_back({docs.text(0), docs.text(1), docs.text(2)});
 }
 
-std::vector<std::string> StoredRun::parameters() {
+std::vector<std::string> Run::parameters() {
   return texts_of(database_, "SELECT key FROM parameter_docs ORDER BY key");
 }
 
-std::vector<std::string> StoredRun::leading_axes() {
+std::vector<std::string> Run::leading_axes() {
   return texts_of(database_, "SELECT key FROM axes WHERE leads ORDER BY position");
 }
 
-std::vector<std::string> StoredRun::following_axes() {
+std::vector<std::string> Run::following_axes() {
   return texts_of(database_, "SELECT key FROM axes WHERE NOT leads ORDER BY position");
 }
 
-std::vector<std::string> StoredRun::advancing_with(const std::string& key) {
+std::vector<std::string> Run::advancing_with(const std::string& key) {
   std::vector<std::string> keys{key};
   SqlStatement others(
       database_, "SELECT b.key FROM axes AS a JOIN axes AS b ON b.advances_with = a.advances_with WHERE a.key = ?");
@@ -99,23 +99,23 @@ std::vector<std::string> StoredRun::advancing_with(const std::string& key) {
   return keys;
 }
 
-std::vector<std::string> StoredRun::varied_parameters() {
+std::vector<std::string> Run::varied_parameters() {
   return texts_of(database_,
                   "SELECT key FROM parameter_docs WHERE key NOT IN (SELECT key FROM fixed_parameters) ORDER BY key");
 }
 
-const StoredMetric& StoredRun::metric(const std::string& name) const {
+const workloads::MetricDoc& Run::metric(const std::string& name) const {
   const auto found =
-      std::find_if(metrics_.begin(), metrics_.end(), [&](const StoredMetric& m) { return m.name == name; });
+      std::find_if(metrics_.begin(), metrics_.end(), [&](const workloads::MetricDoc& m) { return m.name == name; });
   if (found != metrics_.end()) return *found;
   std::vector<std::string> names;
-  for (const StoredMetric& metric : metrics_) names.push_back(metric.name);
+  for (const workloads::MetricDoc& metric : metrics_) names.push_back(metric.name);
   throw experiment::UserError(fmt::format("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
                                           experiment::did_you_mean(sim::nearest_name(name, names)), path_));
 }
 
-StoredColumn StoredRun::column(const std::string& key) {
-  StoredColumn column;
+RunColumn Run::column(const std::string& key) {
+  RunColumn column;
   column.key = key;
   if (std::find(kOfPoints.begin(), kOfPoints.end(), key) != kOfPoints.end()) {
     column.texts = texts_of(database_, "SELECT " + key + " FROM points ORDER BY number");
@@ -154,7 +154,7 @@ StoredColumn StoredRun::column(const std::string& key) {
   return column;
 }
 
-std::vector<double> StoredRun::values(const StoredMetric& metric) {
+std::vector<double> Run::values(const workloads::MetricDoc& metric) {
   std::vector<double> values(size(), std::numeric_limits<double>::quiet_NaN());
   SqlStatement rows(database_, "SELECT point, value FROM metrics WHERE name = ?");
   rows.bind(metric.name);
@@ -162,7 +162,7 @@ std::vector<double> StoredRun::values(const StoredMetric& metric) {
   return values;
 }
 
-std::vector<std::size_t> StoredRun::points_where(const std::vector<std::string>& conditions, const std::string& given) {
+std::vector<std::size_t> Run::points_where(const std::vector<std::string>& conditions, const std::string& given) {
   std::vector<std::size_t> points(size());
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = i;
   for (const std::string& condition : conditions) restrict_to(condition, given, points);
@@ -187,9 +187,9 @@ Where Where::parse(const std::string& text, const std::string& given) {
   return {trimmed(text.substr(0, at)), *sign, trimmed(text.substr(at + std::string_view(*sign).size()))};
 }
 
-void StoredRun::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
+void Run::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
   const Where where = Where::parse(condition, given);
-  const StoredColumn column = this->column(where.key);
+  const RunColumn column = this->column(where.key);
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
     throw experiment::UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
@@ -214,7 +214,7 @@ void StoredRun::restrict_to(const std::string& condition, const std::string& giv
       more ? ", ..." : "", column.is_number ? "" : experiment::did_you_mean(sim::nearest_name(where.value, there))));
 }
 
-std::size_t StoredRun::point(const std::string& number_or_id) {
+std::size_t Run::point(const std::string& number_or_id) {
   SqlStatement rows(database_,
                     "SELECT number FROM points WHERE number = cast(?1 AS INTEGER) AND ?1 NOT GLOB '*[^0-9]*'"
                     " UNION SELECT number FROM points WHERE length(?1) >= ?2 AND substr(id, 1, length(?1)) = ?1");
@@ -227,7 +227,7 @@ std::size_t StoredRun::point(const std::string& number_or_id) {
       found.empty() ? "no point" : "several points begin with", number_or_id, size(), experiment::kLeastOfId));
 }
 
-std::string StoredRun::failed_checks(const std::vector<std::size_t>& points) {
+std::string Run::failed_checks(const std::vector<std::size_t>& points) {
   SqlStatement rows(database_, "SELECT number, label, error FROM points WHERE status = ? ORDER BY number");
   rows.bind(runs::kStatusCheckFailed);
   std::size_t count = 0;
@@ -241,7 +241,7 @@ std::string StoredRun::failed_checks(const std::vector<std::size_t>& points) {
                      count > 1 ? "first " : "", first);
 }
 
-std::string StoredRun::label(std::size_t combination) {
+std::string Run::label(std::size_t combination) {
   SqlStatement row(database_, "SELECT label FROM combinations WHERE number = ?");
   return row.bind(combination).step() ? row.text(0) : "";
 }
