@@ -141,8 +141,7 @@ std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Po
       missing.push_back(i);
     }
   }
-  const auto there =
-      std::count_if(outcomes.begin(), outcomes.end(), [](const runs::PointOutcome& o) { return o.there; });
+  const auto there = std::ranges::count_if(outcomes, [](const runs::PointOutcome& o) { return o.there; });
   if (there > 0 && !options.quiet) {
     console.err << fmt::format("{} of {} points are there already\n", there, points.size());
   }
@@ -163,7 +162,7 @@ std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Po
 }
 
 int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted) {
-  const auto any = [&](auto test) { return std::any_of(outcomes.begin(), outcomes.end(), test); };
+  const auto any = [&](auto test) { return std::ranges::any_of(outcomes, test); };
   if (interrupted) return kInterrupted;
   if (any([](const runs::PointOutcome& o) { return o.status == runs::PointStatus::bug; })) return kBug;
   if (any([](const runs::PointOutcome& o) { return o.status != runs::PointStatus::complete; })) return kUsage;

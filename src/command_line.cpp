@@ -52,7 +52,7 @@ std::uint64_t whole_number(const std::string& option, const std::string& text, s
 
 Format format_of(const std::string& text) {
   const std::vector<std::string> names{"table", "json", "csv"};
-  const auto it = std::find(names.begin(), names.end(), text);
+  const auto it = std::ranges::find(names, text);
   if (it != names.end()) return static_cast<Format>(it - names.begin());
   throw experiment::UserError(fmt::format("--format: '{}'; allowed: {}{}", text, fmt::join(names, ", "),
                                           experiment::did_you_mean(sim::nearest_name(text, names))));
@@ -63,7 +63,7 @@ std::string unknown_option(const std::string& typed, const CommandRow& entry) {
   std::vector<std::string> known;
   for (const char* name : common_options()) known.push_back(std::string("--") + name);
   for (const char* name : entry.options) known.push_back(std::string("--") + name);
-  std::sort(known.begin(), known.end());
+  std::ranges::sort(known);
   return fmt::format("{}: no such option of 'faultline {}'; allowed: {}{}", typed, entry.name, fmt::join(known, ", "),
                      experiment::did_you_mean(sim::nearest_name(typed, known)));
 }
@@ -78,7 +78,7 @@ void read_slurm_options(const po::variables_map& values, Options& options) {
   const auto text = [&](const char* name) { return values[name].as<std::string>(); };
   if (values.count("on") != 0) {
     const std::vector<std::string> places{"here", "slurm"};
-    if (std::find(places.begin(), places.end(), text("on")) == places.end())
+    if (std::ranges::find(places, text("on")) == places.end())
       throw experiment::UserError(fmt::format("--on: '{}'; allowed: {}{}", text("on"), fmt::join(places, ", "),
                                               experiment::did_you_mean(sim::nearest_name(text("on"), places))));
     options.on_slurm = text("on") == "slurm";

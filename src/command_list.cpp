@@ -174,7 +174,7 @@ int list_command(const Options& options, const experiment::ConfigLibrary& librar
                  const experiment::Simulator& simulator, const Console& console) {
   const std::string kind = options.arguments.empty() ? "" : options.arguments[0];
   const std::string pattern = options.arguments.size() > 1 ? options.arguments[1] : "";
-  if (!kind.empty() && std::find(kKinds.begin(), kKinds.end(), kind) == kKinds.end()) {
+  if (!kind.empty() && std::ranges::find(kKinds, kind) == kKinds.end()) {
     throw experiment::UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind,
                                             fmt::join(kKinds, ", "),
                                             experiment::did_you_mean(sim::nearest_name(kind, kKinds))));

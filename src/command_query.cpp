@@ -29,7 +29,7 @@ std::string in_order(results::Run& run, const std::string& query, const std::vec
   results::SqlStatement rows(run.database(), query);
   while (rows.step()) {
     const std::string text = rows.text(0);
-    if (there.contains(text) && std::find(values.begin(), values.end(), text) == values.end()) values.push_back(text);
+    if (there.contains(text) && std::ranges::find(values, text) == values.end()) values.push_back(text);
   }
   return fmt::format("{}", fmt::join(values, ", "));
 }
@@ -57,7 +57,7 @@ void print_overview(results::Run& run, const Console& console) {
 
 // Shares need decimals, counts do not.
 int decimals_for(const results::Answer& answer, const workloads::MetricDoc& metric) {
-  const bool share = metric.unit == "1" && std::any_of(answer.rows.begin(), answer.rows.end(), [&](const auto& row) {
+  const bool share = metric.unit == "1" && std::ranges::any_of(answer.rows, [&](const auto& row) {
                        return row.metric.name == metric.name && std::isfinite(row.summary.mean) &&
                               std::floor(row.summary.mean) != row.summary.mean;
                      });
@@ -113,7 +113,7 @@ void print_answer(results::Run& run, const results::Question& question, const re
         fmt::join(answer.mixed.begin(), answer.mixed.begin() + static_cast<long>(shown), ", "),
         shown < answer.mixed.size() ? fmt::format(" and {} other parameters", answer.mixed.size() - shown) : "");
   }
-  if (std::any_of(question.metrics.begin(), question.metrics.end(), results::is_sum)) {
+  if (std::ranges::any_of(question.metrics, results::is_sum)) {
     console.out << "(/point: a sum over all transfers of a point; 'faultline run' shows it for each, as /op)\n";
   }
 }
@@ -219,8 +219,8 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
   }
   std::vector<results::Column> heads;
   for (std::size_t i = 0; i < all.names.size(); ++i) {
-    const bool numbers = std::all_of(all.rows.begin(), all.rows.end(),
-                                     [&](const auto& row) { return row[i].is_number() || row[i].is_null(); });
+    const bool numbers =
+        std::ranges::all_of(all.rows, [&](const auto& row) { return row[i].is_number() || row[i].is_null(); });
     heads.push_back({all.names[i], "", numbers ? results::Align::right : results::Align::left});
   }
   results::TextTable table(heads);

@@ -26,7 +26,6 @@
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/process_name.hpp"
-#include "src/runs/recorded_run.hpp"
 #include "src/runs/seal.hpp"
 #include "src/runs/speed.hpp"
 #include "src/slurm_run.hpp"
@@ -82,9 +81,8 @@ std::string meta_json(const RunFacts& facts, const std::vector<experiment::Point
   json[results::kResultsChecksum] = runs::checksum_of(results);
   json["points"] = points.size();
   json["points_complete"] = facts.complete;
-  json["points_final"] = std::count_if(outcomes.begin(), outcomes.end(), runs::is_final);
-  json["points_there"] =
-      std::count_if(outcomes.begin(), outcomes.end(), [](const runs::PointOutcome& o) { return o.there; });
+  json["points_final"] = std::ranges::count_if(outcomes, runs::is_final);
+  json["points_there"] = std::ranges::count_if(outcomes, [](const runs::PointOutcome& o) { return o.there; });
   runs::add_speed(json, totals, facts.seconds);
   json["each_point"] = each;
   for (const auto& row : results::profile_by_part(outcomes)) {
@@ -123,8 +121,8 @@ void report_failures(const experiment::Experiment& experiment, const std::vector
     const bool failed = outcome.status == runs::PointStatus::bug || outcome.status == runs::PointStatus::host_failed ||
                         outcome.status == runs::PointStatus::timed_out;
     if (!failed) continue;
-    const auto known = std::find_if(told.begin(), told.end(),
-                                    [&](const auto& each) { return outcomes[each.first].error == outcome.error; });
+    const auto known =
+        std::ranges::find_if(told, [&](const auto& each) { return outcomes[each.first].error == outcome.error; });
     if (known == told.end()) {
       told.emplace_back(i, 1);
     } else {
@@ -159,7 +157,7 @@ std::string why_another(const runs::Folder& folder, const experiment::Experiment
     for (const std::string& file : folder.names_in("points")) known.insert(fs::path(file).stem());
   }
   const auto is_known = [&](const experiment::Point& p) { return known.contains(by_label ? p.label() : p.id); };
-  const bool goes_on = known.empty() || std::any_of(points.begin(), points.end(), is_known);
+  const bool goes_on = known.empty() || std::ranges::any_of(points, is_known);
   return goes_on ? "" : "has none of these points";
 }
 
@@ -198,8 +196,8 @@ void start_over(runs::Folder& folder, const std::string& manifest, const experim
 int prepare(runs::Folder& folder, runs::PointStore& store, const std::vector<experiment::Point>& points,
             const Options& options, const Console& console) {
   folder.keep();
-  const auto there = std::count_if(points.begin(), points.end(),
-                                   [&](const experiment::Point& p) { return store.find(p).has_value(); });
+  const auto there =
+      std::ranges::count_if(points, [&](const experiment::Point& p) { return store.find(p).has_value(); });
   tell_damage(store.damaged(), console);
   console.out << folder.path().string() << "\n";
   if (!options.quiet) {
@@ -223,8 +221,7 @@ experiment::Experiment experiment_of(Options& options, const experiment::ConfigL
   const std::string& named = options.arguments.front();
   const std::vector<std::string> shipped = library.names(experiment::ConfigKind::experiment);
   std::error_code ignored;
-  if (!std::filesystem::is_directory(named, ignored) ||
-      std::find(shipped.begin(), shipped.end(), named) != shipped.end()) {
+  if (!std::filesystem::is_directory(named, ignored) || std::ranges::find(shipped, named) != shipped.end()) {
     return read_experiment(library.resolve_experiment(named), options.overrides, library, simulator);
   }
   const runs::Folder folder = runs::Folder::look_at(named);
@@ -327,7 +324,7 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   const auto ended = [](const runs::PointOutcome& o) { return o.status != runs::PointStatus::not_run; };
-  const auto complete = static_cast<std::size_t>(std::count_if(outcomes.begin(), outcomes.end(), ended));
+  const auto complete = static_cast<std::size_t>(std::ranges::count_if(outcomes, ended));
   const bool interrupted = complete < points.size() && !options.on_slurm;  // there, tasks have ended
   if (complete == 0 && !options.on_slurm && !folder.is_taken(runs::Folder::kAtWork)) {
     console.err << "interrupted: no point was complete, nothing is kept\n";
@@ -340,8 +337,7 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
     print(results, options.format, simulator, console);
   };
   try {
-    const bool all_there =
-        std::all_of(outcomes.begin(), outcomes.end(), [](const runs::PointOutcome& o) { return o.there; });
+    const bool all_there = std::ranges::all_of(outcomes, [](const runs::PointOutcome& o) { return o.there; });
     if (!finished || !all_there) {
       const RunFacts facts{arguments, experiment, options.jobs, started, seconds, complete, interrupted};
       write_results(folder, results, facts, simulator);

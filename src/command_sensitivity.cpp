@@ -24,7 +24,7 @@ constexpr const char* kFirstFile = "sensitivity";
 void check_metric(const std::string& metric, const experiment::Simulator& simulator) {
   std::vector<std::string> names;
   for (const auto& doc : simulator.metric_docs()) names.push_back(doc.name);
-  if (std::find(names.begin(), names.end(), metric) != names.end()) return;
+  if (std::ranges::find(names, metric) != names.end()) return;
   throw experiment::UserError(fmt::format("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
                                           experiment::did_you_mean(sim::nearest_name(metric, names))));
 }
@@ -33,12 +33,11 @@ void check_metric(const std::string& metric, const experiment::Simulator& simula
 void forget_other_strategies(std::vector<experiment::Skip>& skips, const std::vector<std::string>& chosen) {
   const auto is_of_another = [&](const experiment::Condition& condition, experiment::Condition::Relation relation) {
     return condition.key == "strategy" && condition.relation == relation &&
-           std::find(chosen.begin(), chosen.end(), condition.text) == chosen.end();
+           std::ranges::find(chosen, condition.text) == chosen.end();
   };
   std::erase_if(skips, [&](const experiment::Skip& skip) {
-    return std::any_of(skip.begin(), skip.end(), [&](const experiment::Condition& c) {
-      return is_of_another(c, experiment::Condition::Relation::equal);
-    });
+    return std::ranges::any_of(
+        skip, [&](const experiment::Condition& c) { return is_of_another(c, experiment::Condition::Relation::equal); });
   });
   for (experiment::Skip& skip : skips)
     std::erase_if(skip, [&](const experiment::Condition& c) {
@@ -50,7 +49,7 @@ const experiment::Strategy& strategy_of(const experiment::Experiment& experiment
                                         const std::string& name) {
   std::vector<std::string> names;
   for (const experiment::Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
-  const auto it = std::find(names.begin(), names.end(), name);
+  const auto it = std::ranges::find(names, name);
   if (it == names.end()) {
     throw experiment::UserError(fmt::format("{}: {} has no strategy '{}'; allowed: {}{}", option, experiment.file, name,
                                             fmt::join(names, ", "),
@@ -66,10 +65,10 @@ void choose_strategies(experiment::Experiment& experiment, std::vector<std::stri
     strategy_of(experiment, "--baseline", baseline);
     const auto is_baseline = [&](const auto& name) { return name == baseline; };
     const bool has_others =
-        chosen.empty() ? experiment.strategies.size() > 1 : !std::all_of(chosen.begin(), chosen.end(), is_baseline);
+        chosen.empty() ? experiment.strategies.size() > 1 : !std::ranges::all_of(chosen, is_baseline);
     if (!has_others)
       throw experiment::UserError("--baseline: there is no other strategy whose metric could be related to it");
-    if (!chosen.empty() && std::none_of(chosen.begin(), chosen.end(), is_baseline)) chosen.push_back(baseline);
+    if (!chosen.empty() && std::ranges::none_of(chosen, is_baseline)) chosen.push_back(baseline);
   }
   if (chosen.empty()) return;
   std::vector<experiment::Strategy> kept;
@@ -85,7 +84,7 @@ std::string file_name(const runs::Folder& folder, const results::Measure& measur
   if (results::Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
   std::string name =
       std::string(kFirstFile) + "-" + measure.metric + (measure.baseline.empty() ? "" : "-to-" + measure.baseline);
-  std::replace(name.begin(), name.end(), '/', '-');
+  std::ranges::replace(name, '/', '-');
   return name;
 }
 
@@ -102,8 +101,7 @@ int sensitivity_command(const Options& options, const experiment::ConfigLibrary&
   choose_strategies(experiment, options.strategies, options.baseline);
   experiment.most_points = options.most_points.value_or(experiment.most_points);
   const std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
-  if (std::all_of(points.begin(), points.end(),
-                  [&](const experiment::Point& p) { return p.strategy == options.baseline; }))
+  if (std::ranges::all_of(points, [&](const experiment::Point& p) { return p.strategy == options.baseline; }))
     throw experiment::UserError(
         fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", options.baseline));
   const experiment::Variations variations =
@@ -117,8 +115,8 @@ int sensitivity_command(const Options& options, const experiment::ConfigLibrary&
   experiment.command = "sensitivity";
   // Ranks of a part would mislead.
   const auto is_whole = [](const std::vector<runs::PointOutcome>& outcomes) {
-    return std::none_of(outcomes.begin(), outcomes.end(),
-                        [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; });
+    return std::ranges::none_of(outcomes,
+                                [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; });
   };
   std::optional<results::Sensitivity> known;
   const auto ranked = [&](const std::vector<runs::PointOutcome>& outcomes) -> const results::Sensitivity& {

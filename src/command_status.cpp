@@ -106,7 +106,7 @@ int status_command(const Options& options, const Console& console) {
   const runs::Folder folder = runs::Folder::look_at(options.arguments.front());
   const Count count = count_points(folder);
   const std::vector<runs::WorkerState> workers = workers_in(folder);
-  const auto alive = std::count_if(workers.begin(), workers.end(), [](const runs::WorkerState& w) { return w.alive; });
+  const auto alive = std::ranges::count_if(workers, [](const runs::WorkerState& w) { return w.alive; });
   const bool run = folder.is_taken();
   const bool at_work = run || alive > 0;
   if (options.format == Format::json) {

@@ -175,7 +175,7 @@ const std::vector<OptionRow> kOptions{
 const std::vector<CommandRow>& command_rows() { return kCommands; }
 
 const CommandRow& command_row(const std::string& command) {
-  const auto it = std::find_if(kCommands.begin(), kCommands.end(), [&](const auto& c) { return command == c.name; });
+  const auto it = std::ranges::find_if(kCommands, [&](const auto& c) { return command == c.name; });
   if (it != kCommands.end()) return *it;
   const std::vector<std::string> names = command_names();
   throw experiment::UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
@@ -183,7 +183,7 @@ const CommandRow& command_row(const std::string& command) {
 }
 
 const OptionRow& option_row(const std::string& name, const std::string& command) {
-  const auto it = std::find_if(kOptions.begin(), kOptions.end(), [&](const OptionRow& row) {
+  const auto it = std::ranges::find_if(kOptions, [&](const OptionRow& row) {
     return name == row.name && (row.command == nullptr || command == row.command);
   });
   if (it == kOptions.end()) throw std::logic_error("no such option: " + name);
@@ -196,7 +196,7 @@ const std::vector<const char*>& common_options() {
 }
 
 bool takes_value(const std::string& typed) {
-  return std::any_of(kOptions.begin(), kOptions.end(), [&](const OptionRow& row) {
+  return std::ranges::any_of(kOptions, [&](const OptionRow& row) {
     const bool is_it =
         typed == std::string("--") + row.name || (row.letter != 0 && typed == std::string{'-', row.letter});
     return row.value != nullptr && is_it;

@@ -26,7 +26,7 @@ int validate_command(const Options& options, const experiment::ConfigLibrary& li
   for (experiment::Point& point : points) point.seed = seed;
   const std::vector<runs::PointOutcome> outcomes = simulate_points(points, options, simulator, console);
   const auto not_run = [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; };
-  if (std::any_of(outcomes.begin(), outcomes.end(), not_run)) {
+  if (std::ranges::any_of(outcomes, not_run)) {
     console.err << "interrupted: nothing is kept\n";
     return kInterrupted;
   }
@@ -47,8 +47,7 @@ int validate_command(const Options& options, const experiment::ConfigLibrary& li
                                                    outcomes.begin() + static_cast<std::ptrdiff_t>(own));
   if (exit_code(outcomes, false) == kBug) return kBug;
   if (exit_code(of_figures, false) == kUsage) return kUsage;
-  const bool passed =
-      std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed || !counts(check); });
+  const bool passed = std::ranges::all_of(checks, [](const Check& check) { return check.passed || !counts(check); });
   return passed ? kFine : kCheckFailed;
 }
 

@@ -9,7 +9,7 @@
 #include "src/runs/interrupt.hpp"
 #include "src/runs/launcher.hpp"
 #include "src/runs/outcome_text.hpp"
-#include "src/runs/recorded_run.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/work.hpp"
 
 namespace faultline::app {

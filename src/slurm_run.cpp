@@ -163,7 +163,7 @@ void Follower::give_up() {
   const std::string id = job_.id();
   const std::string how = ends_text(job_.ends());
   const auto is_cancelled = [](const auto& end) { return end.second == "CANCELLED"; };
-  if (!job_.ends().empty() && std::all_of(job_.ends().begin(), job_.ends().end(), is_cancelled)) {
+  if (!job_.ends().empty() && std::ranges::all_of(job_.ends(), is_cancelled)) {
     throw experiment::UserError(fmt::format("Slurm job {} was cancelled before any of its tasks was at work", id));
   }
   if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::Folder::kLogs, id)); !printed.empty()) {

@@ -36,7 +36,7 @@ double percentile(const std::vector<double>& sorted, double share) {
 Band band_of(std::vector<double> values, std::size_t passed) {
   Band band{values.size(), passed, 0, 0, 0, 0};
   if (values.empty()) return band;
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   band.lowest = values.front();
   band.p5 = percentile(values, 0.05);
   band.p95 = percentile(values, 0.95);

@@ -137,7 +137,7 @@ class FigureReader {
 
   std::string metric(const experiment::Node& node, const std::string& key) {
     std::string name = optional_text(node, key, diagnostics_);
-    if (!name.empty() && std::find(metrics_.begin(), metrics_.end(), name) == metrics_.end()) {
+    if (!name.empty() && std::ranges::find(metrics_, name) == metrics_.end()) {
       diagnostics_.add(node.find(key)->place, key,
                        fmt::format("no metric '{}'; allowed: {}{}", name, fmt::join(metrics_, ", "),
                                    experiment::did_you_mean(sim::nearest_name(name, metrics_))));

@@ -123,8 +123,7 @@ std::string checks_json(const std::vector<Check>& checks) {
 }
 
 std::string checks_csv(const std::vector<Check>& checks) {
-  const bool has_bands =
-      std::any_of(checks.begin(), checks.end(), [](const Check& check) { return check.band.has_value(); });
+  const bool has_bands = std::ranges::any_of(checks, [](const Check& check) { return check.band.has_value(); });
   std::string csv =
       "name,quantity,at,use,published,simulated,error,allowed,counts,passed,trouble,source,fails_if,known_off,note";
   csv += has_bands ? ",band_unit,band_lowest,band_p5,band_p95,band_highest,band_passed,band_samples\n" : "\n";

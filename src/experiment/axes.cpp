@@ -72,7 +72,7 @@ std::vector<Setting> listed(const Node& list, const std::string& key, const std:
 }
 
 bool is_known(const std::vector<Axis>& axes, const Node& node, const std::string& key, Diagnostics& diagnostics) {
-  const auto twin = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.key == key; });
+  const auto twin = std::ranges::find(axes, key, &Axis::key);
   if (twin == axes.end()) return false;
   diagnostics.add(node.key_place, key, "is an axis twice; first at " + twin->key_place.text());
   return true;
@@ -156,8 +156,8 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
     }
     std::optional<std::size_t> leader;
     for (const Node& name : group.children) {
-      const auto found = std::find_if(axes.begin(), axes.end(),
-                                      [&](const Axis& axis) { return name.is_text() && axis.key == name.text(); });
+      const auto found =
+          std::ranges::find_if(axes, [&](const Axis& axis) { return name.is_text() && axis.key == name.text(); });
       if (found == axes.end()) {
         std::vector<std::string> keys(axes.size());
         std::transform(axes.begin(), axes.end(), keys.begin(), [](const Axis& axis) { return axis.key; });
@@ -195,7 +195,7 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   }
   const std::string method = optional_text(table, "method", diagnostics);
   const std::vector<std::string> methods{"latin-hypercube", "random"};
-  if (table.find("method") != nullptr && std::find(methods.begin(), methods.end(), method) == methods.end()) {
+  if (table.find("method") != nullptr && std::ranges::find(methods, method) == methods.end()) {
     diagnostics.add(
         table.find("method")->place, "sample.method",
         fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "), diagnostics.hint(method, methods)));
@@ -248,8 +248,8 @@ std::size_t different(const std::vector<std::string>& texts) {
 std::vector<bool> leading_axes(const std::vector<Axis>& axes) {
   std::vector<std::size_t> order(axes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return different(axes[a].texts) > different(axes[b].texts); });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return different(axes[a].texts) > different(axes[b].texts); });
   std::vector<bool> leads(axes.size());
   std::map<std::size_t, std::vector<std::size_t>> rows;  // by group
   std::map<std::size_t, std::size_t> apart;

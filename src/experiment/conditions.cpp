@@ -23,7 +23,7 @@ constexpr std::array<std::pair<const char*, Relation>, 5> kSigns{{{"<=", Relatio
 constexpr const char* kForm = "allowed: { \"an.axis\" = \"< 4 KiB\", strategy = \"mlock\" }";
 
 std::string sign_of(Relation relation) {
-  const auto found = std::find_if(kSigns.begin(), kSigns.end(), [&](const auto& s) { return s.second == relation; });
+  const auto found = std::ranges::find_if(kSigns, [&](const auto& s) { return s.second == relation; });
   return found == kSigns.end() ? "" : found->first;
 }
 
@@ -63,7 +63,7 @@ class SkipReader {
   }
 
   void add(const Node& node, const std::string& key, Skip& skip) {
-    if (std::find(keys_.begin(), keys_.end(), key) == keys_.end()) {
+    if (std::ranges::find(keys_, key) == keys_.end()) {
       diagnostics_.add(
           node.key_place, "skip",
           fmt::format("'{}' is no axis; allowed: {}{}", key, fmt::join(keys_, ", "), diagnostics_.hint(key, keys_)));
@@ -91,7 +91,7 @@ class SkipReader {
 
   bool complete_strategy(const Node& node, const sim::ParameterValue& value, Condition& condition) {
     const auto* name = std::get_if<std::string>(&value);
-    const bool known = name != nullptr && std::find(strategies_.begin(), strategies_.end(), *name) != strategies_.end();
+    const bool known = name != nullptr && std::ranges::find(strategies_, *name) != strategies_.end();
     if (!known) {
       diagnostics_.add(node.place, "skip",
                        fmt::format("strategy = {}; allowed: {}{}", describe(node), fmt::join(strategies_, ", "),

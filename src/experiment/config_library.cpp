@@ -62,7 +62,7 @@ std::vector<std::string> ConfigLibrary::names(ConfigKind kind) const {
     if (!entry.is_regular_file() || entry.path().extension() != ".toml") continue;
     names.push_back(printable(entry.path().lexically_relative(folder).replace_extension().generic_string()));
   }
-  std::sort(names.begin(), names.end());
+  std::ranges::sort(names);
   return names;
 }
 
@@ -80,7 +80,7 @@ fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, c
     return {};
   }
   const std::vector<std::string> known = names(kind);
-  if (std::find(known.begin(), known.end(), reference) != known.end()) return path(kind, reference);
+  if (std::ranges::find(known, reference) != known.end()) return path(kind, reference);
   diagnostics.add(place, key,
                   fmt::format("no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
                               list_of(known, folder_), diagnostics.hint(reference, known)));
@@ -91,7 +91,7 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
   const std::string why = why_no_input(reference);
   if (why.empty()) return reference;
   const std::vector<std::string> known = names(ConfigKind::experiment);
-  if (std::find(known.begin(), known.end(), reference) != known.end()) return path(ConfigKind::experiment, reference);
+  if (std::ranges::find(known, reference) != known.end()) return path(ConfigKind::experiment, reference);
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(reference, ignored)) || ends_with_toml(reference)) {
     throw UserError(reference + ": " + why);

@@ -43,14 +43,14 @@ std::string Diagnostics::hint(std::string_view typed, const std::vector<std::str
 std::string Diagnostics::text() const {
   std::vector<std::string> files;
   for (const Line& line : lines_) {
-    if (std::find(files.begin(), files.end(), line.place.file) == files.end()) files.push_back(line.place.file);
+    if (std::ranges::find(files, line.place.file) == files.end()) files.push_back(line.place.file);
   }
   const auto rank = [&](const Line& line) {
-    return std::make_tuple(std::find(files.begin(), files.end(), line.place.file) - files.begin(), line.place.line,
+    return std::make_tuple(std::ranges::find(files, line.place.file) - files.begin(), line.place.line,
                            line.place.column);
   };
   std::vector<Line> sorted = lines_;
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const Line& a, const Line& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(sorted, [&](const Line& a, const Line& b) { return rank(a) < rank(b); });
   std::string all;
   for (const Line& line : sorted) all += (all.empty() ? "" : "\n") + line.text;
   if (more_ > 0) all += fmt::format("\nand {} more", more_);

@@ -15,8 +15,8 @@ bool sets(const Settings& settings, const std::string& key) { return deciding(se
 
 // A comment is one line: what a file or the command line says may hold anything.
 std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::ranges::replace_if(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return text;
 }
 
@@ -108,11 +108,11 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
   text += fmt::format("seed = {}\n", experiment.seed);
   if (experiment.repetitions > 1) text += fmt::format("repetitions = {}\n", experiment.repetitions);
   const auto shows = [&](const ReportSpec& report) { return has_points(report, experiment); };
-  if (std::none_of(experiment.reports.begin(), experiment.reports.end(), shows)) text += "report = []\n";
+  if (std::ranges::none_of(experiment.reports, shows)) text += "report = []\n";
   text += zip_line(experiment) + skip_lines(experiment) + "\n[parameters]\n";
   for (const sim::Parameter& parameter : machine->parameters().all()) {
-    const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
-                                     [&](const Axis& axis) { return axis.key == parameter.name; });
+    const bool is_axis =
+        std::ranges::any_of(experiment.axes, [&](const Axis& axis) { return axis.key == parameter.name; });
     if (!is_axis) text += parameter_line(parameter, common);
   }
   text += strategy_tables(experiment, simulator) + axes_table(experiment, simulator);

@@ -32,8 +32,7 @@ std::shared_ptr<const std::vector<NamedText>> changed_beside(const std::vector<N
                                                              const sim::ParameterTable& parameters) {
   std::vector<NamedText> changed;
   for (const sim::Parameter& parameter : parameters.all()) {
-    const bool is_axis =
-        std::any_of(axes.begin(), axes.end(), [&](const NamedText& axis) { return axis.name == parameter.name; });
+    const bool is_axis = std::ranges::any_of(axes, [&](const NamedText& axis) { return axis.name == parameter.name; });
     std::string text = parameter.get();
     if (!is_axis && text != parameter.initial) changed.push_back({parameter.name, std::move(text)});
   }
@@ -46,8 +45,7 @@ std::shared_ptr<const std::vector<NamedText>> reset_beside(const std::vector<Nam
                                                            const sim::ParameterTable& parameters) {
   std::vector<NamedText> reset;
   for (const NamedText& given : platform) {
-    const bool is_axis =
-        std::any_of(axes.begin(), axes.end(), [&](const NamedText& axis) { return axis.name == given.name; });
+    const bool is_axis = std::ranges::any_of(axes, [&](const NamedText& axis) { return axis.name == given.name; });
     const sim::Parameter& parameter = *parameters.find(given.name);
     const std::string text = parameter.get();
     if (!is_axis && text == parameter.initial && text != given.text) reset.push_back({given.name, text});
@@ -129,12 +127,10 @@ class StrategyPoints {
 bool is_skipped(const Point& point, const Experiment& experiment, const sim::ParameterTable& parameters) {
   const auto holds = [&](const Condition& condition) {
     if (condition.key == "strategy") return applies(condition, point.strategy, parameters);
-    const auto axis =
-        std::find_if(point.axes.begin(), point.axes.end(), [&](const NamedText& a) { return a.name == condition.key; });
+    const auto axis = std::ranges::find(point.axes, condition.key, &NamedText::name);
     return applies(condition, axis->text, parameters);
   };
-  return std::any_of(experiment.skips.begin(), experiment.skips.end(),
-                     [&](const Skip& skip) { return std::all_of(skip.begin(), skip.end(), holds); });
+  return std::ranges::any_of(experiment.skips, [&](const Skip& skip) { return std::ranges::all_of(skip, holds); });
 }
 
 std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {

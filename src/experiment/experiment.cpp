@@ -59,7 +59,7 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
                       fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
       continue;
     }
-    const auto own = std::find_if(local.begin(), local.end(), [&](const Strategy& s) { return s.name == name; });
+    const auto own = std::ranges::find(local, name, &Strategy::name);
     strategies.push_back(own != local.end() ? *own
                                             : read_strategy(name, node->place, "strategies", library, diagnostics));
   }
@@ -202,8 +202,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
     experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
   }
   if (const Node* workload = file.find("workload"); workload && !optional_text(file, "workload", diagnostics).empty()) {
-    const auto twin = std::find_if(experiment.parameters.begin(), experiment.parameters.end(),
-                                   [](const Setting& s) { return s.key == workloads::kWorkloadParameter; });
+    const auto twin = std::ranges::find(experiment.parameters, workloads::kWorkloadParameter, &Setting::key);
     if (twin != experiment.parameters.end()) {
       diagnostics.add(twin->place, twin->key, "says again what 'workload' says at " + workload->place.text());
     }

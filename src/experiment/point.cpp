@@ -37,7 +37,7 @@ std::vector<NamedText> Point::parameters() const {
 
 const std::string* Point::find(const std::string& parameter) const {
   const auto in = [&](const std::vector<NamedText>& list) -> const std::string* {
-    const auto found = std::find_if(list.begin(), list.end(), [&](const NamedText& n) { return n.name == parameter; });
+    const auto found = std::ranges::find(list, parameter, &NamedText::name);
     return found == list.end() ? nullptr : &found->text;
   };
   const std::string* text = in(axes);
@@ -108,11 +108,10 @@ void Conflicts::add(const Point& point, const std::vector<std::string>& keys, co
   const auto same = [&](const Line& line) {
     return line.text == reason + others && line.key == key && line.place.text() == place.text();
   };
-  auto line = std::find_if(lines_.begin(), lines_.end(), same);
+  auto line = std::ranges::find_if(lines_, same);
   if (line == lines_.end()) line = lines_.insert(line, {place, key, reason + others, {}});
   std::vector<std::string>& strategies = line->strategies;
-  if (std::find(strategies.begin(), strategies.end(), point.strategy) == strategies.end())
-    strategies.push_back(point.strategy);
+  if (std::ranges::find(strategies, point.strategy) == strategies.end()) strategies.push_back(point.strategy);
 }
 
 void Conflicts::tell(Diagnostics& diagnostics) const {

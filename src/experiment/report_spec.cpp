@@ -103,7 +103,7 @@ class ReportReader {
 
   bool is_known(const Node& node, const std::string& key, const std::string& what,
                 const std::vector<std::string>& known) {
-    if (std::find(known.begin(), known.end(), node.text()) != known.end()) return true;
+    if (std::ranges::find(known, node.text()) != known.end()) return true;
     diagnostics_.add(node.place, key,
                      fmt::format("no {} '{}'; allowed: {}{}", what, node.text(), fmt::join(known, ", "),
                                  diagnostics_.hint(node.text(), known)));
@@ -157,7 +157,7 @@ class ReportReader {
     spec.only_axis = trimmed(text.substr(0, equals));
     spec.only_value = trimmed(text.substr(equals + 1));
     spec.only_place = node.place;
-    if (std::find(axes.begin(), axes.end(), spec.only_axis) != axes.end()) return;
+    if (std::ranges::find(axes, spec.only_axis) != axes.end()) return;
     diagnostics_.add(node.place, "report.only",
                      fmt::format("no axis '{}'; allowed: {}{}", spec.only_axis, fmt::join(axes, ", "),
                                  diagnostics_.hint(spec.only_axis, axes)));
@@ -201,7 +201,7 @@ void resolve_shown_values(Experiment& experiment, const Simulator& simulator, Di
 
 bool has_points(const ReportSpec& spec, const Experiment& experiment) {
   const std::vector<std::string> values = values_of(experiment, spec.only_axis);
-  return spec.only_axis.empty() || std::find(values.begin(), values.end(), spec.only_value) != values.end();
+  return spec.only_axis.empty() || std::ranges::find(values, spec.only_value) != values.end();
 }
 
 std::string to_toml(const ReportSpec& spec) {

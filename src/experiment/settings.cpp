@@ -55,7 +55,7 @@ class Reader {
     refuse_unknown_keys(entry, {"value", "standing", "source"}, key + ".", diagnostics_);
     const std::string standing = optional_text(entry, "standing", diagnostics_);
     const std::string source = optional_text(entry, "source", diagnostics_);
-    const bool known = std::find(kStandings.begin(), kStandings.end(), standing) != kStandings.end();
+    const bool known = std::ranges::find(kStandings, standing) != kStandings.end();
     if (!known && (!standing.empty() || provenance_ == Provenance::required)) {
       diagnostics_.add(entry.place, key,
                        fmt::format("standing '{}'; allowed: {}{}", standing, fmt::join(kStandings, ", "),
@@ -89,8 +89,7 @@ std::string nearest_parameter(const std::string& key, const sim::ParameterTable&
 }
 
 bool is_group(const std::string& key, const sim::ParameterTable& table) {
-  return std::any_of(table.all().begin(), table.all().end(),
-                     [&](const sim::Parameter& p) { return p.name.starts_with(key + "."); });
+  return std::ranges::any_of(table.all(), [&](const sim::Parameter& p) { return p.name.starts_with(key + "."); });
 }
 
 bool refuse_no_value(const Setting& setting, const sim::Parameter& parameter, Diagnostics& diagnostics) {

@@ -39,7 +39,7 @@ std::string why_no_slurm_time(const std::string& text) {
     }
   }
   constexpr std::array<std::string_view, 6> kForms{"9", "9:9", "9:9:9", "9-9", "9-9:9", "9-9:9:9"};
-  const bool is_time = std::find(kForms.begin(), kForms.end(), form) != kForms.end();
+  const bool is_time = std::ranges::find(kForms, form) != kForms.end();
   if (is_time && text.find_first_of("123456789") != std::string::npos) return "";
   return fmt::format(
       "'{}' is no time for Slurm; allowed: MINUTES, MINUTES:SECONDS, HOURS:MINUTES:SECONDS, DAYS-HOURS, "

@@ -88,7 +88,7 @@ Node convert(const toml::node& source, const std::string& file, std::size_t dept
       node.children.push_back(std::move(child));
     }
     // The library sorts by name; people mean the order in which they wrote.
-    std::stable_sort(node.children.begin(), node.children.end(), [](const Node& a, const Node& b) {
+    std::ranges::stable_sort(node.children, [](const Node& a, const Node& b) {
       return std::pair(a.key_place.line, a.key_place.column) < std::pair(b.key_place.line, b.key_place.column);
     });
   } else if (const auto* list = source.as_array()) {
@@ -117,7 +117,7 @@ Node convert(const toml::node& source, const std::string& file, std::size_t dept
 
 const Node* Node::find(const std::string& name) const {
   if (kind != Kind::table) return nullptr;
-  const auto it = std::find_if(children.begin(), children.end(), [&](const Node& c) { return c.key == name; });
+  const auto it = std::ranges::find(children, name, &Node::key);
   return it == children.end() ? nullptr : &*it;
 }
 
@@ -175,7 +175,7 @@ std::string describe(const Node& node) {
 void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allowed, const std::string& prefix,
                          Diagnostics& diagnostics) {
   for (const Node& child : table.children) {
-    if (std::find(allowed.begin(), allowed.end(), child.key) != allowed.end()) continue;
+    if (std::ranges::find(allowed, child.key) != allowed.end()) continue;
     diagnostics.add(
         child.key_place, prefix + child.key,
         fmt::format("no such key; allowed: {}{}", fmt::join(allowed, ", "), diagnostics.hint(child.key, allowed)));

@@ -142,7 +142,7 @@ bool ValueRange::read_scale() {
   const Node* node = node_.find("scale");
   if (node == nullptr) return true;
   const std::string text = node->is_text() ? node->text() : "";
-  const auto found = std::find(names.begin(), names.end(), text);
+  const auto found = std::ranges::find(names, text);
   if (found == names.end()) {
     return refuse(node->place, fmt::format("scale = {}; allowed: {}{}", describe(*node), fmt::join(names, ", "),
                                            diagnostics_.hint(text, names)));

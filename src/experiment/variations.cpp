@@ -75,7 +75,7 @@ std::vector<std::string> other_texts(const Parameter& parameter, const Candidate
   for (const sim::ParameterValue& value : candidates.values) {
     parameter.set(value);
     const std::string text = parameter.get();
-    if (text != now && std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+    if (text != now && std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   }
   parameter.set(now);
   return texts;
@@ -97,8 +97,8 @@ void vary_point(const std::vector<Point>& points, std::size_t base, const Experi
       std::span(points).subspan(base * experiment.repetitions, experiment.repetitions);
   for (const Parameter& parameter : machine.parameters().all()) {
     const std::string standing = standing_of(parameter, repetitions.front().settings);
-    const bool is_axis = std::any_of(experiment.axes.begin(), experiment.axes.end(),
-                                     [&](const Axis& axis) { return axis.key == parameter.name; });
+    const bool is_axis =
+        std::ranges::any_of(experiment.axes, [&](const Axis& axis) { return axis.key == parameter.name; });
     if (is_axis || has_nothing_to_vary(standing)) continue;
     const Candidates candidates = candidates_for(parameter, levels);
     const std::vector<std::string> texts = other_texts(parameter, candidates);

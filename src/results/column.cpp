@@ -52,7 +52,7 @@ void write_as(const char* type, const std::vector<double>& values, nlohmann::ord
 // False when a value does not fit.
 template <typename T>
 bool encode_as(const char* type, const std::vector<double>& values, nlohmann::ordered_json& json) {
-  if (!std::all_of(values.begin(), values.end(), holds<T>)) return false;
+  if (!std::ranges::all_of(values, holds<T>)) return false;
   write_as<T>(type, values, json);
   return true;
 }
@@ -66,7 +66,7 @@ bool fits_float(double value) {
 nlohmann::ordered_json encode_column(const std::vector<double>& values, Digits digits) {
   nlohmann::ordered_json json;
   const bool constant =
-      !values.empty() && std::all_of(values.begin(), values.end(), [&](double v) { return same(v, values.front()); });
+      !values.empty() && std::ranges::all_of(values, [&](double v) { return same(v, values.front()); });
   if (constant && !std::isinf(values.front())) {
     json["value"] = std::isnan(values.front()) ? nlohmann::ordered_json() : nlohmann::ordered_json(values.front());
     return json;
@@ -75,7 +75,7 @@ nlohmann::ordered_json encode_column(const std::vector<double>& values, Digits d
       encode_as<std::int32_t>("i32", values, json) || encode_as<float>("f32", values, json)) {
     return json;
   }
-  if (digits == Digits::seven && std::all_of(values.begin(), values.end(), fits_float)) {
+  if (digits == Digits::seven && std::ranges::all_of(values, fits_float)) {
     write_as<float>("f32", values, json);
   } else {
     write_as<double>("f64", values, json);

@@ -155,11 +155,10 @@ class Writer {
     SqlStatement varied = insert("varied_parameters", 4);
     const auto& axes = experiment_.axes;
     for (const sim::Parameter& p : machine_->parameters().all()) {
-      const bool is_axis =
-          std::any_of(axes.begin(), axes.end(), [&](const experiment::Axis& a) { return a.key == p.name; });
+      const bool is_axis = std::ranges::any_of(axes, [&](const experiment::Axis& a) { return a.key == p.name; });
       const std::string& first = value_of(p, points_.front());
       const auto as_first = [&](std::size_t i) { return value_of(p, points_[i]) == first; };
-      if (!is_axis && std::all_of(begins.begin(), begins.end(), as_first)) {
+      if (!is_axis && std::ranges::all_of(begins, as_first)) {
         fixed.run(p.name, first, number(p, first));
         continue;
       }

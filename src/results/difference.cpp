@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostShown = 4;
 
 bool has(const std::vector<std::string>& list, const std::string& text) {
-  return std::find(list.begin(), list.end(), text) != list.end();
+  return std::ranges::find(list, text) != list.end();
 }
 
 // All values over the side's points, in their order.
@@ -124,13 +124,12 @@ std::vector<workloads::MetricDoc> metrics_of(const Side& a, const Side& b, const
   std::vector<workloads::MetricDoc> metrics = a.run.metrics();
   for (const workloads::MetricDoc& metric : b.run.metrics()) {
     const auto same = [&](const workloads::MetricDoc& m) { return m.name == metric.name; };
-    if (std::none_of(metrics.begin(), metrics.end(), same)) metrics.push_back(metric);
+    if (std::ranges::none_of(metrics, same)) metrics.push_back(metric);
   }
   if (names.empty()) return metrics;
   std::vector<workloads::MetricDoc> chosen;
   for (const std::string& name : names) {
-    const auto found =
-        std::find_if(metrics.begin(), metrics.end(), [&](const workloads::MetricDoc& m) { return m.name == name; });
+    const auto found = std::ranges::find(metrics, name, &workloads::MetricDoc::name);
     chosen.push_back(found == metrics.end() ? a.run.metric(name) : *found);
   }
   return chosen;
@@ -198,7 +197,7 @@ Side::Side(const std::string& name, const std::vector<std::string>& where) : run
     if (which.empty()) return;
     chosen = Where::parse(which, name).key;
     const std::vector<std::size_t> part = run.points_where({which}, name);
-    std::erase_if(points, [&](std::size_t point) { return !std::binary_search(part.begin(), part.end(), point); });
+    std::erase_if(points, [&](std::size_t point) { return !std::ranges::binary_search(part, point); });
     if (points.empty()) throw experiment::UserError(fmt::format("{}: no point of it is left by --where", name));
     return;
   }
@@ -232,9 +231,8 @@ std::vector<std::string> matched_by(Side& a, Side& b) {
 void check_one_value(Side& side, const std::string& key) {
   if (key.empty()) return;
   const RunColumn column = side.run.column(key);
-  const auto other = std::find_if(side.points.begin(), side.points.end(), [&](std::size_t point) {
-    return column.texts[point] != column.texts[side.points.front()];
-  });
+  const auto other = std::ranges::find_if(
+      side.points, [&](std::size_t point) { return column.texts[point] != column.texts[side.points.front()]; });
   if (other == side.points.end()) return;
   throw experiment::UserError(fmt::format(
       "{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}", side.run.path(), key,

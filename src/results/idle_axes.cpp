@@ -24,8 +24,7 @@ bool same_metrics(const runs::PointOutcome& a, const runs::PointOutcome& b) {
     return x.name == y.name && (x.value == y.value || (std::isnan(x.value) && std::isnan(y.value)));
   };
   const auto& metrics = a.result.metrics;
-  return a.result.refused == b.result.refused &&
-         std::equal(metrics.begin(), metrics.end(), b.result.metrics.begin(), b.result.metrics.end(), same);
+  return a.result.refused == b.result.refused && std::ranges::equal(metrics, b.result.metrics, same);
 }
 
 bool is_idle(const Results& results, std::size_t leader) {
@@ -47,7 +46,7 @@ std::vector<std::string> idle_axes(const Results& results) {
   const auto is_complete = [](const runs::PointOutcome& outcome) {
     return outcome.status == runs::PointStatus::complete;
   };
-  if (!std::all_of(results.outcomes.begin(), results.outcomes.end(), is_complete)) return idle;
+  if (!std::ranges::all_of(results.outcomes, is_complete)) return idle;
   const std::vector<experiment::Axis>& axes = results.experiment.axes;
   for (std::size_t leader = 0; leader < axes.size(); ++leader) {
     if (axes[leader].leader != leader || axes[leader].values.size() < 2 || !is_idle(results, leader)) continue;

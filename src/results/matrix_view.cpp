@@ -16,8 +16,7 @@ namespace faultline::results {
 
 std::string coordinate(const experiment::Point& point, const std::string& axis) {
   if (axis == "strategy") return point.strategy;
-  const auto it = std::find_if(point.axes.begin(), point.axes.end(),
-                               [&](const experiment::NamedText& a) { return a.name == axis; });
+  const auto it = std::ranges::find(point.axes, axis, &experiment::NamedText::name);
   return it == point.axes.end() ? "" : it->text;
 }
 
@@ -44,7 +43,7 @@ std::vector<std::string> in_planned_order(const experiment::Experiment& experime
     const double place = planned.number_of(text);
     placed.emplace_back(place, std::move(text));
   }
-  std::sort(placed.begin(), placed.end());
+  std::ranges::sort(placed);
   std::transform(placed.begin(), placed.end(), texts.begin(), [](auto& each) { return std::move(each.second); });
   return texts;
 }
@@ -55,7 +54,7 @@ namespace {
 std::string other_coordinates(const experiment::Point& point, const std::vector<experiment::Axis>& axes,
                               const std::string& rows, const std::string& columns, bool leave_out) {
   const auto is_shown = [&](std::size_t number) {
-    return std::any_of(axes.begin(), axes.end(), [&](const experiment::Axis& axis) {
+    return std::ranges::any_of(axes, [&](const experiment::Axis& axis) {
       const bool stands = &axis == &axes[number] || (leave_out && axis.leader == axes[number].leader);
       return stands && (axis.key == rows || axis.key == columns);
     });

@@ -138,7 +138,7 @@ TextTable points_table(const Results& results, const std::vector<TableColumn>& c
 // True of every point that has the column.
 template <typename Test>
 bool everywhere(const Results& results, const TableColumn& column, Test test) {
-  return std::all_of(results.outcomes.begin(), results.outcomes.end(), [&](const runs::PointOutcome& outcome) {
+  return std::ranges::all_of(results.outcomes, [&](const runs::PointOutcome& outcome) {
     const auto value = shown(outcome, column);
     return !value || test(outcome, *value);
   });
@@ -171,7 +171,7 @@ std::string narrow(const Results& results, std::size_t width, std::vector<TableC
   if (too_wide()) take_out([&](const TableColumn& c) { return c.rank > 0 && always_zero(results, c); }, zero);
   while (too_wide()) {
     const auto rank = [](const TableColumn& a, const TableColumn& b) { return a.rank < b.rank; };
-    const int most = std::max_element(chosen.begin(), chosen.end(), rank)->rank;
+    const int most = std::ranges::max_element(chosen, rank)->rank;
     if (most == 0) break;
     take_out([&](const TableColumn& column) { return column.rank == most; }, cut);
   }
@@ -200,7 +200,7 @@ std::string points_view(const Results& results, const experiment::ReportSpec& sp
     return first_of(results, metric) != nullptr && !(is_part_of_faults(metric) && always_zero(results, column));
   });
   const std::string left_out = spec.columns.empty() ? narrow(results, width, chosen) : "";
-  const bool each = std::any_of(chosen.begin(), chosen.end(), [](const TableColumn& c) { return c.each; });
+  const bool each = std::ranges::any_of(chosen, [](const TableColumn& c) { return c.each; });
   std::string text = points_table(results, chosen).text();
   if (each) {
     text +=

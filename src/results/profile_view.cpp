@@ -54,8 +54,8 @@ std::string processes_table(const std::vector<experiment::Point>& points,
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (outcomes[i].status != runs::PointStatus::not_run) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return outcomes[a].host_seconds > outcomes[b].host_seconds; });
+  std::ranges::stable_sort(
+      order, [&](std::size_t a, std::size_t b) { return outcomes[a].host_seconds > outcomes[b].host_seconds; });
   TextTable table({{"process of point", "", Align::left},
                    {"host time", "[s]"},
                    {"CPU time", "[s]"},
@@ -85,7 +85,7 @@ std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutc
   std::vector<sim::Profile::Row> sum;
   for (const runs::PointOutcome& outcome : outcomes) {
     for (const auto& row : outcome.result.profile) {
-      const auto known = std::find_if(sum.begin(), sum.end(), [&](const auto& have) { return have.part == row.part; });
+      const auto known = std::ranges::find_if(sum, [&](const auto& have) { return have.part == row.part; });
       if (known == sum.end()) {
         sum.push_back(row);
         continue;
@@ -95,7 +95,7 @@ std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutc
       known->host_ns += row.host_ns;
     }
   }
-  std::stable_sort(sum.begin(), sum.end(), [](const auto& a, const auto& b) { return a.host_ns > b.host_ns; });
+  std::ranges::stable_sort(sum, [](const auto& a, const auto& b) { return a.host_ns > b.host_ns; });
   return sum;
 }
 

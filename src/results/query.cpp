@@ -39,23 +39,22 @@ Answer::Row row_of(const Run& run, const workloads::MetricDoc& metric, const Gro
   row.summary = summary_of(own);
   if (own.empty()) return row;
   if (only_seeds && own.size() > 1) row.half_width = row.summary.half_width;
-  const auto [least, most] = std::minmax_element(own.begin(), own.end());
+  const auto [least, most] = std::ranges::minmax_element(own);
   row.min = *least;
   row.max = *most;
   return row;
 }
 
 bool differs_within(const std::vector<Group>& groups, const RunColumn& column) {
-  return std::any_of(groups.begin(), groups.end(), [&](const Group& group) {
-    return std::any_of(group.begin(), group.end(),
-                       [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
+  return std::ranges::any_of(groups, [&](const Group& group) {
+    return std::ranges::any_of(group, [&](std::size_t p) { return column.texts[p] != column.texts[group.front()]; });
   });
 }
 
 // What may tell points apart: strategy and axes, then whatever else is not the same in all points.
 std::vector<std::string> candidates(Run& run, std::vector<std::string> places) {
   for (std::string& key : run.varied_parameters()) {
-    if (std::find(run.axes().begin(), run.axes().end(), key) == run.axes().end()) places.push_back(std::move(key));
+    if (std::ranges::find(run.axes(), key) == run.axes().end()) places.push_back(std::move(key));
   }
   return places;
 }
@@ -78,8 +77,8 @@ Answer ask(Run& run, const Question& question) {
     const std::vector<double> values = run.values(metric);
     for (const Group& group : groups) {
       answer.rows.push_back(row_of(run, metric, group, values));
-      answer.rows.back().failed_checks = static_cast<std::size_t>(std::count_if(
-          group.begin(), group.end(), [&](std::size_t p) { return statuses[p] == runs::kStatusCheckFailed; }));
+      answer.rows.back().failed_checks = static_cast<std::size_t>(
+          std::ranges::count_if(group, [&](std::size_t p) { return statuses[p] == runs::kStatusCheckFailed; }));
     }
   }
   // The parameters of a strategy are told apart by its name; an analysis of sensitivity varies more than axes.
@@ -87,7 +86,7 @@ Answer ask(Run& run, const Question& question) {
   finer.push_back(run.column("strategy"));
   const std::vector<Group> of_strategies = groups_of(points, finer);
   for (const std::string& key : candidates(run, places)) {
-    if (std::find(by.begin(), by.end(), key) != by.end()) continue;
+    if (std::ranges::find(by, key) != by.end()) continue;
     if (differs_within(key == "strategy" ? groups : of_strategies, run.column(key))) answer.mixed.push_back(key);
   }
   return answer;

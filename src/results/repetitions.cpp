@@ -18,7 +18,7 @@ std::vector<Row> all_rows(const Outcomes& outcomes, std::vector<Row> workloads::
   for (const runs::PointOutcome* outcome : outcomes) {
     auto behind = all.begin();
     for (const Row& row : outcome->result.*rows) {
-      auto found = std::find_if(all.begin(), all.end(), [&](const Row& known) { return same(known, row); });
+      auto found = std::ranges::find_if(all, [&](const Row& known) { return same(known, row); });
       if (found == all.end()) found = all.insert(behind, row);
       behind = found + 1;
     }
@@ -70,7 +70,7 @@ std::vector<workloads::BreakdownRow> average_steps(const Outcomes& outcomes) {
 runs::PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
   if (measured.empty()) {
     const auto said_why = [](const runs::PointOutcome* o) { return !reason_text(*o).empty(); };
-    const auto told = std::find_if(outcomes.begin(), outcomes.end(), said_why);
+    const auto told = std::ranges::find_if(outcomes, said_why);
     return told == outcomes.end() ? *outcomes.front() : **told;
   }
   runs::PointOutcome merged = *measured.front();
@@ -79,7 +79,7 @@ runs::PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
   for (const runs::PointOutcome* outcome : measured) {
     std::vector<std::string>& all = merged.result.failed_checks;
     for (const std::string& text : outcome->result.failed_checks) {
-      if (std::find(all.begin(), all.end(), text) == all.end()) all.push_back(text);
+      if (std::ranges::find(all, text) == all.end()) all.push_back(text);
     }
   }
   return merged;

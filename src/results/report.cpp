@@ -24,7 +24,7 @@ Texts in_all(const std::vector<experiment::Point>& points, std::shared_ptr<const
   for (const experiment::NamedText& candidate : *(points.front().*list)) {
     // Points of a strategy share the list.
     const auto* known = &*(points.front().*list);
-    const bool everywhere = std::all_of(points.begin(), points.end(), [&](const experiment::Point& point) {
+    const bool everywhere = std::ranges::all_of(points, [&](const experiment::Point& point) {
       if (&*(point.*list) == known) return true;
       known = &*(point.*list);
       return std::any_of(known->begin(), known->end(), [&](const experiment::NamedText& p) {
@@ -58,10 +58,9 @@ class Unseen {
  public:
   void add(const experiment::ReportSpec& spec) {
     if (spec.only_axis.empty()) return;
-    const auto known =
-        std::find_if(axes_.begin(), axes_.end(), [&](const auto& axis) { return axis.first == spec.only_axis; });
+    const auto known = std::ranges::find_if(axes_, [&](const auto& axis) { return axis.first == spec.only_axis; });
     auto& values = known == axes_.end() ? axes_.emplace_back(spec.only_axis, Values{}).second : known->second;
-    if (std::find(values.begin(), values.end(), spec.only_value) == values.end()) values.push_back(spec.only_value);
+    if (std::ranges::find(values, spec.only_value) == values.end()) values.push_back(spec.only_value);
   }
   std::string text(const std::vector<experiment::Point>& points) const {
     std::string text;
@@ -101,7 +100,7 @@ std::string title_of(const Remarks::Remark& remark) {
 
 const workloads::Metric* find_metric(const runs::PointOutcome& outcome, const std::string& name) {
   const auto& metrics = outcome.result.metrics;
-  const auto it = std::find_if(metrics.begin(), metrics.end(), [&](const auto& m) { return m.name == name; });
+  const auto it = std::ranges::find_if(metrics, [&](const auto& m) { return m.name == name; });
   return it == metrics.end() ? nullptr : &*it;
 }
 

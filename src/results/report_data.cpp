@@ -30,8 +30,8 @@ Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Di
 }
 
 bool same_combination(const experiment::Point& a, const experiment::Point& b) {
-  return a.strategy == b.strategy && std::equal(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end(),
-                                                [](const auto& x, const auto& y) { return x.text == y.text; });
+  return a.strategy == b.strategy &&
+         std::ranges::equal(a.axes, b.axes, [](const auto& x, const auto& y) { return x.text == y.text; });
 }
 
 std::string name_of(experiment::View view) {
@@ -64,8 +64,8 @@ void PointColumns::add(const std::vector<double>& coordinates, const runs::Point
   coordinates_.resize(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) coordinates_[i].push_back(coordinates[i]);
   for (const auto& metric : outcome.result.metrics) {
-    const auto known = std::find_if(known_metrics.begin(), known_metrics.end(),
-                                    [&](const auto& other) { return other.name == metric.name; });
+    const auto known =
+        std::ranges::find_if(known_metrics, [&](const auto& other) { return other.name == metric.name; });
     const auto number = static_cast<std::size_t>(known - known_metrics.begin());
     if (known == known_metrics.end()) {
       known_metrics.push_back(metric);
@@ -159,8 +159,8 @@ void ReportData::add_means() {
 
 void ReportData::add_steps(const runs::PointOutcome& outcome) {
   for (const auto& row : outcome.result.breakdown) {
-    const auto known = std::find_if(steps_.begin(), steps_.end(),
-                                    [&](const auto& s) { return s.step == row.step && s.where == row.where; });
+    const auto known =
+        std::ranges::find_if(steps_, [&](const auto& s) { return s.step == row.step && s.where == row.where; });
     step_.push_back(static_cast<double>(known - steps_.begin()));
     if (known == steps_.end()) steps_.push_back(row);
     step_mean_.push_back(row.mean_us);
@@ -176,8 +176,7 @@ void ReportData::add_series(const runs::PointOutcome& outcome) {
       continue;
     }
     samples_ += series.values.size();
-    auto kind = std::find_if(series_kinds_.begin(), series_kinds_.end(),
-                             [&](const auto& known) { return known.name == series.name; });
+    auto kind = std::ranges::find_if(series_kinds_, [&](const auto& known) { return known.name == series.name; });
     if (kind == series_kinds_.end()) {
       kind = series_kinds_.insert(kind, {series.name, series.unit, series.description, 0, {}});
     }
@@ -265,7 +264,7 @@ Json ReportData::reports_json() const {
   const std::vector<experiment::Point> no_points;
   const std::vector<runs::PointOutcome> no_outcomes;
   const auto is_measured = [&](const std::string& name) {
-    return std::any_of(metrics_.begin(), metrics_.end(), [&](const auto& metric) {
+    return std::ranges::any_of(metrics_, [&](const auto& metric) {
       return metric.name == name && (metric.value != 0 || !is_part_of_faults(name));
     });
   };

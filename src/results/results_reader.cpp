@@ -11,7 +11,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
-#include "src/runs/recorded_run.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {

@@ -80,7 +80,7 @@ std::vector<MetricColumn> metric_columns(const std::vector<runs::PointOutcome>& 
   for (const runs::PointOutcome& outcome : outcomes) {
     for (const auto& metric : outcome.result.metrics) {
       const auto known = [&](const MetricColumn& c) { return c.name == metric.name; };
-      if (std::none_of(columns.begin(), columns.end(), known)) columns.push_back({metric.name, metric.unit});
+      if (std::ranges::none_of(columns, known)) columns.push_back({metric.name, metric.unit});
     }
   }
   return columns;

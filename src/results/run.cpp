@@ -105,8 +105,7 @@ std::vector<std::string> Run::varied_parameters() {
 }
 
 const workloads::MetricDoc& Run::metric(const std::string& name) const {
-  const auto found =
-      std::find_if(metrics_.begin(), metrics_.end(), [&](const workloads::MetricDoc& m) { return m.name == name; });
+  const auto found = std::ranges::find(metrics_, name, &workloads::MetricDoc::name);
   if (found != metrics_.end()) return *found;
   std::vector<std::string> names;
   for (const workloads::MetricDoc& metric : metrics_) names.push_back(metric.name);
@@ -117,7 +116,7 @@ const workloads::MetricDoc& Run::metric(const std::string& name) const {
 RunColumn Run::column(const std::string& key) {
   RunColumn column;
   column.key = key;
-  if (std::find(kOfPoints.begin(), kOfPoints.end(), key) != kOfPoints.end()) {
+  if (std::ranges::find(kOfPoints, key) != kOfPoints.end()) {
     column.texts = texts_of(database_, "SELECT " + key + " FROM points ORDER BY number");
     column.is_number = key == "seed";
     if (column.is_number) column.unit = "1";
@@ -171,7 +170,7 @@ std::vector<std::size_t> Run::points_where(const std::vector<std::string>& condi
 
 Where Where::parse(const std::string& text, const std::string& given) {
   const std::size_t at = text.find_first_of("<>!=");
-  const auto* sign = std::find_if(kSigns.begin(), kSigns.end(), [&](const char* s) {
+  const auto* sign = std::ranges::find_if(kSigns, [&](const char* s) {
     return at != std::string::npos && text.compare(at, std::string_view(s).size(), s) == 0;
   });
   if (sign == kSigns.end() || at == 0) {
@@ -199,7 +198,7 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
   }
   std::vector<std::string> there;
   for (const std::size_t point : points) {
-    if (std::find(there.begin(), there.end(), column.texts[point]) == there.end()) there.push_back(column.texts[point]);
+    if (std::ranges::find(there, column.texts[point]) == there.end()) there.push_back(column.texts[point]);
     if (there.size() > kMostShown) break;
   }
   std::erase_if(points, [&](std::size_t point) {
@@ -233,7 +232,7 @@ std::string Run::failed_checks(const std::vector<std::size_t>& points) {
   std::size_t count = 0;
   std::string first;
   while (rows.step()) {
-    if (!std::binary_search(points.begin(), points.end(), static_cast<std::size_t>(rows.whole(0)) - 1)) continue;
+    if (!std::ranges::binary_search(points, static_cast<std::size_t>(rows.whole(0)) - 1)) continue;
     if (++count == 1) first = rows.text(1) + ": " + rows.text(2);
   }
   if (count == 0) return "";

@@ -79,8 +79,7 @@ void measure(Effect& effect, bool is_of_numbers) {
 }
 
 RankedParameter& entry_of(std::vector<RankedParameter>& parameters, const experiment::Variation& variation) {
-  const auto it = std::find_if(parameters.begin(), parameters.end(),
-                               [&](const RankedParameter& p) { return p.name == variation.parameter; });
+  const auto it = std::ranges::find(parameters, variation.parameter, &RankedParameter::name);
   if (it != parameters.end()) return *it;
   return parameters.emplace_back(RankedParameter{variation.parameter, variation.standing, variation.range, {}, 0});
 }
@@ -92,10 +91,10 @@ bool is_greater(const Effect& a, const Effect& b) {
 
 void sort(std::vector<RankedParameter>& parameters) {
   for (RankedParameter& parameter : parameters) {
-    const auto greatest = std::min_element(parameter.effects.begin(), parameter.effects.end(), is_greater);
+    const auto greatest = std::ranges::min_element(parameter.effects, is_greater);
     parameter.greatest = static_cast<std::size_t>(greatest - parameter.effects.begin());
   }
-  std::sort(parameters.begin(), parameters.end(), [](const RankedParameter& a, const RankedParameter& b) {
+  std::ranges::sort(parameters, [](const RankedParameter& a, const RankedParameter& b) {
     if (is_greater(a.at(), b.at()) || is_greater(b.at(), a.at())) return is_greater(a.at(), b.at());
     return a.name < b.name;
   });
@@ -166,7 +165,7 @@ class Responses {
     if (base == baselines_.end()) return nullptr;
     const auto number = numbers_.find({base->second, variation.parameter, variation.text});
     if (number != numbers_.end()) return &others_[number->second];
-    const bool has_it = std::any_of(variations_.begin(), variations_.end(), [&](const experiment::Variation& other) {
+    const bool has_it = std::ranges::any_of(variations_, [&](const experiment::Variation& other) {
       return other.base == base->second && other.parameter == variation.parameter && other.initial == variation.text;
     });
     return has_it ? &bases_.outcomes[base->second] : nullptr;

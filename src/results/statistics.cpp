@@ -11,7 +11,7 @@ namespace faultline::results {
 
 Summary summary_of(const std::vector<double>& values) {
   std::vector<double> finite;
-  std::copy_if(values.begin(), values.end(), std::back_inserter(finite), [](double v) { return std::isfinite(v); });
+  std::ranges::copy_if(values, std::back_inserter(finite), [](double v) { return std::isfinite(v); });
   Summary summary{finite.size(), std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (finite.empty()) return summary;
   const auto n = static_cast<double>(finite.size());

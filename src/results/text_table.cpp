@@ -62,7 +62,7 @@ std::string TextTable::text() const {
     all += text + "\n";
   };
   line([&](std::size_t c) { return columns_[c].title; });
-  const bool has_units = std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.unit.empty(); });
+  const bool has_units = std::ranges::any_of(columns_, [](const Column& c) { return !c.unit.empty(); });
   if (has_units) line([&](std::size_t c) { return columns_[c].unit; });
   all += std::string(width(), '-') + "\n";
   for (const auto& row : rows_) line([&](std::size_t c) { return row.empty() ? std::string() : row[c]; });
@@ -72,7 +72,7 @@ std::string TextTable::text() const {
 std::size_t shown_width(const std::string& text) {
   // Continuation bytes of UTF-8 take no room.
   return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string fixed(double value, int decimals) {

@@ -65,8 +65,8 @@ std::string bar(const Effect& effect, const Ends& ends, double largest) {
   add(ends.low, "\u2591");
   add(ends.high, "\u2588");
   // The longer one first: where both are at one side, the shorter one stays visible.
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const Part& a, const Part& b) { return std::abs(a.percent) > std::abs(b.percent); });
+  std::ranges::stable_sort(parts,
+                           [](const Part& a, const Part& b) { return std::abs(a.percent) > std::abs(b.percent); });
   for (const Part& part : parts) {
     const double share = std::isfinite(part.percent) ? std::abs(part.percent) / largest : 1;
     const int length = std::min(kHalfBar, static_cast<int>(std::lround(share * kHalfBar)));
@@ -155,11 +155,9 @@ std::string troubles_of(const Sensitivity& sensitivity) {
 
 // What stands under the table.
 std::string notes_of(const Sensitivity& sensitivity) {
-  const auto count = [&](const auto& test) {
-    return std::count_if(sensitivity.parameters.begin(), sensitivity.parameters.end(), test);
-  };
+  const auto count = [&](const auto& test) { return std::ranges::count_if(sensitivity.parameters, test); };
   const auto any_effect = [](const RankedParameter& p, const auto& test) {
-    return std::any_of(p.effects.begin(), p.effects.end(), test);
+    return std::ranges::any_of(p.effects, test);
   };
   std::string text;
   if (count([](const auto& p) { return does_something(p) && p.range == kHalfToDouble; }) > 0)
@@ -191,7 +189,7 @@ std::string tornado_text(const Sensitivity& sensitivity) {
   const std::string title = fmt::format(
       "{}, where each parameter without a published source goes through its range, one at a time{}\n",
       title_of(sensitivity), sensitivity.points.size() == 1 ? ": " + sensitivity.points.front().label() : "");
-  const bool any = std::any_of(sensitivity.parameters.begin(), sensitivity.parameters.end(), does_something);
+  const bool any = std::ranges::any_of(sensitivity.parameters, does_something);
   return title + (any ? table_of(sensitivity).text() : "") + notes_of(sensitivity);
 }
 

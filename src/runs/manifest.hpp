@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// manifest.json of a run folder: whose run it is, and the list of its points.
+// manifest.json of a run folder: whose run it is, and the list of its points; with effective.toml, its experiment.
 #pragma once
 
 #include <optional>
@@ -39,5 +39,16 @@ std::optional<Manifest> find_manifest(const Folder& folder);
 // The command whose points the folder has: of a damaged manifest by the tables that are there. Nothing where neither
 // says it.
 std::optional<std::string> command_of(const Folder& folder);
+
+// The experiment of a run folder: from its effective.toml, under the name that its manifest has. Throws UserError when that file is missing or wrong.
+experiment::Experiment experiment_in(const Folder& folder, const Manifest& manifest,
+                                     const std::vector<std::string>& overrides,
+                                     const experiment::ConfigLibrary& library, const experiment::Simulator& simulator);
+
+// Throws UserError unless these are the points that the folder's `manifest` lists: another build of the program gives
+// points other ids, and its results would not go together with those that are there.
+void check_manifest(const Folder& folder, const Manifest& manifest, const std::vector<experiment::Point>& points);
+// Whether this very program has made the folder.
+bool is_of_this_program(const Manifest& manifest);
 
 }  // namespace faultline::runs

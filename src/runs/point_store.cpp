@@ -51,8 +51,7 @@ bool is_unfinished(const Folder& folder, const std::string& manifest, const std:
   // Written last, when a run ends by itself or is interrupted.
   const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
   if (!meta || meta->at("points_final") != points.size()) return true;
-  return !std::all_of(points.begin(), points.end(),
-                      [&](const experiment::Point& p) { return folder.has(file_of(p.id)); });
+  return !std::ranges::all_of(points, [&](const experiment::Point& p) { return folder.has(file_of(p.id)); });
 }
 
 void PointStore::keep(const experiment::Point& point, const PointOutcome& outcome) {

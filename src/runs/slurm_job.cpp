@@ -69,9 +69,9 @@ SlurmQueue queue_from(const std::string& job, const std::string& printed) {
     const std::vector<std::string> parts = split(line, '|');
     if (parts.size() < 2) continue;
     const std::string& state = parts[1];
-    if (std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end()) {
+    if (std::ranges::find(kEnded, state) != kEnded.end()) {
       queue.ended[job + "_" + parts[0]] = state;
-    } else if (std::find(kWaiting.begin(), kWaiting.end(), state) != kWaiting.end()) {
+    } else if (std::ranges::find(kWaiting, state) != kWaiting.end()) {
       ++queue.waiting;
       if (queue.waits_for.empty() && parts.size() > 2 && parts[2] != "None") queue.waits_for = parts[2];
     } else {

@@ -107,13 +107,13 @@ std::vector<WorkerState> workers_in(const Folder& folder) {
     const auto silent = fs::file_time_type::clock::now() - written;
     workers.back().silent_seconds = std::max(0.0, std::chrono::duration<double>(silent).count());
   }
-  std::sort(workers.begin(), workers.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  std::ranges::sort(workers, [](const auto& a, const auto& b) { return a.name < b.name; });
   return workers;
 }
 
 std::string silent_workers(const Folder& folder) {
   const std::vector<WorkerState> workers = workers_in(folder);
-  const auto silent = std::count_if(workers.begin(), workers.end(), is_silent);
+  const auto silent = std::ranges::count_if(workers, is_silent);
   if (silent == 0) return "";
   return fmt::format("{} silent at points ('faultline status {}')",
                      silent == 1 ? "1 worker" : fmt::format("{} workers", silent), folder.path().string());
