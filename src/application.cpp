@@ -6,18 +6,20 @@
 #include <algorithm>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
-#include "src/runs/progress.hpp"
+#include "src/runs/manifest.hpp"
 #include "src/work.hpp"
 
 namespace faultline::app {
 namespace {
+
+using Clock = runs::Progress::Clock;
 
 std::string version_line() {
   return fmt::format("faultline {} (commit {}, {}, {}, SystemC {})\n", build::kVersion, build::commit(),
@@ -37,41 +39,28 @@ int dispatch(const std::vector<std::string>& arguments, const experiment::Simula
                             : command_help(options.help ? options.command : options.arguments.front()));
     return kFine;
   }
-  const experiment::ConfigLibrary library = experiment::ConfigLibrary::find(options.configs);
+  const auto library = experiment::ConfigLibrary::find(options.configs);
   if (options.verbose)
     console.err << "configs: " << (library.folder().empty() ? "none found" : library.folder().string()) << "\n";
-  if (options.command == "run") return run_command(options, library, simulator, console, arguments);
-  if (options.command == "worker") return worker_command(options, library, simulator, console);
-  if (options.command == "sensitivity") return sensitivity_command(options, library, simulator, console, arguments);
-  if (options.command == "plot") return plot_command(options, console);
-  if (options.command == "status") return status_command(options, console);
-  if (options.command == "query") return query_command(options, console);
-  if (options.command == "diff") return diff_command(options, console);
-  if (options.command == "report") return report_command(options, library, simulator, console);
-  if (options.command == "list") return list_command(options, library, simulator, console);
-  if (options.command == "config") return config_command(options, library, simulator, console);
-  if (options.command == "validate") return validate_command(options, library, simulator, console);
-  throw std::logic_error("nothing does the command " + options.command);
+  static const std::map<std::string, int (*)(const Call&)> kCommands{
+      {"run", run_command},       {"worker", worker_command},    {"sensitivity", sensitivity_command},
+      {"plot", plot_command},     {"status", status_command},    {"query", query_command},
+      {"diff", diff_command},     {"report", report_command},    {"list", list_command},
+      {"config", config_command}, {"validate", validate_command}};
+  return kCommands.at(options.command)({arguments, options, library, simulator, console});
 }
 
-// All of `missing`, whoever else is at them: without a folder, or because what is asked for is this run's host time.
+// `leave`: first in each point's process.
 void simulate_alone(const std::vector<experiment::Point>& points, const std::vector<std::size_t>& missing,
-                    const Options& options, const experiment::Simulator& simulator, const Console& console,
-                    runs::PointStore* store, const std::function<void(std::size_t, runs::PointOutcome)>& ended) {
+                    const Call& call, const std::function<void()>& leave, const runs::OutcomeFunction& ended) {
   const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
-    if (store != nullptr) store->leave();
-    return simulate(points[index], simulator, {heartbeat, options.profile, {}});
+    leave();
+    return simulate(points[index], call.simulator, {heartbeat, call.options.profile, {}});
   };
-  const auto keep = [&](std::size_t index, runs::PointOutcome outcome) {
-    if (store != nullptr) store->keep(points[index], outcome);
-    ended(index, std::move(outcome));
-    return store == nullptr || store->failure().empty();
-  };
-  runs::Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, points.size(),
-                          runs::Progress::Clock::now(), "points", points.size() - missing.size());
-  runs::run_points(runs::each_of(missing), one, {options.jobs, options.timeout}, keep,
+  auto progress = progress_of(call, points.size(), "points", points.size() - missing.size());
+  runs::run_points(runs::each_of(missing), one, {call.options.jobs, call.options.timeout}, ended,
                    [&](const runs::Standing& standing) {
-                     if (!options.quiet) progress.update(standing, runs::Progress::Clock::now());
+                     if (!call.options.quiet) progress.update(standing, Clock::now());
                    });
 }
 
@@ -103,19 +92,30 @@ int run_application(const std::vector<std::string>& arguments, const experiment:
   }
 }
 
-std::vector<experiment::Point> expand(experiment::Experiment experiment, const Options& options,
-                                      const experiment::Simulator& simulator, const Console& console) {
-  experiment.most_points = options.most_points.value_or(experiment.most_points);
-  return expand(experiment, simulator, planning(options, console, "combinations"));
+experiment::Experiment named_experiment(const Call& call) {
+  const auto path = call.library.resolve_experiment(call.options.arguments.front());
+  runs::check_own_toml(path);
+  auto experiment = read_experiment(path, call.options.overrides, call.library, call.simulator);
+  experiment.seed = call.options.seed.value_or(experiment.seed);
+  return experiment;
 }
 
-experiment::Planned planning(const Options& options, const Console& console, const std::string& what) {
-  if (options.quiet) return {};
+std::vector<experiment::Point> expand(experiment::Experiment experiment, const Call& call) {
+  experiment.most_points = call.options.most_points.value_or(experiment.most_points);
+  return expand(experiment, call.simulator, planning(call, "combinations"));
+}
+
+experiment::Planned planning(const Call& call, const std::string& what) {
+  if (call.options.quiet) return {};
   const auto progress = std::make_shared<std::optional<runs::Progress>>();
-  return [&console, progress, what, start = runs::Progress::Clock::now()](std::size_t planned, std::size_t all) {
-    if (!*progress) progress->emplace(console.err, console.err_is_terminal ? console.err_width : 0, all, start, what);
-    (*progress)->update({.done = planned}, runs::Progress::Clock::now());
+  return [&console = call.console, progress, what, start = Clock::now()](std::size_t planned, std::size_t all) {
+    if (!*progress) progress->emplace(console.err, console.err_columns(), all, start, what);
+    (*progress)->update({.done = planned}, Clock::now());
   };
+}
+
+runs::Progress progress_of(const Call& call, std::size_t total, const std::string& what, std::size_t there) {
+  return {call.console.err, call.console.err_columns(), total, Clock::now(), what, there};
 }
 
 workloads::PointResult simulate(const experiment::Point& point, const experiment::Simulator& simulator,
@@ -123,42 +123,37 @@ workloads::PointResult simulate(const experiment::Point& point, const experiment
   return configure(point, simulator)->run(point.seed, watch);
 }
 
-std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Options& options,
-                                                const experiment::Simulator& simulator, const Console& console,
-                                                runs::PointStore* store, std::optional<KnownOutcome> known) {
+std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call) {
   std::vector<runs::PointOutcome> outcomes(points.size());
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (known && known->first == i && is_final(known->second) && !options.profile) {
-      outcomes[i] = std::move(known->second);
-      continue;
-    }
-    // A profile is of this run's host time.
-    auto found = store == nullptr || options.profile ? std::nullopt : store->find(points[i]);
-    if (found) {
-      outcomes[i] = std::move(*found);
-    } else {
-      missing.push_back(i);
-    }
-  }
-  const auto there = std::ranges::count_if(outcomes, [](const runs::PointOutcome& o) { return o.there; });
-  if (there > 0 && !options.quiet) {
-    console.err << fmt::format("{} of {} points are there already\n", there, points.size());
-  }
-  if (options.verbose) console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
-  const auto ended = [&](std::size_t index, runs::PointOutcome outcome) { outcomes[index] = std::move(outcome); };
-  if (store == nullptr || options.profile) {
-    simulate_alone(points, missing, options, simulator, console, store, ended);
-  } else {
-    work_on({points, missing, runs::ClaimedPoints::Others::wait, options.jobs, options.timeout, options.quiet}, *store,
-            simulator, console, ended);
-  }
-  // What workers have done, and a profile that was interrupted.
-  for (std::size_t i = 0; store != nullptr && i < points.size(); ++i) {
-    if (outcomes[i].status == runs::PointStatus::not_run)
-      outcomes[i] = result_in(store->folder(), points[i].id).outcome.value_or(runs::PointOutcome{});
-  }
+  const auto ended = [&](std::size_t index, runs::PointOutcome outcome) {
+    outcomes[index] = std::move(outcome);
+    return true;
+  };
+  simulate_alone(
+      points, not_run(outcomes), call, [] {}, ended);
   return outcomes;
+}
+
+void simulate_missing(runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call) {
+  const Options& options = call.options;
+  const auto missing = not_run(options.profile ? std::vector<runs::PointOutcome>(outcomes.size()) : outcomes);
+  const std::size_t there = outcomes.size() - missing.size();
+  if (there > 0 && !options.quiet)
+    call.console.err << fmt::format("{} of {} points are there already\n", there, outcomes.size());
+  if (options.verbose) call.console.err << fmt::format("{} points, {} at a time\n", missing.size(), options.jobs);
+  const auto ended = [&](std::size_t index, runs::PointOutcome outcome) { outcomes[index] = std::move(outcome); };
+  const auto keep = [&](std::size_t index, runs::PointOutcome outcome) {
+    store.keep(index, outcome);
+    ended(index, std::move(outcome));
+    return store.failure().empty();
+  };
+  if (options.profile) {  // whoever else is at them
+    simulate_alone(
+        store.points(), missing, call, [&] { store.leave(); }, keep);
+  } else {
+    work_on({missing, runs::ClaimedPoints::Others::wait, options.jobs, options.quiet}, store, call, ended);
+  }
+  store.read_rest(outcomes);  // what workers have done
 }
 
 int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted) {

@@ -4,10 +4,8 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "src/command_line.hpp"
@@ -16,6 +14,7 @@
 #include "src/experiment/simulator.hpp"
 #include "src/runs/point_runner.hpp"
 #include "src/runs/point_store.hpp"
+#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 
@@ -28,51 +27,58 @@ struct Console {
   bool err_is_terminal = false;
   std::size_t width = 160;      // of `out`
   std::size_t err_width = 160;  // of `err`
+
+  std::size_t err_columns() const { return err_is_terminal ? err_width : 0; }  // 0: no terminal
 };
 
 // Never throws.
 int run_application(const std::vector<std::string>& arguments, const experiment::Simulator& simulator,
                     const Console& console);
 
+// One call of the program: what each command works with.
+struct Call {
+  const std::vector<std::string>& arguments;
+  const Options& options;
+  const experiment::ConfigLibrary& library;
+  const experiment::Simulator& simulator;
+  const Console& console;
+};
+
 // One command each; they throw UserError.
-int run_command(Options options, const experiment::ConfigLibrary& library, const experiment::Simulator& simulator,
-                const Console& console, const std::vector<std::string>& arguments);
-int worker_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console);
-int sensitivity_command(const Options& options, const experiment::ConfigLibrary& library,
-                        const experiment::Simulator& simulator, const Console& console,
-                        const std::vector<std::string>& arguments);
-int plot_command(const Options& options, const Console& console);
-int list_command(const Options& options, const experiment::ConfigLibrary& library,
-                 const experiment::Simulator& simulator, const Console& console);
-int config_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console);
-int query_command(const Options& options, const Console& console);
-int diff_command(const Options& options, const Console& console);
-int status_command(const Options& options, const Console& console);
-int report_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console);
-int validate_command(const Options& options, const experiment::ConfigLibrary& library,
-                     const experiment::Simulator& simulator, const Console& console);
+int run_command(const Call& call);
+int worker_command(const Call& call);
+int sensitivity_command(const Call& call);
+int plot_command(const Call& call);
+int list_command(const Call& call);
+int config_command(const Call& call);
+int query_command(const Call& call);
+int diff_command(const Call& call);
+int status_command(const Call& call);
+int report_command(const Call& call);
+int validate_command(const Call& call);
+
+// The experiment that the command line names, with its --set and --seed. Throws UserError, also where a file that this
+// program has written down is damaged, or was changed.
+experiment::Experiment named_experiment(const Call& call);
 
 // The experiment's points, --max-points at most, with progress on the console's `err`.
-std::vector<experiment::Point> expand(experiment::Experiment experiment, const Options& options,
-                                      const experiment::Simulator& simulator, const Console& console);
+std::vector<experiment::Point> expand(experiment::Experiment experiment, const Call& call);
 
 // Tells on the console's `err` how many of something are planned, where that takes two seconds.
-experiment::Planned planning(const Options& options, const Console& console, const std::string& what);
+experiment::Planned planning(const Call& call, const std::string& what);
+
+// Of something counted, with `there` of them before the start.
+runs::Progress progress_of(const Call& call, std::size_t total, const std::string& what = "points",
+                           std::size_t there = 0);
 
 // One point, in this process.
 workloads::PointResult simulate(const experiment::Point& point, const experiment::Simulator& simulator,
                                 const workloads::Watch& watch);
 
-// Runs the points with progress on the console's `err`. With a store: those that it does not have, and keeps each.
-// `known`: a point whose outcome there is already.
-using KnownOutcome = std::pair<std::size_t, runs::PointOutcome>;
-std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Options& options,
-                                                const experiment::Simulator& simulator, const Console& console,
-                                                runs::PointStore* store = nullptr,
-                                                std::optional<KnownOutcome> known = {});
+// Runs points without a folder, with progress on the console's `err`.
+std::vector<runs::PointOutcome> simulate_points(const std::vector<experiment::Point>& points, const Call& call);
+// The store's points that are not run yet; with --profile, which is of this run's host time, all. Keeps each.
+void simulate_missing(runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call);
 
 // What a command makes of its points' outcomes instead of the tables that the experiment asks for.
 struct OwnTables {
@@ -82,8 +88,7 @@ struct OwnTables {
 
 // Simulates the points into a run folder, or goes on with one, and prints what has come of them.
 int run_in_folder(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
-                  const Options& options, const experiment::Simulator& simulator, const Console& console,
-                  const std::vector<std::string>& arguments, const OwnTables& own = {});
+                  const Call& call, const OwnTables& own = {});
 
 // The worst that happened to any point.
 int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted);

@@ -20,41 +20,39 @@ Json parameters_json(const experiment::Point& point, const experiment::Simulator
 
 }  // namespace
 
-int config_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console) {
-  const auto path = library.resolve_experiment(options.arguments.front());
-  const experiment::Experiment experiment = read_experiment(path, options.overrides, library, simulator);
-  std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
+int config_command(const Call& call) {
+  const experiment::Experiment experiment = named_experiment(call);
+  std::vector<experiment::Point> points = expand(experiment, call);
   const std::size_t count = points.size();
-  if (!options.all) points.resize(1);
+  if (!call.options.all) points.resize(1);
 
-  switch (options.format) {
+  switch (call.options.format) {
     case Format::json: {
       Json list = Json::array();
       for (const experiment::Point& point : points) {
-        list.push_back(
-            {{"strategy", point.strategy}, {"parameters", parameters_json(point, simulator, options.changed)}});
+        list.push_back({{"strategy", point.strategy},
+                        {"parameters", parameters_json(point, call.simulator, call.options.changed)}});
       }
-      console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+      call.console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
       break;
     }
     case Format::csv:
-      console.out << "point,strategy,name,value,default,set_by\n";
+      call.console.out << "point,strategy,name,value,default,set_by\n";
       for (std::size_t i = 0; i < points.size(); ++i) {
-        for (const Json& p : parameters_json(points[i], simulator, options.changed)) {
-          console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, results::csv_field(points[i].strategy),
-                                     results::csv_field(p.at("name")), results::csv_field(p.at("value")),
-                                     results::csv_field(p.at("default")), results::csv_field(p.at("set_by")));
+        for (const Json& p : parameters_json(points[i], call.simulator, call.options.changed)) {
+          call.console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, results::csv_field(points[i].strategy),
+                                          results::csv_field(p.at("name")), results::csv_field(p.at("value")),
+                                          results::csv_field(p.at("default")), results::csv_field(p.at("set_by")));
         }
       }
       break;
     case Format::table:
       for (std::size_t i = 0; i < points.size(); ++i) {
-        console.out << fmt::format("{}# point {} of {}: {}\n", i == 0 ? "" : "\n", i + 1, count, points[i].label())
-                    << effective_point(points[i], simulator, options.changed);
+        call.console.out << fmt::format("{}# point {} of {}: {}\n", i == 0 ? "" : "\n", i + 1, count, points[i].label())
+                         << effective_point(points[i], call.simulator, call.options.changed);
       }
-      if (!options.all && count > 1 && !options.quiet) {
-        console.err << fmt::format("the first of {} points; --all prints every one\n", count);
+      if (!call.options.all && count > 1 && !call.options.quiet) {
+        call.console.err << fmt::format("the first of {} points; --all prints every one\n", count);
       }
       break;
   }

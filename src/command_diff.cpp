@@ -148,24 +148,26 @@ auto reading(const std::string& name, Work work) {
 
 }  // namespace
 
-int diff_command(const Options& options, const Console& console) {
-  const std::string& name_a = options.arguments[0];
-  const std::string& name_b = options.arguments[1];
-  results::Side a = reading(name_a, [&] { return results::Side(name_a, options.where); });
-  results::Side b = reading(name_b, [&] { return results::Side(name_b, options.where); });
-  const std::vector<std::string> metrics(options.arguments.begin() + 2, options.arguments.end());
-  const results::Difference found = reading(name_a, [&] { return difference(a, b, metrics, options.all); });
-  console.err << reading(name_a, [&] { return a.run.failed_checks(a.points); })
-              << reading(name_b, [&] { return b.run.failed_checks(b.points); });
-  switch (options.format) {
-    case Format::json: console.out << to_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; break;
-    case Format::csv: console.out << to_csv(found); break;
+int diff_command(const Call& call) {
+  const std::string& name_a = call.options.arguments[0];
+  const std::string& name_b = call.options.arguments[1];
+  results::Side a = reading(name_a, [&] { return results::Side(name_a, call.options.where); });
+  results::Side b = reading(name_b, [&] { return results::Side(name_b, call.options.where); });
+  const std::vector<std::string> metrics(call.options.arguments.begin() + 2, call.options.arguments.end());
+  const results::Difference found = reading(name_a, [&] { return difference(a, b, metrics, call.options.all); });
+  call.console.err << reading(name_a, [&] { return a.run.failed_checks(a.points); })
+                   << reading(name_b, [&] { return b.run.failed_checks(b.points); });
+  switch (call.options.format) {
+    case Format::json:
+      call.console.out << to_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+      break;
+    case Format::csv: call.console.out << to_csv(found); break;
     case Format::table:
-      console.out << "A: " << name_a << "\nB: " << name_b << "\n\n";
-      print_configuration(found, console);
-      print_only(found.only_a, "A", console);
-      print_only(found.only_b, "B", console);
-      print_metrics(found, console);
+      call.console.out << "A: " << name_a << "\nB: " << name_b << "\n\n";
+      print_configuration(found, call.console);
+      print_only(found.only_a, "A", call.console);
+      print_only(found.only_b, "B", call.console);
+      print_metrics(found, call.console);
       break;
   }
   return kFine;

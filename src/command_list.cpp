@@ -170,40 +170,40 @@ std::string csv_text(const Json& entries) {
 
 }  // namespace
 
-int list_command(const Options& options, const experiment::ConfigLibrary& library,
-                 const experiment::Simulator& simulator, const Console& console) {
-  const std::string kind = options.arguments.empty() ? "" : options.arguments[0];
-  const std::string pattern = options.arguments.size() > 1 ? options.arguments[1] : "";
+int list_command(const Call& call) {
+  const std::string kind = call.options.arguments.empty() ? "" : call.options.arguments[0];
+  const std::string pattern = call.options.arguments.size() > 1 ? call.options.arguments[1] : "";
   if (!kind.empty() && std::ranges::find(kKinds, kind) == kKinds.end()) {
     throw experiment::UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind,
                                             fmt::join(kKinds, ", "),
                                             experiment::did_you_mean(sim::nearest_name(kind, kKinds))));
   }
-  if (kind.empty() && options.format == Format::csv) {
+  if (kind.empty() && call.options.format == Format::csv) {
     throw experiment::UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));
   }
   std::vector<Listing> listings;
   for (const std::string& each : kKinds) {
-    const bool overview = kind.empty() && (options.format == Format::json ||
+    const bool overview = kind.empty() && (call.options.format == Format::json ||
                                            (each != "parameters" && each != "metrics" && each != "steps"));
-    if (each == kind || overview) listings.push_back(listing_of(each, pattern, library, simulator));
+    if (each == kind || overview) listings.push_back(listing_of(each, pattern, call.library, call.simulator));
   }
   if (!pattern.empty() && listings.front().entries.empty()) {
     throw experiment::UserError(fmt::format("list {}: none matches '{}'", kind, pattern));
   }
-  if (options.format == Format::json) {
+  if (call.options.format == Format::json) {
     Json all = Json::object();
     for (const Listing& listing : listings) all[listing.kind] = listing.entries;
-    console.out << (kind.empty() ? all : all[kind]).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-  } else if (options.format == Format::csv) {
-    console.out << csv_text(listings.front().entries);
+    call.console.out << (kind.empty() ? all : all[kind]).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+  } else if (call.options.format == Format::csv) {
+    call.console.out << csv_text(listings.front().entries);
   } else {
     for (const Listing& listing : listings) {
-      if (kind.empty()) console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
-      console.out << plain_text(listing, console.width);
+      if (kind.empty()) call.console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
+      call.console.out << plain_text(listing, call.console.width);
     }
     if (kind.empty())
-      console.out << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";
+      call.console.out
+          << "\n'faultline list parameters', 'faultline list metrics' and 'faultline list steps' are longer.\n";
   }
   return kFine;
 }

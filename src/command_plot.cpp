@@ -106,13 +106,13 @@ std::vector<std::string> environment_with(const fs::path& folder) {
 
 }  // namespace
 
-int plot_command(const Options& options, const Console& console) {
-  if (options.figure.empty())
+int plot_command(const Call& call) {
+  if (call.options.figure.empty())
     throw experiment::UserError(
         "'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
   const fs::path folder = python_folder();
-  console.out.flush();
-  const auto code = runs::run_attached(words_for(options, folder), environment_with(folder));
+  call.console.out.flush();
+  const auto code = runs::run_attached(words_for(call.options, folder), environment_with(folder));
   if (!code)
     throw experiment::UserError(fmt::format(
         "{}: no such file: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas", kPython));

@@ -262,11 +262,11 @@ void answer(results::Run& run, const Options& options, const Console& console) {
 
 }  // namespace
 
-int query_command(const Options& options, const Console& console) {
-  const std::string& folder = options.arguments.front();
+int query_command(const Call& call) {
+  const std::string& folder = call.options.arguments.front();
   try {
     results::Run run(folder);
-    answer(run, options, console);
+    answer(run, call.options, call.console);
     return kFine;
   } catch (const results::SqlError& error) {
     refuse_database(folder, error);

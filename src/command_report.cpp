@@ -35,23 +35,23 @@ class Reading {
 
 }  // namespace
 
-int report_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console) {
+int report_command(const Call& call) {
   if (results::kPage.head.empty()) {
     throw experiment::UserError(
         "this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the Debian "
         "packages nodejs and npm, and build it again");
   }
-  const runs::Folder folder = runs::Folder::look_at(options.arguments.front());
+  const runs::Folder folder = runs::Folder::look_at(call.options.arguments.front());
   const runs::Manifest manifest = read_manifest(folder);
-  const results::EffectiveExperiment effective = results::read_effective(folder, manifest, library, simulator);
+  const results::EffectiveExperiment effective =
+      results::read_effective(folder, manifest, call.library, call.simulator);
   results::check_results(folder);
-  const fs::path file = options.out.empty() ? folder.path() / "report.html" : fs::path(options.out);
+  const fs::path file = call.options.out.empty() ? folder.path() / "report.html" : fs::path(call.options.out);
   check_output("--out", file, "page", [](std::string_view first) { return first.starts_with("<!doctype html>"); });
   runs::Folder place = runs::Folder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
-  results::ReportData data(effective, manifest, simulator);
-  Reading reading(console.err, options.quiet);
+  results::ReportData data(effective, manifest, call.simulator);
+  Reading reading(call.console.err, call.options.quiet);
   results::read_results(folder, effective.experiment,
                         [&](experiment::Point point, runs::PointOutcome outcome, double share) {
                           data.add(std::move(point), std::move(outcome));
@@ -61,7 +61,7 @@ int report_command(const Options& options, const experiment::ConfigLibrary& libr
   place.write(file.filename().string(),
               html_page(results::kPage, question.empty() ? manifest.experiment : question, data.json()),
               runs::Folder::Sync::no);
-  console.out << file.string() << "\n";
+  call.console.out << file.string() << "\n";
   return kFine;
 }
 

@@ -78,10 +78,16 @@ void choose_strategies(experiment::Experiment& experiment, std::vector<std::stri
 }
 
 // "sensitivity" for the first measure that a folder ranks; what it ranked stays when another one is asked for.
-std::string file_name(const runs::Folder& folder, const results::Measure& measure) {
-  const auto json = runs::unsealed_json(folder.read(std::string(kFirstFile) + ".json").value_or(""));
-  if (!json) return kFirstFile;
-  if (results::Measure{json->at("metric"), json->value("baseline", "")}.name() == measure.name()) return kFirstFile;
+std::string file_name(const runs::Folder& folder, const results::Measure& measure, const Console& console) {
+  const std::string first = std::string(kFirstFile) + ".json";
+  const auto text = folder.read(first);
+  if (!text) return kFirstFile;
+  const auto json = runs::unsealed_json(*text);
+  if (!json) {
+    console.err << (folder.path() / first).string() << ": was damaged; " << measure.name() << " takes its place\n";
+    return kFirstFile;
+  }
+  if (json->value("measure", "") == measure.name()) return kFirstFile;
   std::string name =
       std::string(kFirstFile) + "-" + measure.metric + (measure.baseline.empty() ? "" : "-to-" + measure.baseline);
   std::ranges::replace(name, '/', '-');
@@ -90,26 +96,23 @@ std::string file_name(const runs::Folder& folder, const results::Measure& measur
 
 }  // namespace
 
-int sensitivity_command(const Options& options, const experiment::ConfigLibrary& library,
-                        const experiment::Simulator& simulator, const Console& console,
-                        const std::vector<std::string>& arguments) {
-  const results::Measure measure{options.metric.empty() ? "latency_mean" : options.metric, options.baseline};
-  check_metric(measure.metric, simulator);
-  const auto path = library.resolve_experiment(options.arguments.front());
-  experiment::Experiment experiment = read_experiment(path, options.overrides, library, simulator);
-  experiment.seed = options.seed.value_or(experiment.seed);
-  choose_strategies(experiment, options.strategies, options.baseline);
-  experiment.most_points = options.most_points.value_or(experiment.most_points);
-  const std::vector<experiment::Point> points = expand(experiment, options, simulator, console);
-  if (std::ranges::all_of(points, [&](const experiment::Point& p) { return p.strategy == options.baseline; }))
+int sensitivity_command(const Call& call) {
+  const results::Measure measure{call.options.metric.empty() ? "latency_mean" : call.options.metric,
+                                 call.options.baseline};
+  check_metric(measure.metric, call.simulator);
+  experiment::Experiment experiment = named_experiment(call);
+  choose_strategies(experiment, call.options.strategies, call.options.baseline);
+  experiment.most_points = call.options.most_points.value_or(experiment.most_points);
+  const std::vector<experiment::Point> points = expand(experiment, call);
+  if (std::ranges::all_of(points, [&](const experiment::Point& p) { return p.strategy == call.options.baseline; }))
     throw experiment::UserError(
-        fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", options.baseline));
+        fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", call.options.baseline));
   const experiment::Variations variations =
-      vary(points, experiment, simulator, options.levels, planning(options, console, "points of the plan"));
+      vary(points, experiment, call.simulator, call.options.levels, planning(call, "points of the plan"));
   std::vector<experiment::Point> all = points;
   for (const experiment::Variation& variation : variations.all)
     all.insert(all.end(), variation.points.begin(), variation.points.end());
-  if (options.dry_run) return dry_run(experiment, all, options, simulator, console);
+  if (call.options.dry_run) return dry_run(experiment, all, call);
 
   experiment.name += "-sensitivity";
   experiment.command = "sensitivity";
@@ -126,21 +129,21 @@ int sensitivity_command(const Options& options, const experiment::ConfigLibrary&
   OwnTables own;
   own.write = [&](runs::Folder& folder, const std::vector<runs::PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    const std::string name = file_name(folder, measure);
+    const std::string name = file_name(folder, measure, call.console);
     folder.write(name + ".json", sensitivity_json(ranked(outcomes)));
     folder.write(name + ".csv", sensitivity_csv(ranked(outcomes)));
-    if (!options.quiet && name != kFirstFile)
-      console.err << fmt::format("ranked: {}/{}.csv\n", folder.path().string(), name);
+    if (!call.options.quiet && name != kFirstFile)
+      call.console.err << fmt::format("ranked: {}/{}.csv\n", folder.path().string(), name);
   };
   own.print = [&](const std::vector<runs::PointOutcome>& outcomes) {
     if (!is_whole(outcomes)) return;
-    switch (options.format) {
-      case Format::table: console.out << experiment.question << "\n" << tornado_text(ranked(outcomes)); break;
-      case Format::json: console.out << sensitivity_json(ranked(outcomes)); break;
-      case Format::csv: console.out << sensitivity_csv(ranked(outcomes)); break;
+    switch (call.options.format) {
+      case Format::table: call.console.out << experiment.question << "\n" << tornado_text(ranked(outcomes)); break;
+      case Format::json: call.console.out << sensitivity_json(ranked(outcomes)); break;
+      case Format::csv: call.console.out << sensitivity_csv(ranked(outcomes)); break;
     }
   };
-  return run_in_folder(experiment, all, options, simulator, console, arguments, own);
+  return run_in_folder(experiment, all, call, own);
 }
 
 }  // namespace faultline::app

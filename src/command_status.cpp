@@ -102,14 +102,14 @@ std::string who_is_at_work(bool run, std::ptrdiff_t workers) {
 
 }  // namespace
 
-int status_command(const Options& options, const Console& console) {
-  const runs::Folder folder = runs::Folder::look_at(options.arguments.front());
+int status_command(const Call& call) {
+  const runs::Folder folder = runs::Folder::look_at(call.options.arguments.front());
   const Count count = count_points(folder);
   const std::vector<runs::WorkerState> workers = workers_in(folder);
   const auto alive = std::ranges::count_if(workers, [](const runs::WorkerState& w) { return w.alive; });
   const bool run = folder.is_taken();
   const bool at_work = run || alive > 0;
-  if (options.format == Format::json) {
+  if (call.options.format == Format::json) {
     Json json{{"points", count.all},
               {"ended", count.ended},
               {"at_work", at_work},
@@ -119,19 +119,19 @@ int status_command(const Options& options, const Console& console) {
     for (const runs::WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
     for (const auto& [status, points] : count.by_status) json["by_status"][status] = points;
-    console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    call.console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
     return kFine;
   }
   std::string ended;
   for (const auto& [status, points] : count.by_status) ended += fmt::format("{} {}, ", points, status);
-  console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
-                             count.all - count.ended, who_is_at_work(run, alive));
-  if (at_work) console.out << rate_of(count);
-  for (const runs::WorkerState& worker : workers) console.out << worker_line(worker);
-  for (const std::string& failed : count.failed) console.out << failed << "\n";
+  call.console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
+                                  count.all - count.ended, who_is_at_work(run, alive));
+  if (at_work) call.console.out << rate_of(count);
+  for (const runs::WorkerState& worker : workers) call.console.out << worker_line(worker);
+  for (const std::string& failed : count.failed) call.console.out << failed << "\n";
   for (const std::string& file : count.damaged) {
-    console.out << fmt::format("{}: is damaged; the same 'faultline {}' with --out {} simulates its point again\n",
-                               file, count.command, folder.path().string());
+    call.console.out << fmt::format("{}: is damaged; the same 'faultline {}' with --out {} simulates its point again\n",
+                                    file, count.command, folder.path().string());
   }
   return kFine;
 }

@@ -11,36 +11,35 @@
 
 namespace faultline::app {
 
-int validate_command(const Options& options, const experiment::ConfigLibrary& library,
-                     const experiment::Simulator& simulator, const Console& console) {
-  std::filesystem::path path = library.folder() / "validation" / "published.toml";
-  if (!options.arguments.empty()) path = options.arguments.front();
-  const std::vector<Figure> figures = read_figures(path, options.overrides, library, simulator);
-  const std::uint64_t seed = options.seed.value_or(1);
+int validate_command(const Call& call) {
+  std::filesystem::path path = call.library.folder() / "validation" / "published.toml";
+  if (!call.options.arguments.empty()) path = call.options.arguments.front();
+  const std::vector<Figure> figures = read_figures(path, call.options.overrides, call.library, call.simulator);
+  const std::uint64_t seed = call.options.seed.value_or(1);
   std::optional<BandPlan> bands;
-  if (options.bands) bands.emplace(figures, options.samples, seed, simulator);
+  if (call.options.bands) bands.emplace(figures, call.options.samples, seed, call.simulator);
 
   std::vector<experiment::Point> points = points_of(figures);
   const std::size_t own = points.size();
   if (bands) points.insert(points.end(), bands->points().begin(), bands->points().end());
   for (experiment::Point& point : points) point.seed = seed;
-  const std::vector<runs::PointOutcome> outcomes = simulate_points(points, options, simulator, console);
+  const std::vector<runs::PointOutcome> outcomes = simulate_points(points, call);
   const auto not_run = [](const runs::PointOutcome& o) { return o.status == runs::PointStatus::not_run; };
   if (std::ranges::any_of(outcomes, not_run)) {
-    console.err << "interrupted: nothing is kept\n";
+    call.console.err << "interrupted: nothing is kept\n";
     return kInterrupted;
   }
   const std::span<const runs::PointOutcome> all(outcomes);
   std::vector<Check> checks = compare(figures, all.first(own));
   if (bands) bands->add_bands(checks, all.subspan(own));
-  switch (options.format) {
+  switch (call.options.format) {
     case Format::table:
-      console.out << checks_table(checks) << "\n";
-      if (bands) console.out << bands_table(checks, *bands) << "\n";
-      console.out << figures_text(checks);
+      call.console.out << checks_table(checks) << "\n";
+      if (bands) call.console.out << bands_table(checks, *bands) << "\n";
+      call.console.out << figures_text(checks);
       break;
-    case Format::json: console.out << checks_json(checks); break;
-    case Format::csv: console.out << checks_csv(checks); break;
+    case Format::json: call.console.out << checks_json(checks); break;
+    case Format::csv: call.console.out << checks_csv(checks); break;
   }
   // A sample that cannot be is no sample; one that shows a bug is a bug.
   const std::vector<runs::PointOutcome> of_figures(outcomes.begin(),

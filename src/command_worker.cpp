@@ -8,29 +8,23 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/interrupt.hpp"
 #include "src/runs/launcher.hpp"
-#include "src/runs/outcome_text.hpp"
 #include "src/runs/manifest.hpp"
+#include "src/runs/outcome_text.hpp"
 #include "src/work.hpp"
 
 namespace faultline::app {
 namespace {
 
-std::vector<std::size_t> without_result(const std::vector<experiment::Point>& points, const runs::Folder& folder) {
+// Those without an undamaged file, of which `damaged` has those whose file is damaged.
+std::vector<std::size_t> without_result(const runs::PointStore& store, std::vector<std::string>& damaged) {
   std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!has_result(folder, points[i].id)) missing.push_back(i);
+  for (std::size_t i = 0; i < store.points().size(); ++i) {
+    const std::string& id = store.points()[i].id;
+    if (has_result(store.folder(), id)) continue;
+    missing.push_back(i);
+    if (result_in(store.folder(), id).damaged) damaged.push_back((store.folder().path() / runs::file_of(id)).string());
   }
   return missing;
-}
-
-std::vector<std::string> damaged_of(const std::vector<experiment::Point>& points,
-                                    const std::vector<std::size_t>& missing, const runs::Folder& folder) {
-  std::vector<std::string> files;
-  for (const std::size_t i : missing) {
-    if (result_in(folder, points[i].id).damaged)
-      files.push_back((folder.path() / runs::file_of(points[i].id)).string());
-  }
-  return files;
 }
 
 std::string summary(const runs::WorkerState& state, std::size_t left) {
@@ -41,31 +35,36 @@ std::string summary(const runs::WorkerState& state, std::size_t left) {
 
 }  // namespace
 
-int worker_command(const Options& options, const experiment::ConfigLibrary& library,
-                   const experiment::Simulator& simulator, const Console& console) {
-  runs::Folder folder = runs::Folder::join(options.arguments.front());
+int worker_command(const Call& call) {
+  runs::Folder folder = runs::Folder::join(call.options.arguments.front());
   const runs::Manifest manifest = read_manifest(folder);
   const std::vector<experiment::Point> points =
-      expand(experiment_in(folder, manifest, {}, library, simulator), simulator);
+      expand(experiment_in(folder, manifest, {}, call.library, call.simulator), call.simulator);
   check_manifest(folder, manifest, points);
-  const unsigned jobs = options.jobs_chosen ? options.jobs : runs::jobs_of_worker(options.jobs);
-  const bool is_quiet = options.quiet || runs::mpi_rank() > 0;  // the ranks share a terminal
+  const unsigned jobs = call.options.jobs_chosen ? call.options.jobs : runs::jobs_of_worker(call.options.jobs);
+  const bool is_quiet = call.options.quiet || runs::mpi_rank() > 0;  // the ranks share a terminal
 
-  runs::PointStore store(folder);
+  runs::PointStore store(folder, points);
   std::vector<runs::PointOutcome> outcomes;  // without their results, which are in the folder
   const auto ended = [&](std::size_t index, const runs::PointOutcome& outcome) {
     const bool is_told = !outcome.error.empty() || status_text(outcome) == runs::kStatusCheckFailed;
-    if (is_told) console.err << fmt::format("{}: {}\n", points[index].label(), reason_text(outcome));
+    if (is_told) call.console.err << fmt::format("{}: {}\n", points[index].label(), reason_text(outcome));
     runs::PointOutcome& kept = outcomes.emplace_back();
     kept.status = outcome.status;
     kept.result.failed_checks = outcome.result.failed_checks;
   };
-  const std::vector<std::size_t> missing = without_result(points, folder);
-  if (runs::mpi_rank() <= 0) tell_damage(damaged_of(points, missing, folder), console);
-  const runs::WorkerState state =
-      work_on({points, missing, runs::ClaimedPoints::Others::leave, jobs, options.timeout, is_quiet, /*log=*/true},
-              store, simulator, console, ended);
-  if (!is_quiet) console.err << summary(state, without_result(points, folder).size());
+  std::vector<std::string> damaged;
+  const std::vector<std::size_t> missing = without_result(store, damaged);
+  if (runs::mpi_rank() <= 0) tell_damage(damaged, call.console);
+  const Work work{missing, runs::ClaimedPoints::Others::leave, jobs, is_quiet, /*log=*/true};
+  const runs::WorkerState state = work_on(work, store, call, ended);
+  if (!is_quiet) {
+    // A file that is there is whole, unless it was damaged before.
+    const auto is_left = [&](std::size_t i) {
+      return damaged.empty() ? !folder.has(runs::file_of(points[i].id)) : !has_result(folder, points[i].id);
+    };
+    call.console.err << summary(state, static_cast<std::size_t>(std::ranges::count_if(missing, is_left)));
+  }
   if (!store.failure().empty()) throw experiment::UserError(store.failure());
   return exit_code(outcomes, runs::InterruptGuard::requested());
 }

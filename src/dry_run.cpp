@@ -7,7 +7,6 @@
 #include <set>
 
 #include "src/experiment/effective.hpp"
-#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 namespace {
@@ -64,14 +63,15 @@ Probe probe(const std::vector<experiment::Point>& points, const experiment::Simu
 
 }  // namespace
 
-int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
-            const Options& options, const experiment::Simulator& simulator, const Console& console) {
+int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points, const Call& call) {
+  const Options& options = call.options;
+  const Console& console = call.console;
   if (!experiment.question.empty()) console.out << experiment.question << "\n";
   console.out << fmt::format("{} points:\n{}\n", points.size(), list_of(points, options.verbose))
               << "the first one's configuration, where it is not the default:\n"
-              << effective_point(points.front(), simulator, /*changed_only=*/true) << "\n"
+              << effective_point(points.front(), call.simulator, /*changed_only=*/true) << "\n"
               << std::flush;
-  const Probe p = probe(points, simulator);
+  const Probe p = probe(points, call.simulator);
   if (p.points == 0) return kInterrupted;
   const auto all = static_cast<double>(points.size());
   const double jobs = std::min<double>(options.jobs, all);

@@ -9,7 +9,6 @@
 namespace faultline::app {
 
 // Prints the points, the first one's configuration, and an estimate from a few of them that are simulated.
-int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points,
-            const Options& options, const experiment::Simulator& simulator, const Console& console);
+int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points, const Call& call);
 
 }  // namespace faultline::app

@@ -71,16 +71,16 @@ std::string last_line(const fs::path& file) {
 // The points of one start, and the job that they are left to.
 class Follower {
  public:
-  Follower(const std::vector<experiment::Point>& points, std::vector<std::size_t> missing, runs::SlurmJob job,
-           runs::PointStore& store, const Options& options, const Console& console)
-      : points_(points),
-        missing_(std::move(missing)),
+  Follower(runs::SlurmJob job, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call)
+      : points_(store.points()),
+        missing_(not_run(outcomes)),
         todo_(missing_.size()),
         job_(std::move(job)),
         store_(store),
         folder_(store.folder()),
-        options_(options),
-        console_(console) {}
+        outcomes_(outcomes),
+        call_(call),
+        console_(call.console) {}
 
   // False when it was interrupted.
   bool follow();
@@ -101,7 +101,8 @@ class Follower {
   runs::SlurmJob job_;
   runs::PointStore& store_;
   runs::Folder& folder_;
-  const Options& options_;
+  std::vector<runs::PointOutcome>& outcomes_;
+  const Call& call_;
   const Console& console_;
   runs::Standing standing_;
   bool has_complained_ = false;
@@ -112,10 +113,11 @@ void Follower::look_for_results() {
   const std::set<std::string> there = folder_.names_in("points");
   std::erase_if(missing_, [&](std::size_t index) {
     if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) return false;
-    const auto outcome = result_in(folder_, points_[index].id).outcome;
+    auto outcome = result_in(folder_, points_[index].id).outcome;
     if (!outcome) return false;
     if (outcome->status != runs::PointStatus::complete) ++standing_.failed;
     standing_.so_far += outcome->totals;
+    outcomes_[index] = *std::move(outcome);
     return true;
   });
   standing_.done = todo_ - missing_.size();
@@ -138,15 +140,14 @@ std::vector<fs::path> Follower::logs(const std::string& prefix) const {
 bool Follower::follow() {
   const runs::InterruptGuard interrupt;
   const auto start = Clock::now();
-  runs::Progress progress(console_.err, console_.err_is_terminal ? console_.err_width : 0, points_.size(), start,
-                          "points", points_.size() - todo_);
+  auto progress = progress_of(call_, points_.size(), "points", points_.size() - todo_);
   std::optional<Clock::time_point> first_end;
   for (;;) {
     const runs::SlurmQueue queue = job_.look();
     complain(queue);
     look_for_results();
     standing_.elsewhere = task_text(queue);
-    if (!options_.quiet) progress.update(standing_, Clock::now());
+    if (!call_.options.quiet) progress.update(standing_, Clock::now());
     if (is_everything_there()) job_.cancel(runs::SlurmJob::Which::waiting);  // nothing is left for them
     if (is_everything_there() || queue.is_over()) return true;
     if (!queue.ended.empty() && !first_end) first_end = Clock::now();
@@ -195,7 +196,7 @@ void Follower::account_for_rest() {
       outcome.status = runs::PointStatus::host_failed;
       outcome.error = fmt::format("the Slurm task {} that was at it ({}) has ended: {}{}", worker.task, worker.name,
                                   state, advice(state));
-      store_.keep(points_[index], outcome);
+      store_.keep(index, outcome);
     }
   }
   look_for_results();
@@ -205,8 +206,15 @@ void Follower::account_for_rest() {
 }
 
 std::optional<runs::SlurmJob> job_in_queue(const runs::Folder& folder) {
-  const auto json = runs::unsealed_json(folder.read(kJobFile).value_or(""));
-  if (!json) return {};
+  const auto text = folder.read(kJobFile);
+  if (!text) return {};
+  const auto json = runs::unsealed_json(*text);
+  if (!json) {
+    throw experiment::UserError(fmt::format(
+        "{}: is damaged: which Slurm job is at work in this folder is not known, and a second one would be too many. "
+        "'squeue --me' shows it; end it by 'scancel JOB', or wait for its end, then remove the file",
+        (folder.path() / kJobFile).string()));
+  }
   runs::SlurmJob job(json->at("job").get<std::string>());
   const runs::SlurmQueue queue = job.look();
   if (!queue.known) throw experiment::UserError("--on slurm: Slurm does not answer: " + queue.trouble);
@@ -241,25 +249,23 @@ runs::SlurmJob submit(const experiment::Experiment& experiment, std::size_t poin
 
 }  // namespace
 
-bool simulate_on_slurm(const std::vector<experiment::Point>& points, const experiment::Experiment& experiment,
-                       const Options& options, const Console& console, runs::PointStore& store) {
-  std::vector<std::size_t> missing;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (!store.find(points[i])) missing.push_back(i);
-  }
-  if (missing.size() < points.size() && !options.quiet) {
-    console.err << fmt::format("{} of {} points are there already\n", points.size() - missing.size(), points.size());
-  }
-  if (missing.empty()) return true;
+bool simulate_on_slurm(const experiment::Experiment& experiment, runs::PointStore& store,
+                       std::vector<runs::PointOutcome>& outcomes, const Call& call) {
+  const std::size_t missing = not_run(outcomes).size();
+  const Console& console = call.console;
+  const bool quiet = call.options.quiet;
+  if (missing < outcomes.size() && !quiet)
+    console.err << fmt::format("{} of {} points are there already\n", outcomes.size() - missing, outcomes.size());
+  if (missing == 0) return true;
   std::optional<runs::SlurmJob> job = job_in_queue(store.folder());
   const bool is_there = job.has_value();
-  if (!is_there) job = submit(experiment, missing.size(), options, store.folder());
+  if (!is_there) job = submit(experiment, missing, call.options, store.folder());
   const std::string run = store.folder().path().string();
-  if (!options.quiet) {
+  if (!quiet) {
     console.err << fmt::format("Slurm job {} {} {} points of {}\n", job->id(), is_there ? "goes on with" : "simulates",
-                               missing.size(), run);
+                               missing, run);
   }
-  Follower follower(points, std::move(missing), *job, store, options, console);
+  Follower follower(*job, store, outcomes, call);
   if (!follower.follow()) {
     console.err << fmt::format(
         "interrupted; Slurm job {0} goes on. 'faultline run {1} --on slurm' follows it again and "

@@ -9,10 +9,10 @@
 
 namespace faultline::app {
 
-// Submits workers for the points that have no final result, unless those of an earlier start are still in the queue,
+// Submits workers for the points that are not run, unless those of an earlier start are still in the queue,
 // and follows the job to its end. Points at which a task has died get a result that says so. False: interrupted; the
 // job goes on. Throws UserError where Slurm is missing or refuses, and where the tasks do not see the store's folder.
-bool simulate_on_slurm(const std::vector<experiment::Point>& points, const experiment::Experiment& experiment,
-                       const Options& options, const Console& console, runs::PointStore& store);
+bool simulate_on_slurm(const experiment::Experiment& experiment, runs::PointStore& store,
+                       std::vector<runs::PointOutcome>& outcomes, const Call& call);
 
 }  // namespace faultline::app

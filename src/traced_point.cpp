@@ -13,7 +13,6 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
 #include "src/output_file.hpp"
-#include "src/runs/progress.hpp"
 
 namespace faultline::app {
 namespace {
@@ -72,32 +71,34 @@ void check_trace_files(const TraceOptions& options) {
              [](std::string_view first) { return first.starts_with("$date"); });
 }
 
-runs::PointOutcome record(const experiment::Point& point, const Options& options,
-                          const experiment::Simulator& simulator, runs::PointStore& store, const Console& console) {
-  const bool is_there = store.find(point).has_value();
-  if (options.trace.vcd != options.trace.request.vcd)
-    console.err << fmt::format("--vcd {}: written to {}\n", options.trace.vcd, options.trace.request.vcd);
+bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call) {
+  const TraceOptions& trace = call.options.trace;
+  const experiment::Point& point = store.points()[index];
+  if (trace.vcd != trace.request.vcd)
+    call.console.err << fmt::format("--vcd {}: written to {}\n", trace.vcd, trace.request.vcd);
   const auto one = [&](std::size_t, const runs::Heartbeat& heartbeat) {
     store.leave();
-    return simulate(point, simulator, {heartbeat, /*profile=*/false, options.trace.request});
+    return simulate(point, call.simulator, {heartbeat, /*profile=*/false, trace.request});
   };
   runs::PointOutcome recorded;
   const auto ended = [&](std::size_t, runs::PointOutcome outcome) {
     recorded = std::move(outcome);
-    recorded.there = is_there;
-    if (!is_there) store.keep(point, recorded);
     return true;
   };
   {
-    runs::Progress progress(console.err, console.err_is_terminal ? console.err_width : 0, 1,
-                            runs::Progress::Clock::now());
-    runs::run_points(runs::each_of({0}), one, {1, options.timeout}, ended, [&](const runs::Standing& standing) {
-      if (!options.quiet) progress.update(standing, runs::Progress::Clock::now());
+    auto progress = progress_of(call, 1);
+    runs::run_points(runs::each_of({0}), one, {1, call.options.timeout}, ended, [&](const runs::Standing& standing) {
+      if (!call.options.quiet) progress.update(standing, runs::Progress::Clock::now());
     });
   }
   const std::string& what = recorded.error.empty() ? recorded.result.traced : recorded.error;
-  if (!what.empty()) console.err << "trace of " << point.label() << ": " << what << "\n";
-  return recorded;
+  if (!what.empty()) call.console.err << "trace of " << point.label() << ": " << what << "\n";
+  if (recorded.status == runs::PointStatus::not_run) return false;
+  if (is_final(recorded) && !outcomes[index].there) {
+    store.keep(index, recorded);
+    outcomes[index] = std::move(recorded);
+  }
+  return true;
 }
 
 }  // namespace faultline::app

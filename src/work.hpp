@@ -2,9 +2,7 @@
 // What 'faultline run' and 'faultline worker' do alike: simulate points of a run folder that others may be at work in.
 #pragma once
 
-#include <chrono>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,19 +13,16 @@
 namespace faultline::app {
 
 struct Work {
-  const std::vector<experiment::Point>& points;
-  std::vector<std::size_t> missing;  // of those
+  std::vector<std::size_t> missing;  // of the store's points
   runs::ClaimedPoints::Others others;
   unsigned jobs;
-  std::optional<std::chrono::seconds> timeout;
   bool quiet;
   bool log = false;  // into the run folder
 };
 
 // Simulates what is missing and nobody else is at, keeps each result in the store, and hands it on. Ends early when a
 // result cannot be kept: hours whose results nobody can keep are lost. Returns what this process has done.
-runs::WorkerState work_on(const Work& work, runs::PointStore& store, const experiment::Simulator& simulator,
-                          const Console& console,
+runs::WorkerState work_on(const Work& work, runs::PointStore& store, const Call& call,
                           const std::function<void(std::size_t index, runs::PointOutcome outcome)>& ended);
 
 // Of points' files.

@@ -10,6 +10,25 @@
 #include "src/experiment/input_limits.hpp"
 
 namespace faultline::experiment {
+namespace {
+
+// Of the UTF-8 character that the text begins with, in bytes; 0 where it begins with none: a lone byte, a character in
+// more bytes than it needs, a surrogate, or one beyond U+10FFFF.
+std::size_t size_of_character(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  if (first < 0xC2 || first > 0xF4) return 0;
+  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  const bool is_overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
+  const bool is_beyond = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
+  return is_overlong || is_beyond ? 0 : size;
+}
+
+}  // namespace
 
 std::string Place::text() const { return line == 0 ? file : fmt::format("{}:{}:{}", file, line, column); }
 
@@ -20,11 +39,7 @@ void Diagnostics::add(const Place& place, const std::string& key, const std::str
 void Diagnostics::add_text(const std::string& file, const std::string& text) { add_line({{file, 0, 0}, text}); }
 
 void Diagnostics::add_line(Line line) {
-  if (line.text.size() > kMostMessageBytes) {
-    constexpr std::size_t kEnd = kMostMessageBytes / 2;
-    const std::size_t cut = line.text.size() - 2 * kEnd;
-    line.text.replace(kEnd, cut, fmt::format(" [{} more bytes] ", cut));
-  }
+  line.text = shortened(std::move(line.text));
   if (known_.count(line.text) != 0) return;
   if (is_full()) {
     ++more_;
@@ -65,18 +80,27 @@ std::string did_you_mean(const std::string& nearest) {
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
+std::string shortened(std::string text) {
+  if (text.size() <= kMostMessageBytes) return text;
+  constexpr std::size_t kEnd = kMostMessageBytes / 2;
+  const std::size_t cut = text.size() - 2 * kEnd;
+  return text.replace(kEnd, cut, fmt::format(" [{} more bytes] ", cut));
+}
+
 std::string printable(std::string_view text, bool one_line) {
   std::string shown;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const unsigned next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
-    if (c == 0xC2 && next >= 0x80 && next < 0xA0) {  // U+0080 to U+009F: control characters, too
-      shown += fmt::format("\\u{:04X}", next);
-      ++i;
-    } else if ((c < 0x20 && c != '\t' && (c != '\n' || one_line)) || c == 0x7F) {
-      shown += fmt::format("\\u{:04X}", c);
+  for (std::size_t size = 1; !text.empty(); text.remove_prefix(size)) {
+    const auto first = static_cast<unsigned char>(text[0]);
+    size = std::max<std::size_t>(1, size_of_character(text));
+    const std::string_view character = text.substr(0, size);
+    if (first >= 0x80 && size == 1) {
+      shown += fmt::format("\\x{:02X}", first);  // of no character; many terminals take 0x80 to 0x9F for controls
+    } else if (size == 2 && character < "\u00A0") {
+      shown += fmt::format("\\u{:04X}", static_cast<unsigned char>(text[1]));  // U+0080 to U+009F: controls, too
+    } else if ((first < 0x20 && first != '\t' && (first != '\n' || one_line)) || first == 0x7F) {
+      shown += fmt::format("\\u{:04X}", first);
     } else {
-      shown += text[i];
+      shown += character;
     }
   }
   return shown;

@@ -58,8 +58,11 @@ class Diagnostics {
 // "; did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(const std::string& nearest);
 
-// For terminals: control characters, whose sequences could do anything there, as TOML writes them, "\u001B". Tabs and,
-// unless it has to be one line, ends of lines stay.
+// Of a text that is longer than kMostMessageBytes its beginning and its end.
+std::string shortened(std::string text);
+
+// For terminals: control characters, whose sequences could do anything there, as TOML writes them, "\u001B"; bytes that
+// are no UTF-8 as "\x9B". Tabs and, unless it has to be one line, ends of lines stay.
 std::string printable(std::string_view text, bool one_line = false);
 
 }  // namespace faultline::experiment

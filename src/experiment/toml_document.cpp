@@ -18,11 +18,17 @@
 namespace faultline::experiment {
 namespace {
 
+std::string too_much() {
+  return fmt::format("has more than {}, too much for a file of this kind", sim::format_bytes(kMostInputBytes));
+}
+
 Place to_place(const toml::source_region& region, const std::string& file) {
   return {file, static_cast<unsigned>(region.begin.line), static_cast<unsigned>(region.begin.column)};
 }
 
-[[noreturn]] void refuse(const Place& place, const std::string& why) { throw UserError(place.text() + ": " + why); }
+[[noreturn]] void refuse(const Place& place, const std::string& why) {
+  throw UserError(shortened(place.text() + ": " + why));
+}
 
 // The end of the text in quotes that begins at `at`: behind its last quote, or the end of its line or file.
 std::size_t end_of_quoted(std::string_view text, std::size_t at) {
@@ -129,7 +135,7 @@ Node parse_toml(const std::string& text, const std::string& shown_path) {
     node.place = {shown_path, 1, 1};
     return node;
   } catch (const toml::parse_error& error) {
-    throw UserError(to_place(error.source(), shown_path).text() + ": not TOML: " + std::string(error.description()));
+    refuse(to_place(error.source(), shown_path), "not TOML: " + std::string(error.description()));
   }
 }
 
@@ -141,7 +147,7 @@ std::string why_no_input(const std::filesystem::path& path) {
   if (std::filesystem::is_directory(status)) return "is a folder, not a file";
   if (!std::filesystem::is_regular_file(status)) return "is no regular file";  // a pipe would be waited for
   if (std::filesystem::file_size(path, error) > kMostInputBytes && !error) {
-    return fmt::format("has more than {}, too much for a file of this kind", sim::format_bytes(kMostInputBytes));
+    return too_much();
   }
   return "";
 }
@@ -156,6 +162,7 @@ Node read_toml(const std::filesystem::path& path) {
   while (text.size() <= kMostInputBytes && (file.read(part.data(), part.size()), file.gcount() > 0)) {
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   }
+  if (text.size() > kMostInputBytes) throw UserError(path.string() + ": " + too_much());
   return parse_toml(text, path.string());
 }
 

@@ -12,6 +12,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/runs/manifest.hpp"
+#include "src/runs/outcome_text.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {
@@ -56,7 +57,9 @@ void add_series(const Json& json, std::vector<workloads::Series>& series) {
 
 runs::PointOutcome outcome_of(const Json& json) {
   runs::PointOutcome outcome;
-  outcome.status = runs::point_status(json.at("status"));
+  const std::string status = json.at("status");
+  const bool is_at_its_end = status == runs::kStatusRefused || status == runs::kStatusCheckFailed;
+  outcome.status = is_at_its_end ? runs::PointStatus::complete : runs::point_status(status);
   outcome.error = json.value("error", "");
   workloads::PointResult& result = outcome.result;
   for (const auto& [name, metric] : json.at("metrics").items()) {

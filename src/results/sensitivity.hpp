@@ -42,6 +42,13 @@ struct RankedParameter {
   const Effect& at() const { return effects[greatest]; }
 };
 
+// What is ranked: a metric, or its ratio to that of another strategy of the experiment where all else is the same.
+struct Measure {
+  std::string metric;
+  std::string baseline = {};
+  std::string name() const { return baseline.empty() ? metric : metric + "/" + baseline; }
+};
+
 struct Sensitivity {
   std::string metric;
   std::string baseline;                     // the metric is a ratio to this strategy's; empty: as it is
@@ -49,13 +56,8 @@ struct Sensitivity {
   std::vector<experiment::Point> points;    // that are ranked, the first of their repetitions
   std::vector<RankedParameter> parameters;  // by their greatest effect, then by name
   std::vector<std::string> left_out;
-};
 
-// What is ranked: a metric, or its ratio to that of another strategy of the experiment where all else is the same.
-struct Measure {
-  std::string metric;
-  std::string baseline = {};
-  std::string name() const { return baseline.empty() ? metric : metric + "/" + baseline; }
+  Measure measure() const { return {metric, baseline}; }
 };
 
 // `outcomes`: of the experiment's points, then of the points of each variation. Throws UserError when no point of the

@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "src/experiment/expansion.hpp"
-#include "src/runs/folder.hpp"
-#include "src/runs/point_runner.hpp"
+#include "src/runs/point_store.hpp"
 
 namespace faultline::runs {
 
@@ -23,10 +21,9 @@ class ClaimedPoints {
   // What others are at: left to them, or waited for until it has a result or they have let go of it. Who leaves it to
   // others also leaves a point at which two workers have died: it might be what kills them, one after another.
   enum class Others { leave, wait };
-  // `missing`: of `points` those that are to be simulated, in this order. Folder and points outlive this.
-  ClaimedPoints(Folder& folder, const std::vector<experiment::Point>& points, std::vector<std::size_t> missing,
-                Others others)
-      : folder_(folder), points_(points), queue_(std::move(missing)), others_(others) {
+  // `missing`: of the store's points those that are to be simulated, in this order. The store outlives this.
+  ClaimedPoints(const PointStore& store, std::vector<std::size_t> missing, Others others)
+      : folder_(store.folder()), points_(store.points()), queue_(std::move(missing)), others_(others) {
     look_for_deaths();
   }
 

@@ -20,8 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kEffective = "effective.toml";
-
 std::set<std::string> keys_of_platform(const experiment::Experiment& experiment) {
   std::set<std::string> keys;
   for (const experiment::Setting& setting : experiment.platform_settings) keys.insert(setting.key);
@@ -138,7 +136,7 @@ experiment::Experiment experiment_in(const Folder& folder, const Manifest& manif
         ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
         "--out writes it again");
   }
-  if (!is_sealed(folder.read(kEffective).value_or(""), kTomlSeal)) {
+  if (!is_file_sealed(folder.path() / kEffective, kTomlSeal)) {
     throw experiment::UserError(
         fmt::format("{}: is damaged, or was changed; 'faultline run' of its experiment with --out {} writes it again",
                     (folder.path() / kEffective).string(), folder.path().string()));
@@ -169,6 +167,18 @@ void check_manifest(const Folder& folder, const Manifest& manifest, const std::v
                   "program on every machine, or go on with this one by 'faultline run {}'",
                   where, manifest.version, manifest.commit, manifest.build, build::kVersion, build::commit(),
                   experiment::program_id(), where));
+}
+
+void check_own_toml(const std::filesystem::path& file) {
+  if (is_file_sealed(file, kTomlSeal)) return;
+  std::error_code ignored;
+  const bool is_of_a_run = file.filename() == kEffective &&
+                           std::filesystem::is_regular_file(file.parent_path() / Folder::kManifest, ignored);
+  if (!is_of_a_run && !has_seal(file, kTomlSeal)) return;
+  throw experiment::UserError(fmt::format(
+      "{}: is damaged, or was changed since 'faultline run' wrote it; a copy with another name, without the line "
+      "'{}...', is an experiment like any",
+      file.string(), kTomlSeal.before));
 }
 
 }  // namespace faultline::runs

@@ -2,6 +2,7 @@
 // manifest.json of a run folder: whose run it is, and the list of its points; with effective.toml, its experiment.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <set>
 #include <string>
@@ -27,6 +28,8 @@ struct Manifest {
   std::vector<Entry> points;
 };
 
+inline constexpr const char* kEffective = "effective.toml";  // of a run folder: the whole configuration
+
 // Of a run that this program makes.
 Manifest manifest_of(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points);
 // As the file has it.
@@ -50,5 +53,9 @@ experiment::Experiment experiment_in(const Folder& folder, const Manifest& manif
 void check_manifest(const Folder& folder, const Manifest& manifest, const std::vector<experiment::Point>& points);
 // Whether this very program has made the folder.
 bool is_of_this_program(const Manifest& manifest);
+
+// Throws UserError where a file that this program has written, effective.toml of a run folder or a copy of it, is not
+// as it was written: it ends with another checksum, or has none beside a manifest.
+void check_own_toml(const std::filesystem::path& file);
 
 }  // namespace faultline::runs

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "src/runs/point_result_json.hpp"
@@ -10,11 +11,7 @@
 
 namespace faultline::runs {
 
-namespace {
-
 using Json = nlohmann::ordered_json;
-
-}  // namespace
 
 std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
 
@@ -37,31 +34,58 @@ PointFile result_in(const Folder& folder, const std::string& id) {
   return {.outcome = std::move(outcome), .damaged = false};
 }
 
-std::optional<PointOutcome> PointStore::find(const experiment::Point& point) {
-  const std::string file = file_of(point.id);
-  const PointFile result = result_in(folder_, point.id);
-  if (result.outcome && is_final(*result.outcome)) return result.outcome;
-  if (result.damaged) damaged_.push_back((folder_.path() / file).string());
-  if (result.damaged || result.outcome) folder_.remove(file);
-  return {};
-}
-
-bool is_unfinished(const Folder& folder, const std::string& manifest, const std::vector<experiment::Point>& points) {
+bool has_ended(const Folder& folder, const std::string& manifest, std::size_t points) {
   if (folder.read(Folder::kManifest) != manifest) return false;
   // Written last, when a run ends by itself or is interrupted.
   const auto meta = unsealed_json(folder.read("meta.json").value_or(""));
-  if (!meta || meta->at("points_final") != points.size()) return true;
-  return !std::ranges::all_of(points, [&](const experiment::Point& p) { return folder.has(file_of(p.id)); });
+  return meta && meta->at("points_final") == points;
 }
 
-void PointStore::keep(const experiment::Point& point, const PointOutcome& outcome) {
+bool has_all_files(const Folder& folder, const std::vector<experiment::Point>& points) {
+  const std::set<std::string> there = folder.names_in("points");
+  return std::ranges::all_of(points, [&](const auto& point) { return there.contains(point.id + ".json"); });
+}
+
+std::vector<std::size_t> not_run(const std::vector<PointOutcome>& outcomes) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].status == PointStatus::not_run) indices.push_back(i);
+  }
+  return indices;
+}
+
+std::vector<PointOutcome> PointStore::read() {
+  std::vector<PointOutcome> outcomes(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    PointFile file = result_in(folder_, points_[i].id);
+    if (file.outcome && is_final(*file.outcome)) {
+      outcomes[i] = *std::move(file.outcome);
+    } else if (file.outcome || file.damaged) {
+      unfit_.push_back(file_of(points_[i].id));
+      if (file.damaged) damaged_.push_back((folder_.path() / unfit_.back()).string());
+    }
+  }
+  return outcomes;
+}
+
+void PointStore::make_room() {
+  for (const std::string& file : unfit_) folder_.remove(file);
+}
+
+void PointStore::read_rest(std::vector<PointOutcome>& outcomes) const {
+  for (const std::size_t i : not_run(outcomes)) {
+    if (auto outcome = result_in(folder_, points_[i].id).outcome) outcomes[i] = *std::move(outcome);
+  }
+}
+
+void PointStore::keep(std::size_t index, const PointOutcome& outcome) {
   Json json = to_json(outcome);
-  json["id"] = point.id;
+  json["id"] = points_[index].id;
   json["result"]["profile"] = Json::array();  // of this run's host time
   json["result"]["traced"] = "";              // to this run's user
   try {
     // Not synced: what a power failure takes is simulated again.
-    folder_.write(file_of(point.id), sealed_json(json, -1), Folder::Sync::no);
+    folder_.write(file_of(points_[index].id), sealed_json(json, -1), Folder::Sync::no);
   } catch (const experiment::UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }

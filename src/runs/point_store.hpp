@@ -28,28 +28,40 @@ struct PointFile {
 };
 PointFile result_in(const Folder& folder, const std::string& id);
 
-// Whether a folder holds a run of these points that has not got to its end, or has points that are to be tried again.
-// By its lists alone: no result is read. `manifest`: the file's text.
-bool is_unfinished(const Folder& folder, const std::string& manifest, const std::vector<experiment::Point>& points);
+// Whether a folder holds a run of these points that says of itself that it has got to its end, with a final result of
+// each; and whether each has a file still. Both by lists alone: no result is read. `manifest`: the file's text.
+bool has_ended(const Folder& folder, const std::string& manifest, std::size_t points);
+bool has_all_files(const Folder& folder, const std::vector<experiment::Point>& points);
 
+// Of these outcomes the points that have none.
+std::vector<std::size_t> not_run(const std::vector<PointOutcome>& outcomes);
+
+// The points of a run and their files. Folder and points outlive it.
 class PointStore {
  public:
-  explicit PointStore(Folder& folder) : folder_(folder) {}
+  PointStore(Folder& folder, const std::vector<experiment::Point>& points) : folder_(folder), points_(points) {}
 
-  // Only a final result. Any other is removed: the point is to do.
-  std::optional<PointOutcome> find(const experiment::Point& point);
-  // Files that find() has removed because they were damaged.
+  // The final results, each file read once; not run where there is none. Changes nothing.
+  std::vector<PointOutcome> read();
+  // Removes what read() has found beside them, damaged or not final: those points are to do.
+  void make_room();
+  // Files that read() has found damaged.
   const std::vector<std::string>& damaged() const { return damaged_; }
+  // Results that others have written since, of the points that have none among `outcomes`.
+  void read_rest(std::vector<PointOutcome>& outcomes) const;
   // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
-  void keep(const experiment::Point& point, const PointOutcome& outcome);
+  void keep(std::size_t index, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
-  Folder& folder() { return folder_; }
+  Folder& folder() const { return folder_; }
+  const std::vector<experiment::Point>& points() const { return points_; }
   // In a point's process, which writes nothing here.
-  void leave() { folder_.leave_locks(); }
+  void leave() const { folder_.leave_locks(); }
 
  private:
   Folder& folder_;
+  const std::vector<experiment::Point>& points_;
   std::string failure_;
+  std::vector<std::string> unfit_;
   std::vector<std::string> damaged_;
 };
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/runs/seal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "src/experiment/diagnostics.hpp"
@@ -38,6 +42,16 @@ std::pair<std::uint32_t, bool> checksum_of_next(std::istream& stream, std::uintm
   return {checksum, true};
 }
 
+// Its last bytes; empty where it has not so many, or is no regular file.
+std::string end_of(const std::filesystem::path& file, std::size_t size) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) return "";
+  std::ifstream stream(file, std::ios::binary);
+  std::string end(size, '\0');
+  stream.seekg(-static_cast<std::streamoff>(size), std::ios::end);
+  return stream.read(end.data(), static_cast<std::streamsize>(size)) ? end : "";
+}
+
 }  // namespace
 
 std::uint32_t checksum_of(std::string_view bytes, std::uint32_t of_what_comes_before) {
@@ -59,21 +73,29 @@ bool is_sealed(std::string_view text, const Seal& seal) {
 }
 
 void seal_file(const std::filesystem::path& file, const Seal& seal) {
-  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
-  const auto [checksum, whole] = checksum_of_next(stream, std::filesystem::file_size(file));
-  stream.seekp(0, std::ios::end);
-  stream << text_of(seal, checksum) << std::flush;
-  if (!whole || !stream) throw experiment::UserError(file.string() + ": cannot be written");
+  std::ifstream content(file, std::ios::binary);
+  const auto [checksum, whole] = checksum_of_next(content, std::filesystem::file_size(file));
+  if (!whole) throw experiment::UserError(file.string() + ": cannot be read");
+  const std::string text = text_of(seal, checksum);
+  const int descriptor = open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const bool written = descriptor >= 0 && write(descriptor, text.data(), text.size()) == std::ssize(text);
+  const int why = errno;
+  if (descriptor >= 0) close(descriptor);
+  if (!written)
+    throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(why)));
 }
 
 bool is_file_sealed(const std::filesystem::path& file, const Seal& seal) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (error || size < size_of(seal)) return false;
+  const std::string end = end_of(file, size_of(seal));
+  if (end.size() < size_of(seal)) return false;
   std::ifstream stream(file, std::ios::binary);
-  const auto [checksum, whole] = checksum_of_next(stream, size - size_of(seal));
-  std::string end(size_of(seal), '\0');
-  return whole && stream.read(end.data(), static_cast<std::streamsize>(end.size())) && end == text_of(seal, checksum);
+  const auto [checksum, whole] = checksum_of_next(stream, std::filesystem::file_size(file) - end.size());
+  return whole && end == text_of(seal, checksum);
+}
+
+bool has_seal(const std::filesystem::path& file, const Seal& seal) {
+  const std::string end = end_of(file, size_of(seal));
+  return end.size() == size_of(seal) && end.starts_with(seal.before) && end.ends_with(seal.after);
 }
 
 std::string sealed_json(const Json& object, int indent) {
@@ -85,7 +107,9 @@ std::string sealed_json(const Json& object, int indent) {
 
 std::optional<Json> unsealed_json(const std::string& text) {
   if (!is_sealed(text, kJsonSeal)) return {};
-  return Json::parse(text);
+  Json json = Json::parse(text);
+  json.erase(kChecksum);
+  return json;
 }
 
 Json shallow_json(const std::string& text) {

@@ -29,13 +29,16 @@ std::uint32_t checksum_of_file(const std::filesystem::path& file);  // as far as
 // The text with its seal. Of JSON: an object's text but for the brace that ends it.
 std::string sealed(std::string text, const Seal& seal);
 bool is_sealed(std::string_view text, const Seal& seal);
-// Of a file that need not fit in memory. False for one that cannot be read, too.
+// Of a file that need not fit in memory. Sealing throws UserError, with the reason, when it cannot be written; a file
+// that cannot be read is not sealed.
 void seal_file(const std::filesystem::path& file, const Seal& seal);
 bool is_file_sealed(const std::filesystem::path& file, const Seal& seal);
+// Whether the file ends with a seal at all, of whatever content.
+bool has_seal(const std::filesystem::path& file, const Seal& seal);
 
 // An object as a file's text; indent as nlohmann's dump() takes it.
 std::string sealed_json(const nlohmann::ordered_json& object, int indent);
-// Nothing where the text is not as it was sealed.
+// The object without its checksum, as it was before. Nothing where the text is not as it was sealed.
 std::optional<nlohmann::ordered_json> unsealed_json(const std::string& text);
 // A text that may have no seal, as JSON; null where it is none. Levels below the third are left out: functions that
 // walk JSON recurse, and the file may be anybody's.

@@ -69,15 +69,12 @@ class Figures(FigureTest):
         def response(value, metric):
             return {"value": value, "metric": metric, "half_width": 0}
 
-        def row(name, low, high, effect):
-            return {"name": name, "range": "plausible", "effect": effect, "low": low, "high": high,
-                    "default": response("5 us", 100.0), "greatest_at": "fault",
-                    "points": [{"point": "fault", "default": response("5 us", 100.0),
-                                "others": [end for end in (low, high) if end]}]}
+        def bar(name, low, high, marks=""):
+            return {"name": name, "marks": marks, "low": low, "default": response("5 us", 100.0), "high": high}
 
-        analysis = {"metric": "latency_mean", "unit": "us", "parameters": [
-            row("a", response("1 us", 90.0), response("9 us", 130.0), 40.0), row("b", None, response("9 us", 95.0), 5.0),
-            row("c", response("1 us", 100.0), response("9 us", 100.0), 0.0)]}
+        analysis = {"measure": "latency_mean", "metric": "latency_mean", "unit": "us", "tornado": {
+            "point": "fault", "low": "low end", "high": "high end", "marks": {}, "bars": [
+                bar("a", response("1 us", 90.0), response("9 us", 130.0)), bar("b", None, response("9 us", 95.0))]}}
         content = json.dumps(analysis)[:-1].encode()
         file = self.run_folder / "sensitivity.json"
         file.write_bytes(content.replace(b"130.0", b"138.0") + seal.seal_of(content, seal.JSON))
@@ -95,8 +92,9 @@ class Figures(FigureTest):
             with self.assertRaisesRegex(PlotError, f"ranks latency_mean; 'faultline .* {words}' ranks this one"):
                 self.make("tornado", metric=metric)
         # What else the folder has ranked, with a mark at what the ends do not tell.
-        analysis["baseline"] = "resident"
-        analysis["parameters"][0]["points"][0]["monotonic"] = False
+        analysis |= {"measure": "latency_mean/resident", "baseline": "resident"}
+        analysis["tornado"]["marks"] = {"^": "not monotonic over the range", "*": "of another bar"}
+        analysis["tornado"]["bars"][0]["marks"] = "^"
         content = json.dumps(analysis)[:-1].encode()
         (self.run_folder / "sensitivity-latency_mean-to-resident.json").write_bytes(
             content + seal.seal_of(content, seal.JSON))
@@ -104,7 +102,7 @@ class Figures(FigureTest):
         self.assertEqual(axes.get_xlabel(), "mean latency relative to resident")
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs ^", "b = 5 µs"])
         texts = [text.get_text() for each in figure.findobj(Legend) for text in each.get_texts()]
-        self.assertIn("^ not monotonic over the range", texts)
+        self.assertEqual(texts, ["low end", "high end", "^ not monotonic over the range"])
 
     def test_files_have_their_size_embedded_fonts_and_the_same_bytes_again(self):
         self.sweep()

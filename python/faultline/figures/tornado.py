@@ -25,11 +25,6 @@ def _read(file):
     return json.loads(data)
 
 
-def measure_of(analysis):
-    """What is ranked: "latency_mean", or of a ratio to a strategy "latency_mean/resident"."""
-    return analysis["metric"] + (f"/{analysis['baseline']}" if analysis.get("baseline") else "")
-
-
 def read_sensitivity(run, metric=None):
     """What the folder ranked first, or of what it has ranked the one that is named."""
     first = Path(run) / "sensitivity.json"
@@ -37,96 +32,71 @@ def read_sensitivity(run, metric=None):
         return _read(first)
     all_ranked = [_read(file) for file in [first, *sorted(Path(run).glob("sensitivity-*.json"))]]
     for analysis in all_ranked:
-        if measure_of(analysis) == metric:
+        if analysis["measure"] == metric:
             return analysis
     # A strategy's name may have a slash, too; a metric's has none.
     name, _, baseline = metric.partition("/")
     words = f"--metric {name} --baseline {baseline}" if baseline else f"--metric {name}"
-    raise PlotError(f"--metric {metric}: {run} ranks {', '.join(measure_of(each) for each in all_ranked)}; 'faultline "
+    raise PlotError(f"--metric {metric}: {run} ranks {', '.join(each['measure'] for each in all_ranked)}; 'faultline "
                     f"sensitivity EXPERIMENT --out {run} {words}' ranks this one")
 
 
-def _metric_of(end):
-    return None if end is None else end["metric"]
+def _reach(end, middle):
+    """From the default to an end of the range; none where the range does not reach to that side, or its point failed."""
+    return 0.0 if end is None or end["metric"] is None else end["metric"] - middle
 
 
-def _ends_at(row, point):
-    """The row's default and the ends of its range at a point; for choices, where the metric is least and greatest."""
-    entry = next((each for each in row["points"] if each["point"] == point), None)
-    if entry is None or entry["default"]["metric"] is None:
-        return None
-    middle = entry["default"]["metric"]
-    others = [each for each in entry["others"] if each["metric"] is not None]
-    if row["range"] == "choices":
-        least = min(others, key=lambda each: each["metric"], default=None)
-        most = max(others, key=lambda each: each["metric"], default=None)
-        low = least if least is not None and least["metric"] < middle else None
-        high = most if most is not None and most["metric"] >= middle else None
-    else:
-        low = entry["others"][0] if row["low"] is not None else None
-        high = entry["others"][-1] if row["high"] is not None else None
-    metrics = [middle] + [each["metric"] for each in others]
-    return {"name": row["name"], "range": row["range"], "default": entry["default"], "low": low, "high": high,
-            "monotonic": entry.get("monotonic", True), "effect": max(metrics) - min(metrics)}
-
-
-def _draw(axes, place, middle, end, color, label):
-    """A bar from the middle to what the metric is at an end of the range."""
-    if _metric_of(end) is None:
-        return
-    reach = end["metric"] - middle
-    axes.barh([place], [reach], 0.68, middle, color=color, label=label, linewidth=0)
+def _draw_row(axes, place, bar, middle, legend_of, gap):
+    """The longer end first: where both are at one side, the shorter one stays visible. Values stand at the furthest end."""
+    ends = [(_reach(bar[side], middle), side) for side in ("low", "high")]
+    values = {True: [], False: []}  # by whether they are below the default
+    for reach, side in sorted(ends, key=lambda end: -abs(end[0])):
+        if bar[side] is None or bar[side]["metric"] is None:
+            continue
+        axes.barh([place], [reach], 0.68, middle, color={"low": LOW, "high": HIGH}[side], label=legend_of(side), linewidth=0)
+        values[reach < 0].append((reach, value_text(bar[side]["value"])))
+    for below, each in values.items():
+        if each:
+            furthest = middle + (min if below else max)(reach for reach, _ in each)
+            axes.text(furthest - gap if below else furthest + gap, place, ", ".join(text for _, text in each), va="center",
+                      fontsize=5.5, ha="right" if below else "left")
 
 
 def tornado(analysis):
-    """Bars of several points have no common middle: all are of the point at which the greatest effect is."""
-    ranked = [row for row in analysis["parameters"] if row["effect"] > 0]
-    if not ranked:
-        raise PlotError(f"no parameter changes {measure_of(analysis)}")
-    point = ranked[0]["greatest_at"]
-    rows = [row for row in (_ends_at(row, point) for row in ranked) if row is not None and row["effect"] > 0]
-    shown = sorted(rows, key=lambda row: -row["effect"])[:_MOST_ROWS]
+    """The bars that the analysis has ranked, at the point that it has chosen."""
+    shown = analysis["tornado"]["bars"][:_MOST_ROWS]
+    if not shown:
+        raise PlotError(f"no parameter changes {analysis['measure']}")
     middle = shown[0]["default"]["metric"]
     figure, strip, (axes,) = panels(1, PAGE, 0.9 + 0.175 * len(shown))
-    reaches = [end["metric"] for row in shown for end in (row["low"], row["high"]) if _metric_of(end) is not None]
-    span = max(reaches + [middle]) - min(reaches + [middle])
-    labels = set()
-    for place, row in zip(range(len(shown) - 1, -1, -1), shown):
-        ends = [(row["low"], LOW, "low end of the range"), (row["high"], HIGH, "high end")]
-        # The longer one first: where both are at one side, the shorter one stays visible.
-        ends.sort(key=lambda end: -abs((_metric_of(end[0]) if _metric_of(end[0]) is not None else middle) - middle))
-        texts = {"left": [], "right": []}
-        for end, color, label in ends:
-            _draw(axes, place, middle, end, color, None if label in labels else label)
-            if _metric_of(end) is not None:
-                labels.add(label)
-                texts["left" if end["metric"] < middle else "right"].append(end)
-        for side, each in texts.items():
-            if each:
-                furthest = (min if side == "left" else max)(end["metric"] for end in each)
-                gap = 0.006 * span
-                axes.text(furthest - gap if side == "left" else furthest + gap, place,
-                          ", ".join(value_text(end["value"]) for end in each), va="center", fontsize=5.5,
-                          ha="right" if side == "left" else "left")
+    reaches = [_reach(bar[side], middle) for bar in shown for side in ("low", "high")]
+    least, most = middle + min(reaches + [0.0]), middle + max(reaches + [0.0])
+    places = range(len(shown) - 1, -1, -1)
+    told = set()
+
+    def legend_of(side):
+        new = side not in told
+        told.add(side)
+        return analysis["tornado"][side] if new else None
+
+    for place, bar in zip(places, shown):
+        _draw_row(axes, place, bar, middle, legend_of, 0.006 * (most - least))
     axes.axvline(middle, color="black", linewidth=0.7)
-    axes.set_yticks(range(len(shown) - 1, -1, -1),
-                    [f"{row['name']} = {value_text(row['default']['value'])}{' *' if row['range'] == 'half to double' else ''}"
-                     f"{'' if row['monotonic'] else ' ^'}" for row in shown])
-    axes.set_xlim(min(reaches + [middle]) - 0.1 * span, max(reaches + [middle]) + 0.1 * span)
+    axes.set_yticks(places, [f"{bar['name']} = {value_text(bar['default']['value'])} {bar['marks']}".strip() for bar in shown])
+    axes.set_xlim(least - 0.1 * (most - least), most + 0.1 * (most - least))
     axes.set_ylim(-0.7, len(shown) - 0.3)
     relative = analysis.get("baseline")
     axes.set_xlabel(f"{name_of(analysis['metric'])} relative to {relative}" if relative
                     else with_unit(analysis["metric"], unit_text(analysis["unit"])))
-    axes.set_title(point)
+    axes.set_title(analysis["tornado"]["point"])
     axes.grid(False, axis="y")
     percent = axes.secondary_xaxis("top", functions=(lambda value: 100 * (value - middle) / abs(middle or 1),
                                                      lambda share: middle + share * abs(middle or 1) / 100))
     percent.set_xlabel("change [%]")
     handles, names = axes.get_legend_handles_labels()
-    order = sorted(range(len(names)), key=lambda index: names[index] != "low end of the range")
-    if not all(row["monotonic"] for row in shown):
-        order.append(len(names))
-        handles.append(Line2D([], [], linestyle="none"))
-        names.append("^ not monotonic over the range")
-    legend(strip, [handles[index] for index in order], [names[index] for index in order], PAGE)
+    entries = sorted(zip(handles, names), key=lambda entry: entry[1] != analysis["tornado"]["low"])
+    used = {mark for bar in shown for mark in bar["marks"]}
+    entries += [(Line2D([], [], linestyle="none"), f"{mark} {meaning}")
+                for mark, meaning in analysis["tornado"]["marks"].items() if mark in used]
+    legend(strip, [handle for handle, _ in entries], [name for _, name in entries], PAGE)
     return figure
