@@ -202,7 +202,8 @@ std::vector<std::string>::const_iterator find_command(const std::vector<std::str
 Options parse_command_line(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (const std::string shown = experiment::printable(argument); shown != argument)
-      throw experiment::UserError(fmt::format("'{}' has control characters; allowed: arguments without them", shown));
+      throw experiment::UserError(
+          fmt::format("'{}' has control characters, or is no UTF-8; allowed: arguments of printable UTF-8", shown));
   }
   const auto command = find_command(arguments);
   Options options;

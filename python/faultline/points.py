@@ -42,7 +42,8 @@ class Point:
     parameters: dict  # name to text, of axes a Quantity; "strategy" is one of them
     metrics: dict = field(default_factory=dict)  # name to Value
     steps: list = field(default_factory=list)
-    trouble: str = ""  # why a seed of it has no result
+    trouble: str = ""  # why a seed of it has no result, or what is wrong with it
+    failed_check: str = ""  # of a seed whose result is wrong, whatever became of the others
     plan: Plan = field(default_factory=Plan)
     number: int = 0  # of the combination, from 1
 
@@ -63,8 +64,12 @@ def _combinations(run):
     points, plan = {}, _plan(run)
     for row in run.sql("SELECT combination, strategy, status, error FROM points ORDER BY number").itertuples():
         point = points.setdefault(row.combination, Point({"strategy": row.strategy}, plan=plan, number=row.combination))
-        if row.status != "complete" and not point.trouble:
-            point.trouble = f"{row.status}: {row.error}" if row.error else row.status
+        if row.status == "complete":
+            continue
+        trouble = f"{row.status}: {row.error}" if row.error else row.status
+        point.trouble = point.trouble or trouble
+        if row.status == "check failed":
+            point.failed_check = point.failed_check or trouble
     axes = run.sql("SELECT p.combination, a.key, a.value, a.number, a.unit FROM point_axes AS a "
                    "JOIN points AS p ON p.number = a.point ORDER BY a.point, a.position")
     for row in axes.itertuples():
@@ -87,10 +92,14 @@ def read_points(folder):
         raise PlotError(str(error)) from error
     if not points:
         raise PlotError(f"{folder}: has no points")
-    wrong = [point.trouble for point in points.values() if point.trouble.startswith("check failed")]
+    return list(points.values())
+
+
+def tell_failed_checks(folder, points):
+    """On standard error, of the points that a figure shows."""
+    wrong = [point.failed_check for point in points if point.failed_check]
     if wrong:
         print(f"{folder}: CHECK FAILED at {len(wrong)} of {len(points)} points of the figure: {wrong[0]}", file=sys.stderr)
-    return list(points.values())
 
 
 def axes_of(points, wanted=()):

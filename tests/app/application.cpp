@@ -193,7 +193,11 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "sizes", "--seed", "9007199254740992"},
        "--seed: '9007199254740992'; allowed: a whole number from 0 to 9007199254740991\n"},
       {{"run", "sizes", "--out", "a\x1b[31m"},
-       "'a\\u001B[31m' has control characters; allowed: arguments without them\n"},
+       "'a\\u001B[31m' has control characters, or is no UTF-8; allowed: arguments of printable UTF-8\n"},
+      {{"run", "sizes", "--out",
+        "a\x9b"
+        "31m"},
+       "'a\\x9B31m' has control characters, or is no UTF-8; allowed: arguments of printable UTF-8\n"},
       {{"run", "sizes", "--out", "full"},
        "full: --out: already holds something that is no run; name a new or an empty folder, or a run's\n"},
       {{"run", "sizes", "--out", "mine.toml"}, "mine.toml: --out: is a file, not a folder\n"},

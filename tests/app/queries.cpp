@@ -175,6 +175,7 @@ TEST_CASE("a check that failed is told by everything that shows its point") {
   CHECK(ran.code == 1);
   CHECK(ran.out.find("CHECK FAILED") != std::string::npos);
   CHECK(read_text("o/results.csv").find(",check failed," + why + "\n") != std::string::npos);
+  CHECK(Json::parse(read_text("o/results.json"))[0].at("status") == "check failed");
   CHECK(read_text("o/results.csv").find("complete") == std::string::npos);
   const Ran status = faultline_program({"status", "o"});
   CHECK(status.out.starts_with("o: 2 points: 2 check failed, 0 to do;"));

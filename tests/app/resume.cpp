@@ -153,8 +153,7 @@ TEST_CASE("a run of another build of the program goes on with the same points, a
   sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
   sandbox.write("there/mine.toml", "axes.workload.size = [\"1 B\"]\n");
   REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
-  auto manifest = nlohmann::ordered_json::parse(read_text("o/manifest.json"));
-  manifest.erase(kChecksum);
+  auto manifest = *unsealed_json(read_text("o/manifest.json"));
   manifest["build"] = "0123";
   for (auto& point : manifest["points"]) point["id"] = "0123" + point["id"].get<std::string>();
   sandbox.write("o/manifest.json", sealed_json(manifest, 1));
@@ -178,6 +177,76 @@ TEST_CASE("without --out an unfinished run of the same points goes on, and a fin
   CHECK(faultline_program({"run", "sizes"}).err == "run folder: runs/sizes-3\n");
 }
 
+TEST_CASE("each result is read once when a run goes on, and a worker that finds nothing to do looks at it once") {
+  const Sandbox sandbox;
+  std::string sizes;
+  for (int i = 1; i <= 40; ++i) sizes += (i == 1 ? "\"" : ", \"") + std::to_string(64 * i) + " B\"";
+  const std::string file = sandbox.write("mine.toml", "axes.workload.size = [" + sizes + "]\n");
+  REQUIRE(faultline_program({"run", file, "--out", "o", "--quiet"}).code == 0);
+  for (const fs::path& point : points_in("o")) {  // large, so that what else is read counts for little
+    auto json = *unsealed_json(read_text(point));
+    json["result"]["notes"] = {std::string(200'000, 'n')};
+    sandbox.write(point, sealed_json(json, -1));
+  }
+  REQUIRE(faultline_program({"run", file, "--out", "o", "--quiet"}).code == 0);
+  // Bytes that this process has read so far (proc(5): rchar).
+  const auto bytes_read = [] {
+    std::string name;
+    double count = 0;
+    std::ifstream("/proc/self/io") >> name >> count;
+    REQUIRE(name == "rchar:");
+    return count;
+  };
+  const auto of_a_command = [&](const std::vector<std::string>& words) {
+    const double before = bytes_read();
+    CHECK(faultline_program(words).code == 0);
+    return (bytes_read() - before) / (40 * 200'000);
+  };
+  // A run that is at its end compares its tables as well: results.json is as large as all points, the database, too.
+  CHECK(of_a_command({"run", file, "--out", "o", "--quiet"}) == Approx(3).margin(0.4));
+  fs::remove("o/meta.json");
+  CHECK(of_a_command({"run", file, "--out", "o", "--quiet", "--prepare"}) == Approx(1).margin(0.2));
+  CHECK(of_a_command({"worker", "o", "--quiet"}) == Approx(1).margin(0.2));
+}
+
+TEST_CASE("effective.toml is simulated as it was written, or not at all") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
+  const std::string written = read_text("o/effective.toml");
+  const auto run = [](const std::string& file) {
+    return faultline_program({"run", file, "--out", "p", "--quiet", "--replace"});
+  };
+  CHECK(run("o/effective.toml").code == 0);
+  CHECK(run(sandbox.write("copy.toml", written)).code == 0);
+  std::string changed = written;
+  changed.replace(changed.find("\"4 KiB\""), 7, "\"8 KiB\"");
+  const std::string end =
+      ": is damaged, or was changed since 'faultline run' wrote it; a copy with another name, without the line "
+      "'# checksum ...', is an experiment like any\n";
+  const std::string without_seal = changed.substr(0, changed.rfind("# checksum "));
+  for (const std::string& text : {changed, without_seal, written.substr(0, written.size() - 1)}) {
+    sandbox.write("o/effective.toml", text);
+    for (const char* command : {"run", "config", "sensitivity"}) {
+      const Ran refused = faultline_program({command, "o/effective.toml"});
+      CHECK(refused.code == 2);
+      CHECK(refused.err == "o/effective.toml" + end);
+    }
+  }
+  CHECK(run(sandbox.write("copy.toml", changed)).err == "copy.toml" + end);
+  CHECK(run(sandbox.write("copy.toml", without_seal)).code == 0);
+}
+
+TEST_CASE("a damaged note of a Slurm job does not let a second one be submitted") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o", "--prepare"}).code == 0);
+  sandbox.write("o/slurm.json", sealed_json({{"job", "12"}, {"tasks", 1}}, -1).replace(9, 1, "7"));
+  const Ran ran = faultline_program({"run", "o", "--on", "slurm"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err.starts_with("o/slurm.json: is damaged: which Slurm job is at work in this folder is not known"));
+}
+
 TEST_CASE("a result that is damaged, not this point's, or that the host is to blame for, is simulated again") {
   const Sandbox sandbox;
   REQUIRE(faultline_program({"run", "sizes", "--out", "o"}).code == 0);
@@ -186,7 +255,6 @@ TEST_CASE("a result that is damaged, not this point's, or that the host is to bl
   sandbox.write(points[0], "");
   sandbox.write(points[1], "{\"status\": \"complete\"}");
   nlohmann::ordered_json failed = *unsealed_json(read_text(points[2]));
-  failed.erase("checksum");
   failed["status"] = "host failed";
   sandbox.write(points[2], sealed_json(failed, -1));
   fs::copy_file(points[4], points[3], fs::copy_options::overwrite_existing);

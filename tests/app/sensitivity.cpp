@@ -231,6 +231,47 @@ TEST_CASE("an analysis goes on where it was, and another metric of it simulates 
   CHECK_FALSE(fs::exists("o/sensitivity-goodput.csv"));
 }
 
+TEST_CASE("a damaged analysis is told, and does not count as none") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "");
+  REQUIRE(sensitivity({"mine.toml", "--out", "o"}).code == 0);
+  const std::string whole = read_text("o/sensitivity.json");
+  std::string damaged = whole;
+  damaged.replace(damaged.find("1132"), 1, "7");
+  sandbox.write("o/sensitivity.json", damaged);
+  const std::string there = "9 of 9 points are there already\n";
+  CHECK(sensitivity({"mine.toml", "--out", "o"}).err ==
+        there + "o/sensitivity.json: was damaged; latency_mean takes its place\nrun folder: o\n");
+  CHECK(read_text("o/sensitivity.json") == whole);
+  CHECK(sensitivity({"mine.toml", "--out", "o"}).err == there + "run folder: o\n");
+}
+
+TEST_CASE("the figure's bars are data: of one point, by their effect there, with the ends and marks of each") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "axes.model.size = [\"4 KiB\", \"5 B\"]\n");
+  const Json json = ranked({});
+  CHECK(json.at("measure") == "latency_mean");
+  const Json& tornado = json.at("tornado");
+  // 80 of 1132 at 4 KiB, 80 of 1162 at 5 B; model.small does most at 5 B, which the figure does not show.
+  CHECK(tornado.at("point") == "default, model.size = 4 KiB");
+  REQUIRE(tornado.at("bars").size() == 3);
+  const Json& large = tornado.at("bars")[0];
+  CHECK(large.at("name") == "model.large");
+  CHECK(large.at("low").at("value") == "1 us");
+  CHECK(large.at("low").at("metric") == 1092);
+  CHECK(large.at("default").at("metric") == 1132);
+  CHECK(large.at("high").at("metric") == 1172);
+  CHECK(large.at("marks") == "");
+  CHECK(tornado.at("bars")[1].at("name") == "model.servers");
+  CHECK(tornado.at("bars")[1].at("marks") == "*");
+  CHECK(tornado.at("bars")[2].at("effect") == 4);
+  CHECK(tornado.at("marks") == Json{{"*", "range: half of the default to double"}});
+  sandbox.write("mine.toml", "parameters.model.size = \"5 B\"\n");
+  CHECK(ranked({}).at("tornado").at("bars")[1].at("marks") == "^");  // model.small
+  sandbox.write("mine.toml", "repetitions = 3\nparameters.model.size = \"2 B\"\n");
+  CHECK(ranked({}).at("tornado").at("marks").contains("~"));
+}
+
 TEST_CASE("of several points each has its strategy and axes in the CSV") {
   const Sandbox sandbox;
   sandbox.write("mine.toml",

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files that nobody would write: each is refused with its place and reason, soon, and without much memory.
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -178,6 +180,42 @@ TEST_CASE("a control character in a key or a text is refused, shown as TOML writ
         std::string::npos);
   CHECK(mistake("parameters.workload.label = \"\\u0000\"\n").find("'\\u0000' has control") != std::string::npos);
   CHECK(mistake("question = \"\"\"\r\ntwo lines,\r\n\tmy friend \xc3\xbc\xc2\xa0\"\"\"\r\n") == "accepted");
+}
+
+TEST_CASE("what is shown on a terminal has no control characters, as UTF-8 or as single bytes") {
+  CHECK(printable("gr\xc3\xb6\xc3\x9f"
+                  "e \xe2\x82\xac \xf0\x9f\x98\x80\xc2\xa0|\t\n") ==
+        "gr\xc3\xb6\xc3\x9f"
+        "e \xe2\x82\xac \xf0\x9f\x98\x80\xc2\xa0|\t\n");
+  CHECK(printable("\x1b[31m\x7f\n", /*one_line=*/true) == "\\u001B[31m\\u007F\\u000A");
+  CHECK(printable("\xc2\x80\xc2\x9b"
+                  "31m\xc2\x9f") == "\\u0080\\u009B31m\\u009F");
+  CHECK(printable("\x9b"
+                  "31m\x80\xff") == "\\x9B31m\\x80\\xFF");
+  // No way around: a character that is cut, in too many bytes, a surrogate, or beyond the last.
+  CHECK(printable("\xc3|\xe2\x82") == "\\xC3|\\xE2\\x82");
+  CHECK(printable("\xc1\x9b|\xe0\x82\x9b|\xf0\x80\x82\x9b") == "\\xC1\\x9B|\\xE0\\x82\\x9B|\\xF0\\x80\\x82\\x9B");
+  CHECK(printable("\xed\xa0\x80|\xf4\x90\x80\x80|\xf5") == "\\xED\\xA0\\x80|\\xF4\\x90\\x80\\x80|\\xF5");
+}
+
+TEST_CASE("what is told of a long text is short") {
+  const std::string told = mistake("question = \"" + times(1'000'000, "a") + "\\u001b\"\n");
+  CHECK(told.starts_with("mine.toml:1:12: 'aaa"));
+  CHECK(told.ends_with("a\\u001B' has control characters; allowed: text without them"));
+  CHECK(told.find(" more bytes] ") != std::string::npos);
+  CHECK(told.size() < kMostMessageBytes + 100);
+}
+
+TEST_CASE("a file that says nothing of its size is refused where it is too large, not cut") {
+  // Of each page that differs from the next in what may be done with it the kernel writes some 700 bytes.
+  constexpr std::size_t kPages = 40'000;
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* pages = mmap(nullptr, kPages * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(pages != MAP_FAILED);
+  for (std::size_t i = 0; i < kPages; i += 2) mprotect(static_cast<char*>(pages) + i * page, page, PROT_NONE);
+  CHECK(std::filesystem::file_size("/proc/self/smaps") == 0);
+  CHECK(refusal_of("/proc/self/smaps") == "/proc/self/smaps: has more than 16 MiB, too much for a file of this kind");
+  munmap(pages, kPages * page);
 }
 
 TEST_CASE("seeds are whole numbers up to 2^53 - 1, with those of the repetitions") {

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures' own objects: axes, labels, bars and lines of runs that are written here."""
 
+import io
 import json
 import unittest
 from dataclasses import replace
+from unittest import mock
+
+import pandas
 
 from faultline import figures, points, seal
 from faultline.figures.curves import curves
@@ -117,6 +121,42 @@ class Figures(FigureTest):
         self.assertNotIn(b"CreationDate", pdf)
         width, height = (int.from_bytes((self.run_folder / "a.png").read_bytes()[at:at + 4], "big") for at in (16, 20))
         self.assertEqual((width, height), (1050, 727))
+
+    def test_failed_checks_are_told_of_the_points_that_are_shown_and_of_any_seed(self):
+        rows = [{"combination": 1, "strategy": "pin", "status": "complete", "error": None},
+                {"combination": 2, "strategy": "pin", "status": "timed out", "error": "longer than 1 s"},
+                {"combination": 2, "strategy": "pin", "status": "check failed", "error": "data differ"},
+                {"combination": 3, "strategy": "pin", "status": "timed out", "error": "longer than 1 s"}]
+        columns = {"FROM points ORDER": rows, "FROM means": [
+            {"combination": number, "name": "latency_mean", "mean": number, "half_width": 0.0, "unit": "us"}
+            for number in (1, 2, 3)], "FROM point_axes": [
+            {"combination": number, "key": "workload.size", "value": f"{number} B", "number": number, "unit": "B"}
+            for number in (1, 2, 3)]}
+
+        class Written:
+            strategies = ["pin"]
+
+            def __init__(self, folder):
+                pass
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *exception):
+                pass
+
+            def sql(self, query):
+                found = next((rows for part, rows in columns.items() if part in query), [])
+                return pandas.DataFrame(found) if found else pandas.DataFrame(
+                    columns=["key", "advances_with", "leads"] if "axes" in query else ["name", "look"])
+
+        with mock.patch("faultline.points.Run", Written):
+            for shown, told in ((None, "CHECK FAILED at 1 of 3 points of the figure: check failed: data differ\n"),
+                                ({1, 2}, "CHECK FAILED at 1 of 2 points of the figure: check failed: data differ\n"),
+                                ({1, 3}, "")):
+                with mock.patch("sys.stderr", io.StringIO()) as said:
+                    self.make("latency", combinations=shown)
+                self.assertEqual(said.getvalue(), f"{self.run_folder}: {told}" if told else "")
 
     def test_what_cannot_be_drawn_is_told_with_what_can(self):
         self.sweep()

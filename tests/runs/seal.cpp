@@ -2,12 +2,17 @@
 // Seals: what is sealed is whole, and no byte of it can be another.
 #include <catch2/catch.hpp>
 
+#include <sys/resource.h>
+
+#include <csignal>
+
 #include "src/runs/seal.hpp"
 #include "tests/support/sandbox.hpp"
 
 using namespace faultline::experiment;
 using namespace faultline::runs;
 using namespace faultline::test;
+using Catch::Matchers::Contains;
 using Json = nlohmann::ordered_json;
 
 TEST_CASE("the checksum is zlib's, in one piece or several") {
@@ -48,15 +53,38 @@ TEST_CASE("a file is sealed in its place, larger than a block, too") {
   CHECK(is_file_sealed("large", kDatabaseSeal));
 }
 
+TEST_CASE("a file that cannot take its seal is told with the reason") {
+  const Sandbox sandbox;
+  const std::string content(1000, 'x');
+  sandbox.write("full", content);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{content.size() + 3, RLIM_INFINITY};  // as a disk with three bytes left
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  CHECK_THROWS_WITH(seal_file("full", kDatabaseSeal), "full: cannot be written: File too large");
+  CHECK_THROWS_WITH(seal_file("there/is/none", kDatabaseSeal), Contains("No such file or directory"));
+  const rlimit none{RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_FSIZE, &none);
+}
+
+TEST_CASE("a file has a seal whatever it seals") {
+  const Sandbox sandbox;
+  const std::string whole = sealed("a = 1\n", kTomlSeal);
+  CHECK(has_seal(sandbox.write("whole", whole), kTomlSeal));
+  CHECK(has_seal(sandbox.write("changed", "b" + whole.substr(1)), kTomlSeal));
+  CHECK_FALSE(is_file_sealed("changed", kTomlSeal));
+  CHECK_FALSE(has_seal(sandbox.write("none", "a = 1\n# checksum\n# of nothing at all, which is long\n"), kTomlSeal));
+  CHECK_FALSE(has_seal(sandbox.write("short", "a"), kTomlSeal));
+  CHECK_FALSE(has_seal("nowhere", kTomlSeal));
+}
+
 TEST_CASE("a sealed object is JSON with one more member") {
   const Json object{{"a", {{"b", {{"c", {1, 2}}}}}}};
   for (const int indent : {-1, 2}) {
     const std::string text = sealed_json(object, indent);
     CHECK(is_sealed(text, kJsonSeal));
-    Json read = Json::parse(text);
-    CHECK(*unsealed_json(text) == read);
-    read.erase(kChecksum);
-    CHECK(read == object);
+    CHECK(Json::parse(text).size() == object.size() + 1);
+    CHECK(*unsealed_json(text) == object);
+    CHECK(sealed_json(*unsealed_json(text), indent) == text);  // one seal, again
   }
   CHECK_FALSE(unsealed_json(object.dump()));
 }

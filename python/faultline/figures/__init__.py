@@ -10,7 +10,7 @@ from faultline.figures.curves import bandwidth, latency
 from faultline.figures.heatmap import heatmap
 from faultline.figures.style import plt, styled
 from faultline.figures.tornado import read_sensitivity, tornado
-from faultline.points import PlotError, read_points
+from faultline.points import PlotError, read_points, tell_failed_checks
 
 
 @dataclass
@@ -26,6 +26,7 @@ def _of_points(draw):
         points = read_points(run)
         if options.combinations is not None:
             points = [point for point in points if point.number in options.combinations]
+        tell_failed_checks(run, points)
         return draw(points, options)
 
     return draw_chosen
