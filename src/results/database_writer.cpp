@@ -55,6 +55,7 @@ class Writer {
     write_axes();
     write_parameters();
     write_metrics();
+    write_parts();
     write_breakdown();
     write_distributions();
     write_series();
@@ -174,7 +175,7 @@ class Writer {
       std::size_t point;
       double value;
     };
-    Ids ids;
+    Ids& ids = metric_ids_;
     std::vector<std::vector<Value>> values;  // by metric, as the table is sorted
     SqlStatement doc = insert("metric_docs", 4);
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
@@ -202,6 +203,21 @@ class Writer {
         mean.run(combination, id, summary.mean, unless_single(summary, summary.half_width),
                  unless_single(summary, summary.deviation), summary.count);
       }
+    }
+  }
+
+  // A part has no metric that its point has not.
+  void write_parts() {
+    SqlStatement row = insert("part_values", 5);
+    SqlStatement limit = insert("limits", 2);
+    for (std::size_t i = 0; i < outcomes_.size(); ++i) {
+      for (const workloads::PartResult& part : outcomes_[i].result.parts) {
+        for (const workloads::Metric& metric : part.metrics) {
+          row.run(i + 1, part.part, part.about, metric_ids_.of(metric.name).first, metric.value);
+        }
+      }
+      const std::string text = workloads::limit_of(outcomes_[i].result);
+      if (!text.empty()) limit.run(i + 1, text);
     }
   }
 
@@ -283,6 +299,7 @@ class Writer {
   const std::vector<experiment::Point>& points_;
   const std::vector<runs::PointOutcome>& outcomes_;
   std::unique_ptr<experiment::Machine> machine_;
+  Ids metric_ids_;
   std::vector<std::string> metric_names_;  // in the order of their ids
 };
 

@@ -38,6 +38,12 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
     json["metrics"][metric.name] = {
         {"value", metric.value}, {"unit", metric.unit}, {"description", metric.description}};
   }
+  for (const auto& part : outcome.result.parts) {
+    Json& of = json["parts"][part.part];
+    if (!part.about.empty()) of["about"] = part.about;
+    for (const auto& metric : part.metrics) of[metric.name] = {{"value", metric.value}, {"unit", metric.unit}};
+  }
+  if (const std::string limit = workloads::limit_of(outcome.result); !limit.empty()) json["limit"] = limit;
   json["breakdown"] = Json::array();
   for (const auto& row : outcome.result.breakdown) {
     json["breakdown"].push_back({{"step", row.step},

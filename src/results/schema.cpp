@@ -114,6 +114,20 @@ CREATE TABLE metric_values (
   PRIMARY KEY (metric, point)
 ) WITHOUT ROWID;
 
+CREATE TABLE part_values (           -- of one node (or router without one), or of one flow
+  point INTEGER NOT NULL REFERENCES points(number),
+  part TEXT NOT NULL,                -- 'node 3', 'flow 0'
+  about TEXT NOT NULL,               -- of a flow: 'node 0 writes to node 1, 4 KiB each'
+  metric INTEGER NOT NULL REFERENCES metric_docs(id),
+  value REAL,
+  PRIMARY KEY (point, part, metric)
+) WITHOUT ROWID;
+
+CREATE TABLE limits (                -- what limits a point's transfers, as far as its utilisation_... tell
+  point INTEGER PRIMARY KEY REFERENCES points(number),
+  text TEXT NOT NULL
+);
+
 CREATE TABLE mean_values (           -- over the seeds; empty when the run has no repetitions
   combination INTEGER NOT NULL REFERENCES combinations(number),
   metric INTEGER NOT NULL REFERENCES metric_docs(id),
@@ -226,6 +240,10 @@ CREATE VIEW point_axes AS            -- where each point lies
 CREATE VIEW metrics AS               -- a row for each metric of each point
   SELECT v.point, d.name, v.value, d.unit
     FROM metric_docs AS d JOIN metric_values AS v ON v.metric = d.id;
+
+CREATE VIEW part_metrics AS          -- a row for each metric of each part of each point
+  SELECT v.point, v.part, v.about, d.name, v.value, d.unit
+    FROM metric_docs AS d JOIN part_values AS v ON v.metric = d.id;
 
 CREATE VIEW means AS                 -- a row for each metric of each combination
   SELECT m.combination, d.name, m.mean, m.half_width, m.deviation, m.seeds, d.unit

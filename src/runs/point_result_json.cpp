@@ -27,13 +27,30 @@ workloads::Distribution distribution_from_json(const Json& json) {
   return d;
 }
 
+Json metrics_to_json(const std::vector<workloads::Metric>& metrics) {
+  Json json = Json::array();
+  for (const auto& m : metrics) {
+    json.push_back({{"name", m.name}, {"value", m.value}, {"unit", m.unit}, {"description", m.description}});
+  }
+  return json;
+}
+
+std::vector<workloads::Metric> metrics_from_json(const Json& json) {
+  std::vector<workloads::Metric> metrics;
+  for (const auto& m : json) {
+    metrics.push_back({m.at("name"), number(m.at("value")), m.at("unit"), m.at("description")});
+  }
+  return metrics;
+}
+
 }  // namespace
 
 Json to_json(const workloads::PointResult& result) {
   Json json;
-  json["metrics"] = Json::array();
-  for (const auto& m : result.metrics) {
-    json["metrics"].push_back({{"name", m.name}, {"value", m.value}, {"unit", m.unit}, {"description", m.description}});
+  json["metrics"] = metrics_to_json(result.metrics);
+  json["parts"] = Json::array();
+  for (const auto& part : result.parts) {
+    json["parts"].push_back({{"part", part.part}, {"about", part.about}, {"metrics", metrics_to_json(part.metrics)}});
   }
   json["breakdown"] = Json::array();
   for (const auto& row : result.breakdown) {
@@ -72,8 +89,9 @@ Json to_json(const workloads::PointResult& result) {
 
 workloads::PointResult point_result_from_json(const Json& json) {
   workloads::PointResult result;
-  for (const auto& m : json.at("metrics")) {
-    result.metrics.push_back({m.at("name"), number(m.at("value")), m.at("unit"), m.at("description")});
+  result.metrics = metrics_from_json(json.at("metrics"));
+  for (const auto& part : json.at("parts")) {
+    result.parts.push_back({part.at("part"), part.at("about"), metrics_from_json(part.at("metrics"))});
   }
   for (const auto& row : json.at("breakdown")) {
     result.breakdown.push_back(

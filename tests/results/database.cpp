@@ -126,6 +126,22 @@ TEST_CASE("steps, distributions, series, notes and failed checks are in the data
   CHECK(ask("SELECT status, error, events FROM points WHERE number = 2") == "check failed|it differs|1001\n");
 }
 
+TEST_CASE("metrics of nodes and flows are in the database, and what limits a point") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox, kSizes);
+  const workloads::Metric busy{"utilisation_link", 97.25, "%", "a link"};
+  run.outcomes[0].result.metrics.push_back(busy);
+  run.outcomes[0].result.parts = {{"flow 0", "node 0 writes to node 1", {{"faults", 3, "1", ""}}},
+                                  {"node 2", "", {busy}}};
+  run.write();
+  CHECK(ask("SELECT point, part, about, name, value, unit FROM part_metrics ORDER BY part") ==
+        "1|flow 0|node 0 writes to node 1|faults|3.0|1\n1|node 2||utilisation_link|97.25|%\n");
+  CHECK(
+      ask("SELECT point, text FROM limits") ==
+      "1|Limited by the busiest outgoing link of node 2, busy 97.2 % of the time: whatever else were faster would save "
+      "2.8 % of the time at most.\n");
+}
+
 TEST_CASE("points without a result are rows with their reason") {
   const Sandbox sandbox;
   MadeRun run(sandbox, kSizes);

@@ -130,6 +130,7 @@ TEST_CASE("a result crosses the pipe to the last bit") {
                     {"large", 1.7976931348623157e308, "B", ""},
                     {"none", std::numeric_limits<double>::quiet_NaN(), "us", ""}};
   result.breakdown = {{"step", "there", 0.1, std::numeric_limits<std::uint64_t>::max(), "d"}};
+  result.parts = {{"flow 0", "node 0 writes to node 1", {{"goodput", 0.1, "MB/s", "a"}}}};
   result.notes = {"n"};
   result.events = std::numeric_limits<std::uint64_t>::max();
   result.cell_hops = result.events - 1;
@@ -140,6 +141,9 @@ TEST_CASE("a result crosses the pipe to the last bit") {
   CHECK(to_json(back).dump() == text);
   for (std::size_t i = 0; i < 3; ++i) CHECK(back.metrics[i].value == result.metrics[i].value);
   CHECK(back.metrics[3].value != back.metrics[3].value);
+  REQUIRE(back.parts.size() == 1);
+  CHECK(back.parts[0].about == result.parts[0].about);
+  CHECK(back.parts[0].metrics.at(0).value == 0.1);
   CHECK(back.events == result.events);
   CHECK(back.cell_hops == result.cell_hops);
   REQUIRE(back.profile.size() == 1);
