@@ -48,7 +48,7 @@ void add_goodput(std::vector<Metric>& metrics, const std::vector<Sample>& sample
 
 }  // namespace
 
-void add_metric(std::vector<Metric>& metrics, const std::string& name, double value) {
+void add_metric(std::vector<Metric>& metrics, std::string_view name, double value) {
   metrics.emplace_back().name = name;
   metrics.back().value = value;
 }

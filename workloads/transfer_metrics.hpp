@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "models/sim/time.hpp"
@@ -14,7 +15,7 @@ namespace faultline::workloads {
 
 inline double microseconds(sim::Time t) { return static_cast<double>(t.count()) / 1e6; }
 
-void add_metric(std::vector<Metric>& metrics, const char* name, double value);
+void add_metric(std::vector<Metric>& metrics, std::string_view name, double value);
 // Latencies and goodput of completed transfers, and how many were not completed. `paused`: drawn pauses between them.
 void add_transfers(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused,
                    std::uint64_t failed);

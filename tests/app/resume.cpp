@@ -13,7 +13,6 @@ using namespace faultline;
 using namespace faultline::app;
 using namespace faultline::experiment;
 using namespace faultline::runs;
-using namespace faultline::results;
 using namespace faultline::test;
 namespace fs = std::filesystem;
 using Json = nlohmann::json;

@@ -8,7 +8,7 @@ using namespace faultline::test;
 
 namespace {
 
-Settings registered(const char* prepare, const char* translate) {
+Settings registered_memory(const char* prepare, const char* translate) {
   return {{"strategy.prepare", prepare}, {"strategy.translate", translate}};
 }
 
@@ -34,7 +34,7 @@ Point forked(const Settings& settings) {
 TEST_CASE("fork and a child that lives: copy-on-write moves the program away from what its device has registered") {
   for (const char* end : {"source", "destination"}) {
     INFO(end);
-    const Point p = forked(forks(end, "1 ms") + registered("pin-once", "private") + kOldKernel);
+    const Point p = forked(forks(end, "1 ms") + registered_memory("pin-once", "private") + kOldKernel);
     CHECK(p.count("data_errors") > 0);
     CHECK(p.count("faults") == 0);
   }
@@ -43,7 +43,7 @@ TEST_CASE("fork and a child that lives: copy-on-write moves the program away fro
 TEST_CASE("fork and a child that lives: one that is gone before the next store leaves the pages to the program") {
   // A fork in the midst of a transfer of 1 MiB, which lasts for longer than fork and exit. Write protection remains,
   // and is taken back at the next store: nobody shares the pages any more.
-  const Settings once = registered("pin-once", "private") + kOldKernel +
+  const Settings once = registered_memory("pin-once", "private") + kOldKernel +
                         Settings{{"workload.size", "1 MiB"},
                                  {"inject.count", 1},
                                  {"inject.after", "1 ms"},
@@ -56,7 +56,7 @@ TEST_CASE("fork and a child that lives: one that is gone before the next store l
 TEST_CASE("fork and a child that lives: since the child gets a copy of a pinned page, the program keeps its own") {
   for (const char* end : {"source", "destination"}) {
     INFO(end);
-    const Point p = forked(forks(end, "1 ms") + registered("pin-once", "private"));
+    const Point p = forked(forks(end, "1 ms") + registered_memory("pin-once", "private"));
     CHECK(p.count("data_errors") == 0);
     CHECK(p.count("stale_accesses") == 0);
   }
@@ -66,7 +66,7 @@ TEST_CASE(
     "fork and a child that lives: locked pages are shared by every kernel, so a driver that trusts mlock loses them") {
   for (const char* end : {"source", "destination"}) {
     INFO(end);
-    const Point p = forked(forks(end, "1 ms") + registered("mlock", "private"));
+    const Point p = forked(forks(end, "1 ms") + registered_memory("mlock", "private"));
     CHECK(p.count("data_errors") > 0);
   }
 }
@@ -75,7 +75,7 @@ TEST_CASE("fork and a child that lives: tables that follow the program's are nev
   for (const char* translate : {"shared", "mirrored"}) {
     for (const char* end : {"source", "destination"}) {
       INFO(translate << ", " << end);
-      const Point p = forked(forks(end, "1 ms") + registered("pin-once", translate) + kOldKernel);
+      const Point p = forked(forks(end, "1 ms") + registered_memory("pin-once", translate) + kOldKernel);
       CHECK(p.count("data_errors") == 0);
       CHECK(p.count("stale_accesses") == 0);
     }
@@ -85,7 +85,7 @@ TEST_CASE("fork and a child that lives: tables that follow the program's are nev
 TEST_CASE("fork and a child that lives: pins for each transfer are taken after the program's stores, and follow them") {
   for (const char* end : {"source", "destination"}) {
     INFO(end);
-    const Point p = forked(forks(end, "1 ms") + registered("pin-per-transfer", "private") + kOldKernel);
+    const Point p = forked(forks(end, "1 ms") + registered_memory("pin-per-transfer", "private") + kOldKernel);
     CHECK(p.count("data_errors") == 0);
   }
 }
