@@ -16,8 +16,8 @@ std::size_t traced_point(const std::vector<experiment::Point>& points, const Tra
 // Throws UserError when a file cannot be made: before hours of simulation, not after.
 void check_trace_files(const TraceOptions& options);
 
-// Simulates the point for its trace, whether its outcome is there or not, and keeps a final one that is not. Says on the
-// console what was recorded. False: interrupted.
+// Simulates the point for its trace, whether its outcome is there or not, and keeps a final one that is not. Says on
+// the console what was recorded. False: interrupted.
 bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call);
 
 }  // namespace faultline::app

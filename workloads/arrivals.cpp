@@ -57,8 +57,8 @@ sim::Time Arrivals::next() {
   return at_;
 }
 
-// Of uniform numbers u(1) > u(2) > ... > u(n) <= u(n+1) the run's length n is odd with probability exp(-u(1)). Then u(1)
-// is the fraction; each run of even length before adds 1.
+// Of uniform numbers u(1) > u(2) > ... > u(n) <= u(n+1) the run's length n is odd with probability exp(-u(1)). Then
+// u(1) is the fraction; each run of even length before adds 1.
 sim::Time draw_exponential(sim::RandomStream& draws, sim::Time mean) {
   for (std::int64_t whole = 0;; ++whole) {
     const std::uint64_t first = draws.next();

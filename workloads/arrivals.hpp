@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a program has the next transfer to make: as soon as the one before is done (a closed loop), after a time in which
-// it thinks, or when somebody else wants it (an open loop), however many are waiting.
+// When a program has the next transfer to make: as soon as the one before is done (a closed loop), after a time in
+// which it thinks, or when somebody else wants it (an open loop), however many are waiting.
 #pragma once
 
 #include <cstdint>

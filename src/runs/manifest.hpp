@@ -43,7 +43,8 @@ std::optional<Manifest> find_manifest(const Folder& folder);
 // says it.
 std::optional<std::string> command_of(const Folder& folder);
 
-// The experiment of a run folder: from its effective.toml, under the name that its manifest has. Throws UserError when that file is missing or wrong.
+// The experiment of a run folder: from its effective.toml, under the name that its manifest has. Throws UserError when
+// that file is missing or wrong.
 experiment::Experiment experiment_in(const Folder& folder, const Manifest& manifest,
                                      const std::vector<std::string>& overrides,
                                      const experiment::ConfigLibrary& library, const experiment::Simulator& simulator);

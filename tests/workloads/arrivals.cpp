@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When transfers arrive: the draws, open and closed loops against what follows from a transfer's own time, and how often
-// a buffer is cold.
+// When transfers arrive: the draws, open and closed loops against what follows from a transfer's own time, and how
+// often a buffer is cold.
 #include "workloads/arrivals.hpp"
 
 #include <catch2/catch.hpp>
