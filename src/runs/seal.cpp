@@ -78,10 +78,15 @@ void seal_file(const std::filesystem::path& file, const Seal& seal) {
   if (!whole) throw experiment::UserError(file.string() + ": cannot be read");
   const std::string text = text_of(seal, checksum);
   const int descriptor = open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  const bool written = descriptor >= 0 && write(descriptor, text.data(), text.size()) == std::ssize(text);
+  // Where a part fits, the next call says why the rest does not.
+  std::string_view rest = text;
+  for (ssize_t count = 0; descriptor >= 0 && !rest.empty() && count >= 0;) {
+    count = write(descriptor, rest.data(), rest.size());
+    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+  }
   const int why = errno;
   if (descriptor >= 0) close(descriptor);
-  if (!written)
+  if (!rest.empty())
     throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(why)));
 }
 

@@ -187,6 +187,7 @@ TEST_CASE("each result is read once when a run goes on, and a worker that finds 
     json["result"]["notes"] = {std::string(200'000, 'n')};
     sandbox.write(point, sealed_json(json, -1));
   }
+  fs::remove("o/results.sqlite");  // it has none of that
   REQUIRE(faultline_program({"run", file, "--out", "o", "--quiet"}).code == 0);
   // Bytes that this process has read so far (proc(5): rchar).
   const auto bytes_read = [] {
