@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the tests of a build: which of them reach which mutant, and which of them notices one."""
+
+import os
+import resource
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+# After the room's own tests those of the rooms that use it, in this order.
+ORDER = ["sim", "trace", "memory", "interconnect", "cpu", "smmu", "dma", "os", "rdma", "workloads", "platform",
+         "traces", "properties"]
+MOST_MUTANTS = 65536  # as mutant.hpp has it
+MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, not the machine
+
+
+def test_names(build, programs):
+    """Pairs of program and case, as Catch2 lists them."""
+    names = []
+    for program in programs:
+        listed = subprocess.run([build / f"test_{program}", "--list-test-names-only"], capture_output=True, text=True,
+                                check=False).stdout
+        names += [(program, line) for line in listed.splitlines() if line.strip()]
+    return names
+
+
+def limits():
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 30, 1 << 30))
+
+
+def run_test(build, test, seconds, environment):
+    """(whether it passed, how long it took, what it printed last)"""
+    program, name = test
+    for character in "\\,[]":
+        name = name.replace(character, "\\" + character)
+    # A property that fails is not to look for its smallest case.
+    settings = {**os.environ, "RC_PARAMS": "noshrink=1", **environment}
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutant-") as scratch:
+        process = subprocess.Popen([build / f"test_{program}", name], cwd=scratch, env=settings, preexec_fn=limits,
+                                   start_new_session=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        try:
+            output, _ = process.communicate(timeout=seconds)
+            passed = process.returncode == 0
+            last = output.decode(errors="replace")[-2000:]
+        except subprocess.TimeoutExpired:
+            passed, last = False, "too slow"
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # it and what it started
+            except ProcessLookupError:
+                pass
+            process.communicate()
+    return passed, time.monotonic() - begun, last
+
+
+def reach(build, test, seconds):
+    """What a test does without a mutant, and the numbers of those that it reaches."""
+    with tempfile.NamedTemporaryFile(prefix="reached-") as file:
+        file.truncate(MOST_MUTANTS)
+        passed, took, last = run_test(build, test, seconds, {"FAULTLINE_MUTANTS_REACHED": file.name})
+        reached = [number for number, byte in enumerate(Path(file.name).read_bytes()) if byte]
+    return {"test": list(test), "passed": passed, "took": round(took, 3), "reached": reached,
+            "said": "" if passed else last}
+
+
+def order_of(room):
+    """Sorts a room's own tests before those of the rooms that use it, and short ones before long ones."""
+    def key(known):
+        program = known["test"][0]
+        return (program != room, ORDER.index(program) if known["took"] > 1 else 0, known["took"])
+    return key
+
+
+def try_mutant(build, number, tests):
+    """The first of the tests that fails with it: (its name or None, names of those that passed)."""
+    passed_all = []
+    for known in tests:
+        passed, _, last = run_test(build, known["test"], 10 * known["took"] + 10, {"FAULTLINE_MUTANT": str(number)})
+        if not passed:
+            how = " (too slow)" if last == "too slow" else ""
+            return ":".join(known["test"]) + how, passed_all
+        passed_all.append(known["test"])
+    return None, passed_all
