@@ -102,6 +102,24 @@ TEST_CASE("mremap moves pages with their frames, and nothing is left where they 
   b.vm.audit();
 }
 
+TEST_CASE("mremap cuts nobody off from a frame that is pinned, or that another process maps, too") {
+  OsBench b;
+  Buffer pinned(b);
+  Buffer shared(b);
+  pinned.pin();
+  const auto pinned_frame = pinned.frame();
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, pinned.va, Buffer::kBytes, Advice::dont_fork)).value == Error::none);
+  Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  const auto shared_frame = shared.frame();
+  REQUIRE(child.space().entry(shared.va)->frame == shared_frame);
+  const auto epoch = b.store.epoch();
+  REQUIRE(b.run(b.vm.mremap(b.thread, *b.process, pinned.va, Buffer::kBytes)).value.ok());
+  REQUIRE(b.run(b.vm.mremap(b.thread, *b.process, shared.va, Buffer::kBytes)).value.ok());
+  CHECK_FALSE(b.store.is_stale(pinned_frame, epoch));
+  CHECK_FALSE(b.store.is_stale(shared_frame, epoch));
+  b.vm.audit();
+}
+
 TEST_CASE("after a fork both share the pages until one of them writes") {
   OsBench b;
   Buffer buffer(b);

@@ -189,6 +189,20 @@ TEST_CASE("walks beyond the TCU's slots queue there") {
   CHECK(b.count("walks") == 2);
 }
 
+TEST_CASE("a walk whose answer is withdrawn waits for the one that takes its place") {
+  SmmuBench b;
+  b.set_up_bank(0, 0, kRoot);
+  b.map(kRoot, kVa, kPa);
+  const Answer& answer = b.read_cell(0, kVa, 1us);
+  b.run_until(b.walk_end(1us, 3) - Time{1});
+  b.tables.withdraw_answer();
+  b.run_until(3us);
+  CHECK(b.ddr.seen.empty());
+  b.tables.answer_again(4us);
+  b.run_until(6us);
+  CHECK(answer.at[0] == 4us + b.config.walk_read_path + b.to_tbu() + b.ddr.latency);
+}
+
 TEST_CASE("reads hit under a miss") {
   SmmuBench b;
   b.set_up_bank(0, 0, kRoot);

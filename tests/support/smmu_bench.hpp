@@ -36,7 +36,7 @@ class SmmuMemory : public sc_core::sc_module {
     bool write;
     TimeSequence times;
     std::uint64_t epoch;
-    const tlm::tlm_generic_payload* payload;
+    tlm::tlm_generic_payload* payload;
   };
   SmmuMemory(sc_core::sc_module_name name, const sim::Context& context, memory::FrameStore& store, Time response_time)
       : sc_module(name),
@@ -51,7 +51,21 @@ class SmmuMemory : public sc_core::sc_module {
   Time latency;
   std::vector<Seen> seen;
 
+  // As a memory whose server somebody else takes: the answer to the last request, of one cell, is not what was told.
+  void withdraw_answer() {
+    sim::train_of(*seen.back().payload).recalled = 1;
+    send_back(*seen.back().payload, sim::RESPONSES_RECALLED);
+  }
+  void answer_again(Time when) {
+    sim::train_of(*seen.back().payload).responses = TimeSequence::single(when);
+    send_back(*seen.back().payload, tlm::BEGIN_RESP);
+  }
+
  private:
+  void send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+    sc_core::sc_time delay;
+    in->nb_transport_bw(payload, phase, delay);
+  }
   tlm::tlm_sync_enum on_request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     sim::Train& train = sim::train_of(payload);
     if (phase == sim::CELLS_RECALLED) {
@@ -75,9 +89,7 @@ class SmmuMemory : public sc_core::sc_module {
       train.content = store_.read(payload.get_address(), train.bytes());
     }
     payload.set_response_status(there ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
-    tlm::tlm_phase phase = tlm::BEGIN_RESP;
-    sc_core::sc_time delay;
-    in->nb_transport_bw(payload, phase, delay);
+    send_back(payload, tlm::BEGIN_RESP);
   }
 
   const sim::Context& context_;
