@@ -23,6 +23,13 @@ if(TARGET test_os)
                        PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=20")
 endif()
 
+# The program against files, command lines, damage, kills and full disks of all kinds: a few hundred each time.
+faultline_tests(fuzz faultline_app)
+if(TARGET test_fuzz)
+  catch_discover_tests(test_fuzz TEST_SPEC "fuzz:*" TEST_PREFIX "nightly " DISCOVERY_MODE PRE_TEST
+                       PROPERTIES LABELS nightly TIMEOUT 43200 ENVIRONMENT "FAULTLINE_CASES_TIMES=100")
+endif()
+
 # Whole points, recorded.
 faultline_tests(traces faultline_workloads)
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "src/command_table.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

@@ -2,7 +2,7 @@
 // Axes along which nothing changes are told below the tables.
 #include <catch2/catch.hpp>
 
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

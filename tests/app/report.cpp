@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "src/results/html_report.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline::app;
 using namespace faultline::results;

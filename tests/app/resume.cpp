@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "src/runs/seal.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline::app;
 using namespace faultline::experiment;

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "src/trace_options.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline::test;
 using namespace std::string_literals;

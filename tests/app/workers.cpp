@@ -15,7 +15,7 @@
 #include "src/runs/seal.hpp"
 #include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;

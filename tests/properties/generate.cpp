@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "tests/properties/dice.hpp"
 #include "tests/properties/domain.hpp"
 #include "tests/properties/networks.hpp"
+#include "tests/support/dice.hpp"
 
 namespace faultline::test {
 namespace {

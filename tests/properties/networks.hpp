@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tests/properties/case.hpp"
-#include "tests/properties/dice.hpp"
+#include "tests/support/dice.hpp"
 
 namespace faultline::test {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "src/runs/seal.hpp"
-#include "tests/app/program.hpp"
+#include "tests/support/program.hpp"
 
 using namespace faultline;
 using namespace faultline::app;
