@@ -101,7 +101,7 @@ std::string printable(const std::string& text) {
 bool is_clean(const std::string& text) {
   for (std::size_t i = 0; i < text.size();) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte < 0x20 && byte != '\n') || byte == 0x7f) return false;
+    if ((byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f) return false;
     const std::size_t length = byte < 0x80 ? 1 : byte >= 0xc2 && byte < 0xe0 ? 2 : byte >= 0xe0 && byte < 0xf0 ? 3 : 4;
     if (byte >= 0x80 && (byte < 0xc2 || byte > 0xf4 || i + length > text.size())) return false;
     for (std::size_t k = 1; k < length; ++k) {

@@ -22,7 +22,7 @@ void try_cases(const std::string& name, std::uint64_t cases,
 // As the program's own messages would show it.
 std::string printable(const std::string& text);
 
-// Whether a terminal could be told something by it: control characters but line ends, and broken UTF-8.
+// Whether nothing in it tells a terminal something: control characters but tabs and line ends, and broken UTF-8.
 bool is_clean(const std::string& text);
 
 }  // namespace faultline::test
