@@ -61,9 +61,7 @@ TorusGrid::Step TorusGrid::step(unsigned at, unsigned to, Path path) const {
   const bool positive = is_positive(here, there, d, path);
   const bool wraps = positive ? there < here : there > here;
   const unsigned channel = wraps || sizes_[d] < 3 ? 0U : 1U;  // two members have no ring to close
-  const unsigned next = (here + (positive ? 1 : sizes_[d] - 1)) % by_size_[d];
-  return {link(d, positive), channel + ((path & kDescending) != 0 ? channels_of_order() : 0),
-          at - here * strides_[d] + next * strides_[d]};
+  return {link(d, positive), channel + ((path & kDescending) != 0 ? channels_of_order() : 0)};
 }
 
 bool TorusGrid::orders_differ() const {

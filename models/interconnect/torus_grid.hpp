@@ -28,7 +28,6 @@ class TorusGrid {
   struct Step {
     unsigned link;
     unsigned virtual_channel;
-    unsigned member;  // that it leads to
   };
   struct End {
     unsigned member;
