@@ -89,6 +89,15 @@ TEST_CASE("zeroing on an idle memory takes the core's own rate, page by page") {
   CHECK(b.node.counted("memory.cpu_bulk_bytes") == 256 + 4096 + 100);
 }
 
+TEST_CASE("a core's bulk traffic goes where it is sent: outside of the memory it moves nothing") {
+  CpuBench b;
+  Time done{0};
+  b.tasks.start(move(b, b.cpu.new_thread("zero"), b.ddr_config.size, 4096, ByteRate{6'000'000'000}, done));
+  sc_core::sc_start();
+  CHECK(b.node.counted("memory.cpu_bulk_bytes") == 0);
+  CHECK(b.node.counted("memory.address_errors") > 0);
+}
+
 TEST_CASE("zeroing faster than memory goes at memory's rate") {
   CpuBench b({}, round_ddr());
   Time done{0};

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/dma_bench.hpp"
+#include "tests/support/levels.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -22,6 +23,42 @@ TEST_CASE("a full channel refuses posts until a transfer of it has ended") {
   bench.run(100us);
   CHECK(bench.all(sim::Step::notified).size() == 3);
   CHECK(bench.post(0, post) == 4);
+}
+
+TEST_CASE("the receive unit tells how many trains it has") {
+  DmaBench bench;
+  bench.set_up();
+  const Levels levels(bench.trace, sim::Part::receive_queue, 1);
+  bench.post(0, {0x100000, 0x400000, 64});
+  bench.run(100us);
+  CHECK(levels.told == std::vector<std::uint64_t>{1, 0});
+}
+
+TEST_CASE("channels take turns, and the one behind the first begins") {
+  DmaBench bench;
+  bench.set_up();
+  DmaPost post{0x100000, 0x400000, 64};
+  const std::uint64_t of_first = bench.post(0, post);
+  post.channel = 1;
+  const std::uint64_t of_second = bench.post(0, post);
+  bench.run(100us);
+  std::vector<std::uint64_t> started;
+  for (const auto& step : bench.all(sim::Step::transfer_started)) started.push_back(step.key.transfer);
+  CHECK(started == std::vector<std::uint64_t>{of_second, of_first});
+}
+
+TEST_CASE("a transfer without a notification address ends without a word, and its place in the channel is free") {
+  dma::DmaConfig config;
+  config.channel_queue = 1;
+  DmaBench bench(config);
+  bench.set_up();
+  DmaPost post{0x100000, 0x400000, 64};
+  post.notify = false;
+  CHECK(bench.post(0, post) == 1);
+  bench.run(100us);
+  CHECK(bench.counted(0, "dma.notifications") == 0);
+  CHECK(bench.counted(0, "dma.notifications_lost") == 0);
+  CHECK(bench.post(0, post) == 2);
 }
 
 TEST_CASE("malformed descriptors and channels without an owner are refused") {
@@ -75,6 +112,7 @@ TEST_CASE("a PDID that does not fit an AXI ID is refused wherever software can s
 
   // The channel keeps its owner.
   CHECK_FALSE(bench.mmio[0]->write(bench.privileged() + dma::reg::kChannelPdid, kAlias));
+  CHECK_FALSE(bench.mmio[0]->write(bench.privileged() + dma::reg::kChannelPdid, dma::reg::kPdids));
   post.peer_pdid = DmaBench::pdid_of(1);
   CHECK(bench.post(0, post) == 2);
   bench.run(50us);

@@ -195,6 +195,18 @@ TEST_CASE("any two groups of a dragonfly have as many links as any other two") {
   }
 }
 
+TEST_CASE("fixed paths between two groups of a dragonfly spread evenly over their links") {
+  const auto topology = make_topology(dragonfly(4, 4, 2, 2));  // two links between any two groups
+  std::map<std::pair<RouterId, unsigned>, unsigned> used;
+  for (NodeId to = 8; to < 16; ++to) {
+    for (const Hop& hop : way(*topology, 0, to, kFixedPath, topology->diameter())) {
+      if (topology->is_external(hop.at, hop.out.port)) ++used[{hop.at, hop.out.port}];
+    }
+  }
+  CHECK(used.size() == 2);
+  for (const auto& [link, packets] : used) CHECK(packets == 4);
+}
+
 TEST_CASE("a dragonfly's packets take one global link, or two through another group") {
   ClusterShape shape = dragonfly(9, 4, 2, 2);
   shape.routing = Routing::adaptive;

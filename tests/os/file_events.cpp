@@ -49,6 +49,16 @@ TEST_CASE("dirty pages begin to be written at a tenth of the memory that files m
   b.vm.audit();
 }
 
+TEST_CASE("neighbours are written by commands of up to 1 MiB") {
+  OsBench b;
+  File& file = *b.vm.page_cache().create(2 * kMiB, 0);
+  REQUIRE(b.run(b.vm.page_cache().write(b.thread, *b.process, file, 0, kMiB + kPage, 5)).value.ok());
+  const auto sync = b.run(done(b.vm.page_cache().writeback().sync(b.thread, file)));
+  // The second command, of the page beyond, is at work beside the first and has ended before.
+  CHECK(sync.took == b.config.syscall + 256 * b.config.writeback_page + writing(b, 256) + kSwitch);
+  CHECK(b.counted("os.nr_written") == 257);
+}
+
 TEST_CASE("what has been dirty for long is written without anybody's asking") {
   OsConfig config;
   config.dirty_writeback_interval = 100us;

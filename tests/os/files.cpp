@@ -71,7 +71,9 @@ TEST_CASE("where a mapping begins within such a window, the window begins there 
   MappedFile f(b, 64, /*shared=*/true);
   FileReader reader{.file = &f.file};
   b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, f.file.bytes()));
+  CHECK(b.vm.is_in_core(*b.process, f.va));  // not mapped, but in memory
   b.run(b.vm.munmap(b.thread, *b.process, f.va, 5 * kPage));
+  CHECK_FALSE(b.vm.is_in_core(*b.process, f.va));
   CHECK(f.touch(8, false).took == b.config.fault_no_alloc + 15 * b.config.fault_around_page);
   CHECK(f.mapped(5));
   CHECK(f.mapped(20));
@@ -127,7 +129,11 @@ TEST_CASE("a write to a shared mapping makes the file's page dirty, and the file
 TEST_CASE("a write to a private mapping copies the page, and the file never sees it") {
   OsBench b;
   MappedFile f(b, 16, /*shared=*/false);
-  CHECK(f.touch(0, true).value == Error::none);
+  FileReader reader{.file = &f.file};
+  b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, f.file.bytes()));
+  const auto own = f.touch(0, true);  // in memory, and not mapped
+  CHECK(own.value == Error::none);
+  CHECK(own.took == b.config.cow_fault + b.copying(1));
   CHECK(f.touch(1, false).value == Error::none);
   const auto copied = f.touch(1, true);
   CHECK(copied.value == Error::none);
@@ -220,6 +226,30 @@ TEST_CASE("what write(2) has written is read, mapped, and on the disk after fsyn
   CHECK(b.counted("os.pgpgout") == 12);
   CHECK(b.counted("os.nr_written") == 3);
   b.vm.audit();
+}
+
+TEST_CASE("write(2) costs the call and the copying, and reads no more than the page that it writes a part of") {
+  OsBench b;
+  File& file = *b.vm.page_cache().create(64 * kPage, kFileSeed);
+  const auto write = [&](std::uint64_t offset, std::uint64_t bytes) {
+    return b.run(b.vm.page_cache().write(b.thread, *b.process, file, offset, bytes, 5));
+  };
+  CHECK(write(0, kPage).took == b.config.syscall + b.config.copy_bandwidth.time_for(kPage));
+  CHECK(b.counted("os.pgpgin") == 0);
+  CHECK(write(8 * kPage + 100, 200).value.value == 200);
+  CHECK(b.counted("os.pgpgin") == 4);
+  CHECK(file.cached().size() == 2);
+}
+
+TEST_CASE("a read-ahead window is quadrupled below a sixteenth of the largest, and doubled from there on") {
+  OsConfig config;
+  config.read_ahead_bytes = 64 * kPage;
+  OsBench b(config);
+  File& file = *b.vm.page_cache().create(512 * kPage, kFileSeed);
+  FileReader reader{.file = &file};
+  for (std::uint64_t page = 0; page < 2; ++page)
+    b.run(b.vm.page_cache().read(b.thread, *b.process, reader, page * kPage, kPage));
+  CHECK(file.cached().size() == 4 + 8);
 }
 
 TEST_CASE("two processes that map a file share its pages; a child finds them by its own faults") {

@@ -148,6 +148,33 @@ TEST_CASE("hugetlb: copy-on-write copies 2 MiB where the pool has a page to spar
   CHECK(pool(b) == Pool{2, 1, 0});
 }
 
+TEST_CASE("hugetlb: what is written without time copies the page, and gives the shared one back when nobody has it") {
+  OsBench b(with_pool(2));
+  const VirtualAddress va = b.map(kHugePage, kHugetlb);
+  REQUIRE(b.vm.make_present(*b.process, va, kHugePage) == Error::none);
+  REQUIRE(b.vm.fill(*b.process, va, kHugePage, 1) == kHugePage);
+  Process& child = fork_of(b, *b.process);
+  REQUIRE(b.vm.make_present(*b.process, va, kHugePage) == Error::none);
+  CHECK(frame_of(*b.process, va) != frame_of(child, va));
+  CHECK(pool(b) == Pool{2, 0, 0});
+  b.end(child);
+  CHECK(pool(b) == Pool{2, 1, 0});
+}
+
+TEST_CASE("hugetlb: two threads that read one page at the same time do not make it writable") {
+  OsBench b(with_pool(2));
+  const VirtualAddress va = b.map(kHugePage, kHugetlb);
+  cpu::Execution& other = b.cpu.new_thread("other", 2);
+  Outcome<Error> first, second;
+  b.tasks.start(at(b, 0ns, b.vm.touch(b.thread, *b.process, va, false), first));
+  b.tasks.start(at(b, 0ns, b.vm.touch(other, *b.process, va, false), second));
+  sc_core::sc_start();
+  CHECK(first.value == Error::none);
+  CHECK(second.value == Error::none);
+  CHECK_FALSE(b.process->space().entry(va)->writable);
+  b.vm.audit();
+}
+
 TEST_CASE("hugetlb: where the pool is empty the owner takes the page from its child, which is refused afterwards") {
   OsBench b(with_pool(1));
   const VirtualAddress va = b.map(kHugePage, kHugetlb);

@@ -199,6 +199,19 @@ TEST_CASE("a locked page is not reclaimed, and is on no list that reclaim looks 
   b.vm.audit();
 }
 
+TEST_CASE("a page that comes back to a read-only mapping is not writable, though it is the process's alone") {
+  OsBench b(with_swap());
+  Swapped pages(b);
+  REQUIRE(b.run(b.vm.mprotect(b.thread, *b.process, pages.va, PresentPages::kBytes, os::Protection::read)).value ==
+          Error::none);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, pages.va, PresentPages::kBytes)).value == Error::none);
+  REQUIRE(b.present(pages.va));
+  CHECK(b.vm.frame_record(pages.frame()).slot == 0);  // a locked page needs none
+  CHECK_FALSE(pages.writable());
+  CHECK(pages.intact());
+  b.vm.audit();
+}
+
 TEST_CASE("a pinned page is not even unmapped by reclaim") {
   OsBench b(with_swap());
   PresentPages pages(b);

@@ -120,6 +120,19 @@ TEST_CASE("mremap cuts nobody off from a frame that is pinned, or that another p
   b.vm.audit();
 }
 
+TEST_CASE("a page that was dropped out of a locked mapping goes to reclaim's lists if a child maps it, too") {
+  OsBench b;
+  Buffer buffer(b);
+  REQUIRE(b.run(b.vm.mlock(b.thread, *b.process, buffer.va, Buffer::kBytes)).value == Error::none);
+  Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;  // which does not inherit locks
+  const auto frame = buffer.frame();
+  CHECK(b.vm.frame_record(frame).list == os::LruList::unevictable);
+  REQUIRE(buffer.advise(Advice::dont_need_locked).value == Error::none);
+  CHECK(child.space().entry(buffer.va)->frame == frame);
+  CHECK(b.vm.frame_record(frame).list == os::LruList::inactive_anon);
+  b.vm.audit();
+}
+
 TEST_CASE("after a fork both share the pages until one of them writes") {
   OsBench b;
   Buffer buffer(b);

@@ -35,6 +35,17 @@ TEST_CASE("events of one instant run in the order of their ports, then of their 
   CHECK(loop.now() == 5ns);
 }
 
+TEST_CASE("ports come in the order in which they are asked for") {
+  EventLoop loop("loop");
+  Log log;
+  const Port first = loop.new_port();
+  const Port second = loop.new_port();
+  loop.at<&Log::note>(5ns, second, log, 2);
+  loop.at<&Log::note>(5ns, first, log, 1);
+  sc_core::sc_start();
+  CHECK(log.order == std::vector<std::uint64_t>{1, 2});
+}
+
 TEST_CASE("software resumes after the hardware's events of the instant, whatever their ports") {
   EventLoop loop("loop");
   TaskGroup tasks;

@@ -135,6 +135,18 @@ TEST_CASE("a declared parameter is set, shown and refused with the legal range")
   CHECK(table.nearest("completely.different.words").empty());
 }
 
+TEST_CASE("the nearest name is that of the fewest insertions, deletions and replacements") {
+  const std::vector<std::string> names{"cpu.cores", "cpu.clock", "os.thp", "smmu.walk_slots"};
+  CHECK(nearest_name("cpu.core", names) == "cpu.cores");
+  CHECK(nearest_name("cpu.ccores", names) == "cpu.cores");
+  CHECK(nearest_name("cpu.clocks", names) == "cpu.clock");
+  CHECK(nearest_name("cpu.klock", names) == "cpu.clock");
+  CHECK(nearest_name("mmu.walk_slot", names) == "smmu.walk_slots");
+  CHECK(nearest_name("abc", {"abcd", "ab", "abc"}) == "abc");
+  CHECK(nearest_name("xbcdefgh", {"bcdefgh", "xbcdefg_"}) == "bcdefgh");
+  CHECK(nearest_name("entirely.different", names).empty());
+}
+
 TEST_CASE("text of a form of its own is checked before the field changes") {
   std::string list = "a";
   ParameterTable table;

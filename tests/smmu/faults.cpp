@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fault records, when it is answered, and what it does to everybody else of its context.
 #include "tests/smmu/fault_records.hpp"
+#include "tests/support/levels.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -155,6 +156,7 @@ TEST_CASE("one line stays high until the last bank is cleared") {
 
 TEST_CASE("a stalled fault waits for RESUME and retries", "[CB.RESUME][CB.FSR]") {
   SmmuBench b;
+  const Levels stalls(b.trace, sim::Part::smmu_stalls, 0);
   b.set_up_bank(0, 0, kRoot, 39, SmmuBench::kStall);
   b.map(kRoot, kVa + kPage, kPa);
   b.write_cell(0, kVa + kPage, 1us);
@@ -192,6 +194,7 @@ TEST_CASE("a stalled fault waits for RESUME and retries", "[CB.RESUME][CB.FSR]")
   CHECK(behind.at[0] == done + b.ddr.latency);
   CHECK(stalled.status == tlm::TLM_OK_RESPONSE);
   CHECK(b.count("resumes") == 2);
+  CHECK(stalls.told == std::vector<std::uint64_t>{1, 0, 1, 0});
 }
 
 TEST_CASE("RESUME terminates all stalled transactions of the bank, on every TBU, and of no other", "[CB.RESUME]") {

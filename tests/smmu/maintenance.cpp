@@ -51,6 +51,14 @@ TEST_CASE("what is in the TLBs stays there", "[maintenance]") {
   CHECK(b.costs() == WarmBench::Costs{0, 0, 0, 0});
 }
 
+TEST_CASE("registers beside the maintenance operations leave the TLBs alone", "[maintenance]") {
+  WarmBench b;
+  // The ASID of the bank's context, were any of them TLBIASID.
+  for (const auto at : {reg::cb::kACTLR, reg::cb::kTCR2, reg::cb::kCONTEXTIDR, reg::cb::kMAIR0, reg::cb::kMAIR1})
+    b.write(b.cb(0, at), 1);
+  CHECK(b.costs() == WarmBench::Costs{0, 0, 0, 0});
+}
+
 // After TLBIVA and TLBIVAA the walk cache has lost the way to the page, its neighbour still hits.
 TEST_CASE("TLBIVA drops one page of one ASID and its tables", "[CB.TLBIVA]") {
   WarmBench b;

@@ -49,6 +49,7 @@ TEST_CASE("out of reset everything bypasses and banks have HUPCF", "[GR.SCR0][CB
   CHECK(b.read(b.cb(15, reg::cb::kSCTLR)) == 0x100);
   CHECK(b.read(b.cb(15, reg::cb::kACTLR)) == 0x3);
   CHECK(b.read(reg::kSACR) == 0x0400001c);
+  CHECK(b.read(reg::cbfrsynra(15)) == 0);
   const Answer& answer = b.write_cell(2, 0x1000, 1us, 0x3ff);
   b.run_until(3us);
   CHECK(answer.at[0] == 1us + b.hit() + b.ddr.latency);
@@ -137,6 +138,9 @@ TEST_CASE("global faults are recorded, reported and interrupt",
   CHECK(b.read(reg::kSGFSR) == (reg::sgfsr::kUSF | reg::sgfsr::kMULTI));
   CHECK(b.read(reg::kSGFAR, 8) == kVa);
   CHECK_FALSE(b.line.high());
+  b.write(reg::kSCR0, reg::scr0::kUSFCFG | reg::scr0::kGFIE);
+  CHECK(b.line.high());
+  b.write(reg::kSCR0, reg::scr0::kUSFCFG);
   clear();
   CHECK(b.count("global_faults") == 8);
 }
@@ -186,6 +190,16 @@ TEST_CASE("accesses that mean nothing are answered and counted", "[window]") {
   CHECK(b.access(tlm::TLM_READ_COMMAND, 0, value, 2) == tlm::TLM_BURST_ERROR_RESPONSE);
   CHECK(b.access(tlm::TLM_WRITE_COMMAND, b.cb(0, reg::cb::kTLBIVA), value, 4) == tlm::TLM_BURST_ERROR_RESPONSE);
   CHECK(b.count("tlb_invalidations") == 0);
+}
+
+TEST_CASE("a bank that does not exist is written to no purpose, which is counted", "[window]") {
+  smmu::SmmuConfig config;
+  config.context_banks = 4;
+  SmmuBench b(config);
+  b.write(b.cb(3, reg::cb::kSCTLR), reg::sctlr::kM);
+  CHECK(b.count("register_errors") == 0);
+  b.write(b.cb(4, reg::cb::kSCTLR), reg::sctlr::kM);
+  CHECK(b.count("register_errors") == 1);
 }
 
 TEST_CASE("there are no more banks than the window holds, and the last one translates", "[window][parameters]") {

@@ -137,6 +137,23 @@ TEST_CASE("TLBs replace the least recently used entry and keep no more than they
   CHECK(replaced.at[0] == b.macro_done(11us) + b.ddr.latency);
 }
 
+TEST_CASE("an entry that does not allow an access has been used by it") {
+  smmu::SmmuConfig config;
+  config.micro_tlb_entries_other = 2;
+  SmmuBench b(config);
+  b.set_up_bank(0, 0, kRoot);
+  map_pages(b, 3);
+  b.map(kRoot, kVa, kPa, SmmuBench::kUserPage | smmu::descriptor::kReadOnly);
+  b.read_cell(1, kVa, 1us);
+  b.read_cell(1, kVa + kPage, 3us);
+  b.send(1, false, kVa + kPage, TimeSequence::regular(4us, 50ns, 16));
+  b.write_cell(1, kVa, 5us);             // refused, after all cells of that train
+  b.read_cell(1, kVa + 2 * kPage, 7us);  // replaces page 1
+  const Answer& kept = b.read_cell(1, kVa, 9us);
+  b.run_until(11us);
+  CHECK(kept.at[0] == 9us + b.hit() + b.ddr.latency);
+}
+
 TEST_CASE("misses to one page merge, within a TBU and between TBUs") {
   SmmuBench b;
   b.set_up_bank(0, 0, kRoot);

@@ -233,6 +233,7 @@ struct DmaPost {
   std::uint64_t command = dma::reg::kCommandWrite;
   unsigned channel = 0;
   std::optional<std::uint32_t> peer_pdid = std::nullopt;  // else that of the peer's process
+  bool notify = true;
 };
 
 // Where transfers of tests come from and go to.
@@ -291,7 +292,7 @@ class DmaBench : public sim::StepListener {
     m.write(base + dma::reg::kDestination, p.destination);
     m.write(base + dma::reg::kLength, p.length);
     m.write(base + dma::reg::kPeer, std::uint64_t{p.peer} | std::uint64_t{p.peer_pdid.value_or(pdid_of(p.peer))} << 32);
-    m.write(base + dma::reg::kNotify, kNotify);
+    m.write(base + dma::reg::kNotify, p.notify ? kNotify : 0);
     m.write(base + dma::reg::kCookie, p.cookie);
     m.write(base + dma::reg::kCommand, p.command);
     return m.read(base + dma::reg::kStatus);

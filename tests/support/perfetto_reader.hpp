@@ -21,6 +21,8 @@ struct PerfettoTrack {
   bool is_process = false;
   bool is_counter = false;
   std::uint64_t unit = 0;
+  std::int64_t pid = -1;   // of a process
+  std::int64_t rank = -1;  // among its siblings
 };
 
 struct PerfettoEvent {
@@ -136,8 +138,15 @@ class PerfettoTrace {
         case 2: track.name = descriptor.get_string(); break;
         case 3:
           track.is_process = true;
-          descriptor.skip();
+          for (Reader process = descriptor.get_message(); process.next();) {
+            if (process.tag() == 1) {
+              track.pid = process.get_int32();
+            } else {
+              process.skip();
+            }
+          }
           break;
+        case 12: track.rank = descriptor.get_int32(); break;
         case 5: track.parent = descriptor.get_uint64(); break;
         case 8: {
           track.is_counter = true;

@@ -4,7 +4,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 
 #include "models/sim/context.hpp"
 #include "tests/support/perfetto_reader.hpp"
@@ -113,6 +116,24 @@ TEST_CASE("A thread that goes on is one slice, another one or other work are oth
   CHECK(trace.path_of(trace.slices[0].track) == "node 0 / core 1");
 }
 
+TEST_CASE("Nodes are processes with numbers of their own, and their tracks stand in the order of theirs") {
+  Bench bench;
+  for (const std::uint32_t core : {10U, 2U, 1U})
+    bench.timeline.on_slice({{0, Part::core, core}, 1us, 2us, "program", "user", {}});
+  bench.timeline.on_slice({{1, Part::core, 0}, 1us, 2us, "program", "user", {}});
+  const PerfettoTrace trace = bench.read();
+  std::set<std::int64_t> pids;
+  std::map<std::string, std::int64_t> ranks;
+  for (const auto& [uuid, track] : trace.tracks) {
+    if (track.is_process) CHECK(pids.insert(track.pid).second);
+    if (!track.is_process) ranks[trace.path_of(uuid)] = track.rank;
+  }
+  CHECK(pids.size() == 2);
+  CHECK(pids.count(-1) == 0);
+  CHECK(ranks.at("node 0 / core 1") < ranks.at("node 0 / core 2"));
+  CHECK(ranks.at("node 0 / core 2") < ranks.at("node 0 / core 10"));
+}
+
 TEST_CASE("Slices that overlap lie on tracks of one name side by side") {
   Bench bench;
   const sim::Track channel{0, Part::channel, 3};
@@ -152,6 +173,17 @@ TEST_CASE("Levels are counters that hold what has changed") {
   CHECK(trace.has_track("node 0 / memory: free"));
 }
 
+TEST_CASE("Gauges are looked at once in a while, from the first instant on") {
+  Bench bench;
+  std::uint64_t free_bytes = 4096;
+  bench.timeline.add_gauge(0, "memory: free", trace::Unit::bytes, [&] { return free_bytes; });
+  for (; free_bytes < 4 * 4096; free_bytes += 4096)
+    bench.timeline.on_slice({{0, Part::r5, 0}, 0us, 1us, "message", "firmware", {}});
+  const PerfettoTrace trace = bench.read();
+  const auto is_value = [](const auto& event) { return event.type == 4; };
+  CHECK(std::count_if(trace.events.begin(), trace.events.end(), is_value) == 1);
+}
+
 TEST_CASE("Filters leave out what they say and nothing else") {
   TraceFilter filter;
   SECTION("transfers, by the order in which they begin") {
@@ -180,6 +212,23 @@ TEST_CASE("Filters leave out what they say and nothing else") {
     CHECK(names(bench.read().slices) ==
           std::vector<std::string>{"send unit start", "source read, first cell", "network"});
   }
+}
+
+TEST_CASE("A trace says when it was cut, though that was at the beginning") {
+  TraceFilter filter;
+  filter.limit = 64 << 10;
+  Bench bench(filter);
+  struct Later {
+    Bench& bench;
+    void report(std::uint64_t) {
+      for (std::uint64_t level = 1; level < 9; ++level) bench.timeline.on_level(1us, {0, Part::fault_fifo, 0}, level);
+    }
+  } later{bench};
+  bench.loop.at<&Later::report>(1us, 1, later, 0);
+  for (std::uint64_t id = 1; id <= 2000; ++id) bench.transfer(id, 0us);
+  REQUIRE(bench.timeline.summary().cut == 0us);
+  sc_core::sc_start();
+  CHECK(bench.timeline.summary().cut == 0us);
 }
 
 TEST_CASE("A trace keeps its limit, says so, and holds whole slices up to there") {
