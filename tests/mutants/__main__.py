@@ -23,8 +23,9 @@ def say(text):
 
 def arguments():
     parser = argparse.ArgumentParser(prog="scripts/mutants", add_help=False, allow_abbrev=False)
-    parser.add_argument("seed", type=int)
-    parser.add_argument("count", type=int)
+    parser.add_argument("seed", type=int, nargs="?")
+    parser.add_argument("count", type=int, nargs="?")
+    parser.add_argument("--table", type=Path)
     parser.add_argument("--room", action="append", default=[])
     parser.add_argument("--only", choices=["find"])
     parser.add_argument("--longest", type=float)
@@ -34,7 +35,13 @@ def arguments():
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--check-arguments", action="store_true")
     chosen = parser.parse_args()
-    if not 1 <= chosen.count <= running.MOST_MUTANTS:
+    if (chosen.count is None) == (chosen.table is None):
+        parser.error("SEED and COUNT, or --table FILE")
+    if chosen.table is not None:
+        if not chosen.table.is_file():
+            parser.error(f"--table {chosen.table}: no such file")
+        chosen.table = chosen.table.resolve()
+    elif not 1 <= chosen.count <= running.MOST_MUTANTS:
         parser.error(f"COUNT is from 1 to {running.MOST_MUTANTS}")
     unknown = [room for room in chosen.room if not (chosen.root / "models" / room).is_dir()]
     if unknown:
@@ -57,7 +64,8 @@ class Work:
 
     def __init__(self, options):
         self.options, self.root = options, options.root
-        name = "-".join([str(options.seed), str(options.count), *sorted(options.room)])
+        first = [options.table.stem] if options.table else [str(options.seed), str(options.count)]
+        name = "-".join([*first, *sorted(options.room)])
         self.folder = self.root / "build" / "mutants" / name
         self.source, self.build = self.folder / "src", self.folder / "build"
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -105,7 +113,15 @@ class Work:
         """Those of the seed that compile: pairs of number, which is that of the site, and site."""
         sites = self.all_sites()
         while True:
-            numbers = rewrite.choose(sites, self.options.seed, self.options.count, self.rejected)
+            if self.options.table:
+                numbers, gone = rewrite.choose_again(sites, self.options.table)
+                missing = len(gone) + len(self.rejected & set(numbers))
+                others = rewrite.choose(sites, 0, 2 * len(numbers) + missing, self.rejected | set(numbers))
+                numbers = sorted([n for n in numbers if n not in self.rejected] + others[:missing])
+                if missing:
+                    say(f"    {missing} of the table are no more and give way to others")
+            else:
+                numbers = rewrite.choose(sites, self.options.seed, self.options.count, self.rejected)
             mutants = [(n, sites[n]) for n in numbers]
             if self.read("parsed") == json.dumps([self.digest, numbers]):
                 return mutants
@@ -147,7 +163,7 @@ class Work:
     def reach(self):
         """By test: whether it passes, how long it takes, which mutants it reaches. New tests only are run."""
         known = {tuple(k["test"]): k for k in self.lines("reach.jsonl")}
-        tests = running.test_names(self.build, self.programs())
+        tests = running.test_names(self.build, self.programs(), self.root)
         left = [t for t in tests if t not in known]
         if left:
             say(f"==> Running {len(left)} tests without a mutant")
@@ -167,7 +183,7 @@ class Work:
             list(pool.map(one, left))
         for test in tests:
             if not known[test]["passed"]:
-                say(f"warning: {':'.join(test)} fails without a mutant and is left out: {known[test]['said'][-200:]}")
+                say(f"warning: {':'.join(test[:2])} fails without a mutant and is left out: {known[test]['said'][-200:]}")
         return [known[t] for t in tests if known[t]["passed"]]
 
     def run(self, mutants):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses mutants by a seed and writes all of them into one copy of the tree, each behind its number."""
 
+import hashlib
 import os
-import random
 import re
 import subprocess
 
@@ -33,19 +33,30 @@ def put(path, content, executable=False):
 
 
 def choose(sites, seed, count, rejected=()):
-    """Each stretch of len(sites) / count sites gives one, so that each file has its share. Who is rejected (it does
-    not compile) gives way to another one of its stretch."""
-    chosen = []
-    rejected = set(rejected)
-    count = min(count, len(sites))
-    for i in range(count):
-        stretch = range(i * len(sites) // count, (i + 1) * len(sites) // count)
-        order = list(stretch)
-        random.Random(f"{seed}/{i}").shuffle(order)
-        left = [n for n in order if n not in rejected]
-        if left:
-            chosen.append(left[0])
-    return chosen
+    """The first of an order that the seed gives: each room has its share, and a change elsewhere in models/ changes
+    few of them. Who is rejected (it does not compile) gives way to the next."""
+    def place(number):
+        return hashlib.sha256(f"{seed}/{'/'.join(sites[number].key())}".encode()).digest()
+    order = sorted((n for n in range(len(sites)) if n not in rejected), key=place)
+    return sorted(order[:count])
+
+
+def choose_again(sites, table):
+    """Those of a table that an earlier run wrote: by what they change, wherever it stands now."""
+    by_key = {}
+    for number, site in enumerate(sites):
+        by_key.setdefault(site.key(), []).append(number)
+    chosen, gone = [], []
+    for line in table.read_text().splitlines()[1:]:
+        _, place, function, change, *_ = line.split("\t")
+        file, _, at = place.rpartition(":")
+        before, _, after = change.partition(" -> ")
+        found = [n for n in by_key.get((file, function, before, after), []) if n not in chosen]
+        if found:
+            chosen.append(min(found, key=lambda n: abs(sites[n].line - int(at))))
+        else:
+            gone.append(line)
+    return sorted(chosen), gone
 
 
 def render(text, inside, begin, end):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tests of a build: which of them reach which mutant, and which of them notices one."""
 
+import hashlib
 import os
 import resource
 import signal
@@ -16,13 +17,17 @@ MOST_MUTANTS = 65536  # as mutant.hpp has it
 MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, not the machine
 
 
-def test_names(build, programs):
-    """Pairs of program and case, as Catch2 lists them."""
+def test_names(build, programs, root):
+    """Program, case as Catch2 lists it, and a digest of the program's sources: a case that may have changed is
+    another one."""
     names = []
     for program in programs:
+        digest = hashlib.sha256()
+        for path in [p for folder in (program, "support") for p in sorted((root / "tests" / folder).rglob("*.?pp"))]:
+            digest.update(path.read_bytes())
         listed = subprocess.run([build / f"test_{program}", "--list-test-names-only"], capture_output=True, text=True,
                                 check=False).stdout
-        names += [(program, line) for line in listed.splitlines() if line.strip()]
+        names += [(program, line, digest.hexdigest()[:12]) for line in listed.splitlines() if line.strip()]
     return names
 
 
@@ -34,7 +39,7 @@ def limits():
 
 def run_test(build, test, seconds, environment):
     """(whether it passed, how long it took, what it printed last)"""
-    program, name = test
+    program, name, _ = test
     for character in "\\,[]":
         name = name.replace(character, "\\" + character)
     # A property that fails is not to look for its smallest case.
@@ -84,6 +89,6 @@ def try_mutant(build, number, tests):
         passed, _, last = run_test(build, known["test"], 10 * known["took"] + 10, {"FAULTLINE_MUTANT": str(number)})
         if not passed:
             how = " (too slow)" if last == "too slow" else ""
-            return ":".join(known["test"]) + how, passed_all
+            return ":".join(known["test"][:2]) + how, passed_all
         passed_all.append(known["test"])
     return None, passed_all

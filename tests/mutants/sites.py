@@ -63,8 +63,8 @@ class Finder:
     """Collects the sites of the files below one folder from what libclang has read."""
 
     def __init__(self, tree, folder):
-        from clang.cindex import CursorKind
-        self.kinds = CursorKind
+        from clang.cindex import CursorKind, StorageClass
+        self.kinds, self.static = CursorKind, StorageClass.STATIC
         self.tree, self.folder = tree, folder
         self.texts, self.sites = {}, {}
 
@@ -84,6 +84,7 @@ class Finder:
                 file = file[len(str(self.tree)) + 1:]
             if file.startswith(self.folder + "/"):
                 self.file, self.text = file, self.text_of(file)
+                self.whole = (0, 0)
                 self.visit(cursor, None, "", None)
 
     # What has no run time, no behaviour, or only the text of an error.
@@ -97,6 +98,9 @@ class Finder:
             return True
         if cursor.kind in (k.VAR_DECL, k.FIELD_DECL):
             default = cursor.kind == k.FIELD_DECL and self.file.endswith("config.hpp")  # of a parameter: data
+            if cursor.kind == k.VAR_DECL and (cursor.storage_class == self.static or
+                                              cursor.semantic_parent.kind in (k.NAMESPACE, k.TRANSLATION_UNIT)):
+                return True  # its first value is a constant
             return "constexpr" in source.split("=")[0].split() or cursor.is_bitfield() or default
         if cursor.kind == k.CALL_EXPR:
             return cursor.spelling in ("format", "print", "format_to", "to_string")
@@ -122,6 +126,9 @@ class Finder:
             result = cursor.result_type
         elif cursor.kind == k.LAMBDA_EXPR:
             result = None
+        outer = self.whole
+        if parent is None or not parent.kind.is_expression():
+            self.whole = (begin, end)  # of the expression or declaration that stands by itself
         children = list(cursor.get_children())
         self.look_at(cursor, parent, children, function, result, begin, end, source)
         if cursor.kind in (k.VAR_DECL, k.FIELD_DECL, k.PARM_DECL, k.FUNCTION_DECL, k.CXX_METHOD):
@@ -134,12 +141,13 @@ class Finder:
             children = [c for c in children if c.extent.start.offset < name]
         for child in children:
             self.visit(child, cursor, function, result)
+        self.whole = outer
 
     def add(self, begin, end, kind, function, before, after, parts):
         source = self.text[begin:end]
         copies = any(not isinstance(p, str) and p[2] for p in parts)
-        if copies and (re.search(r"\bco_(await|yield)\b", source) or '"' in source):
-            return  # g++ 12 and co_await in a conditional expression; texts are no behaviour
+        if copies and (re.search(r"\bco_(await|yield)\b", self.text[slice(*self.whole)]) or '"' in source):
+            return  # beside a co_await g++ 12 evaluates both sides of a conditional expression; texts are no behaviour
         line = self.text.count("\n", 0, begin) + 1
         site = Site(self.file, begin, end, line, kind, function, shorten(before), shorten(after), parts)
         self.sites[(self.file, begin, end, kind)] = site

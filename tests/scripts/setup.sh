@@ -82,6 +82,12 @@ run 0 "$setup" --no-install
 run 1 "$setup" --no-install --benchmark
 expect "ns-3" "libbenchmark-dev libns3-dev"
 
+# What reads the sources for mutants is asked for by scripts/mutants only.
+ABSENT=python3-clang-14
+run 0 "$setup" --no-install
+run 1 "$setup" --no-install --mutants
+expect "scripts/mutants" "python3-clang-14"
+
 # So is a Slurm to try --on slurm with.
 ABSENT="slurm-wlm"
 run 0 "$setup" --no-install

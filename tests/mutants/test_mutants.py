@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The finder and the rewriter on a small source: each mutant compiles, does what its line says, and nothing unasked."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from mutants import equivalents, rewrite, running
+from mutants import sites as finding
+
+try:
+    import clang.cindex
+except ImportError:
+    raise unittest.SkipTest("python3-clang-14 is not installed: scripts/setup --mutants") from None
+
+SOURCE = r"""// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+namespace toy {
+constexpr int kConstant = 3 + 4;
+static_assert(kConstant == 7);
+enum Kind { first = 1, second = 2 };
+std::array<int, 5> numbers{};
+int counted = 0;
+void count() { ++counted; }
+constexpr int twice(int n) { return n * 2; }
+static_assert(twice(4) == 8);
+bool between(int low, int at, int high) { return low <= at && at < high; }
+int sum(int to) {
+  int all = 0;
+  for (int i = 0; i < to; ++i) all += i + 3;
+  return all;
+}
+int clamped(int n) {
+  if (n == 13) throw std::logic_error(n == 13 ? "thirteen" : "other");
+  count();
+  switch (n) {
+    case 99: return 100;
+    default: break;
+  }
+  return std::min(n, 50);
+}
+}  // namespace toy
+int main() {
+  using namespace toy;
+  std::printf("%d%d%d%d ", between(1, 1, 3), between(1, 3, 3), between(1, 0, 3), between(1, 2, 3));
+  std::printf("%d %d %d %d %d ", sum(5), twice(counted + 8), clamped(7), clamped(60), clamped(99));
+  int caught = 0;
+  try { clamped(13); } catch (const std::logic_error&) { caught = 1; }
+  std::printf("%d %d", caught, counted);
+}
+"""
+
+
+def run(program, number=None, reached=None):
+    settings = dict(os.environ)
+    if number is not None:
+        settings["FAULTLINE_MUTANT"] = str(number)
+    if reached is not None:
+        settings["FAULTLINE_MUTANTS_REACHED"] = reached
+    try:
+        done = subprocess.run([program], env=settings, capture_output=True, text=True, timeout=2, check=False)
+    except subprocess.TimeoutExpired:
+        return "too slow"
+    return (done.returncode, done.stdout)
+
+
+class Mutants(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory(prefix="mutants-")
+        cls.tree = Path(cls.folder.name).resolve()
+        (cls.tree / "models/toy").mkdir(parents=True)
+        (cls.tree / "models/toy/toy.cpp").write_text(SOURCE)
+        (cls.tree / "tests/mutants").mkdir(parents=True)
+        header = Path(finding.__file__).parent / "mutant.hpp"
+        (cls.tree / "tests/mutants/mutant.hpp").write_text(header.read_text())
+        toy = finding.find(cls.tree, ["models/toy"])
+        cls.sites = [s for s in toy if s.line <= SOURCE[:SOURCE.index("int main")].count("\n")]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def changes(self, line_with):
+        line = SOURCE[:SOURCE.index(line_with)].count("\n") + 1
+        return {s.after for s in self.sites if s.line == line}
+
+    def test_constants_texts_and_types_are_left_alone(self):
+        for line in ("constexpr int kConstant", "static_assert(kConstant", "enum Kind", "std::array<int",
+                     "int counted", "static_assert(twice"):
+            self.assertEqual(self.changes(line), set(), line)
+        self.assertFalse([c for c in self.changes("case 99") if "(99" in c])
+        self.assertFalse([c for c in self.changes("if (n == 13)") if "thirteen" in c])
+
+    def test_each_kind_of_change_is_found(self):
+        self.assertLessEqual({"low < at", "at <= high", "low <= at || at < high",
+                              "return !(low <= at && at < high)"}, self.changes("bool between"))
+        self.assertLessEqual({"all -= i + 3", "i <= to", "--i"}, self.changes("for (int i"))
+        self.assertIn("no count()", self.changes("  count();"))
+        self.assertIn("std::max(n, 50)", self.changes("std::min"))
+        self.assertIn("return {}", self.changes("return all"))
+
+    def test_all_in_one_program_do_nothing_until_one_is_chosen(self):
+        mutants = list(enumerate(self.sites))
+        contents = rewrite.rewritten(self.tree, mutants)["models/toy/toy.cpp"]
+        self.assertEqual(contents.count(b"\n"), SOURCE.count("\n"), "lines do not move")
+        self.assertEqual(rewrite.not_compiling(self.tree, mutants), set())
+        for name, text in (("plain", SOURCE.encode()), ("mutated", contents)):
+            (self.tree / f"{name}.cpp").write_bytes(text)
+            subprocess.run(["g++", "-std=c++20", "-I", self.tree, "-o", self.tree / name, self.tree / f"{name}.cpp"],
+                           check=True, capture_output=True)
+        plain = run(self.tree / "plain")
+        reached = self.tree / "reached"
+        reached.write_bytes(bytes(running.MOST_MUTANTS))
+        self.assertEqual(run(self.tree / "mutated", reached=str(reached)), plain)
+        bytes_of = reached.read_bytes()
+        silent = []
+        for number, site in mutants:
+            self.assertEqual(bytes_of[number], 1, f"{site.after} is reached")
+            if run(self.tree / "mutated", number) == plain:
+                silent.append(site.after)
+        self.assertEqual(silent, [], "each mutant changes what the program prints")
+
+    def test_the_choice_depends_on_the_seed_and_little_on_other_sites(self):
+        chosen = rewrite.choose(self.sites, 1, 5)
+        self.assertEqual(len(chosen), 5)
+        self.assertEqual(chosen, rewrite.choose(self.sites, 1, 5))
+        self.assertNotEqual(chosen, rewrite.choose(self.sites, 2, 5))
+        kept = {self.sites[n].key() for n in chosen}
+        fewer = self.sites[:-1]
+        again = {fewer[n].key() for n in rewrite.choose(fewer, 1, 5)}
+        self.assertGreaterEqual(len(kept & again), 4)
+        self.assertFalse(set(chosen) & set(rewrite.choose(self.sites, 1, 5, rejected=chosen)))
+
+    def test_a_table_finds_its_mutants_where_lines_have_moved(self):
+        site = self.sites[3]
+        table = self.tree / "table.txt"
+        table.write_text(f"mutant\tplace\tfunction\tchange\n7\t{site.file}:{site.line + 40}\t{site.function}\t"
+                         f"{site.before} -> {site.after}\n8\tmodels/toy/gone.cpp:1\tf\ta -> b\n")
+        chosen, gone = rewrite.choose_again(self.sites, table)
+        self.assertEqual(([self.sites[n].key() for n in chosen], len(gone)), ([site.key()], 1))
+
+    def test_the_list_of_those_that_change_nothing_is_well_formed(self):
+        listed = equivalents.read(Path(finding.__file__).parent / "equivalent.txt")
+        self.assertGreater(len(listed), 10)
+        root = Path(finding.__file__).parents[2]
+        for file, *_ in listed:
+            self.assertTrue((root / file).is_file(), file)
+
+
+if __name__ == "__main__":
+    unittest.main()
