@@ -12,33 +12,10 @@
 #include <vector>
 
 #include "src/application.hpp"
-#include "workloads/configuration.hpp"
+#include "src/cluster_simulator.hpp"
 
 namespace faultline::app {
 namespace {
-
-// The simulated cluster behind the application's interface.
-class ClusterMachine : public experiment::Machine {
- public:
-  ClusterMachine() { configuration_.declare(table_); }
-  sim::ParameterTable& parameters() override { return table_; }
-  std::vector<workloads::Conflict> conflicts() const override { return workloads::conflicts(configuration_); }
-  workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) override {
-    return workloads::run_point(configuration_, seed, watch);
-  }
-
- private:
-  workloads::Configuration configuration_;
-  sim::ParameterTable table_;
-};
-
-class ClusterSimulator : public experiment::Simulator {
- public:
-  std::unique_ptr<experiment::Machine> machine() const override { return std::make_unique<ClusterMachine>(); }
-  std::vector<workloads::WorkloadDoc> workload_docs() const override { return workloads::workload_docs(); }
-  std::vector<workloads::MetricDoc> metric_docs() const override { return workloads::metric_docs(); }
-  std::vector<workloads::StepDoc> step_docs() const override { return workloads::step_docs(); }
-};
 
 // Wide enough for a full row on a pipe; a narrow terminal gets fewer columns.
 std::size_t width_of(int descriptor) {

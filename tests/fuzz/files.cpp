@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "src/application.hpp"
+#include "src/cluster_simulator.hpp"
 #include "tests/fuzz/cases.hpp"
 #include "tests/fuzz/mutation.hpp"
-#include "tests/fuzz/simulator.hpp"
 #include "tests/support/sandbox.hpp"
 #include "tests/support/source_tree.hpp"
 
@@ -40,7 +40,7 @@ std::vector<std::string> texts_of(const std::vector<fs::path>& files) {
 // What is wrong with what the program says of a file that may be wrong; nothing, if all is well.
 std::string complaint_about(const std::vector<std::string>& arguments, const std::string& file) {
   std::ostringstream out, err;
-  const int code = app::run_application(arguments, ClusterSimulator{}, app::Console{out, err, false, 160});
+  const int code = app::run_application(arguments, app::ClusterSimulator{}, app::Console{out, err, false, 160});
   const auto wrong = [&](const char* what) {
     return fmt::format("{}\nexit code {}\n{}\n{}", what, code, printable(err.str()),
                        printable(out.str().substr(0, 2000)));

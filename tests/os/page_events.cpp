@@ -230,51 +230,64 @@ TEST_CASE("KSM unmaps a pinned page for a moment only") { merge(true); }
 
 namespace {
 
-void take_rights(bool ages) {
-  OsBench b;
-  Buffer buffer(b);
-  buffer.pin();
-  Listener listener(b, 0ns);
-  const auto frame = buffer.frame();
-  auto& events = b.vm.page_events();
-  CHECK(b.run(ages ? events.age(b.thread, *b.process, buffer.range())
-                   : events.write_protect(b.thread, *b.process, buffer.range()))
-            .value == kPages);
-  CHECK(listener.flushes.size() == (ages ? kPages : 1));  // page by page, or the range
-  CHECK(buffer.descriptor_allows(false) == !ages);
-  CHECK_FALSE(buffer.descriptor_allows(true));
-  const auto touched = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
-  CHECK(touched.value == Error::none);
+// A pinned buffer from which rights are taken.
+struct Pinned {
+  Pinned() { buffer.pin(); }
   // The right to write, and what else a store sets, comes with an invalidation: a TLB may hold that there is none.
-  CHECK(touched.took == b.config.fault_no_alloc + b.flush());
-  CHECK(buffer.descriptor_allows(true));
-  CHECK(buffer.frame() == frame);
-  CHECK(b.counted("os.zeroed_bytes") == 0);
-}
+  void check_touch_undoes_it() {
+    CHECK_FALSE(buffer.descriptor_allows(true));
+    const auto touched = b.run(b.vm.touch(b.thread, *b.process, buffer.va, true));
+    CHECK(touched.value == Error::none);
+    CHECK(touched.took == b.config.fault_no_alloc + b.flush());
+    CHECK(buffer.descriptor_allows(true));
+    CHECK(buffer.frame() == frame);
+    CHECK(b.counted("os.zeroed_bytes") == 0);
+  }
+
+  OsBench b;
+  Buffer buffer{b};
+  Listener listener{b, 0ns};
+  const memory::Address frame = buffer.frame();
+};
 
 }  // namespace
 
-TEST_CASE("ageing does not look at pins, and a touch undoes it") { take_rights(true); }
-TEST_CASE("write protection does not look at pins, and a touch undoes it") { take_rights(false); }
+TEST_CASE("ageing does not look at pins, and a touch undoes it") {
+  Pinned p;
+  CHECK(p.b.run(p.b.vm.page_events().age(p.b.thread, *p.b.process, p.buffer.range())).value == kPages);
+  CHECK(p.listener.flushes.size() == kPages);  // page by page
+  CHECK_FALSE(p.buffer.descriptor_allows(false));
+  p.check_touch_undoes_it();
+}
 
-namespace {
+TEST_CASE("write protection does not look at pins, and a touch undoes it") {
+  Pinned p;
+  CHECK(p.b.run(p.b.vm.page_events().write_protect(p.b.thread, *p.b.process, p.buffer.range())).value == kPages);
+  CHECK(p.listener.flushes.size() == 1);  // the range
+  CHECK(p.buffer.descriptor_allows(false));
+  p.check_touch_undoes_it();
+}
 
-void hint(bool pinned) {
+TEST_CASE("after a NUMA hint a page is there again at the next access") {
   OsBench b;
   Buffer buffer(b);
-  if (pinned) buffer.pin();
-  CHECK(b.run(b.vm.page_events().numa_hint(b.thread, *b.process, buffer.range())).value == (pinned ? 0 : kPages));
-  CHECK(b.present(buffer.va) == pinned);
-  CHECK(buffer.intact());
+  CHECK(b.run(b.vm.page_events().numa_hint(b.thread, *b.process, buffer.range())).value == kPages);
+  CHECK_FALSE(b.present(buffer.va));
   CHECK(b.run(b.vm.touch(b.thread, *b.process, buffer.va, true)).value == Error::none);
   CHECK(b.present(buffer.va));
+  CHECK(buffer.intact());
   b.vm.audit();
 }
 
-}  // namespace
-
-TEST_CASE("after a NUMA hint a page is there again at the next access") { hint(false); }
-TEST_CASE("NUMA hints leave pinned pages alone") { hint(true); }
+TEST_CASE("NUMA hints leave pinned pages alone") {
+  OsBench b;
+  Buffer buffer(b);
+  buffer.pin();
+  CHECK(b.run(b.vm.page_events().numa_hint(b.thread, *b.process, buffer.range())).value == 0);
+  CHECK(b.present(buffer.va));
+  CHECK(buffer.intact());
+  b.vm.audit();
+}
 
 TEST_CASE("memory that has failed is an error for whoever touches it, and munmap removes it") {
   OsBench b;

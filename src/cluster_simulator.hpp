@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The simulated cluster behind the program's interface, as src/main.cpp has it: what files may say is the real
-// machine's.
+// The simulated cluster behind the application's interface.
 #pragma once
 
 #include <memory>
@@ -9,7 +8,7 @@
 #include "src/experiment/simulator.hpp"
 #include "workloads/configuration.hpp"
 
-namespace faultline::test {
+namespace faultline::app {
 
 class ClusterMachine : public experiment::Machine {
  public:
@@ -33,4 +32,4 @@ class ClusterSimulator : public experiment::Simulator {
   std::vector<workloads::StepDoc> step_docs() const override { return workloads::step_docs(); }
 };
 
-}  // namespace faultline::test
+}  // namespace faultline::app
