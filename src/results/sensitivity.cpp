@@ -14,6 +14,7 @@
 #include "src/results/repetitions.hpp"
 #include "src/results/report.hpp"
 #include "src/results/statistics.hpp"
+#include "src/results/turns.hpp"
 #include "src/runs/outcome_text.hpp"
 
 namespace faultline::results {
@@ -198,7 +199,7 @@ class Responses {
 Sensitivity rank(const Measure& measured, const experiment::Experiment& experiment,
                  const std::vector<experiment::Point>& points, const experiment::Variations& variations,
                  const std::vector<runs::PointOutcome>& outcomes) {
-  Sensitivity result{measured.metric, measured.baseline, "", {}, {}, variations.left_out};
+  Sensitivity result{measured.metric, measured.baseline, "", {}, {}, variations.left_out, {}};
   const std::vector<runs::PointOutcome> own(outcomes.begin(),
                                             outcomes.begin() + static_cast<std::ptrdiff_t>(points.size()));
   const Results results{experiment, points, own};
@@ -232,6 +233,7 @@ Sensitivity rank(const Measure& measured, const experiment::Experiment& experime
     for (Effect& effect : parameter.effects) measure(effect, parameter.range != "choices");
   }
   sort(result.parameters);
+  result.assumptions = turns_of(result, experiment);
   return result;
 }
 

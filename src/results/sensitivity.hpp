@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,7 @@ struct Sensitivity {
   std::vector<experiment::Point> points;    // that are ranked, the first of their repetitions
   std::vector<RankedParameter> parameters;  // by their greatest effect, then by name
   std::vector<std::string> left_out;
+  nlohmann::ordered_json assumptions;  // turns_of()
 
   Measure measure() const { return {metric, baseline}; }
 };

@@ -13,6 +13,7 @@
 #include "src/results/results_writer.hpp"
 #include "src/results/sensitivity.hpp"
 #include "src/results/text_table.hpp"
+#include "src/results/turns.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {
@@ -274,7 +275,9 @@ std::string tornado_text(const Sensitivity& sensitivity) {
   const std::string title = fmt::format(
       "{}, where each parameter without a published source goes through its range, one at a time{}\n",
       title_of(sensitivity), sensitivity.points.size() == 1 ? ": " + sensitivity.points.front().label() : "");
-  return title + (bars.empty() ? "" : table_of(sensitivity, bars).text()) + notes_of(sensitivity, bars);
+  const std::string turns = turns_text(sensitivity.assumptions);
+  return title + (bars.empty() ? "" : table_of(sensitivity, bars).text()) + notes_of(sensitivity, bars) +
+         (turns.empty() ? "" : wrap("* " + turns, 120, 2) + "\n");
 }
 
 std::string sensitivity_json(const Sensitivity& sensitivity) {
@@ -286,6 +289,7 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
   for (const RankedParameter& parameter : sensitivity.parameters)
     json["parameters"].push_back(parameter_json(parameter, sensitivity.points));
   json["not_varied"] = sensitivity.left_out;
+  json["assumptions"] = sensitivity.assumptions;
   json["tornado"] = tornado_json(sensitivity);
   return runs::sealed_json(json, 2);
 }
