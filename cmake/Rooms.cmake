@@ -31,6 +31,9 @@ function(faultline_room name folder)
   if(sources)
     add_library(faultline_${name} STATIC ${sources})
     target_link_libraries(faultline_${name} PUBLIC faultline_options ${ROOM_USES})
+    # A tenth more time to compile, and a half of the time of the tests. Coverage counts the lines as they stand.
+    target_compile_options(faultline_${name} PRIVATE
+                           $<$<AND:$<CONFIG:Debug>,$<NOT:$<BOOL:${FAULTLINE_COVERAGE}>>>:-Og>)
   else()
     add_library(faultline_${name} INTERFACE)
     target_link_libraries(faultline_${name} INTERFACE faultline_options ${ROOM_USES})

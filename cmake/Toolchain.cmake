@@ -34,7 +34,7 @@ target_compile_options(faultline_options INTERFACE $<$<CXX_COMPILER_ID:Clang>:-W
 target_compile_definitions(faultline_options INTERFACE SC_CPLUSPLUS=201703L SC_INCLUDE_DYNAMIC_PROCESSES)
 # g++ 12 warns of the standard library's own code when it optimises (GCC bugs 105329 and 105593).
 target_compile_options(faultline_options INTERFACE
-                       "$<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<CONFIG:Debug>>>:-Wno-restrict;-Wno-maybe-uninitialized>")
+                       "$<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-maybe-uninitialized>")
 if(FAULTLINE_WARNINGS_AS_ERRORS)
   target_compile_options(faultline_options INTERFACE -Werror)
 endif()
