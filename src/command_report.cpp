@@ -59,7 +59,7 @@ int report_command(const Call& call) {
                         });
   const std::string& question = effective.experiment.question;
   place.write(file.filename().string(),
-              html_page(results::kPage, question.empty() ? manifest.experiment : question, data.json()),
+              html_page(results::kPage, question.empty() ? manifest.experiment : question, data.json(folder)),
               runs::Folder::Sync::no);
   call.console.out << file.string() << "\n";
   return kFine;

@@ -15,6 +15,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
 #include "src/results/database.hpp"
+#include "src/results/findings.hpp"
 #include "src/results/idle_axes.hpp"
 #include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
@@ -89,11 +90,12 @@ std::string meta_json(const RunFacts& facts, const results::Results& run, const 
   return runs::sealed_json(json, 2);
 }
 
-void print(const results::Results& results, const Call& call) {
+void print(const results::Results& results, const runs::Folder& folder, const Call& call) {
   const Console& console = call.console;
   switch (call.options.format) {
     case Format::table:
-      console.out << report_head(results) << "\n" << report_tables(results, console.width);
+      console.out << report_head(results) << "\n"
+                  << findings_text(results, call.simulator, folder) << report_tables(results, console.width);
       for (const std::string& axis : idle_axes(results)) console.out << "(" << axis << " changed no metric)\n";
       break;
     case Format::json: console.out << results::results_json(results.points, results.outcomes); break;
@@ -247,7 +249,7 @@ int conclude(const results::Results& results, bool restore, const RunFacts& fact
   runs::Folder& folder = store.folder();
   const auto show = [&] {
     if (own.print) return own.print(results.outcomes);
-    print(results, call);
+    print(results, folder, call);
   };
   folder.keep();
   try {

@@ -101,7 +101,8 @@ ReportData::ReportData(const EffectiveExperiment& effective, const runs::Manifes
       effective_(effective),
       manifest_(manifest),
       simulator_(simulator),
-      axes_(1 + effective.experiment.axes.size()) {
+      axes_(1 + effective.experiment.axes.size()),
+      findings_(effective.experiment, simulator) {
   // In the order of the file, which points that were left out would disturb.
   for (const experiment::Strategy& strategy : experiment_.strategies) axes_[0].number_of(strategy.name);
   for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
@@ -148,6 +149,7 @@ void ReportData::add_means() {
   const Merged merged = merge_repetitions({experiment_, waiting_, waiting_outcomes_});
   for (std::size_t i = 0; i < merged.points.size(); ++i) {
     add_steps(merged.outcomes[i]);
+    findings_.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
     if (each == 1) continue;  // the points are their own means
     means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_);
     add_fate(merged.outcomes[i], fates_of_means_);
@@ -308,13 +310,14 @@ Json ReportData::steps_json() const {
           {"samples", encode_column(step_samples_)}};
 }
 
-std::string ReportData::json() {
+std::string ReportData::json(const runs::Folder& run) {
   add_means();
   for (Verdict& verdict : verdicts_) verdict.sort(experiment_);
   Json json;
   json["format"] = kFormat;
   json["experiment"] = manifest_.experiment;
   json["question"] = experiment_.question;
+  json["findings"] = findings_.sentences(run, manifest_);
   json["platform"] = manifest_.platform;
   json["seed"] = experiment_.seed;
   json["repetitions"] = experiment_.repetitions;

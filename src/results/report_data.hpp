@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/results/findings.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/results_reader.hpp"
@@ -40,8 +41,8 @@ class ReportData {
              const experiment::Simulator& simulator);
   // In the order of the results: those that differ by their seed alone follow each other.
   void add(experiment::Point point, runs::PointOutcome outcome);
-  // After the last point.
-  std::string json();
+  // After the last point. `run`: the folder of the run.
+  std::string json(const runs::Folder& run);
 
  private:
   // What became of points, as numbers of texts.
@@ -82,6 +83,7 @@ class ReportData {
   std::size_t samples_ = 0;
   std::size_t series_left_out_ = 0;
   Remarks remarks_;
+  Findings findings_;
   std::vector<Verdict> verdicts_;
 };
 

@@ -36,6 +36,11 @@ TEST_CASE("run prints a perftest-like table and leaves a complete run folder") {
   CHECK(ran.out == R"(How does latency grow with size?
 platform exanest-qfdb, seed 1, workload.iterations = 10
 
+* latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a factor of 18.1 to 182 ahead of
+  fault/touch-ahead
+* Values within 1 % of each other count as alike; one run of each point, so nobody knows how far another seed would move
+  it (--repetitions)
+
 strategy           workload.size  t_min  t_typical   t_avg   BW_avg  faults  pinned
                                    [us]       [us]    [us]   [MB/s]   [/op]     [B]
 -----------------------------------------------------------------------------------

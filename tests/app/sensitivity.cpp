@@ -403,3 +403,22 @@ TEST_CASE("a metric that no point has is told after the run, whose points stay")
   CHECK(ran.err.find("mine.toml: no point has goodput") != std::string::npos);
   CHECK(fs::exists("runs/mine-sensitivity-1/results.json"));
 }
+
+TEST_CASE("a run tells what an analysis of the same points beside it has found") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "strategies = [\"resident\", \"fault/touch-ahead\"]\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  const auto run = [] {
+    const Ran ran = faultline_program({"run", "mine.toml", "--out", "runs/first"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    return ran.out;
+  };
+  const std::string sentence = "* latency_mean: none of 1 parameters without a published source turns the order";
+  CHECK_THAT(run(), !Catch::Contains(sentence));
+  REQUIRE(faultline_program({"sensitivity", "mine.toml"}).code == 0);
+  CHECK_THAT(run(), Catch::Contains(sentence));
+  // Not of other points.
+  const Ran other = faultline_program({"run", "mine.toml", "--out", "runs/other", "--set", "cpu.cores=2"});
+  CHECK_THAT(other.out, !Catch::Contains(sentence));
+}

@@ -109,7 +109,7 @@ struct ReadBack {
       CHECK((share > 0 && share <= 1));
       data.add(std::move(point), std::move(outcome));
     });
-    return Json::parse(data.json());
+    return Json::parse(data.json(folder));
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The question, what was run to answer it, and how much of it failed.
 import {el} from './dom.js';
+import {shown} from './format.js';
 import {chooseTheme, themeChoice} from './theme.js';
 
 const whole = (n) => n.toLocaleString('en');
@@ -44,6 +45,7 @@ export function header(run, view) {
     el('div', {class: 'top'}, el('span', {class: 'name'}, `Faultline · ${run.experiment}`), themeSwitch(view)),
     el('h1', {}, run.question || run.experiment),
     el('p', {class: 'facts'}, facts.join(' · ')),
+    run.findings.length > 0 ? el('ul', {class: 'findings', id: 'findings'}, run.findings.map((text) => el('li', {}, shown(text)))) : null,
     bad.size > 0 ? el('p', {class: 'failures', role: 'note'},
       [...bad].map(([text, n]) => `${plural(n, 'point')} ${text}`).join(', '), '. ',
       el('a', {href: '#remarks'}, 'Why')) : null,

@@ -36,6 +36,10 @@ const tests = {
     assert.equal(await text('h1'), 'What does <b>fresh</b> memory cost & when?');
     assert.match(await text('.facts'), /exanest-qfdb.*24 points.*means over 2 seeds/);
     assert.match(await text('.failures'), /^2 points refused/);
+    const findings = await page.locator('#findings li').allInnerTexts();
+    assert.match(findings[0], /^latency_mean: with os.rlimit_memlock = 1 MiB, pin-once is lowest from workload.size = 64 B to 64 KiB, by a factor of/);
+    assert.ok(findings.some((line) => /refused: pin-once at 1 of 6 places/.test(line)), findings.join('\n'));
+    assert.match(findings.at(-1), /95 % confidence intervals over 2 seeds/);
   },
   async 'the table has the means of the seeds, and what failed as rows'() {
     const [head, ...rows] = await csvOf('#report-1');

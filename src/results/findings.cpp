@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "src/results/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "src/experiment/quantity.hpp"
+#include "src/results/repetitions.hpp"
+#include "src/results/text_table.hpp"
+#include "src/results/turns.hpp"
+#include "src/runs/outcome_text.hpp"
+
+namespace faultline::results {
+namespace {
+
+constexpr std::size_t kMostAgreeing = 4;  // more are counted, not told one by one
+constexpr std::size_t kMostCounted = 4;
+constexpr std::size_t kWidth = 120;
+constexpr const char* kSetup = "setup_time";
+
+std::string listed(const std::vector<std::string>& texts, const char* last) {
+  if (texts.size() < 2) return texts.empty() ? "" : texts.front();
+  const std::vector<std::string> all_but_last(texts.begin(), texts.end() - 1);
+  return fmt::format("{} {} {}", fmt::join(all_but_last, ", "), last, texts.back());
+}
+
+std::string factor_text(double factor) {
+  return fmt::format("{:.{}f}", factor, factor < 10 ? 2 : factor < 100 ? 1 : 0);
+}
+
+std::string range_text(double least, double most) {
+  const std::string from = factor_text(least), to = factor_text(most);
+  if (from == to) return from;
+  return least == 1 ? "up to " + to : from + " to " + to;
+}
+
+std::string lead_text(const Stretch& stretch, const std::string& next) {
+  if (!std::isfinite(stretch.most)) return "";
+  return fmt::format(", by a factor of {}{}", range_text(stretch.least, stretch.most),
+                     next.empty() ? "" : " ahead of " + next);
+}
+
+// What makes a value no candidate; empty: it is one.
+std::string why_unranked(const runs::PointOutcome& outcome) {
+  const auto is_some = [&](const char* metric) {
+    const auto* found = find_metric(outcome, metric);
+    return found != nullptr && found->value > 0;
+  };
+  const std::string status = runs::status_text(outcome);
+  if (status != runs::to_string(runs::PointStatus::complete)) return status;
+  if (is_some("data_errors") || is_some("other_data_errors")) return "wrong data";
+  return is_some("transfers_failed") ? "transfers failed" : "";
+}
+
+// Those of the experiment's matrices, for these are what it asks.
+std::vector<std::string> compared_metrics(const experiment::Experiment& experiment) {
+  std::vector<std::string> metrics;
+  for (const experiment::ReportSpec& spec : experiment.reports) {
+    const bool is_new = std::ranges::find(metrics, spec.metric) == metrics.end();
+    if (spec.view == experiment::View::matrix && better_of(spec.metric) && is_new) metrics.push_back(spec.metric);
+  }
+  // What is paid before the first transfer is said beside the others.
+  if (metrics.size() > 1) std::erase(metrics, kSetup);
+  if (metrics.empty()) metrics.emplace_back("latency_mean");
+  return metrics;
+}
+
+bool rises(const experiment::Axis& axis, sim::ParameterKind kind) {
+  if (axis.drawn || !experiment::is_number(kind)) return false;
+  const auto is_below = [&](const std::string& a, const std::string& b) {
+    return experiment::number_of(kind, a) < experiment::number_of(kind, b);
+  };
+  const auto not_below = [&](const std::string& a, const std::string& b) { return !is_below(a, b); };
+  return std::ranges::adjacent_find(axis.texts, not_below) == axis.texts.end();
+}
+
+}  // namespace
+
+Findings::Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator)
+    : experiment_(experiment), metrics_(compared_metrics(experiment)) {
+  setup_.resize(experiment.strategies.size());
+  const auto machine = simulator.machine();
+  const std::vector<bool> leads = experiment::leading_axes(experiment.axes);
+  for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
+    const experiment::Axis& axis = experiment.axes[i];
+    if (leads[i]) axes_.push_back({i, rises(axis, machine->parameters().find(axis.key)->kind)});
+  }
+  along_ = axes_.size();
+  std::size_t most = 1;
+  for (std::size_t i = 0; i < axes_.size(); ++i) {
+    const std::size_t values = experiment.axes[axes_[i].number].texts.size();
+    if (!axes_[i].ordered || values <= most) continue;
+    most = values;
+    along_ = i;
+  }
+}
+
+void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds) {
+  const auto strategy =
+      static_cast<std::size_t>(std::ranges::find(experiment_.strategies, point.strategy, &experiment::Strategy::name) -
+                               experiment_.strategies.begin());
+  Place place;
+  for (const Axis& axis : axes_) {
+    const std::vector<std::string>& texts = experiment_.axes[axis.number].texts;
+    const auto value = std::ranges::find(texts, point.axes[axis.number].text);
+    place.push_back(static_cast<std::size_t>(value - texts.begin()));
+  }
+  std::vector<std::map<std::size_t, Value>>& there = places_[place];
+  there.resize(metrics_.size());
+  if (const auto* setup = find_metric(mean, kSetup)) setup_[strategy] = std::max(setup_[strategy], setup->value);
+  if (const std::string why = why_unranked(mean); !why.empty()) {
+    Unranked& unranked = unranked_[{why, strategy}];
+    ++unranked.places;
+    const auto* failed = find_metric(mean, "transfers_failed");
+    const auto* transfers = find_metric(mean, "transfers");
+    const auto runs = static_cast<double>(seeds);
+    if (failed == nullptr || transfers == nullptr || runs * failed->value <= unranked.failed) return;
+    unranked.failed = runs * failed->value;
+    unranked.of = runs * transfers->value;
+    return;
+  }
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    const auto* metric = find_metric(mean, metrics_[i]);
+    if (metric != nullptr && std::isfinite(metric->value)) there[i][strategy] = {metric->value, metric->half_width};
+  }
+}
+
+bool Findings::is_rival(std::size_t strategy) const { return !is_bound(experiment_.strategies[strategy]); }
+
+// What all rivals do alike (madvise) is nobody's preparation.
+bool Findings::prepares(std::size_t strategy) const {
+  double least = INFINITY;
+  for (std::size_t i = 0; i < setup_.size(); ++i) {
+    if (is_rival(i)) least = std::min(least, setup_[i]);
+  }
+  return setup_[strategy] > (1 + kAlike) * least;
+}
+
+bool Findings::is_rival_at_once(std::size_t strategy) const { return is_rival(strategy) && !prepares(strategy); }
+
+Findings::Numbers Findings::strategies_that(bool (Findings::*are)(std::size_t strategy) const) const {
+  Numbers numbers;
+  for (std::size_t i = 0; i < experiment_.strategies.size(); ++i) {
+    if ((this->*are)(i)) numbers.push_back(i);
+  }
+  return numbers;
+}
+
+std::map<Findings::Place, First> Findings::firsts(std::size_t metric, const Numbers& strategies,
+                                                  std::size_t at_least) const {
+  std::map<Place, First> all;
+  for (const auto& [place, values] : places_) {
+    std::map<std::size_t, Value> ranked;
+    for (const std::size_t strategy : strategies) {
+      if (const auto value = values[metric].find(strategy); value != values[metric].end()) ranked.insert(*value);
+    }
+    if (ranked.size() >= at_least) all.emplace(place, first_of(ranked, *better_of(metrics_[metric])));
+  }
+  return all;
+}
+
+std::vector<Findings::Agreeing> Findings::agreeing(const std::map<Place, First>& firsts) const {
+  std::map<Place, std::vector<std::pair<std::size_t, First>>> rows;  // by the other axes
+  for (const auto& [place, first] : firsts) {
+    Place others = place;
+    std::size_t value = 0;
+    if (along_ < axes_.size()) std::swap(value, others[along_]);
+    rows[others].emplace_back(value, first);
+  }
+  std::vector<Agreeing> all;
+  for (const auto& [others, row] : rows) {
+    std::vector<Stretch> stretches = stretches_of(row);
+    const auto known = std::ranges::find_if(all, [&](const Agreeing& a) { return are_same(a.stretches, stretches); });
+    if (known == all.end()) {
+      all.push_back({{others}, std::move(stretches)});
+    } else {
+      known->others.push_back(others);
+      merge(known->stretches, stretches);
+    }
+  }
+  return all;
+}
+
+std::string Findings::names(const Numbers& strategies) const {
+  std::vector<std::string> texts;
+  for (const std::size_t strategy : strategies) texts.push_back(experiment_.strategies[strategy].name);
+  return listed(texts, "and");
+}
+
+std::string Findings::where(const std::vector<Stretch>& stretches, std::size_t number) const {
+  if (along_ == axes_.size()) return "";
+  const Stretch& stretch = stretches[number];
+  const std::string key = number == 0 ? key_of(along_) + " = " : "";
+  const std::string from = text_of(along_, stretch.from), to = text_of(along_, stretch.to);
+  if (stretch.from == stretch.to) return " at " + key + from;
+  const bool is_whole = stretch.from == 0 && stretch.to + 1 == experiment_.axes[axes_[along_].number].texts.size();
+  if (is_whole) return fmt::format(" at every {} ({} to {})", key_of(along_), from, to);
+  if (stretches.size() == 1) return fmt::format(" from {}{} to {}", key, from, to);
+  if (number == 0) return " up to " + key + to;
+  return number + 1 == stretches.size() ? fmt::format(" from {} on", from) : fmt::format(" from {} to {}", from, to);
+}
+
+std::string Findings::along(const std::vector<Stretch>& stretches, const std::string& best) const {
+  std::string text;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const Stretch& stretch = stretches[i];
+    const bool several = stretch.strategies.size() > 1;
+    const std::string verb = stretch.alone ? " are alike" : i > 0 ? "" : (several ? " are " : " is ") + best;
+    text += fmt::format("{}{}{}{}", i == 0 ? "" : "; ", names(stretch.strategies), verb, where(stretches, i));
+    if (!stretch.alone) text += lead_text(stretch, stretch.next ? names({*stretch.next}) : "");
+  }
+  return text;
+}
+
+std::string Findings::counts(const std::map<Place, First>& firsts, const std::string& best) const {
+  std::map<std::size_t, std::size_t> places;  // by strategy
+  for (const auto& [place, first] : firsts) {
+    for (const std::size_t strategy : first.strategies) ++places[strategy];
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> most(places.begin(), places.end());
+  std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most.size(), kMostCounted); ++i) {
+    text +=
+        i == 0 ? fmt::format("{} is {} at {} of {} places", names({most[i].first}), best, most[i].second, firsts.size())
+               : fmt::format(", {} at {}", names({most[i].first}), most[i].second);
+  }
+  if (most.size() > kMostCounted) text += fmt::format(", {} more at fewer", most.size() - kMostCounted);
+  return text + " (alone or with others)";
+}
+
+std::optional<std::size_t> Findings::deciding_axis(const std::vector<Agreeing>& all) const {
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis) {
+    std::map<std::size_t, std::size_t> agreeing_at;  // by the axis's value
+    bool decides = axis != along_;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (const Place& place : all[i].others)
+        decides = decides && agreeing_at.emplace(place[axis], i).first->second == i;
+    }
+    if (decides) return axis;
+  }
+  return {};
+}
+
+std::vector<std::string> Findings::winners(std::size_t metric, const std::map<Place, First>& firsts) const {
+  const std::string best = better_of(metrics_[metric]) == Better::less ? "lowest" : "highest";
+  const std::vector<Agreeing> all = agreeing(firsts);
+  if (all.empty()) return {};
+  if (all.size() == 1) return {along(all.front().stretches, best)};
+  const auto axis = all.size() > kMostAgreeing ? std::nullopt : deciding_axis(all);
+  if (!axis) return {counts(firsts, best)};
+  std::vector<std::string> texts;
+  for (const Agreeing& each : all) {
+    std::set<std::size_t> values;
+    for (const Place& place : each.others) values.insert(place[*axis]);
+    std::vector<std::string> words;
+    for (const std::size_t value : values) words.push_back(text_of(*axis, value));
+    texts.push_back(fmt::format("with {} = {}, {}", key_of(*axis), listed(words, "or"), along(each.stretches, best)));
+  }
+  return texts;
+}
+
+std::string Findings::against_bounds(std::size_t metric, const std::map<Place, First>& firsts) const {
+  double least = INFINITY, most = 0;
+  std::set<std::size_t> bounds, best;
+  for (const auto& [place, first] : firsts) {
+    for (const auto& [strategy, value] : places_.at(place)[metric]) {
+      if (is_rival(strategy) || value.mean <= 0) continue;
+      bounds.insert(strategy);
+      best.insert(first.strategies.begin(), first.strategies.end());
+      least = std::min(least, first.best.mean / value.mean);
+      most = std::max(most, first.best.mean / value.mean);
+    }
+  }
+  if (bounds.empty()) return "";
+  const std::string who = best.size() == 1 ? names({*best.begin()}) : "the best";
+  const std::string bound = names({bounds.begin(), bounds.end()});
+  if (least >= 1 - kAlike && most <= 1 + kAlike) return fmt::format("{} is as good as the bound, {}", who, bound);
+  const std::string from = factor_text(least), to = factor_text(most);
+  return fmt::format("{} is {}{} times the bound, {}", who, from, from == to ? "" : " to " + to, bound);
+}
+
+std::string Findings::preparation(const std::map<Place, First>& firsts, const std::string& metric) const {
+  std::set<std::size_t> prepared;
+  double most = 0;
+  for (const auto& [place, first] : firsts) {
+    for (const std::size_t strategy : first.strategies) {
+      if (!prepares(strategy)) continue;
+      prepared.insert(strategy);
+      most = std::max(most, setup_[strategy]);
+    }
+  }
+  if (prepared.empty()) return "";
+  return fmt::format("{} prepare{} before the first transfer, for up to {} us (setup_time), which {} leaves out",
+                     names({prepared.begin(), prepared.end()}), prepared.size() == 1 ? "s" : "", fixed(most, 2),
+                     metric);
+}
+
+std::string Findings::unranked() const {
+  std::vector<std::string> reasons;
+  for (auto each = unranked_.begin(); each != unranked_.end();) {
+    const std::string& reason = each->first.first;
+    std::vector<std::string> texts;
+    for (; each != unranked_.end() && each->first.first == reason; ++each) {
+      const Unranked& unranked = each->second;
+      texts.push_back(fmt::format("{} at {} of {} place{}", names({each->first.second}), unranked.places,
+                                  places_.size(), places_.size() == 1 ? "" : "s"));
+      if (unranked.failed > 0) texts.back() += fmt::format(" (up to {:.0f} of {:.0f})", unranked.failed, unranked.of);
+    }
+    reasons.push_back(fmt::format("{}: {}", reason, listed(texts, "and")));
+  }
+  return reasons.empty() ? "" : fmt::format("Not ranked, because of what happened there; {}", fmt::join(reasons, "; "));
+}
+
+std::string Findings::how_sure() const {
+  const std::string alike = fmt::format("Values within {:.0f} % of each other count as alike", 100 * kAlike);
+  if (experiment_.repetitions > 1) {
+    return fmt::format("{}, or within the 95 % confidence intervals over {} seeds: what is told apart is beyond noise",
+                       alike, experiment_.repetitions);
+  }
+  return alike + "; one run of each point, so nobody knows how far another seed would move it (--repetitions)";
+}
+
+std::vector<std::string> Findings::sentences() const {
+  std::vector<std::string> texts;
+  bool compared = false;
+  const Numbers rivals = strategies_that(&Findings::is_rival);
+  const Numbers at_once = strategies_that(&Findings::is_rival_at_once);
+  for (std::size_t metric = 0; metric < metrics_.size(); ++metric) {
+    const auto say = [&](const std::string& beginning, const std::string& text) {
+      if (!text.empty()) texts.push_back(fmt::format("{}: {}{}", metrics_[metric], beginning, text));
+    };
+    const std::map<Place, First> all = firsts(metric, rivals, 2);
+    compared = compared || !all.empty();
+    for (const std::string& text : winners(metric, all)) say("", text);
+    if (metrics_[metric] != kSetup && at_once.size() < rivals.size()) {
+      say("", preparation(all, metrics_[metric]));
+      for (const std::string& text : winners(metric, firsts(metric, at_once, 2)))
+        say("of those that prepare nothing before the first transfer, ", text);
+    }
+    say("", against_bounds(metric, firsts(metric, rivals, 1)));
+  }
+  if (texts.empty() && experiment_.strategies.size() < 2) return {};
+  if (const std::string text = unranked(); !text.empty()) texts.push_back(text);
+  if (compared) texts.push_back(how_sure());
+  return texts;
+}
+
+std::vector<std::string> Findings::sentences(const runs::Folder& run, const runs::Manifest& manifest) const {
+  // A sensitivity analysis has other points than its experiment's.
+  const bool is_run = manifest.command == "run";
+  std::vector<std::string> texts = is_run ? sentences() : std::vector<std::string>();
+  if (is_run && texts.empty()) return texts;
+  for (const std::string& text : assumptions(run, manifest, metrics_)) texts.push_back(text);
+  return texts;
+}
+
+std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run) {
+  Findings findings(results.experiment, simulator);
+  const Merged merged = merge_repetitions(results);
+  for (std::size_t i = 0; i < merged.points.size(); ++i)
+    findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
+  std::string text;
+  for (const std::string& sentence : findings.sentences(run, runs::manifest_of(results.experiment, results.points)))
+    text += wrap("* " + sentence, kWidth, 2) + "\n";
+  return text.empty() ? "" : text + "\n";
+}
+
+}  // namespace faultline::results

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader would write down from a run's tables, in sentences: which strategy is first where and by how much,
+// where they cross, what could not be compared. Silent of what the results do not say.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/experiment/expansion.hpp"
+#include "src/results/ranking.hpp"
+#include "src/results/report.hpp"
+#include "src/runs/manifest.hpp"
+#include "src/runs/point_runner.hpp"
+
+namespace faultline::results {
+
+class Findings {
+ public:
+  Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator);
+  // A point, its repetitions averaged: so many `seeds` measured it.
+  void add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds);
+  // After the last point. None where there are no two strategies to compare.
+  std::vector<std::string> sentences() const;
+  // And what a sensitivity analysis of the `run` says of them.
+  std::vector<std::string> sentences(const runs::Folder& run, const runs::Manifest& manifest) const;
+
+ private:
+  using Numbers = std::vector<std::size_t>;
+  using Place = Numbers;  // of each shown axis's value there
+  struct Axis {
+    std::size_t number = 0;  // in the experiment
+    bool ordered = false;    // its values are numbers and rise
+  };
+  struct Unranked {
+    std::size_t places = 0;
+    double failed = 0, of = 0;  // transfers of all seeds, at the place where most failed
+  };
+  // Places that agree on who is first along an axis, and the values of the other axes that they have.
+  struct Agreeing {
+    std::vector<Place> others;
+    std::vector<Stretch> stretches;
+  };
+
+  const std::string& key_of(std::size_t axis) const { return experiment_.axes[axes_[axis].number].key; }
+  const std::string& text_of(std::size_t axis, std::size_t value) const {
+    return experiment_.axes[axes_[axis].number].texts[value];
+  }
+  Numbers strategies_that(bool (Findings::*are)(std::size_t strategy) const) const;
+  bool is_rival(std::size_t strategy) const;          // no bound
+  bool prepares(std::size_t strategy) const;          // for longer than others, before the first transfer
+  bool is_rival_at_once(std::size_t strategy) const;  // and does not prepare
+  // Of the places at which so many of the strategies are ranked.
+  std::map<Place, First> firsts(std::size_t metric, const Numbers& strategies, std::size_t at_least) const;
+  std::vector<Agreeing> agreeing(const std::map<Place, First>& firsts) const;
+
+  // Of the other axes one whose value says which of them holds.
+  std::optional<std::size_t> deciding_axis(const std::vector<Agreeing>& all) const;
+
+  std::vector<std::string> winners(std::size_t metric, const std::map<Place, First>& firsts) const;
+  std::string counts(const std::map<Place, First>& firsts, const std::string& best) const;
+  std::string along(const std::vector<Stretch>& stretches, const std::string& best) const;
+  std::string where(const std::vector<Stretch>& stretches, std::size_t number) const;
+  std::string against_bounds(std::size_t metric, const std::map<Place, First>& firsts) const;
+  std::string preparation(const std::map<Place, First>& firsts, const std::string& metric) const;
+  std::string unranked() const;
+  std::string how_sure() const;
+  std::string names(const Numbers& strategies) const;
+
+  const experiment::Experiment& experiment_;
+  std::vector<Axis> axes_;  // those that are shown
+  std::size_t along_ = 0;   // of these: the longest that is ordered; their number where none is
+  // That are compared: those of the experiment's matrices of which less or more is better, else the mean latency.
+  std::vector<std::string> metrics_;
+  std::map<Place, std::vector<std::map<std::size_t, Value>>> places_;  // by metric, then strategy
+  std::vector<double> setup_;                                          // the longest of each strategy [us]
+  std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;   // by reason, then strategy
+};
+
+// The sentences of a run whose points are all at hand, and what a sensitivity analysis of it says, as a list; "" when
+// there are none.
+std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run);
+
+}  // namespace faultline::results

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences that a run begins with, on results whose answer is known.
+#include <catch2/catch.hpp>
+
+#include <functional>
+
+#include "src/results/findings.hpp"
+#include "src/results/repetitions.hpp"
+#include "tests/results/made_run.hpp"
+
+using namespace faultline;
+using namespace faultline::experiment;
+using namespace faultline::results;
+using namespace faultline::test;
+
+namespace {
+
+const std::string kTwo = "strategies = [\"resident\", \"fault/touch-ahead\"]\n";
+const std::string kTwoBySize = kTwo + "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
+const std::string kOneRun =
+    "Values within 1 % of each other count as alike; one run of each point, so nobody knows how far another seed would "
+    "move it (--repetitions)";
+
+using Texts = std::vector<std::string>;
+
+// A run whose metrics are set by hand.
+struct ToldRun {
+  explicit ToldRun(const std::string& text) : run(sandbox, text) {}
+
+  // Of all points in their order: strategy by strategy.
+  void set(const std::string& name, const std::vector<double>& values) {
+    REQUIRE(values.size() == run.points.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      auto& metrics = run.outcomes[i].result.metrics;
+      std::erase_if(metrics, [&](const auto& metric) { return metric.name == name; });
+      metrics.push_back({name, values[i], "us", ""});
+    }
+  }
+  Texts sentences() const {
+    Findings findings(run.experiment, kFakeSimulator);
+    const Merged merged = merge_repetitions({run.experiment, run.points, run.outcomes});
+    for (std::size_t i = 0; i < merged.points.size(); ++i)
+      findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
+    return findings.sentences();
+  }
+
+  Sandbox sandbox;
+  MadeRun run;
+};
+
+}  // namespace
+
+TEST_CASE("findings: who is first from where to where, and by how much") {
+  ToldRun told(kTwoBySize);
+  told.set("latency_mean", {10, 20, 90, 15, 21, 45});
+  CHECK(told.sentences() ==
+        Texts{"latency_mean: resident is lowest up to workload.size = 4 KiB, by a factor of 1.05 to "
+              "1.50 ahead of fault/touch-ahead; fault/touch-ahead at 64 KiB, by a factor of "
+              "2.00 ahead of resident",
+              kOneRun});
+  told.set("latency_mean", {10, 20, 40, 20, 30, 80});
+  CHECK(told.sentences().front() ==
+        "latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a "
+        "factor of 1.50 to 2.00 ahead of fault/touch-ahead");
+}
+
+TEST_CASE("findings: within one percent nobody is ahead") {
+  ToldRun told(kTwoBySize);
+  told.set("latency_mean", {100, 100, 100, 100.9, 100, 99.1});
+  CHECK(told.sentences().front() ==
+        "latency_mean: resident and fault/touch-ahead are alike at every workload.size (64 B to 64 KiB)");
+  told.set("latency_mean", {100, 100, 100, 101.1, 100, 101.1});
+  CHECK(told.sentences().front() ==
+        "latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a "
+        "factor of up to 1.01");
+}
+
+TEST_CASE("findings: at places in a row those are first that are first at all of them, and others may share one") {
+  ToldRun told(
+      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\n"
+      "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n");
+  told.set("latency_mean", {10, 10, 10, 10, 12, 13, 12, 12, 10});
+  CHECK(told.sentences().front() ==
+        "latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a "
+        "factor of up to 1.20");
+}
+
+TEST_CASE("findings: what the seeds cannot tell apart is alike") {
+  const std::string seeds = kTwo + "repetitions = 3\nparameters.workload.label = \"noisy\"\n";
+  ToldRun told(seeds);
+  // Intervals of 4.303 * 1 / sqrt(3) = 2.48 us each.
+  told.set("latency_mean", {9, 10, 11, 13, 14, 15});
+  CHECK(told.sentences() == Texts{"latency_mean: resident and fault/touch-ahead are alike",
+                                  "Values within 1 % of each other count as alike, or within the 95 % confidence "
+                                  "intervals over 3 seeds: what is told apart is beyond noise"});
+  told.set("latency_mean", {9, 10, 11, 14, 15, 16});
+  CHECK(told.sentences().front() == "latency_mean: resident is lowest, by a factor of 1.50 ahead of fault/touch-ahead");
+}
+
+TEST_CASE("findings: who lost transfers is first nowhere, and it is said how many") {
+  ToldRun told(kTwoBySize);
+  told.set("latency_mean", {10, 20, 90, 15, 21, 45});
+  told.set("transfers", {100, 100, 100, 100, 100, 100});
+  told.set("transfers_failed", {0, 0, 0, 0, 0, 2});
+  CHECK(
+      told.sentences() ==
+      Texts{"latency_mean: resident is lowest from workload.size = 64 B to 4 KiB, by a factor of 1.05 to 1.50 ahead of "
+            "fault/touch-ahead",
+            "Not ranked, because of what happened there; transfers failed: fault/touch-ahead at 1 of 3 places (up to "
+            "2 of 100)",
+            kOneRun});
+}
+
+TEST_CASE("findings: errors, refusals, wrong data and checks that failed are no results") {
+  ToldRun told(kTwoBySize);
+  told.set("latency_mean", {10, 20, 90, 5, 5, 45});
+  told.set("data_errors", {0, 0, 0, 1, 0, 0});
+  told.run.outcomes[4].result.failed_checks = {"credits do not add up"};
+  told.run.outcomes[2].status = runs::PointStatus::timed_out;
+  const Texts sentences = told.sentences();
+  REQUIRE(sentences.size() == 1);  // nobody is left to compare with
+  CHECK(sentences.front() ==
+        "Not ranked, because of what happened there; check failed: fault/touch-ahead at 1 of 3 places; timed out: "
+        "resident at 1 of 3 places; wrong data: fault/touch-ahead at 1 of 3 places");
+}
+
+TEST_CASE("findings: of a rate more is better") {
+  ToldRun told(kTwoBySize + "[[report]]\nview = \"matrix\"\nmetric = \"goodput\"\n");
+  told.set("goodput", {10, 20, 90, 20, 40, 180});
+  CHECK(told.sentences().front() ==
+        "goodput: fault/touch-ahead is highest at every workload.size (64 B to 64 KiB), by "
+        "a factor of 2.00 ahead of resident");
+}
+
+TEST_CASE("findings: silent where there is nothing to compare") {
+  CHECK(ToldRun("axes.workload.size = [\"64 B\", \"4 KiB\"]\n").sentences().empty());
+  // Whether few or many faults are good is not said.
+  ToldRun told(kTwoBySize + "[[report]]\nview = \"matrix\"\nmetric = \"faults\"\n");
+  CHECK(told.sentences().front().starts_with("latency_mean: "));
+}
+
+TEST_CASE("findings: an axis that decides is named; where none does, places are counted") {
+  const std::string text =
+      kTwo + "axes.workload.kind = [\"write\", \"read\"]\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n";
+  ToldRun told(text);
+  told.set("latency_mean", {10, 20, 10, 20, 20, 30, 5, 5});
+  CHECK(told.sentences() ==
+        Texts{"latency_mean: with workload.kind = write, resident is lowest at every workload.size (64 B to 4 KiB), by "
+              "a factor of 1.50 to 2.00 ahead of fault/touch-ahead",
+              "latency_mean: with workload.kind = read, fault/touch-ahead is lowest at every workload.size (64 B to 4 "
+              "KiB), by a factor of 2.00 to 4.00 ahead of resident",
+              kOneRun});
+  ToldRun more(text + "axes.cpu.cores = [1, 2]\n");
+  more.set("latency_mean", {1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 0.5, 0.5, 2, 2, 2});
+  CHECK(more.sentences().front() ==
+        "latency_mean: resident is lowest at 6 of 8 places, fault/touch-ahead at 2 (alone or with others)");
+}
+
+TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and no answer") {
+  ToldRun told(
+      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\naxes.workload.size = [\"64 B\", \"4 "
+      "KiB\"]\n");
+  Setting ideal;
+  ideal.key = "strategy.prepare";
+  ideal.value = std::string("ideal");
+  told.run.experiment.strategies[0].settings = {ideal};
+  told.set("latency_mean", {10, 20, 15, 60, 18, 30});
+  told.set("setup_time", {0, 0, 0, 0, 7, 9});
+  CHECK(told.sentences() ==
+        Texts{"latency_mean: fault/touch-ahead is lowest at workload.size = 64 B, by a factor of 1.20 ahead of "
+              "fault/touch-a-page; fault/touch-a-page "
+              "at 4 KiB, by a factor of 2.00 ahead of fault/touch-ahead",
+              "latency_mean: fault/touch-a-page prepares before the first transfer, for up to 9.00 us (setup_time), "
+              "which latency_mean "
+              "leaves out",
+              "latency_mean: the best is 1.50 times the bound, resident", kOneRun});
+}
