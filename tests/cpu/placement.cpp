@@ -3,6 +3,8 @@
 // fails here when it is switched off.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "tests/cpu/bench.hpp"
 
 using namespace faultline;
@@ -252,6 +254,29 @@ TEST_CASE("a busy core takes a thread from one with two more than it, at few of 
   CHECK(first_pull(16, true) == kTick + 60ms);
   CHECK(first_pull(16, false, 100) == 10ms + 70ms);
   CHECK(first_pull(16, true, 100) == 10ms + 60ms);
+}
+
+// Three threads on core 0 have all just run when core 1 becomes idle. It becomes idle once more when the one that it has
+// taken then has ended.
+TEST_CASE("an idle core leaves threads that have just run alone at two looks, each time anew") {
+  cpu::CpuConfig config = cores(2);
+  config.sched.migration_cost = 1s;
+  const Ends ends = simulated(config, {}, [](CpuBench& b) {
+    std::vector<Execution*> anywhere;
+    for (int i = 0; i < 3; ++i) anywhere.push_back(&new_on_core_0(b));
+    // While the three come to core 0 there are more on core 1, of which two end.
+    for (int i = 0; i < 4; ++i) b.run(b.cpu.new_thread("bound", 1), Work::user, i < 2 ? 20ms : 1us);
+    for (Execution* thread : anywhere) b.run(*thread, Work::user, 60ms);
+    std::vector<std::int64_t> pulls;  // ms
+    while (pulls.size() < 2) {
+      sc_core::sc_start(sc_core::sc_time(1, sc_core::SC_MS));
+      while (pulls.size() < b.node.counted("cpu.pulls")) pulls.push_back((b.node.now() - 1ms) / 1ms);
+    }
+    return pulls[0] * 1000 + pulls[1];
+  });
+  const auto third_tick_after = [](Time idle) { return (idle / kTick + 3) * kTick / 1ms; };
+  CHECK(ends.value / 1000 == third_tick_after(std::max(ends.done[0], ends.done[1])));
+  CHECK(ends.value % 1000 == third_tick_after(*std::min_element(ends.done.begin() + 4, ends.done.end())));
 }
 
 TEST_CASE("an invariant watches that no core idles beside a thread that waits") {

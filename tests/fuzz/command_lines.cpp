@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <regex>
 
 #include "src/command_table.hpp"
@@ -23,8 +24,14 @@ using Words = std::vector<std::string>;
 const Words kCommands{"run",  "worker", "sensitivity", "status", "query",    "diff",
                       "list", "report", "config",      "help",   "validate", "plot"};
 
-// What the help of each command shows of options, and values that some of them take.
-Words known_words() {
+// Which words there are: files, figures and values that some options take; and what the help of each command shows of
+// options.
+struct Vocabulary {
+  Words words;
+  std::map<std::string, Words> options;
+};
+
+Vocabulary known_words() {
   Words words{"mine.toml",
               "sizes",
               "o",
@@ -78,13 +85,16 @@ Words known_words() {
               "\xff\xfe",
               "latency"};
   const std::regex option("--[a-z][a-z-]*");
+  std::map<std::string, Words> options;
   for (const std::string& command : kCommands) {
     const std::string help = faultline_program({"help", command}).out;
-    for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at) words.push_back(at->str());
+    for (std::sregex_iterator at(help.begin(), help.end(), option), end; at != end; ++at)
+      options[command].push_back(at->str());
+    words.insert(words.end(), options[command].begin(), options[command].end());
   }
   std::sort(words.begin(), words.end());
   words.erase(std::unique(words.begin(), words.end()), words.end());
-  return words;
+  return {words, options};
 }
 
 // Out of the sandbox, or for ever, is not to be tried.
@@ -93,7 +103,25 @@ bool is_safe(const std::string& word) {
          word.find('~') == std::string::npos;
 }
 
-Words any_line(const Words& words, Dice& dice) {
+// A command with what it takes first, and options of its own with values: many such lines do something. Not `plot`,
+// which is a program of its own that answers by itself.
+Words likely_line(const Vocabulary& known, Dice& dice) {
+  std::string command = dice.one_of(kCommands);
+  if (command == "plot") command = "query";
+  Words line{command};
+  if (dice.percent(90)) line.push_back(dice.one_of<std::string>({"mine.toml", "o", "whole"}));
+  const Words& options = known.options.at(command);
+  for (std::uint64_t n = dice.below(4); n > 0; --n) {
+    if (!options.empty()) line.push_back(dice.one_of(options));
+    const std::string& value = dice.one_of(known.words);
+    if (dice.percent(60) && is_safe(value)) line.push_back(value);
+  }
+  return line;
+}
+
+Words any_line(const Vocabulary& known, Dice& dice) {
+  if (dice.percent(50)) return likely_line(known, dice);
+  const Words& words = known.words;
   Words line;
   if (!dice.percent(5)) line.push_back(dice.one_of(kCommands));
   for (std::uint64_t n = dice.below(7); n > 0; --n) {
@@ -125,14 +153,14 @@ TEST_CASE("fuzz: any command line ends, with 0, 1 or 2, and a reason") {
   const Sandbox sandbox;
   sandbox.write("mine.toml", "axes.workload.size = [\"64 B\", \"4 KiB\"]\nstrategies = [\"resident\"]\n");
   REQUIRE(faultline_program({"run", "mine.toml", "--out", "whole"}).code == 0);
-  const Words words = known_words();
-  REQUIRE(words.size() > 60);
+  const Vocabulary known = known_words();
+  REQUIRE(known.words.size() > 60);
   try_cases("fuzz: any command line ends, with 0, 1 or 2, and a reason", 300, [&](Dice& dice, std::uint64_t number) {
     if (number % 50 == 0 && fs::exists("runs")) fs::remove_all("runs");
     if (!fs::exists("o/manifest.json")) {
       fs::remove_all("o");
       fs::copy("whole", "o", fs::copy_options::recursive);
     }
-    return complaint_about(any_line(words, dice));
+    return complaint_about(any_line(known, dice));
   });
 }

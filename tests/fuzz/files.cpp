@@ -37,8 +37,10 @@ std::vector<std::string> texts_of(const std::vector<fs::path>& files) {
   return texts;
 }
 
-// What is wrong with what the program says of a file that may be wrong; nothing, if all is well.
-std::string complaint_about(const std::vector<std::string>& arguments, const std::string& file) {
+// What is wrong with what the program says of a file that may be wrong; nothing, if all is well. `role`: what the file is
+// called where two files decide together, and the error begins with the other one.
+std::string complaint_about(const std::vector<std::string>& arguments, const std::string& file,
+                            const std::string& role) {
   std::ostringstream out, err;
   const int code = app::run_application(arguments, app::ClusterSimulator{}, app::Console{out, err, false, 160});
   const auto wrong = [&](const char* what) {
@@ -48,13 +50,15 @@ std::string complaint_about(const std::vector<std::string>& arguments, const std
   if (code != 0 && code != 2) return wrong("an exit code that is neither 0 nor 2");
   if (!is_clean(out.str()) || !is_clean(err.str())) return wrong("control characters, or no UTF-8");
   if (code == 0) return {};
-  if (err.str().find(file + ":") == std::string::npos) return wrong("an error without the file's name");
+  const auto has = [&](const std::string& words) { return err.str().find(words) != std::string::npos; };
+  if (!has(file + ":") && !has("(" + role)) return wrong("an error without the file's name");
   return {};
 }
 
 std::string complaint_about_experiment(const std::string& text) {
   std::ofstream("mine.toml", std::ios::binary) << text;
-  const std::string wrong = complaint_about({"config", "mine.toml", "--configs", kConfigs.string()}, "mine.toml");
+  const std::string wrong =
+      complaint_about({"config", "mine.toml", "--configs", kConfigs.string()}, "mine.toml", "experiment, line");
   return wrong.empty() ? wrong : wrong + "\nof mine.toml:\n" + printable(text);
 }
 
@@ -83,11 +87,13 @@ TEST_CASE("fuzz: platforms and strategies that are nearly right are taken, or re
               const std::string whole = read_text(file);
               const std::string text = mutated(whole, others, dice);
               sandbox.write(file, text);
-              const std::string platform = file.parent_path().filename() == "platforms" ? file.stem() : "exanest-qfdb";
+              const bool is_platform = file.parent_path().filename() == "platforms";
+              const std::string platform = is_platform ? file.stem() : "exanest-qfdb";
               std::ofstream("mine.toml") << "platform = \"" << platform
                                          << "\"\nstrategies = [\"resident\", \"fault/touch-ahead\", \"pin-once\"]\n";
               const std::string wrong =
-                  complaint_about({"config", "mine.toml", "--configs", "configs"}, file.filename().string());
+                  complaint_about({"config", "mine.toml", "--configs", "configs"}, file.filename().string(),
+                                  is_platform ? "platform " : "strategy ");
               sandbox.write(file, whole);
               return wrong.empty() ? wrong : wrong + "\nof " + file.string() + ":\n" + printable(text);
             });

@@ -288,6 +288,20 @@ TEST_CASE("6.1: a driver's claim drains the lists alone", "[drains-from-afar]") 
   CHECK(drains_of_claim(os::KernelVersion::linux_6_1) == 1);
 }
 
+TEST_CASE("where there is no room outside, a driver's claim is given up at the first page") {
+  OsConfig config = with_cma(2 * kMiB);
+  config.user_memory = 4 * kMiB;
+  OsBench b(config);
+  LentPages pages(b);
+  const VirtualAddress rest = b.map(4 * kMiB);
+  REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, rest, 4 * kMiB, true)).value == Error::no_memory);
+  CHECK_FALSE(b.run(b.vm.cma().allocate_at(b.thread, pages.frame(0), LentPages::kPages)).value);
+  CHECK(b.counted("os.pgmigrate_fail") == 1);
+  CHECK(pages.inside() == LentPages::kPages);
+  CHECK(pages.intact());
+  b.vm.audit();
+}
+
 TEST_CASE("a driver that wants more than the area gets nothing, and one that wants all of it gets it") {
   OsBench b(with_cma(2 * kMiB));
   LentPages pages(b);

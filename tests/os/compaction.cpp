@@ -311,6 +311,21 @@ TEST_CASE("where too little is free compaction is not even begun, and an advised
   b.vm.audit();
 }
 
+TEST_CASE("without a swap device nothing is reclaimed for compaction") {
+  OsConfig config = advised();
+  config.user_memory = 16 * kMiB;
+  OsBench b(config);
+  const std::uint64_t bytes = (b.vm.frames().free_pages() - 100) * kPage;
+  const VirtualAddress va = b.map(bytes);
+  const VirtualAddress want = b.vm.map(*b.process, kHugePage, kHugePage).value;
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, want, kHugePage, os::Advice::hugepage)).value == Error::none);
+  REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, va, bytes, true)).value == Error::none);
+  CHECK(b.run(b.vm.touch(b.thread, *b.process, want, true)).value == Error::none);
+  CHECK_FALSE(b.process->space().is_huge(want));
+  CHECK(b.counted("os.thp_fault_fallback") == 1);
+  CHECK(b.counted("os.allocstall") == 0);
+}
+
 namespace {
 
 // Pins a page of the first cluster, all of which is isolated, when the first page of it goes.

@@ -194,6 +194,38 @@ TEST_CASE("hugetlb: where the pool is empty the owner takes the page from its ch
   CHECK(touch(b, child, va, false).value == Error::no_huge_page);  // although the pool has one again
 }
 
+namespace {
+
+// While the first child's page is taken from it, the second one drops its own.
+struct DropsMeanwhile : Listener {
+  DropsMeanwhile(OsBench& bench, VirtualAddress at) : Listener(bench, 0ns), va(at) {}
+  Task<void> invalidate(cpu::Execution& exec, const Process& process, const os::TlbFlush& flush) override {
+    if (&process == first) REQUIRE(b.vm.discard(*second, va, kHugePage) == Error::none);
+    return Listener::invalidate(exec, process, flush);
+  }
+  VirtualAddress va;
+  Process* first = nullptr;
+  Process* second = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("hugetlb: a child that has dropped the shared page in time loses nothing to the owner") {
+  OsBench b(with_pool(1));
+  const VirtualAddress va = b.map(kHugePage, kHugetlb);
+  REQUIRE(b.vm.make_present(*b.process, va, kHugePage) == Error::none);
+  DropsMeanwhile meanwhile(b, va);
+  Process& first = fork_of(b, *b.process);
+  Process& second = fork_of(b, *b.process);
+  meanwhile.first = &first;
+  meanwhile.second = &second;
+  CHECK(touch(b, va, true).value == Error::none);
+  CHECK(b.counted("os.hugetlb_unmapped") == 1);
+  CHECK(first.space().find(va)->lost_pages);
+  CHECK_FALSE(second.space().find(va)->lost_pages);
+  CHECK(pool(b) == Pool{1, 0, 0});
+}
+
 TEST_CASE("hugetlb: a pinned page is copied for the child, out of what nobody has reserved", "[hugetlb-fork-copies]") {
   OsBench b(with_pool(2));
   const VirtualAddress va = b.map(kHugePage, kHugetlb);

@@ -97,6 +97,20 @@ TEST_CASE("6.12: MADV_PAGEOUT leaves pinned pages as they are", "[pageout-keeps-
   CHECK(left.flushes == 0);
 }
 
+TEST_CASE("6.6: MADV_PAGEOUT neither ages nor takes pages that a child maps, too", "[pageout-keeps-young]") {
+  OsConfig config = of_kernel(KernelVersion::linux_6_6);
+  config.swap_bytes = kMiB;
+  OsBench b(config);
+  const PresentPages pages(b);
+  REQUIRE(b.run(b.vm.fork(b.thread, *b.process)).value.ok());
+  const Listener listener(b, 0ns);
+  CHECK(b.run(b.vm.madvise(b.thread, *b.process, pages.va, PresentPages::kBytes, Advice::page_out)).value ==
+        Error::none);
+  REQUIRE(b.present(pages.va));
+  CHECK((b.walk(pages.va)->descriptor & 0x400) != 0);
+  CHECK(listener.flushes.empty());
+}
+
 namespace {
 
 // Reclaim of pinned pages; whether they are still mapped.

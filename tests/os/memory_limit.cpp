@@ -218,3 +218,94 @@ TEST_CASE("a process that was killed gets nothing more from files either") {
   REQUIRE(touch(b, *b.process, va, 4 * kMiB) == Error::killed);
   CHECK(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, kPage)).value.error == Error::killed);
 }
+
+namespace {
+
+// A process at its limit of 512 pages: those of a file, read once, and what else is there.
+struct AtLimit {
+  AtLimit(OsBench& bench, std::uint64_t file_pages) : b(bench), file(*b.vm.page_cache().create(file_pages * kPage, 3)) {
+    b.vm.limit_memory(*b.process, kLimit);
+    FileReader reader{.file = &file};
+    REQUIRE(b.run(b.vm.page_cache().read(b.thread, *b.process, reader, 0, file_pages * kPage)).value.ok());
+    const std::uint64_t others = kLimit - file_pages * kPage;
+    if (others > 0) REQUIRE(touch(b, *b.process, map(b, *b.process, others), others) == Error::none);
+  }
+  // Of pages that have been used, reclaim takes none at its first look.
+  void use(std::uint64_t pages) {
+    const VirtualAddress va = b.map(pages * kPage, {.file = &file, .shared = true});
+    REQUIRE(b.run(b.vm.touch_range(b.thread, *b.process, va, pages * kPage, false)).value == Error::none);
+  }
+  // How many pages are looked at for one page more.
+  std::uint64_t looked_at_for_one() {
+    REQUIRE(b.vm.group_of(*b.process).charged == kLimit / kPage);
+    REQUIRE(b.counted("os.pgscan_direct") == 0);
+    const VirtualAddress va = map(b, *b.process, kPage);
+    CHECK(touch(b, *b.process, va, kPage) == Error::none);
+    CHECK(b.counted("os.memcg_max") == 1);
+    return b.counted("os.pgscan_direct");
+  }
+
+  OsBench& b;
+  os::File& file;
+};
+
+}  // namespace
+
+// At one priority after the other a pass looks at that share of the list, until 32 pages have gone.
+TEST_CASE("with swappiness 0 a process at its limit gives its files' pages, whose whole list a pass goes by") {
+  OsConfig config = with_swap();
+  config.swappiness = 0;
+  OsBench b(config);
+  AtLimit limited(b, 256);
+  std::uint64_t left = 256;
+  for (unsigned priority = 12; 256 - left < 32; --priority) left -= left >> priority;
+  CHECK(limited.looked_at_for_one() == 256 - left);
+  CHECK(b.counted("os.pswpout") == 0);
+}
+
+TEST_CASE("a pass for a process at its limit goes on until a batch of 32 pages has room beside what is wanted") {
+  OsConfig config;
+  config.fault_around_bytes = kPage;
+  OsBench b(config);
+  AtLimit limited(b, 512);
+  // All pages that the passes look at before one that takes more than a batch have been used, and stay.
+  std::uint64_t left = 512;
+  unsigned priority = 12;
+  for (; left >> priority <= 32; --priority) left -= left >> priority;
+  limited.use(512 - left);
+  // A batch alone would make room for 32.
+  CHECK(limited.looked_at_for_one() == 512 - left + std::min<std::uint64_t>(left >> priority, 64));
+}
+
+TEST_CASE("who takes a killed process's memory waits for who changes its address space, and lets others go on") {
+  OsConfig config;  // no swap device
+  config.fork_per_page = 1us;
+  OsBench b(config);
+  b.vm.limit_memory(*b.process, kLimit);
+  const VirtualAddress va = b.map_present(kLimit);
+  REQUIRE(b.vm.fill(*b.process, va, kLimit, 7) == kLimit);
+  os::File& file = *b.vm.page_cache().create(kPage, 3);
+  FileReader reader{.file = &file};
+  Time killed{0};
+  b.vm.observe_kills([&](const Process&, const OomKill& kill) { killed = kill.at; });
+  Outcome<os::Result<Process*>> forked;
+  Outcome<os::Result<std::uint64_t>> read;
+  cpu::Execution& forks = b.cpu.new_thread("forks", 2);
+  const Time start = b.node.now() + 1ms;
+  b.tasks.start(at_core(b, forks, start, b.vm.fork(forks, *b.process), forked));
+  // The killer comes when fork, which has the lock then, has begun to share 512 pages.
+  b.tasks.start(at_core(b, b.thread, start + config.fork_fixed - config.exit_fixed + 100us,
+                        b.vm.page_cache().read(b.thread, *b.process, reader, 0, kPage), read));
+  sc_core::sc_start();
+  CHECK_FALSE(read.value.ok());
+  CHECK(killed < start + config.fork_fixed);
+  CHECK(killed + config.exit_fixed > start + config.fork_fixed);
+  CHECK(forked.at > start + config.fork_fixed + 512us);
+  REQUIRE(forked.value.ok());
+  Process& child = *forked.value.value;
+  CHECK(child.space().resident_bytes() == kLimit);
+  CHECK(b.vm.read(child, va, kLimit) == sim::Content::pattern(7, 0, kLimit));
+  CHECK(b.process->space().resident_bytes() == 0);
+  CHECK(b.run(b.vm.munmap(b.thread, *b.process, va, kLimit)).value == Error::none);
+  b.vm.audit();
+}

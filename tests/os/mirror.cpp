@@ -103,3 +103,57 @@ TEST_CASE("huge pages are mirrored whole, and dropped whole") {
   CHECK_FALSE(table.table().walk(va));
   CHECK(b.present(va));
 }
+
+TEST_CASE("the mirror forgets what is taken from the process in no time, and its device's TLB with it") {
+  OsBench b;
+  Mirrored m(b);
+  m.fault();
+  const Listener listener(b, 0ns);
+  REQUIRE(b.vm.discard(*b.process, m.va, kPage) == Error::none);
+  CHECK_FALSE(m.walk(0));
+  CHECK(m.walk(1));
+  CHECK(listener.dropped == sim::Vector<VirtualAddress>{m.va});
+}
+
+// A store that takes no time copies the page, while the driver writes the descriptors of what it has looked up.
+TEST_CASE("a table that changes in no time while it is read is read again, and the mirror leads to the new page") {
+  OsBench b;
+  Mirrored m(b);
+  m.fault();
+  REQUIRE(b.vm.fill(*b.process, m.va, kPage, 7) == kPage);
+  Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  const Time took = m.fault(false).took;
+  const Time start = b.node.now() + 1ms;
+  const auto before = b.walk(m.va)->physical;
+  Outcome<os::Result<std::uint64_t>> mirrored;
+  b.tasks.start(
+      at_core(b, b.thread, start, b.vm.mirror_pages(b.thread, m.table, m.va, kPages * kPage, false), mirrored));
+  b.tasks.start([](OsBench& bench, VirtualAddress va, Time when) -> Task<void> {
+    co_await bench.node.loop.until(when);
+    CHECK(bench.vm.fill(*bench.process, va, kPage, 9) == kPage);
+  }(b, m.va, start + took - b.config.private_map_per_page));
+  sc_core::sc_start();
+  CHECK(mirrored.value.value == kPages);
+  CHECK(b.counted("os.mirror_retries") == 1);
+  REQUIRE(m.walk());
+  CHECK(m.walk()->frame != before);
+  CHECK(m.walk()->frame == b.walk(m.va)->physical);
+  CHECK(b.store.read(m.walk()->frame, kPage) == sim::Content::pattern(9, 0, kPage));
+  CHECK(b.vm.read(child, m.va, kPage) == sim::Content::pattern(7, 0, kPage));
+}
+
+TEST_CASE("a page of the pool that the end of a dropped range cuts stays in the process and in the mirror") {
+  OsConfig config;
+  config.nr_hugepages = 2;
+  config.kernel.version = os::KernelVersion::linux_6_1;
+  OsBench b(config);
+  const VirtualAddress va = b.map(2 * kHugePage, {.hugetlb = true});
+  os::MirroredTable& table = *b.vm.create_mirrored_table(*b.process).value;
+  REQUIRE(b.run(b.vm.mirror_pages(b.thread, table, va, 2 * kHugePage, true)).value.ok());
+  REQUIRE(b.run(b.vm.madvise(b.thread, *b.process, va, kHugePage + kPage, os::Advice::dont_need)).value == Error::none);
+  CHECK_FALSE(b.present(va));
+  CHECK(b.present(va + kHugePage));
+  CHECK_FALSE(table.table().walk(va));
+  CHECK(table.table().walk(va + kHugePage));
+  CHECK(b.counted("os.mirror_invalidations") == 1);
+}

@@ -320,3 +320,17 @@ TEST_CASE("truncation unmaps pinned pages, and what is translated by an older ta
   CHECK_FALSE(b.vm.frames().is_allocated(frame));
   b.vm.audit();
 }
+
+TEST_CASE("a huge page that is to move is split, and all of its pages move") {
+  OsConfig config;
+  config.thp = os::ThpMode::always;
+  config.khugepaged = false;
+  OsBench b(config);
+  const VirtualAddress va = b.map_present(kHugePage, {.alignment = kHugePage});
+  REQUIRE(b.process->space().is_huge(va));
+  const Range range{va, va + kHugePage};
+  CHECK(b.run(b.vm.page_events().migrate(b.thread, *b.process, range, PageEvents::Mover::move_pages)).value ==
+        os::kPagesPerHuge);
+  CHECK_FALSE(b.process->space().is_huge(va));
+  b.vm.audit();
+}

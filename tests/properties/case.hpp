@@ -44,7 +44,7 @@ struct Domain {
 // All of it: what CI demands.
 Domain full_domain();
 // The full domain without the parts that are named after a minus, and with the others that are named after "none":
-// "-cold -losses", "none flows reads". Throws std::invalid_argument.
+// "-cold -losses", "none flows reads"; "small": transfers of a few cells. Throws std::invalid_argument.
 Domain named_domain(const std::string& names);
 
 // Parameters in the order in which they are set, and the flows; without flows the parameters say what runs.

@@ -68,6 +68,12 @@ Domain named_domain(const std::string& names) {
       {"losses", [](Domain& d, const Domain& full) { d.losses = full.losses; }},
       {"counters", [](Domain& d, const Domain& full) { d.counters = full.counters; }},
       {"none", [](Domain& d, const Domain&) { d = {}; }},
+      {"small",
+       [](Domain& d, const Domain&) {
+         d.largest = d.largest_recovered = 4096;
+         d.transfers = 1;
+         d.huge_pages = false;
+       }},
   };
   Domain domain = full_domain();
   std::istringstream words(names);
