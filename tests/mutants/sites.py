@@ -63,8 +63,8 @@ class Finder:
     """Collects the sites of the files below one folder from what libclang has read."""
 
     def __init__(self, tree, folder):
-        from clang.cindex import CursorKind, StorageClass
-        self.kinds, self.static = CursorKind, StorageClass.STATIC
+        from clang.cindex import CursorKind, StorageClass, TLSKind
+        self.kinds, self.storage, self.not_of_thread = CursorKind, StorageClass, TLSKind.NONE
         self.tree, self.folder = tree, folder
         self.texts, self.sites = {}, {}
 
@@ -87,6 +87,17 @@ class Finder:
                 self.whole = (0, 0)
                 self.visit(cursor, None, "", None)
 
+    def is_static(self, cursor):
+        """A variable of a namespace, a class, the program or a thread: any that a function does not make anew."""
+        k = self.kinds
+        functions = (k.FUNCTION_DECL, k.FUNCTION_TEMPLATE, k.CXX_METHOD, k.CONSTRUCTOR, k.DESTRUCTOR,
+                     k.CONVERSION_FUNCTION)
+        # The instance of a variable template has no kind of its own, but a storage class.
+        if cursor.kind not in (k.VAR_DECL, k.UNEXPOSED_DECL) or cursor.storage_class == self.storage.INVALID:
+            return False
+        return (cursor.semantic_parent.kind not in functions or cursor.tls_kind != self.not_of_thread or
+                cursor.storage_class == self.storage.STATIC)
+
     # What has no run time, no behaviour, or only the text of an error.
     def skipped(self, cursor, source):
         k = self.kinds
@@ -96,11 +107,10 @@ class Finder:
             return True
         if cursor.kind.is_attribute():
             return True
+        if self.is_static(cursor):
+            return True  # its first value is a constant
         if cursor.kind in (k.VAR_DECL, k.FIELD_DECL):
             default = cursor.kind == k.FIELD_DECL and self.file.endswith("config.hpp")  # of a parameter: data
-            if cursor.kind == k.VAR_DECL and (cursor.storage_class == self.static or
-                                              cursor.semantic_parent.kind in (k.NAMESPACE, k.TRANSLATION_UNIT)):
-                return True  # its first value is a constant
             return "constexpr" in source.split("=")[0].split() or cursor.is_bitfield() or default
         if cursor.kind == k.CALL_EXPR:
             return cursor.spelling in ("format", "print", "format_to", "to_string")

@@ -35,6 +35,29 @@ int sum(int to) {
   for (int i = 0; i < to; ++i) all += i + 3;
   return all;
 }
+struct Holder {
+  static inline int inside = 5 + 6;
+  static int outside;
+  template <typename T>
+  static int of_type;
+};
+int Holder::outside = 7 + 8;
+template <typename T>
+int Holder::of_type = 9 + 10;
+extern "C" { int linked = 11 + 12; }
+template <typename T>
+struct Template {
+  static const bool kSmall;
+};
+template <typename T>
+const bool Template<T>::kSmall = sizeof(T) < 2 + 3;
+int statics() {
+  static int at_first = 13 + 14;
+  thread_local int in_thread = 15 + 16;
+  static const std::array<int, 2> table{17 + 18, 19};
+  int automatic = Template<char>::kSmall + Holder::of_type<int> + linked;
+  return automatic + at_first + in_thread + table[0] + Holder::inside + Holder::outside;
+}
 int clamped(int n) {
   if (n == 13) throw std::logic_error(n == 13 ? "thirteen" : "other");
   count();
@@ -51,7 +74,7 @@ int main() {
   std::printf("%d %d %d %d %d ", sum(5), twice(counted + 8), clamped(7), clamped(60), clamped(99));
   int caught = 0;
   try { clamped(13); } catch (const std::logic_error&) { caught = 1; }
-  std::printf("%d %d", caught, counted);
+  std::printf("%d %d %d", caught, counted, statics());
 }
 """
 
@@ -96,6 +119,12 @@ class Mutants(unittest.TestCase):
             self.assertEqual(self.changes(line), set(), line)
         self.assertFalse([c for c in self.changes("case 99") if "(99" in c])
         self.assertFalse([c for c in self.changes("if (n == 13)") if "thirteen" in c])
+
+    def test_first_values_of_static_variables_are_left_alone(self):
+        for line in ("static inline int inside", "int Holder::outside", "int Holder::of_type", "int linked",
+                     "const bool Template<T>", "static int at_first", "thread_local", "static const std::array"):
+            self.assertEqual(self.changes(line), set(), line)
+        self.assertTrue(self.changes("int automatic"))
 
     def test_each_kind_of_change_is_found(self):
         self.assertLessEqual({"low < at", "at <= high", "low <= at || at < high",
