@@ -256,8 +256,8 @@ TEST_CASE("a busy core takes a thread from one with two more than it, at few of 
   CHECK(first_pull(16, true, 100) == 10ms + 60ms);
 }
 
-// Three threads on core 0 have all just run when core 1 becomes idle. It becomes idle once more when the one that it has
-// taken then has ended.
+// Three threads on core 0 have all just run when core 1 becomes idle. Core 1 takes one of them, and becomes idle once
+// more when that one has ended.
 TEST_CASE("an idle core leaves threads that have just run alone at two looks, each time anew") {
   cpu::CpuConfig config = cores(2);
   config.sched.migration_cost = 1s;

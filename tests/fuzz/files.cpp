@@ -37,8 +37,8 @@ std::vector<std::string> texts_of(const std::vector<fs::path>& files) {
   return texts;
 }
 
-// What is wrong with what the program says of a file that may be wrong; nothing, if all is well. `role`: what the file is
-// called where two files decide together, and the error begins with the other one.
+// What is wrong with what the program says of a file that may be wrong; nothing, if all is well. `role`: what the file
+// is called where two files decide together, and the error begins with the other one.
 std::string complaint_about(const std::vector<std::string>& arguments, const std::string& file,
                             const std::string& role) {
   std::ostringstream out, err;
