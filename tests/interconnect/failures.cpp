@@ -111,6 +111,24 @@ TEST_CASE("outages may overlap, and a router's are those of all its links") {
   CHECK(schedule.outages(0, kLocalPort).empty());
 }
 
+// Of a ring of five: 0, 1, 2 or 0, 4, 3, 2.
+TEST_CASE("a path avoids a router that is known to have failed where it begins, passes or ends") {
+  ClusterShape shape = torus("5");
+  shape.reroute = true;
+  const auto topology = make_topology(shape);
+  const FailureSchedule schedule({"router 1 at 10 us until 20 us", 5us}, *topology);
+  const auto avoids = [&](NodeId from, NodeId to, Time when) {
+    return schedule.avoids_known(from, to, topology->path(from, to, 0), when);
+  };
+  CHECK(avoids(0, 2, 15us - Time{1}));
+  CHECK_FALSE(avoids(0, 2, 15us));
+  CHECK_FALSE(avoids(0, 1, 15us));
+  CHECK_FALSE(avoids(1, 2, 15us));
+  CHECK(avoids(2, 3, 15us));
+  CHECK_FALSE(avoids(0, 2, 25us - Time{1}));
+  CHECK(avoids(0, 2, 25us));
+}
+
 TEST_CASE("cells whose heads enter a link before it fails arrive, the others are lost and counted") {
   // Cell 5 starts on the link at kStart + 5 x 144 ns.
   const Time fifth = kStart + 5 * kInternal;

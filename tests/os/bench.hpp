@@ -257,4 +257,20 @@ struct Listener : os::TlbInvalidator {
   std::uint64_t used_at_end = 0;
 };
 
+// Pins a page of a cluster that is to move, all of which is isolated, when the first page of it goes: the one that lies
+// so far behind it.
+struct PinsLater : Listener {
+  PinsLater(OsBench& bench, std::uint64_t bytes) : Listener(bench, 0ns), distance(bytes) {}
+  Task<void> invalidate(cpu::Execution& exec, const Process& process, const os::TlbFlush& flush) override {
+    if (flushes.empty()) {
+      const VirtualAddress va = flush.leaves.front() + distance;
+      b.tasks.start(at(b, b.node.now(), b.vm.pin_user_pages(thread, *b.process, va, kPage, true), pinned));
+    }
+    return Listener::invalidate(exec, process, flush);
+  }
+  std::uint64_t distance;
+  cpu::Execution& thread = b.cpu.new_thread("pins", 2);
+  Outcome<os::Result<os::PinId>> pinned;
+};
+
 }  // namespace faultline::test

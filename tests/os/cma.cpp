@@ -252,6 +252,45 @@ TEST_CASE("a driver that wants a piece of the area gets it, and the pages that w
   b.vm.audit();
 }
 
+TEST_CASE(
+    "4.19: a page that is pinned while a driver's claim moves its neighbours is tried five times, in ten passes each") {
+  OsConfig config = with_cma(16 * kMiB);
+  config.kernel.version = os::KernelVersion::linux_4_19;
+  OsBench b(config);
+  const VirtualAddress va = b.map(32 * kPage);
+  REQUIRE(b.vm.cma().bring_into_area(*b.process, va, 32 * kPage) == Error::none);
+  REQUIRE(b.vm.fill(*b.process, va, 32 * kPage, 7) == 32 * kPage);
+  const PinsLater pins(b, 20 * kPage);
+  const Address begin = b.process->space().entry(va)->frame;
+  CHECK_FALSE(b.run(b.vm.cma().allocate_at(b.thread, begin, 32)).value);
+  CHECK(pins.pinned.value.ok());
+  CHECK(b.counted("os.pgmigrate_success") == 31);
+  CHECK(b.counted("os.pgmigrate_fail") == 5);
+  CHECK(b.counted("os.migrate_restored") == 50);
+  CHECK(b.vm.read(*b.process, va, 32 * kPage) == sim::Content::pattern(7, 0, 32 * kPage));
+  b.vm.audit();
+}
+
+TEST_CASE("a huge page that a driver's claim takes apart is taken apart for every process that has it") {
+  OsConfig config = with_cma(48 * kMiB);
+  config.thp = os::ThpMode::always;
+  config.khugepaged = false;
+  OsBench b(config);
+  const VirtualAddress va = b.map(kHugePage, {.alignment = kHugePage});
+  REQUIRE(b.run(b.vm.touch(b.thread, *b.process, va, true)).value == Error::none);
+  REQUIRE(b.vm.fill(*b.process, va, kHugePage, 7) == kHugePage);
+  const Address begin = b.process->space().entry(va)->frame;
+  REQUIRE(b.vm.cma().holds(begin));
+  const Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
+  REQUIRE(child.space().is_huge(va));
+  CHECK(b.run(b.vm.cma().allocate_at(b.thread, begin, 512)).value);
+  CHECK_FALSE(b.process->space().is_huge(va));
+  CHECK_FALSE(child.space().is_huge(va));
+  CHECK(b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
+  CHECK(b.vm.read(child, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
+  b.vm.audit();
+}
+
 namespace {
 
 // How often a driver that claims pages of two blocks, at their border, waits for the cores' workers.

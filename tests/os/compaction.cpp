@@ -328,22 +328,6 @@ TEST_CASE("without a swap device nothing is reclaimed for compaction") {
 
 namespace {
 
-// Pins a page of the first cluster, all of which is isolated, when the first page of it goes.
-struct PinsLater : Listener {
-  PinsLater(OsBench& bench, std::uint64_t every) : Listener(bench, 0ns), distance(20 * every * kPage) {}
-  Task<void> invalidate(cpu::Execution& exec, const Process& process, const os::TlbFlush& flush) override {
-    if (flushes.empty()) {
-      Process& whose = *b.process;
-      const VirtualAddress va = flush.leaves.front() + distance;
-      b.tasks.start(at(b, b.node.now(), b.vm.pin_user_pages(thread, whose, va, kPage, true), pinned));
-    }
-    return Listener::invalidate(exec, process, flush);
-  }
-  std::uint64_t distance;
-  cpu::Execution& thread = b.cpu.new_thread("pins", 2);
-  Outcome<os::Result<os::PinId>> pinned;
-};
-
 // How often the entry of such a page is cleared, and after how many of these TLBs are waited for at once.
 struct Cleared {
   std::ptrdiff_t times = 0;
@@ -353,7 +337,7 @@ struct Cleared {
 Cleared cleared(os::KernelVersion version, bool async) {
   OsBench b(of_kernel(version), Fragmented::kMemory);
   Fragmented memory(b);
-  PinsLater pins(b, memory.every);
+  PinsLater pins(b, 20 * memory.every * kPage);
   b.run(finish(async ? b.vm.compaction().make_block(b.thread, {.direct = true})
                      : b.vm.compaction().compact_memory(b.thread)));
   CHECK(pins.pinned.value.ok());
