@@ -27,14 +27,15 @@ void ArrivalConfig::declare_arrivals(sim::ParameterTable& table) {
 }
 
 const FieldConflict* conflict_of(const ArrivalConfig& config) {
-  static constexpr FieldConflict kNoInterval{"interval",
-                                             "an open loop needs the mean time between arrivals: more than 0"};
+  static constexpr FieldConflict kNoInterval{"interval", "an open loop needs the mean time between arrivals",
+                                             "set it to more than 0"};
   static constexpr FieldConflict kThinks{
-      "think_time", "arrivals do not wait for the program to think: only a closed loop has a think time"};
-  static constexpr FieldConflict kClosedInterval{
-      "interval", "a closed loop has no arrivals: set arrivals to periodic or poisson, or think_time for a pause"};
-  static constexpr FieldConflict kClosedBurst{
-      "burst", "a closed loop has no arrivals that could come in bursts: set arrivals to periodic or poisson"};
+      "think_time", "arrivals do not wait for the program to think",
+      "set think_time to 0, or arrivals to closed: only a closed loop has a think time"};
+  static constexpr FieldConflict kClosedInterval{"interval", "a closed loop has no arrivals",
+                                                 "set arrivals to periodic or poisson, or think_time for a pause"};
+  static constexpr FieldConflict kClosedBurst{"burst", "a closed loop has no arrivals that could come in bursts",
+                                              "set arrivals to periodic or poisson"};
   if (config.is_open()) {
     if (config.interval == sim::Time{0}) return &kNoInterval;
     if (config.think_time > sim::Time{0}) return &kThinks;

@@ -34,10 +34,10 @@ void ColdConfig::declare_cold(sim::ParameterTable& table) {
 }
 
 const FieldConflict* conflict_of(const ColdConfig& config) {
-  static constexpr FieldConflict kShare{"cold_share", "a share of the pages of no end: say which end is cold"};
-  static constexpr FieldConflict kPlacement{"cold_placement", "a place for pages of no end: say which end is cold"};
-  static constexpr FieldConflict kEvery{"cold_every",
-                                        "how often pages of no end are made absent: say which end is cold"};
+  static constexpr const char* kSayWhich = "say by 'cold' which end is cold";
+  static constexpr FieldConflict kShare{"cold_share", "a share of the pages of no end", kSayWhich};
+  static constexpr FieldConflict kPlacement{"cold_placement", "a place for pages of no end", kSayWhich};
+  static constexpr FieldConflict kEvery{"cold_every", "how often pages of no end are made absent", kSayWhich};
   if (config.cold != Cold::none) return nullptr;
   if (config.cold_share < 1.0) return &kShare;
   if (config.cold_placement != ColdPlacement::random) return &kPlacement;

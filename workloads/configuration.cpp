@@ -38,26 +38,28 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
                  const AddConflict& add) {
   if (under_way <= machine.dma.channel_queue) return;
   keys.emplace_back("dma.channel_queue");
-  add(std::move(keys), fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
-                                   machine.dma.channel_queue));
+  add(std::move(keys),
+      fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way, machine.dma.channel_queue),
+      "let fewer be under way at a time (a smaller window), or raise dma.channel_queue");
 }
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {
   std::vector<Conflict> found = platform::conflicts(configuration.machine);
   const std::vector<Conflict> strategy = rdma::conflicts(configuration.strategy);
   found.insert(found.end(), strategy.begin(), strategy.end());
-  const AddConflict add = [&](std::vector<std::string> keys, std::string reason) {
-    found.push_back({std::move(keys), std::move(reason)});
+  const AddConflict add = [&](std::vector<std::string> keys, std::string reason, std::string instead) {
+    found.push_back({std::move(keys), std::move(reason), std::move(instead)});
   };
   check_cold_kinds(configuration, add);
   check_settings_of_senders(configuration.workload, add);
   const Kind kind = configuration.workload.kind;
   if (configuration.inject.mechanism != Mechanism::none && kind != Kind::write && kind != Kind::read) {
-    add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into");
+    add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into",
+        "take one of these kinds, or inject nothing");
   }
   check_huge_pages(configuration.workload, configuration.machine, add);
   if (kind != Kind::flows && !configuration.workload.flows.empty()) {
-    add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any");
+    add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any", "set workload.kind to flows");
   }
   if (kind == Kind::flows) {
     check_flows(configuration, add);

@@ -12,8 +12,12 @@
 
 namespace faultline::workloads {
 
-// Takes a conflict: the keys that it is between, the first one to be blamed first, and why they contradict each other.
-using AddConflict = std::function<void(std::vector<std::string> keys, std::string reason)>;
+// Takes a conflict: the keys that it is between, the first one to be blamed first, why they contradict each other, and
+// what to do instead.
+using AddConflict = std::function<void(std::vector<std::string> keys, std::string reason, std::string instead)>;
+
+// What to do instead of setting what a kind of workload does not have.
+inline std::string at_default(const std::string& key) { return "leave " + key + " at its default"; }
 
 // The kinds write, read and message.
 void check_two_ends(const Configuration& configuration, const AddConflict& add);

@@ -7,6 +7,7 @@ namespace faultline::workloads {
 struct FieldConflict {
   const char* field;  // to be blamed, without its group
   const char* reason;
+  const char* instead;
 };
 
 }  // namespace faultline::workloads

@@ -24,12 +24,14 @@ void check_shares(const std::vector<Share>& nodes, const Configuration& configur
     if (processes > std::min(machine.dma.channels, machine.smmu.context_banks)) {
       add({"workload.flows", "dma.channels", "smmu.context_banks"},
           fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
-                      processes, machine.dma.channels, machine.smmu.context_banks));
+                      processes, machine.dma.channels, machine.smmu.context_banks),
+          "spread the flows over more nodes, or raise dma.channels and smmu.context_banks");
     }
     if (bytes > user_memory(machine)) {
       add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},
           fmt::format("node {} has buffers of {} and {} of user memory", node, sim::format_bytes(bytes),
-                      sim::format_bytes(user_memory(machine))));
+                      sim::format_bytes(user_memory(machine))),
+          "take smaller or fewer flows, or give nodes more memory");
     }
   }
 }
@@ -44,13 +46,14 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
     if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
       add(keys_of_place("workload.flows", shape),
           fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
-                      flow.to, nodes - 1));
+                      flow.to, nodes - 1),
+          "name two of these");
       continue;
     }
     check_queue(flow.window, {"workload.flows"}, configuration.machine, add);
     const auto blame = [&](const FieldConflict* found) {
       if (found != nullptr)
-        add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason));
+        add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason), found->instead);
     };
     blame(conflict_of(static_cast<const ArrivalConfig&>(flow)));
     blame(conflict_of(static_cast<const ColdConfig&>(flow)));
@@ -69,10 +72,15 @@ void check_flows(const Configuration& configuration, const AddConflict& add) {
   try {
     check_ends(parse_flows(w.flows), configuration, add);
   } catch (const BadFlows& bad) {
-    return add({"workload.flows"}, bad.what());
+    return add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
   }
-  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "say so by a further flow");
-  if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold");
+  if (w.clean_window > 0) {
+    add({"workload.clean_window", "workload.kind"}, "each flow is a stream of its own", "say so by a further flow");
+  }
+  if (w.cold != Cold::none) {
+    add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold",
+        "write cold=... into workload.flows");
+  }
 }
 
 }  // namespace faultline::workloads

@@ -12,11 +12,11 @@ void check_program(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   const interconnect::ClusterShape& shape = configuration.machine.shape;
   const auto refuse = [&](const char* key, bool set, const char* reason) {
-    if (set) add({key, "workload.kind"}, reason);
+    if (set) add({key, "workload.kind"}, reason, at_default(key));
   };
   if (interconnect::conflicts(shape).empty() && w.initiator >= interconnect::node_count(shape)) {
     add(keys_of_place("workload.initiator", shape),
-        fmt::format("there are nodes 0 to {}", interconnect::node_count(shape) - 1));
+        fmt::format("there are nodes 0 to {}", interconnect::node_count(shape) - 1), "name one of these");
   }
   refuse("workload.window", w.window > 1, "a program does one thing at a time");
   refuse("workload.clean_window", w.clean_window > 0, "a program has no transfers beside it");
@@ -29,27 +29,32 @@ void check_program(const Configuration& configuration, const AddConflict& add) {
   refuse("workload.destination_offset", w.destination_offset > 0, "a program has no destination");
   const ProgramConfig& p = w.program;
   if (p.kind != ProgramKind::lat_ctx && p.processes != ProgramConfig{}.processes) {
-    add({"workload.processes", "workload.program"}, "only lat_ctx has a ring of processes");
+    add({"workload.processes", "workload.program"}, "only lat_ctx has a ring of processes",
+        at_default("workload.processes"));
   }
   const bool forks = p.kind == ProgramKind::lat_proc_fork || p.kind == ProgramKind::lat_proc_exec;
   if (!forks && p.written_pages != ProgramConfig{}.written_pages) {
-    add({"workload.written_pages", "workload.program"}, "only lat_proc-fork and lat_proc-exec have a child");
+    add({"workload.written_pages", "workload.program"}, "only lat_proc-fork and lat_proc-exec have a child",
+        at_default("workload.written_pages"));
   }
   if (forks && p.written_pages * os::kPage > w.size) {
     add({"workload.written_pages", "workload.size"},
-        fmt::format("{} pages are more than the program's {}", p.written_pages, sim::format_bytes(w.size)));
+        fmt::format("{} pages are more than the program's {}", p.written_pages, sim::format_bytes(w.size)),
+        "let fewer pages be written, or take a larger workload.size");
   }
   const bool by_pages = p.kind != ProgramKind::lat_ctx && p.kind != ProgramKind::lat_pipe &&
                         p.kind != ProgramKind::lat_unix && p.kind != ProgramKind::lat_sig_catch;
   if (by_pages && w.size % os::kPage != 0) {
     add({"workload.size", "workload.program"},
-        fmt::format("{} is no whole number of 4 KiB pages, which this program counts in", sim::format_bytes(w.size)));
+        fmt::format("{} is no whole number of 4 KiB pages, which this program counts in", sim::format_bytes(w.size)),
+        "take a multiple of 4 KiB");
   }
   const std::uint64_t bytes = sim::page_end(w.size) * (p.kind == ProgramKind::lat_ctx ? p.processes : 2);
   if (bytes > user_memory(configuration.machine)) {
     add({"workload.size", "workload.processes", "os.user_memory", "ddr.size", "os.kernel_reserved"},
         fmt::format("programs that use {} do not fit in a node's {} of user memory", sim::format_bytes(bytes),
-                    sim::format_bytes(user_memory(configuration.machine))));
+                    sim::format_bytes(user_memory(configuration.machine))),
+        "take a smaller workload.size or fewer processes, or give nodes more memory");
   }
 }
 

@@ -9,15 +9,18 @@
 namespace faultline::workloads {
 namespace {
 
+constexpr const char* kNoSwap = "there is no swap device to put pages on";
+constexpr const char* kGiveSwap = "set os.swap_bytes, which gives each node one";
+
 void check_places(const TransferConfig& w, const interconnect::ClusterShape& shape, const AddConflict& add) {
   if (!interconnect::conflicts(shape).empty()) return;  // no network, no nodes
   const unsigned nodes = interconnect::node_count(shape);
   for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
     if (node < nodes) continue;
-    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1));
+    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1), "name one of these");
   }
   if (w.initiator == w.target) {
-    add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network");
+    add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network", "take two nodes");
   }
 }
 
@@ -25,15 +28,17 @@ void check_places(const TransferConfig& w, const interconnect::ClusterShape& sha
 void check_message(const TransferConfig& w, const AddConflict& add) {
   if (w.size > 56) {
     add({"workload.size", "workload.kind"},
-        fmt::format("a message holds at most 56 B (seven words), not {}", sim::format_bytes(w.size)));
+        fmt::format("a message holds at most 56 B (seven words), not {}", sim::format_bytes(w.size)),
+        "take a workload.size of 56 B or less, or the kind 'write'");
   }
-  if (w.window > 1) add({"workload.window", "workload.kind"}, "messages are measured one at a time");
-  if (w.clean_window > 0) add({"workload.clean_window", "workload.kind"}, "messages have no neighbours");
-  if (w.cold != Cold::none) add({"workload.cold", "workload.kind"}, "messages have no buffers that could be cold");
-  if (w.source_offset + w.destination_offset > 0) {
-    add({w.source_offset > 0 ? "workload.source_offset" : "workload.destination_offset", "workload.kind"},
-        "messages have no buffers");
-  }
+  const auto refuse = [&](const char* key, bool set, const char* reason) {
+    if (set) add({key, "workload.kind"}, reason, at_default(key));
+  };
+  refuse("workload.window", w.window > 1, "messages are measured one at a time");
+  refuse("workload.clean_window", w.clean_window > 0, "messages have no neighbours");
+  refuse("workload.cold", w.cold != Cold::none, "messages have no buffers that could be cold");
+  refuse("workload.source_offset", w.source_offset > 0, "messages have no buffers");
+  refuse("workload.destination_offset", w.destination_offset > 0, "messages have no buffers");
 }
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
@@ -44,20 +49,24 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
   if (buffers > memory) {
     add({"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"},
         fmt::format("buffers of {} do not fit in a node's {} of user memory", sim::format_bytes(buffers),
-                    sim::format_bytes(memory)));
+                    sim::format_bytes(memory)),
+        "take a smaller workload.size or window, or give nodes more memory");
   }
   const bool limited = w.checks_fail && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock);
   const bool present = w.cold != Cold::both || strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
   if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
     add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
         fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
-                    "program's {}; those of a strategy that holds none come by faults with workload.cold = both",
-                    sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)));
+                    "program's {}",
+                    sim::format_bytes(lanes), sim::format_bytes(w.memory.limit)),
+        "take smaller buffers or a greater limit, or workload.cold = both, with which those of a strategy that holds "
+        "none come by faults");
   }
   if (limited && lanes > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "os.rlimit_memlock"},
-        fmt::format("buffers of {} would be {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
-                    strategy.pins() ? "pinned" : "locked", sim::format_bytes(machine.os.rlimit_memlock)));
+        fmt::format("buffers of {} would be pinned or locked, and RLIMIT_MEMLOCK is {}", sim::format_bytes(lanes),
+                    sim::format_bytes(machine.os.rlimit_memlock)),
+        "raise os.rlimit_memlock, take smaller buffers, or let such failures be results (workload.checks = count)");
   }
 }
 
@@ -76,10 +85,11 @@ bool needs_anonymous(Mechanism mechanism) {
 void check_huge_advice(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   if (configuration.inject.mechanism == Mechanism::thp_split && configuration.machine.os.thp == os::ThpMode::never) {
-    add({"inject.mechanism", "os.thp"}, "there are no huge pages to split");
+    add({"inject.mechanism", "os.thp"}, "there are no huge pages to split", "set os.thp to always or madvise");
   }
   if (w.advise_late && !w.madvise_hugepage) {
-    add({"workload.advise_late", "workload.madvise_hugepage"}, "there is no advice that could come late");
+    add({"workload.advise_late", "workload.madvise_hugepage"}, "there is no advice that could come late",
+        "set workload.madvise_hugepage, too");
   }
 }
 
@@ -89,15 +99,17 @@ void check_injected_memory(const Configuration& configuration, const AddConflict
   const bool anonymous = w.memory.backing == rdma::Backing::anonymous;
   if (configuration.inject.mechanism == Mechanism::reclaim && configuration.machine.os.swap_bytes == 0 &&
       w.memory.backing != rdma::Backing::shared_file) {
-    add({"inject.mechanism", "os.swap_bytes"}, "there is no swap device to put pages on");
+    add({"inject.mechanism", "os.swap_bytes"}, kNoSwap, kGiveSwap);
   }
   const bool in_cma = configuration.inject.mechanism == Mechanism::longterm_pin ||
                       configuration.inject.mechanism == Mechanism::cma_alloc;
   if (in_cma && configuration.machine.os.cma_bytes == 0) {
-    add({"inject.mechanism", "os.cma_bytes"}, "there is no CMA area for the buffer to lie in");
+    add({"inject.mechanism", "os.cma_bytes"}, "there is no CMA area for the buffer to lie in",
+        "set os.cma_bytes to more than the buffer");
   }
   if (!anonymous && needs_anonymous(configuration.inject.mechanism)) {
-    add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only");
+    add({"inject.mechanism", "workload.memory"}, "this happens to anonymous memory only",
+        "set workload.memory to anonymous, or inject something else");
   }
 }
 
@@ -105,7 +117,8 @@ void check_injected_memory(const Configuration& configuration, const AddConflict
 void check_hidden_causes(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
-    add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected");
+    add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected",
+        "set workload.cold to none, or inject nothing");
   }
 }
 
@@ -117,12 +130,14 @@ void check_transfers(const Configuration& configuration, const AddConflict& add)
   if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
       configuration.machine.os.kernel.has(os::Change::refuses_file_pins)) {
     add({"workload.memory", "strategy.prepare", "os.kernel"},
-        "Linux since 6.5 refuses long-term pins that write to files");
+        "Linux since 6.5 refuses long-term pins that write to files",
+        "take an earlier os.kernel, other memory, or let such failures be results (workload.checks = count)");
   }
   check_hidden_causes(configuration, add);
   if (w.clean_window > 0 && configuration.strategy.translate == rdma::Translate::private_) {
     add({"workload.clean_window", "strategy.translate"},
-        "the clean transfers' buffers are not prepared, so a private table does not map them");
+        "the clean transfers' buffers are not prepared, so a private table does not map them",
+        "set workload.clean_window to 0, or take strategies whose device walks the process's table");
   }
   check_memory(w, configuration.strategy, configuration.machine, add);
 }
@@ -132,19 +147,26 @@ void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configurat
   using rdma::Backing;
   if (kind == ColdKind::never_written || kind == ColdKind::written) return;
   const Backing backing = configuration.workload.memory.backing;
-  if (!cold) add({key, "workload.cold"}, "a kind of absent pages of an end that has none: say which end is cold");
+  if (!cold) {
+    add({key, "workload.cold"}, "a kind of absent pages of an end that has none",
+        "say by workload.cold which end is cold");
+  }
+  const char* other_memory = "take another kind of absent pages, or other memory";
   if (kind == ColdKind::swapped && backing == Backing::hugetlb) {
-    add({key, "workload.memory"}, "the pages of hugetlbfs are never put on the swap device");
+    add({key, "workload.memory"}, "the pages of hugetlbfs are never put on the swap device", other_memory);
   } else if (kind == ColdKind::swapped && backing == Backing::shared_file) {
-    add({key, "workload.memory"}, "the pages of a shared file go back to the file, not to the swap device: say 'file'");
+    add({key, "workload.memory"}, "the pages of a shared file go back to the file, not to the swap device",
+        "take the kind 'file'");
   } else if (kind == ColdKind::swapped && configuration.machine.os.swap_bytes == 0) {
-    add({key, "os.swap_bytes"}, "there is no swap device to put pages on");
+    add({key, "os.swap_bytes"}, kNoSwap, kGiveSwap);
   }
   if (kind == ColdKind::file && backing != Backing::shared_file) {
-    add({key, "workload.memory"}, "memory that is no shared file's, once written, has no file to go back to");
+    add({key, "workload.memory"}, "memory that is no shared file's, once written, has no file to go back to",
+        other_memory);
   }
   if (kind == ColdKind::zero_page && backing != Backing::anonymous) {
-    add({key, "workload.memory"}, "only anonymous memory that is read before it is written shows the page of zeros");
+    add({key, "workload.memory"}, "only anonymous memory that is read before it is written shows the page of zeros",
+        other_memory);
   }
 }
 
@@ -153,7 +175,10 @@ void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configurat
 void check_two_ends(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   check_places(w, configuration.machine.shape, add);
-  if (w.peers > 0) add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers");
+  if (w.peers > 0) {
+    add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers",
+        at_default("workload.peers"));
+  }
   if (w.kind == Kind::message) {
     check_message(w, add);
   } else {
@@ -167,7 +192,7 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
     for (const auto& [key, kind] : {std::pair("workload.cold_source_kind", w.cold_source_kind),
                                     {"workload.cold_destination_kind", w.cold_destination_kind}}) {
       if (kind != ColdKind::never_written && kind != ColdKind::written) {
-        add({key, "workload.kind"}, "only the buffers of the kinds 'write' and 'read' are put away");
+        add({key, "workload.kind"}, "only the buffers of the kinds 'write' and 'read' are put away", at_default(key));
       }
     }
     return;
@@ -179,22 +204,25 @@ void check_cold_kinds(const Configuration& configuration, const AddConflict& add
                         (w.cold_destination() && w.cold_destination_kind != ColdKind::never_written);
   if (w.is_open() && put_away) {
     add({"workload.arrivals", "workload.cold_source_kind", "workload.cold_destination_kind"},
-        "the kernel takes its time to put pages away, in which transfers arrive: let absent pages be never written");
+        "the kernel takes its time to put pages away, in which transfers arrive", "let absent pages be never written");
   }
 }
 
 void check_settings_of_senders(const TransferConfig& w, const AddConflict& add) {
   const auto blame = [&](const FieldConflict* found, const char* other) {
-    if (found != nullptr) add({std::string("workload.") + found->field, other}, found->reason);
+    if (found != nullptr) add({std::string("workload.") + found->field, other}, found->reason, found->instead);
   };
   if (w.kind == Kind::message || w.kind == Kind::kernel_cost || w.kind == Kind::flows) {
     const char* reason = w.kind == Kind::flows
                              ? "each flow says when its transfers arrive"
                              : "only transfers between buffers arrive, or wait for a program to think";
-    if (w.is_open()) add({"workload.arrivals", "workload.kind"}, reason);
-    if (w.think_time > sim::Time{0}) add({"workload.think_time", "workload.kind"}, reason);
-    if (!w.is_open() && w.interval > sim::Time{0}) add({"workload.interval", "workload.kind"}, reason);
-    if (!w.is_open() && w.burst > 1) add({"workload.burst", "workload.kind"}, reason);
+    const auto refuse = [&](const char* key, bool set) {
+      if (set) add({key, "workload.kind"}, reason, at_default(key));
+    };
+    refuse("workload.arrivals", w.is_open());
+    refuse("workload.think_time", w.think_time > sim::Time{0});
+    refuse("workload.interval", !w.is_open() && w.interval > sim::Time{0});
+    refuse("workload.burst", !w.is_open() && w.burst > 1);
   } else {
     blame(conflict_of(static_cast<const ArrivalConfig&>(w)), "workload.arrivals");
   }
@@ -207,14 +235,16 @@ void check_huge_pages(const TransferConfig& w, const platform::Machine& machine,
     add({"os.nr_hugepages", "os.user_memory", "ddr.size", "os.kernel_reserved"},
         fmt::format("a pool of {} {} a node's {} of user memory", sim::format_bytes(pool),
                     pool > user_memory(machine) ? "does not fit in" : "leaves no page table and no program any of",
-                    sim::format_bytes(user_memory(machine))));
+                    sim::format_bytes(user_memory(machine))),
+        "take a smaller os.nr_hugepages, or give nodes more memory");
   }
   if (w.memory.backing != rdma::Backing::hugetlb) return;
   if (pool == 0) {
-    add({"workload.memory", "os.nr_hugepages"}, "the pool of huge pages is empty: os.nr_hugepages fills it");
+    add({"workload.memory", "os.nr_hugepages"}, "the pool of huge pages is empty", "fill it by os.nr_hugepages");
   }
   if (w.madvise_hugepage) {
-    add({"workload.memory", "workload.madvise_hugepage"}, "MADV_HUGEPAGE is refused for hugetlb memory (EINVAL)");
+    add({"workload.memory", "workload.madvise_hugepage"}, "MADV_HUGEPAGE is refused for hugetlb memory (EINVAL)",
+        at_default("workload.madvise_hugepage"));
   }
 }
 

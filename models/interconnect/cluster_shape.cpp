@@ -120,23 +120,27 @@ std::vector<sim::Conflict> conflicts(const ClusterShape& shape) {
   std::vector<sim::Conflict> found;
   const bool torus = shape.topology == TopologyKind::qfdb_torus || shape.topology == TopologyKind::torus;
   if (shape.routing == Routing::dimension_ordered && !torus) {
-    found.push_back({{"network.routing", "network.topology"},
-                     fmt::format("a {} has no dimensions; it has minimal and adaptive routing",
-                                 shape.topology == TopologyKind::fat_tree ? "fat tree" : "dragonfly")});
+    found.push_back(
+        {{"network.routing", "network.topology"},
+         fmt::format("a {} has no dimensions", shape.topology == TopologyKind::fat_tree ? "fat tree" : "dragonfly"),
+         "set network.routing to minimal or adaptive"});
   }
   if (shape.topology == TopologyKind::fat_tree && shape.fat_tree_up > shape.fat_tree_arity) {
     found.push_back(
         {{"cluster.fat_tree_up", "cluster.fat_tree_arity"},
-         fmt::format("{} ports up are more than the {} ports down can fill", shape.fat_tree_up, shape.fat_tree_arity)});
+         fmt::format("{} ports up are more than the {} ports down can fill", shape.fat_tree_up, shape.fat_tree_arity),
+         fmt::format("take {} ports up or fewer", shape.fat_tree_arity)});
   }
   const unsigned globals = shape.dragonfly_routers * shape.dragonfly_global_links;
   if (shape.topology == TopologyKind::dragonfly && shape.dragonfly_groups > globals + 1) {
     found.push_back(
         {{"cluster.dragonfly_groups", "cluster.dragonfly_routers", "cluster.dragonfly_global_links"},
-         fmt::format("{} global links of a group cannot reach {} other groups", globals, shape.dragonfly_groups - 1)});
+         fmt::format("{} global links of a group cannot reach {} other groups", globals, shape.dragonfly_groups - 1),
+         fmt::format("take {} groups or fewer, or more routers or global links", globals + 1)});
   }
   if (const std::uint64_t nodes = nodes_of(shape); nodes > kMaxNodes) {
-    found.push_back({size_keys(shape), fmt::format("{} MPSoCs; {} are the most", nodes, kMaxNodes)});
+    found.push_back(
+        {size_keys(shape), fmt::format("{} MPSoCs; {} are the most", nodes, kMaxNodes), "take a smaller network"});
   }
   return found;
 }

@@ -121,16 +121,16 @@ std::vector<Failure> parse_failures(std::string_view text) {
 
 std::vector<sim::Conflict> conflicts(const FailureConfig& config, const Topology& topology) {
   std::vector<sim::Conflict> found;
-  const auto add = [&](const std::string& reason) {
+  const auto add = [&](const std::string& reason, const std::string& instead) {
     std::vector<std::string> keys{"network.failures", "network.topology"};
     for (std::string& key : size_keys(topology.shape())) keys.push_back(std::move(key));
-    found.push_back({std::move(keys), reason});
+    found.push_back({std::move(keys), reason, instead});
   };
   for (const Failure& failure : parse_failures(config.list)) {
     if (failure.a >= topology.routers() || failure.b >= topology.routers()) {
-      add(fmt::format("there are routers 0 to {}", topology.routers() - 1));
+      add(fmt::format("there are routers 0 to {}", topology.routers() - 1), "name some of these");
     } else if (!failure.is_router() && !joined(topology, failure.a, failure.b)) {
-      add(fmt::format("no link joins routers {} and {}", failure.a, failure.b));
+      add(fmt::format("no link joins routers {} and {}", failure.a, failure.b), "name two that a link joins");
     }
   }
   return found;

@@ -48,7 +48,8 @@ std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
         {std::move(keys),
          fmt::format("packets on this network could wait for each other for ever with fewer than {} virtual "
                      "channels",
-                     channels)});
+                     channels),
+         fmt::format("set network.virtual_channels to {}", channels)});
   }
   return found;
 }
@@ -57,27 +58,33 @@ std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
 
 std::vector<sim::Conflict> conflicts(const Machine& machine) {
   std::vector<sim::Conflict> found;
-  const auto add = [&](std::vector<std::string> keys, std::string reason) {
-    found.push_back({std::move(keys), std::move(reason)});
+  const auto add = [&](std::vector<std::string> keys, std::string reason, std::string instead) {
+    found.push_back({std::move(keys), std::move(reason), std::move(instead)});
   };
   if (machine.os.kernel_reserved >= machine.ddr.size) {
     add({"os.kernel_reserved", "ddr.size"},
         fmt::format("the kernel's {} leave nothing of the node's {} of memory",
-                    sim::format_bytes(machine.os.kernel_reserved), sim::format_bytes(machine.ddr.size)));
+                    sim::format_bytes(machine.os.kernel_reserved), sim::format_bytes(machine.ddr.size)),
+        "raise ddr.size, or lower os.kernel_reserved");
   }
   const auto need_whole_pages = [&](const char* key, std::uint64_t bytes) {
     if (bytes % sim::kPageBytes != 0) {
-      add({key}, fmt::format("{} are no whole number of pages of 4 KiB", sim::format_bytes(bytes)));
+      add({key}, fmt::format("{} are no whole number of pages of 4 KiB", sim::format_bytes(bytes)),
+          "take a multiple of 4 KiB");
     }
   };
   need_whole_pages("ddr.size", machine.ddr.size);
   need_whole_pages("os.kernel_reserved", machine.os.kernel_reserved);
   if (machine.cpu.interrupt_core >= machine.cpu.cores) {
-    add({"cpu.interrupt_core", "cpu.cores"}, fmt::format("interrupts go to core {}, and there are cores 0 to {}",
-                                                         machine.cpu.interrupt_core, machine.cpu.cores - 1));
+    add({"cpu.interrupt_core", "cpu.cores"},
+        fmt::format("interrupts go to core {}, and there are cores 0 to {}", machine.cpu.interrupt_core,
+                    machine.cpu.cores - 1),
+        "let them go to one of these, or give nodes more cores");
   }
   const auto need_power_of_two = [&](const char* key, std::uint64_t bytes) {
-    if (!std::has_single_bit(bytes)) add({key}, fmt::format("a bus of {} B: the width is a power of two", bytes));
+    if (std::has_single_bit(bytes)) return;
+    add({key}, fmt::format("a bus of {} B: the width is a power of two", bytes),
+        fmt::format("take {} B or {} B", std::bit_floor(bytes), std::bit_ceil(bytes)));
   };
   need_power_of_two("axi.width", machine.axi.width);
   need_power_of_two("smmu.beat_bytes", machine.smmu.beat_bytes);
@@ -85,7 +92,8 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
                                    unsigned ways) {
     // With more ways than entries it is fully associative.
     if (ways >= entries || entries % ways == 0) return;
-    add({ways_key, entries_key}, fmt::format("{} entries are no whole number of sets of {} ways", entries, ways));
+    add({ways_key, entries_key}, fmt::format("{} entries are no whole number of sets of {} ways", entries, ways),
+        fmt::format("take entries that {} divides, or other ways", ways));
   };
   const smmu::SmmuConfig& smmu = machine.smmu;
   need_whole_sets("smmu.macro_tlb_entries", smmu.macro_tlb_entries, "smmu.macro_tlb_ways", smmu.macro_tlb_ways);

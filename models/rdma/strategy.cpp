@@ -55,9 +55,11 @@ void Strategy::declare(sim::ParameterTable& table) {
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
   if (s.translate == Translate::private_ && !s.pins() && s.prepare != Prepare::mlock) {
-    found.push_back({{"strategy.translate", "strategy.prepare"},
-                     "a private table is filled with pages that were prepared: strategy.prepare must be pin-once or "
-                     "pin-per-transfer, or mlock by who believes that locked pages keep their frames"});
+    found.push_back(
+        {{"strategy.translate", "strategy.prepare"},
+         "a private table is filled with pages that were prepared",
+         "set strategy.prepare to pin-once or pin-per-transfer, or to mlock if locked pages are believed to "
+         "keep their frames"});
   }
   return found;
 }

@@ -140,6 +140,7 @@ class ParameterTable {
 struct Conflict {
   std::vector<std::string> keys;  // parameter names, the one to change first
   std::string reason;             // a clause: "a buffer of 4 GiB does not fit in 2 GiB of memory"
+  std::string instead = {};       // what a person may do, a clause: "take a smaller workload.size"
 };
 
 // The candidate with the smallest edit distance to `name`, if that is small enough to be a slip of

@@ -5,12 +5,10 @@
 
 #include <catch2/catch.hpp>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 
-#include "tests/support/source_tree.hpp"
+#include "tests/support/preset_files.hpp"
 
 using namespace faultline;
 using rdma::OnFault;
@@ -20,23 +18,6 @@ using rdma::Strategy;
 using rdma::Translate;
 
 namespace {
-
-using Settings = std::map<std::string, std::string>;
-
-// The parameters of a preset; they are all text in quotes.
-Settings read_preset(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  REQUIRE(file);
-  Settings settings;
-  std::string line;
-  while (std::getline(file, line)) {
-    const auto equals = line.find(" = \"");
-    if (line.starts_with("strategy.") && equals != std::string::npos) {
-      settings[line.substr(0, equals)] = line.substr(equals + 4, line.size() - equals - 5);
-    }
-  }
-  return settings;
-}
 
 constexpr Prepare kEachPrepare[] = {Prepare::nothing,  Prepare::ideal, Prepare::touch,
                                     Prepare::populate, Prepare::mlock, Prepare::pin_per_transfer,
@@ -105,7 +86,7 @@ TEST_CASE("a private table goes with the policies that pin or lock, and with no 
     REQUIRE(found.size() == (pins || prepare == Prepare::mlock ? 0 : 1));
     if (found.empty()) continue;
     CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.prepare"});
-    CHECK(found[0].reason.find("pin-once or pin-per-transfer") != std::string::npos);
+    CHECK(found[0].instead.find("pin-once or pin-per-transfer") != std::string::npos);
   }
 }
 
@@ -131,16 +112,12 @@ TEST_CASE("the target is asked to prepare each transfer where that is work for i
 }
 
 TEST_CASE("each strategy that ships is legal and has no conflict") {
-  namespace fs = std::filesystem;
-  const fs::path folder = test::source_tree() / "configs/strategies";
   std::map<Prepare, unsigned> used;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".toml") continue;
-    INFO(entry.path().string());
+  for (const auto& [file, settings] : test::all_preset_texts()) {
+    INFO(file);
     Strategy strategy;
     sim::ParameterTable table;
     strategy.declare(table);
-    const Settings settings = read_preset(entry.path());
     CHECK(settings.contains("strategy.prepare"));
     for (const auto& [name, value] : settings) {
       INFO(name << " = " << value);

@@ -17,7 +17,7 @@
 
 #include "models/sim/parameters.hpp"
 #include "tests/support/child.hpp"
-#include "tests/support/source_tree.hpp"
+#include "tests/support/preset_files.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
 
@@ -64,29 +64,19 @@ inline workloads::Configuration configuration(const Settings& settings) {
   return c;
 }
 
-// Why the settings do not go together: the key to be blamed and the reason of the first conflict, or "none".
+// Why the settings do not go together: the key to be blamed, the reason of the first conflict and what to do instead;
+// or "none".
 inline std::string reason_against(const Settings& settings) {
   const auto found = workloads::conflicts(configuration(settings));
-  return found.empty() ? "none" : found.front().keys.front() + ": " + found.front().reason;
+  return found.empty() ? "none"
+                       : found.front().keys.front() + ": " + found.front().reason + "; " + found.front().instead;
 }
 
 // The strategies that ship, by name, and what each sets.
 inline std::map<std::string, Settings> presets() {
-  namespace fs = std::filesystem;
-  const fs::path folder = source_tree() / "configs/strategies";
   std::map<std::string, Settings> all;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() != ".toml") continue;
-    Settings settings;
-    std::ifstream file(entry.path());
-    for (std::string line; std::getline(file, line);) {
-      if (!line.starts_with("strategy.")) continue;
-      const std::string key = line.substr(0, line.find(' '));
-      std::string value = line.substr(line.find("= ") + 2);
-      std::erase(value, '"');
-      settings.push_back({key, value});
-    }
-    all[fs::relative(entry.path(), folder).replace_extension().generic_string()] = settings;
+  for (const auto& [name, texts] : all_preset_texts()) {
+    for (const auto& [key, value] : texts) all[name].push_back({key, value});
   }
   return all;
 }

@@ -22,22 +22,27 @@ Settings cold_kind(const char* end, const char* of, const char* size = "16 KiB")
 TEST_CASE("kinds of cold pages that cannot be are refused with the reason") {
   CHECK(reason_against(cold_kind("source", "swapped") + kSwapDevice) == "none");
   CHECK(reason_against(cold_kind("source", "swapped")) ==
-        "workload.cold_source_kind: there is no swap device to put pages on");
+        "workload.cold_source_kind: there is no swap device to put pages on; set os.swap_bytes, which gives each node "
+        "one");
   CHECK(reason_against(cold_kind("destination", "swapped") + kSwapDevice + kSharedFile) ==
-        "workload.cold_destination_kind: the pages of a shared file go back to the file, not to the swap device: say "
-        "'file'");
+        "workload.cold_destination_kind: the pages of a shared file go back to the file, not to the swap device; "
+        "take the kind 'file'");
   CHECK(reason_against(cold_kind("destination", "swapped") + kSwapDevice +
                        Settings{{"workload.memory", "hugetlb"}, {"os.nr_hugepages", 64}}) ==
-        "workload.cold_destination_kind: the pages of hugetlbfs are never put on the swap device");
+        "workload.cold_destination_kind: the pages of hugetlbfs are never put on the swap device; take another kind of "
+        "absent pages, or other memory");
   CHECK(reason_against(cold_kind("destination", "file")) ==
-        "workload.cold_destination_kind: memory that is no shared file's, once written, has no file to go back to");
+        "workload.cold_destination_kind: memory that is no shared file's, once written, has no file to go back to; "
+        "take another kind of absent pages, or other memory");
   CHECK(reason_against(cold_kind("destination", "zero-page") + kSharedFile) ==
         "workload.cold_destination_kind: only anonymous memory that is read before it is written shows the page of "
-        "zeros");
+        "zeros; take another kind of absent pages, or other memory");
   CHECK(reason_against(cold_kind("destination", "zero-page") + Settings{{"workload.cold", "source"}}) ==
-        "workload.cold_destination_kind: a kind of absent pages of an end that has none: say which end is cold");
+        "workload.cold_destination_kind: a kind of absent pages of an end that has none; say by workload.cold which "
+        "end is cold");
   CHECK(reason_against({{"workload.kind", "ring"}, {"workload.cold", "both"}, {"workload.cold_source_kind", "file"}}) ==
-        "workload.cold_source_kind: only the buffers of the kinds 'write' and 'read' are put away");
+        "workload.cold_source_kind: only the buffers of the kinds 'write' and 'read' are put away; leave "
+        "workload.cold_source_kind at its default");
   // The device's reads find the page of zeros: a source that shows it is not cold.
   CHECK_THROWS(configuration({{"workload.cold_source_kind", "zero-page"}}));
 }

@@ -48,11 +48,13 @@ TEST_CASE("hugetlb: a pool that is too small fails the run, and says what to set
 TEST_CASE("hugetlb: a pool that is empty, too large or advised is told before the run") {
   const auto reasons = [](const Settings& settings) {
     std::string all;
-    for (const auto& conflict : workloads::conflicts(configuration(settings))) all += conflict.reason + "\n";
+    for (const auto& conflict : workloads::conflicts(configuration(settings)))
+      all += conflict.reason + "; " + conflict.instead + "\n";
     return all;
   };
   CHECK(reasons(kHugetlb).empty());
-  CHECK(reasons(kHugetlb + Settings{{"os.nr_hugepages", 0}}).find("os.nr_hugepages fills it") != std::string::npos);
+  CHECK(reasons(kHugetlb + Settings{{"os.nr_hugepages", 0}}).find("is empty; fill it by os.nr_hugepages") !=
+        std::string::npos);
   CHECK(reasons(kHugetlb + Settings{{"os.nr_hugepages", 500'000}}).find("does not fit") != std::string::npos);
   CHECK(reasons(kHugetlb + Settings{{"workload.madvise_hugepage", true}}).find("EINVAL") != std::string::npos);
 }

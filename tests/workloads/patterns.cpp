@@ -165,14 +165,16 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(reason_against(all) == "none");
   CHECK(reason_against(all + Settings{{"workload.peers", 15}}) == "none");
   CHECK(reason_against(all + Settings{{"workload.peers", 16}}) ==
-        "workload.peers: each of 16 nodes has 15 others; 0 stands for all of them");
+        "workload.peers: each of 16 nodes has 15 others; take fewer peers; 0 stands for all of them");
   CHECK(reason_against(pattern("ring", "none") + Settings{{"workload.peers", 3}}) ==
-        "workload.peers: only all-to-all has a choice of peers");
-  CHECK(reason_against({{"workload.peers", 1}}) == "workload.peers: only the kind 'all-to-all' has a choice of peers");
+        "workload.peers: only the kind 'all-to-all' has a choice of peers; leave workload.peers at its default");
+  CHECK(reason_against({{"workload.peers", 1}}) ==
+        "workload.peers: only the kind 'all-to-all' has a choice of peers; leave workload.peers at its default");
   CHECK(reason_against(all + Settings{{"smmu.context_banks", 1}})
             .starts_with("workload.kind: a pattern needs two processes"));
   CHECK(reason_against(all + Settings{{"workload.window", 17}}) ==
-        "workload.window: 17 transfers under way do not fit in a channel's queue of 16");
+        "workload.window: 17 transfers under way do not fit in a channel's queue of 16; let fewer be under way at a "
+        "time (a smaller window), or raise dma.channel_queue");
   const auto megabytes = [&](const char* key, const char* value) {
     return reason_against(all + preset("pin-once") +
                           Settings{{"workload.size", "1 MiB"}, {"os.rlimit_memlock", "15 MiB"}, {key, value}});
@@ -187,8 +189,8 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 4}}) == "none");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 5}}) ==
         "strategy.prepare: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds "
-        "64 messages: take fewer peers or a smaller window");
+        "64 messages; take fewer peers or a smaller window");
   CHECK(reason_against(all + Settings{{"workload.clean_window", 1}}) ==
-        "workload.clean_window: a pattern has no neighbours");
+        "workload.clean_window: a pattern has no neighbours; leave workload.clean_window at its default");
   CHECK(reason_against(pattern("ring", "both") + Settings{{"workload.cold_share", 0.5}}) == "none");
 }
