@@ -8,7 +8,6 @@
 #include <boost/program_options.hpp>
 #include <sstream>
 
-#include "models/sim/parameters.hpp"
 #include "src/command_table.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/input_limits.hpp"
@@ -54,8 +53,7 @@ Format format_of(const std::string& text) {
   const std::vector<std::string> names{"table", "json", "csv"};
   const auto it = std::ranges::find(names, text);
   if (it != names.end()) return static_cast<Format>(it - names.begin());
-  throw experiment::UserError(fmt::format("--format: '{}'; allowed: {}{}", text, fmt::join(names, ", "),
-                                          experiment::did_you_mean(sim::nearest_name(text, names))));
+  throw experiment::UserError(fmt::format("--format: '{}'; {}", text, experiment::allowed_names(text, names)));
 }
 
 // What the user typed as an option that the command does not have.
@@ -64,8 +62,8 @@ std::string unknown_option(const std::string& typed, const CommandRow& entry) {
   for (const char* name : common_options()) known.push_back(std::string("--") + name);
   for (const char* name : entry.options) known.push_back(std::string("--") + name);
   std::ranges::sort(known);
-  return fmt::format("{}: no such option of 'faultline {}'; allowed: {}{}", typed, entry.name, fmt::join(known, ", "),
-                     experiment::did_you_mean(sim::nearest_name(typed, known)));
+  return fmt::format("{}: no such option of 'faultline {}'; {}", typed, entry.name,
+                     experiment::allowed_names(typed, known));
 }
 
 std::string checked(const std::string& option, const std::string& text, std::string (*why_not)(const std::string&)) {
@@ -79,8 +77,8 @@ void read_slurm_options(const po::variables_map& values, Options& options) {
   if (values.count("on") != 0) {
     const std::vector<std::string> places{"here", "slurm"};
     if (std::ranges::find(places, text("on")) == places.end())
-      throw experiment::UserError(fmt::format("--on: '{}'; allowed: {}{}", text("on"), fmt::join(places, ", "),
-                                              experiment::did_you_mean(sim::nearest_name(text("on"), places))));
+      throw experiment::UserError(
+          fmt::format("--on: '{}'; {}", text("on"), experiment::allowed_names(text("on"), places)));
     options.on_slurm = text("on") == "slurm";
   }
   for (const char* other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {

@@ -174,9 +174,8 @@ int list_command(const Call& call) {
   const std::string kind = call.options.arguments.empty() ? "" : call.options.arguments[0];
   const std::string pattern = call.options.arguments.size() > 1 ? call.options.arguments[1] : "";
   if (!kind.empty() && std::ranges::find(kKinds, kind) == kKinds.end()) {
-    throw experiment::UserError(fmt::format("list: nothing is called '{}'; allowed: {}{}", kind,
-                                            fmt::join(kKinds, ", "),
-                                            experiment::did_you_mean(sim::nearest_name(kind, kKinds))));
+    throw experiment::UserError(
+        fmt::format("list: nothing is called '{}'; {}", kind, experiment::allowed_names(kind, kKinds)));
   }
   if (kind.empty() && call.options.format == Format::csv) {
     throw experiment::UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));

@@ -51,9 +51,8 @@ const experiment::Strategy& strategy_of(const experiment::Experiment& experiment
   for (const experiment::Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) {
-    throw experiment::UserError(fmt::format("{}: {} has no strategy '{}'; allowed: {}{}", option, experiment.file, name,
-                                            fmt::join(names, ", "),
-                                            experiment::did_you_mean(sim::nearest_name(name, names))));
+    throw experiment::UserError(fmt::format("{}: {} has no strategy '{}'; {}", option, experiment.file, name,
+                                            experiment::allowed_names(name, names)));
   }
   return experiment.strategies[static_cast<std::size_t>(it - names.begin())];
 }

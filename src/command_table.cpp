@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/sim/parameters.hpp"
 #include "src/command_line.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/help_texts.hpp"
@@ -178,8 +177,7 @@ const CommandRow& command_row(const std::string& command) {
   const auto it = std::ranges::find_if(kCommands, [&](const auto& c) { return command == c.name; });
   if (it != kCommands.end()) return *it;
   const std::vector<std::string> names = command_names();
-  throw experiment::UserError(fmt::format("no command '{}'; allowed: {}{}", command, fmt::join(names, ", "),
-                                          experiment::did_you_mean(sim::nearest_name(command, names))));
+  throw experiment::UserError(fmt::format("no command '{}'; {}", command, experiment::allowed_names(command, names)));
 }
 
 const OptionRow& option_row(const std::string& name, const std::string& command) {

@@ -87,8 +87,7 @@ class FigureReader {
     }
     if (given->is_text()) {
       diagnostics_.add(given->place, key,
-                       fmt::format("'{}' is not one of the choices; allowed: {}{}", text, fmt::join(allowed, ", "),
-                                   experiment::did_you_mean(sim::nearest_name(text, allowed))));
+                       fmt::format("'{}' is not one of the choices; {}", text, diagnostics_.allowed(text, allowed)));
     }
     return names.front().second;
   }

@@ -196,9 +196,8 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   const std::string method = optional_text(table, "method", diagnostics);
   const std::vector<std::string> methods{"latin-hypercube", "random"};
   if (table.find("method") != nullptr && std::ranges::find(methods, method) == methods.end()) {
-    diagnostics.add(
-        table.find("method")->place, "sample.method",
-        fmt::format("'{}'; allowed: {}{}", method, fmt::join(methods, ", "), diagnostics.hint(method, methods)));
+    diagnostics.add(table.find("method")->place, "sample.method",
+                    fmt::format("'{}'; {}", method, diagnostics.allowed(method, methods)));
   }
   const std::uint64_t seed = optional_whole(table, "seed", 0, kMostSeed, "sample.seed", diagnostics).value_or(1);
   const Node* drawn = table.find("axes");

@@ -64,9 +64,8 @@ class SkipReader {
 
   void add(const Node& node, const std::string& key, Skip& skip) {
     if (std::ranges::find(keys_, key) == keys_.end()) {
-      diagnostics_.add(
-          node.key_place, "skip",
-          fmt::format("'{}' is no axis; allowed: {}{}", key, fmt::join(keys_, ", "), diagnostics_.hint(key, keys_)));
+      diagnostics_.add(node.key_place, "skip",
+                       fmt::format("'{}' is no axis; {}", key, diagnostics_.allowed(key, keys_)));
       return;
     }
     if (node.kind != Node::Kind::value) {

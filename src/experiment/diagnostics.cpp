@@ -55,6 +55,10 @@ std::string Diagnostics::hint(std::string_view typed, const std::vector<std::str
   return is_full() ? "" : did_you_mean(sim::nearest_name(typed, candidates));
 }
 
+std::string Diagnostics::allowed(std::string_view typed, const std::vector<std::string>& names) const {
+  return is_full() ? "" : allowed_names(typed, names);
+}
+
 std::string Diagnostics::text() const {
   std::vector<std::string> files;
   for (const Line& line : lines_) {
@@ -78,6 +82,10 @@ void Diagnostics::raise() const {
 
 std::string did_you_mean(const std::string& nearest) {
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
+}
+
+std::string allowed_names(std::string_view typed, const std::vector<std::string>& names) {
+  return fmt::format("allowed: {}{}", fmt::join(names, ", "), did_you_mean(sim::nearest_name(typed, names)));
 }
 
 std::string shortened(std::string text) {

@@ -37,6 +37,8 @@ class Diagnostics {
   std::size_t size() const { return lines_.size() + more_; }
   // did_you_mean() the nearest of the candidates; nothing when the message would not be kept: the search takes long.
   std::string hint(std::string_view typed, const std::vector<std::string>& candidates) const;
+  // Likewise behind all of them, as allowed_names().
+  std::string allowed(std::string_view typed, const std::vector<std::string>& names) const;
   // No further message is kept.
   bool is_full() const;
   // One line a mistake, in the order of files as read and of places in a file.
@@ -57,6 +59,8 @@ class Diagnostics {
 
 // "; did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(const std::string& nearest);
+// "allowed: a, b, c", and the nearest of them, for a name that is none.
+std::string allowed_names(std::string_view typed, const std::vector<std::string>& names);
 
 // Of a text that is longer than kMostMessageBytes its beginning and its end.
 std::string shortened(std::string text);

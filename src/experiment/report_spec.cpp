@@ -22,11 +22,6 @@ const std::array<ViewKeys, 4> kViews{
     ViewKeys{View::verdict, "verdict", {"view", "rows", "columns", "only"}},
     ViewKeys{View::breakdown, "breakdown", {"view"}}};
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
-}
-
 // The text that points have for a value, however it is written; what is no legal value stays as it is.
 std::string canonical(const sim::Parameter& parameter, const std::string& text) {
   try {
@@ -96,8 +91,7 @@ class ReportReader {
       names.push_back(view.name);
     }
     diagnostics_.add(node.place, "report.view",
-                     fmt::format("no view '{}'; allowed: {}{}", node.text(), fmt::join(names, ", "),
-                                 diagnostics_.hint(node.text(), names)));
+                     fmt::format("no view '{}'; {}", node.text(), diagnostics_.allowed(node.text(), names)));
     return kViews[0];
   }
 
@@ -105,8 +99,7 @@ class ReportReader {
                 const std::vector<std::string>& known) {
     if (std::ranges::find(known, node.text()) != known.end()) return true;
     diagnostics_.add(node.place, key,
-                     fmt::format("no {} '{}'; allowed: {}{}", what, node.text(), fmt::join(known, ", "),
-                                 diagnostics_.hint(node.text(), known)));
+                     fmt::format("no {} '{}'; {}", what, node.text(), diagnostics_.allowed(node.text(), known)));
     return false;
   }
 
@@ -159,8 +152,7 @@ class ReportReader {
     spec.only_place = node.place;
     if (std::ranges::find(axes, spec.only_axis) != axes.end()) return;
     diagnostics_.add(node.place, "report.only",
-                     fmt::format("no axis '{}'; allowed: {}{}", spec.only_axis, fmt::join(axes, ", "),
-                                 diagnostics_.hint(spec.only_axis, axes)));
+                     fmt::format("no axis '{}'; {}", spec.only_axis, diagnostics_.allowed(spec.only_axis, axes)));
   }
 
   Diagnostics& diagnostics_;

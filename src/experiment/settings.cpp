@@ -58,8 +58,7 @@ class Reader {
     const bool known = std::ranges::find(kStandings, standing) != kStandings.end();
     if (!known && (!standing.empty() || provenance_ == Provenance::required)) {
       diagnostics_.add(entry.place, key,
-                       fmt::format("standing '{}'; allowed: {}{}", standing, fmt::join(kStandings, ", "),
-                                   diagnostics_.hint(standing, kStandings)));
+                       fmt::format("standing '{}'; {}", standing, diagnostics_.allowed(standing, kStandings)));
     }
     if (provenance_ == Provenance::required && known && standing != "setting" && source.empty()) {
       diagnostics_.add(entry.place, key, "has no source; allowed: source = \"...\", or standing = \"setting\"");
@@ -119,20 +118,15 @@ Settings read_settings(const Node& table, const std::string& origin, Provenance 
 
 Settings parse_overrides(const std::vector<std::string>& assignments, Diagnostics& diagnostics) {
   Settings settings;
-  const auto trim = [](std::string text) {
-    text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-  };
   for (const std::string& assignment : assignments) {
     const Place place{"--set " + assignment, 0, 0};
     const auto equals = assignment.find('=');
-    const std::string key = trim(assignment.substr(0, equals));
+    const std::string key = trimmed(assignment.substr(0, equals));
     if (equals == std::string::npos || key.empty()) {
       diagnostics.add(place, "", "is not an assignment; allowed: --set KEY=VALUE");
       continue;
     }
-    std::string value = trim(assignment.substr(equals + 1));
+    std::string value = trimmed(assignment.substr(equals + 1));
     // Quotes are TOML's; a shell that passed them on meant no part of the value.
     if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
     settings.push_back({key, value, place, place, "--set", "", ""});
@@ -156,13 +150,7 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
     std::string hint;
     if (const auto* text = std::get_if<std::string>(&setting.value);
         text && parameter->kind == sim::ParameterKind::choice) {
-      std::vector<std::string> choices;
-      for (std::size_t at = 0; at <= parameter->allowed.size();) {
-        const auto comma = std::min(parameter->allowed.find(", ", at), parameter->allowed.size());
-        choices.push_back(parameter->allowed.substr(at, comma - at));
-        at = comma + 2;
-      }
-      hint = diagnostics.hint(*text, choices);
+      hint = diagnostics.hint(*text, split_list(parameter->allowed));
     }
     diagnostics.add(setting.place, setting.key, fmt::format("{}; allowed: {}{}", error.what(), error.allowed(), hint));
     return false;
@@ -174,6 +162,24 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
     if (setting.kind == Node::Kind::table && is_group(setting.key, table)) continue;
     apply(setting, table, diagnostics);
   }
+}
+
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at <= list.size();) {
+    const auto comma = std::min(list.find(", ", at), list.size());
+    parts.push_back(list.substr(at, comma - at));
+    at = comma + 2;
+  }
+  return parts;
+}
+
+std::vector<const sim::Parameter*> named_by(const Settings& settings, const sim::ParameterTable& table) {
+  std::vector<const sim::Parameter*> named;
+  for (const sim::Parameter& parameter : table.all()) {
+    if (std::ranges::find(settings, parameter.name, &Setting::key) != settings.end()) named.push_back(&parameter);
+  }
+  return named;
 }
 
 std::string toml_value(const sim::Parameter& parameter) {

@@ -47,6 +47,12 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
 bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics);
 
 // A parameter's current value as a configuration file writes it.
+// "a, b, c", as declarations write choices.
+std::vector<std::string> split_list(const std::string& list);
+
+// The parameters that the settings name, once each, in the order of their declarations.
+std::vector<const sim::Parameter*> named_by(const Settings& settings, const sim::ParameterTable& table);
+
 std::string toml_value(const sim::Parameter& parameter);
 
 }  // namespace faultline::experiment

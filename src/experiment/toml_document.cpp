@@ -183,9 +183,7 @@ void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allo
                          Diagnostics& diagnostics) {
   for (const Node& child : table.children) {
     if (std::ranges::find(allowed, child.key) != allowed.end()) continue;
-    diagnostics.add(
-        child.key_place, prefix + child.key,
-        fmt::format("no such key; allowed: {}{}", fmt::join(allowed, ", "), diagnostics.hint(child.key, allowed)));
+    diagnostics.add(child.key_place, prefix + child.key, "no such key; " + diagnostics.allowed(child.key, allowed));
   }
 }
 
@@ -227,6 +225,11 @@ std::vector<const Node*> optional_texts(const Node& table, const std::string& na
     }
   }
   return texts;
+}
+
+std::string trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(' ');
+  return begin == std::string_view::npos ? "" : std::string(text.substr(begin, text.find_last_not_of(' ') + 1 - begin));
 }
 
 std::string quote_toml(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/sim/parameters.hpp"
@@ -51,6 +52,9 @@ std::optional<std::uint64_t> optional_whole(const Node& table, const std::string
                                             std::uint64_t high, const std::string& key, Diagnostics& diagnostics);
 // Likewise for a list of texts.
 std::vector<const Node*> optional_texts(const Node& table, const std::string& name, Diagnostics& diagnostics);
+
+// Without the spaces around it.
+std::string trimmed(std::string_view text);
 
 // Text as a TOML string, quoted and escaped.
 std::string quote_toml(const std::string& text);

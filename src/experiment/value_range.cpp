@@ -144,8 +144,7 @@ bool ValueRange::read_scale() {
   const std::string text = node->is_text() ? node->text() : "";
   const auto found = std::ranges::find(names, text);
   if (found == names.end()) {
-    return refuse(node->place, fmt::format("scale = {}; allowed: {}{}", describe(*node), fmt::join(names, ", "),
-                                           diagnostics_.hint(text, names)));
+    return refuse(node->place, fmt::format("scale = {}; {}", describe(*node), diagnostics_.allowed(text, names)));
   }
   scale_ = static_cast<Scale>(found - names.begin());
   return true;

@@ -20,16 +20,6 @@ std::pair<std::string, std::string> ends_of(const std::string& range) {
   return {range.substr(0, to), range.substr(to + 4)};
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const auto comma = std::min(list.find(", ", at), list.size());
-    parts.push_back(list.substr(at, comma - at));
-    at = comma + 2;
-  }
-  return parts;
-}
-
 struct Candidates {
   std::string range;
   std::vector<sim::ParameterValue> values;
@@ -62,7 +52,7 @@ Candidates candidates_for(const Parameter& parameter, unsigned levels) {
   if (parameter.kind == ParameterKind::flag) candidates.values = {false, true};
   if (parameter.kind == ParameterKind::choice) {
     const bool stated = !parameter.doc.plausible.empty();
-    for (const std::string& choice : stated ? parameter.doc.plausible : split(parameter.allowed))
+    for (const std::string& choice : stated ? parameter.doc.plausible : split_list(parameter.allowed))
       candidates.values.emplace_back(choice);
   }
   return candidates;

@@ -179,11 +179,8 @@ Where Where::parse(const std::string& text, const std::string& given) {
                     "workload.size=\"64 KiB\"",
                     given, text));
   }
-  const auto trimmed = [](const std::string& part) {
-    const std::size_t begin = part.find_first_not_of(' ');
-    return begin == std::string::npos ? "" : part.substr(begin, part.find_last_not_of(' ') + 1 - begin);
-  };
-  return {trimmed(text.substr(0, at)), *sign, trimmed(text.substr(at + std::string_view(*sign).size()))};
+  return {experiment::trimmed(text.substr(0, at)), *sign,
+          experiment::trimmed(text.substr(at + std::string_view(*sign).size()))};
 }
 
 void Run::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
