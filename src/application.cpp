@@ -92,11 +92,16 @@ int run_application(const std::vector<std::string>& arguments, const experiment:
   }
 }
 
+void choose_seeds(experiment::Experiment& experiment, const Options& options) {
+  experiment.seed = options.seed.value_or(experiment.seed);
+  experiment.repetitions = options.repetitions.value_or(experiment.repetitions);
+}
+
 experiment::Experiment named_experiment(const Call& call) {
   const auto path = call.library.resolve_experiment(call.options.arguments.front());
   runs::check_own_toml(path);
   auto experiment = read_experiment(path, call.options.overrides, call.library, call.simulator);
-  experiment.seed = call.options.seed.value_or(experiment.seed);
+  choose_seeds(experiment, call.options);
   return experiment;
 }
 

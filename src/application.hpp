@@ -57,8 +57,10 @@ int status_command(const Call& call);
 int report_command(const Call& call);
 int validate_command(const Call& call);
 
-// The experiment that the command line names, with its --set and --seed. Throws UserError, also where a file that this
-// program has written down is damaged, or was changed.
+// The seeds that the command line asks for, instead of the experiment's.
+void choose_seeds(experiment::Experiment& experiment, const Options& options);
+// The experiment that the command line names, with its --set and choose_seeds(). Throws UserError, also where a file
+// that this program has written down is damaged, or was changed.
 experiment::Experiment named_experiment(const Call& call);
 
 // The experiment's points, --max-points at most, with progress on the console's `err`.

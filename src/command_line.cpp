@@ -174,6 +174,9 @@ Options interpret(const po::variables_map& values, Options options) {
   }
   options.configs = text("configs");
   if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, experiment::kMostSeed);
+  if (values.count("repetitions") != 0)
+    options.repetitions =
+        static_cast<unsigned>(whole_number("repetitions", text("repetitions"), 1, experiment::kMostRepetitions));
   if (values.count("timeout") != 0)
     options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
   if (values.count("max-points") != 0)

@@ -26,6 +26,7 @@ struct Options {
   std::string out;
   std::string configs;
   std::optional<std::uint64_t> seed;
+  std::optional<unsigned> repetitions;
   unsigned jobs = 1;
   bool jobs_chosen = false;                     // --jobs was given
   std::optional<std::chrono::seconds> timeout;  // of each point

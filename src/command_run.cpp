@@ -32,9 +32,9 @@ int go_on(Call call) {
   Options options = call.options;
   if (options.out.empty()) options.out = named;
   auto experiment = experiment_in(folder, manifest, options.overrides, call.library, call.simulator);
-  experiment.seed = options.seed.value_or(experiment.seed);
+  choose_seeds(experiment, options);
   const std::vector<experiment::Point> points = expand(experiment, call);
-  const bool has_its_own = options.overrides.empty() && !options.seed;
+  const bool has_its_own = options.overrides.empty() && !options.seed && !options.repetitions;
   if (has_its_own && is_of_this_program(manifest)) check_manifest(folder, manifest, points);
   return run_experiment(experiment, points, {call.arguments, options, call.library, call.simulator, call.console});
 }

@@ -33,6 +33,8 @@ them for the run and for each point.
   faultline run mine.toml --set workload.iterations=10 --set workload.size="64 KiB"
                                                       other values; an axis shrinks to the one that is set
   faultline run mine.toml --format json > mine.json   one array of points, for programs
+  faultline run mine.toml --repetitions 5             each combination with five seeds; into a folder that has some
+                                                      (--out) those that it lacks
   faultline run mine.toml --out results/monday        choose the run folder: new, empty, or a run's, which then goes on
   faultline run other.toml --out results/monday --replace
                                                       in place of another experiment's run that the folder holds

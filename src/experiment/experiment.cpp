@@ -16,7 +16,6 @@ namespace {
 const std::vector<std::string> kKeys{"question", "platform", "workload",    "strategies", "parameters",
                                      "axes",     "zip",      "sample",      "skip",       "strategy",
                                      "report",   "seed",     "repetitions", "slurm"};
-constexpr std::uint64_t kMostRepetitions = 10'000;
 
 Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
   Strategy strategy{node.key, {}, {}};

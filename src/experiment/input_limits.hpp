@@ -14,6 +14,9 @@ inline constexpr std::size_t kMostNesting = 32;          // tables and lists wit
 inline constexpr std::uint64_t kMostValues = 1'000'000;  // of a list, of an axis
 inline constexpr std::size_t kMostAxes = 1000;           // there are fewer parameters
 inline constexpr std::size_t kMostStrategies = 1000;
+inline constexpr std::size_t kMostBases = 16;            // of a strategy or platform, each based on the next
+inline constexpr std::size_t kMostLabelCharacters = 60;  // of a value on an axis: a table has a column for it
+inline constexpr std::uint64_t kMostRepetitions = 10'000;
 inline constexpr std::size_t kMostMistakes = 50;          // told of one command; then people know enough
 inline constexpr std::size_t kMostMessageBytes = 10'000;  // of each
 // The greatest seed. What reads results with doubles alone, JavaScript and spreadsheets first of all, has whole numbers

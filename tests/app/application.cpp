@@ -185,7 +185,8 @@ TEST_CASE("bad input is refused with exit code 2 before anything is written") {
       {{"run", "sizes", "--formt", "json"},
        "--formt: no such option of 'faultline run'; allowed: --configs, --dry-run, --format, --help, --jobs, "
        "--max-points, --on, --out, "
-       "--prepare, --profile, --quiet, --replace, --seed, --set, --slurm-cpus, --slurm-memory, --slurm-partition, "
+       "--prepare, --profile, --quiet, --repetitions, --replace, --seed, --set, --slurm-cpus, --slurm-memory, "
+       "--slurm-partition, "
        "--slurm-sbatch, --slurm-tasks, --slurm-time, --timeout, --trace, --trace-limit, "
        "--trace-nodes, --trace-point, --trace-time, --trace-transfers, --vcd, "
        "--verbose, --version; did you mean '--format'?\n"},
