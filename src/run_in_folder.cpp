@@ -14,6 +14,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
+#include "src/experiment/refusals.hpp"
 #include "src/results/database.hpp"
 #include "src/results/findings.hpp"
 #include "src/results/idle_axes.hpp"
@@ -108,13 +109,13 @@ void print(const results::Results& results, const runs::Folder& folder, const Ca
 void report_failures(const results::Results& results, std::ostream& err) {
   const std::vector<experiment::Point>& points = results.points;
   const std::vector<runs::PointOutcome>& outcomes = results.outcomes;
-  experiment::Conflicts misconfigured(results.experiment.file);
+  experiment::Refusals misconfigured(results.experiment);
   // One bug tends to hit every point: its first is enough, the results name them all.
   std::vector<std::pair<std::size_t, std::size_t>> told;  // the first point with an error, and how many have it
   for (std::size_t i = 0; i < points.size(); ++i) {
     const runs::PointOutcome& outcome = outcomes[i];
     if (outcome.status == runs::PointStatus::misconfigured) {
-      misconfigured.add(points[i], outcome.result.error_keys, outcome.error);
+      misconfigured.add(points[i], {outcome.result.error_keys, outcome.error});
     }
     const bool failed = outcome.status == runs::PointStatus::bug || outcome.status == runs::PointStatus::host_failed ||
                         outcome.status == runs::PointStatus::timed_out;

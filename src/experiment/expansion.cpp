@@ -7,12 +7,13 @@
 #include <unordered_set>
 
 #include "src/experiment/input_limits.hpp"
+#include "src/experiment/refusals.hpp"
 
 namespace faultline::experiment {
 namespace {
 
-constexpr std::size_t kBetweenNews = 1000;   // combinations
-constexpr std::size_t kMostConflicts = 100;  // then people know enough
+constexpr std::size_t kBetweenNews = 1000;  // combinations
+constexpr std::size_t kMostRefusals = 100;  // then people know enough
 
 void refuse_many(const Experiment& experiment) {
   if (experiment.seed > kMostSeed - (experiment.repetitions - 1)) {
@@ -142,9 +143,9 @@ std::vector<SettingLayers> layers_of(const std::vector<Axis>& axes) {
   return all;
 }
 
-void refuse(const Conflicts& conflicts) {
+void refuse(const Refusals& refusals) {
   Diagnostics diagnostics;
-  conflicts.tell(diagnostics);
+  refusals.tell(diagnostics);
   diagnostics.raise();
 }
 
@@ -154,7 +155,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
   refuse_many(experiment);
   const std::size_t combinations = combinations_of(experiment.axes);
   const std::vector<SettingLayers> values = layers_of(experiment.axes);
-  Conflicts conflicts(experiment.file);
+  Refusals refusals(experiment);
   std::vector<Point> points;
   std::size_t looked_at = 0;
   for (const Strategy& strategy : experiment.strategies) {
@@ -165,15 +166,13 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
       Point point = of_strategy.at(combination);
       // What is drawn or set may be the same again.
       if (is_skipped(point, experiment, of_strategy.machine().parameters()) || !seen.insert(point.id).second) continue;
-      for (const workloads::Conflict& conflict : of_strategy.machine().conflicts()) {
-        conflicts.add(point, conflict.keys, conflict.reason);
-      }
-      if (conflicts.size() >= kMostConflicts) refuse(conflicts);
+      for (const workloads::Conflict& conflict : of_strategy.machine().conflicts()) refusals.add(point, conflict);
+      if (refusals.size() >= kMostRefusals) refuse(refusals);
       points.push_back(point);
       for (unsigned i = 1; i < experiment.repetitions; ++i) points.push_back(of_strategy.repetition(point, i));
     }
   }
-  refuse(conflicts);
+  refuse(refusals);
   if (points.empty()) throw UserError(fmt::format("{}: skip leaves no point", experiment.file));
   return points;
 }

@@ -11,18 +11,6 @@
 #include "src/experiment/program_id.hpp"
 
 namespace faultline::experiment {
-namespace {
-
-// The number of the layer whose setting decides; -1: none does.
-std::ptrdiff_t deciding_layer(const SettingLayers& layers, const std::string& key) {
-  for (std::size_t i = layers.size(); i-- > 0;) {
-    if (deciding(*layers[i], key) != nullptr) return static_cast<std::ptrdiff_t>(i);
-  }
-  return -1;
-}
-
-}  // namespace
-
 std::string Point::label() const {
   std::string text = strategy;
   for (const NamedText& axis : axes) text += fmt::format(", {} = {}", axis.name, axis.text);
@@ -79,50 +67,8 @@ const Setting* deciding(const Settings& settings, const std::string& key) {
 }
 
 const Setting* deciding(const SettingLayers& layers, const std::string& key) {
-  const std::ptrdiff_t layer = deciding_layer(layers, key);
-  return layer < 0 ? nullptr : deciding(*layers[static_cast<std::size_t>(layer)], key);
-}
-
-void Conflicts::add(const Point& point, const std::vector<std::string>& keys, const std::string& reason) {
-  // Of the parameters that somebody set the first of the layer that has the last word: not the platform's
-  // memory when the experiment asks for too much of it. All may be defaults.
-  std::ptrdiff_t last = -1;
-  const Setting* setting = nullptr;
-  std::string key = keys.empty() ? "" : keys.front();
-  for (const std::string& candidate : keys) {
-    const std::ptrdiff_t layer = deciding_layer(point.settings, candidate);
-    const Setting* by = deciding(point.settings, candidate);
-    if (layer <= last || (setting != nullptr && by->origin == setting->origin)) continue;
-    last = layer;
-    setting = by;
-    key = candidate;
-  }
-  std::string others;
-  for (const std::string& other : keys) {
-    if (other == key) continue;
-    const Setting* by = deciding(point.settings, other);
-    others += fmt::format("{}{} ({})", others.empty() ? "; decided also by " : ", ", other,
-                          by == nullptr ? "default" : by->set_by());
-  }
-  const Place place = setting == nullptr ? Place{file_, 0, 0} : setting->place;
-  const auto same = [&](const Line& line) {
-    return line.text == reason + others && line.key == key && line.place.text() == place.text();
-  };
-  auto line = std::ranges::find_if(lines_, same);
-  if (line == lines_.end()) line = lines_.insert(line, {place, key, reason + others, {}});
-  std::vector<std::string>& strategies = line->strategies;
-  if (std::ranges::find(strategies, point.strategy) == strategies.end()) strategies.push_back(point.strategy);
-}
-
-void Conflicts::tell(Diagnostics& diagnostics) const {
-  constexpr std::size_t kMostNamed = 3;
-  for (const Line& line : lines_) {
-    const std::size_t all = line.strategies.size();
-    const std::vector<std::string> named(
-        line.strategies.begin(), line.strategies.begin() + static_cast<std::ptrdiff_t>(std::min(all, kMostNamed)));
-    diagnostics.add(line.place, line.key,
-                    fmt::format("{} [{} {}{}]", line.text, all == 1 ? "strategy" : "strategies", fmt::join(named, ", "),
-                                all > kMostNamed ? fmt::format(" and {} more", all - kMostNamed) : ""));
+  for (std::size_t i = layers.size(); i-- > 0;) {
+    if (const Setting* setting = deciding(*layers[i], key)) return setting;
   }
 }
 

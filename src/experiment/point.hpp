@@ -58,25 +58,4 @@ void apply_checked(const Settings& settings, sim::ParameterTable& parameters);
 const Setting* deciding(const Settings& settings, const std::string& key);
 const Setting* deciding(const SettingLayers& layers, const std::string& key);
 
-// Why parameters of points do not go together, for people. Conflicts that differ by their points' strategies alone are
-// one line, which names who has set the first parameter, and those strategies.
-class Conflicts {
- public:
-  // `file`: the place that is told where nobody has set the first parameter.
-  explicit Conflicts(std::string file) : file_(std::move(file)) {}
-  void add(const Point& point, const std::vector<std::string>& keys, const std::string& reason);
-  std::size_t size() const { return lines_.size(); }
-  void tell(Diagnostics& diagnostics) const;
-
- private:
-  struct Line {
-    Place place;
-    std::string key;
-    std::string text;
-    std::vector<std::string> strategies;
-  };
-  std::string file_;
-  std::vector<Line> lines_;
-};
-
 }  // namespace faultline::experiment

@@ -86,7 +86,9 @@ class FakeMachine : public experiment::Machine {
 
   std::vector<workloads::Conflict> conflicts() const override {
     if (configuration_.prepare == Prepare::pin && configuration_.cold_share > 0) {
-      return {{{"workload.cold_share", "strategy.prepare"}, "pinned pages cannot be cold"}};
+      return {{{"workload.cold_share", "strategy.prepare"},
+               "pinned pages cannot be cold",
+               "set workload.cold_share to 0, or do not pin"}};
     }
     return {};
   }
