@@ -2,6 +2,7 @@
 // faultline config
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -18,6 +19,10 @@ Json parameters_json(const experiment::Point& point, const experiment::Simulator
   return Json::parse(effective_point_json(point, simulator, changed));
 }
 
+const std::vector<std::string>& bases_of(const experiment::Experiment& experiment, const std::string& strategy) {
+  return std::ranges::find(experiment.strategies, strategy, &experiment::Strategy::name)->bases;
+}
+
 }  // namespace
 
 int config_command(const Call& call) {
@@ -31,6 +36,7 @@ int config_command(const Call& call) {
       Json list = Json::array();
       for (const experiment::Point& point : points) {
         list.push_back({{"strategy", point.strategy},
+                        {"based_on", bases_of(experiment, point.strategy)},
                         {"parameters", parameters_json(point, call.simulator, call.options.changed)}});
       }
       call.console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
@@ -49,6 +55,7 @@ int config_command(const Call& call) {
     case Format::table:
       for (std::size_t i = 0; i < points.size(); ++i) {
         call.console.out << fmt::format("{}# point {} of {}: {}\n", i == 0 ? "" : "\n", i + 1, count, points[i].label())
+                         << origins(experiment, points[i].strategy)
                          << effective_point(points[i], call.simulator, call.options.changed);
       }
       if (!call.options.all && count > 1 && !call.options.quiet) {

@@ -20,6 +20,8 @@ using Json = nlohmann::ordered_json;
 const std::vector<std::string> kKinds{"platforms",  "strategies", "workloads", "experiments",
                                       "parameters", "metrics",    "steps"};
 
+const std::string kUnreadable = "(cannot be read) ";
+
 // Things of one kind, as objects with the same keys.
 struct Listing {
   std::string kind;
@@ -49,18 +51,37 @@ bool matches(const std::string& name, const std::string& pattern) {
   return p == pattern.size();
 }
 
-void list_files(experiment::ConfigKind kind, const experiment::ConfigLibrary& library, Listing& listing) {
-  for (const std::string& name : library.names(kind)) {
+void list_experiments(const experiment::ConfigLibrary& library, Listing& listing) {
+  for (const std::string& name : library.names(experiment::ConfigKind::experiment)) {
     std::string description;
     try {
       experiment::Diagnostics ignored;
-      description = optional_text(experiment::read_toml(library.path(kind, name)),
-                                  kind == experiment::ConfigKind::experiment ? "question" : "description", ignored);
+      const auto path = library.path(experiment::ConfigKind::experiment, name);
+      description = optional_text(experiment::read_toml(path), "question", ignored);
     } catch (const experiment::UserError& error) {
       // A broken file must not hide the others.
-      description = std::string("(cannot be read) ") + error.what();
+      description = kUnreadable + error.what();
     }
     listing.entries.push_back({{"name", name}, {"description", description}});
+  }
+}
+
+// Platforms and strategies, with all that they set, themselves or by what they are based on.
+void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& library,
+                  const experiment::Simulator& simulator, Listing& listing) {
+  for (const std::string& name : library.names(kind)) {
+    experiment::Diagnostics wrong;
+    const experiment::Preset preset = experiment::Presets(kind, library, wrong).named(name, {}, "");
+    const auto machine = simulator.machine();
+    apply(preset.settings, machine->parameters(), wrong);
+    Json parameters = Json::object();
+    for (const sim::Parameter* each : named_by(preset.settings, machine->parameters()))
+      parameters[each->name] = each->get();
+    const bool is_read = !preset.description.empty() || wrong.empty();
+    listing.entries.push_back({{"name", name},
+                               {"description", is_read ? preset.description : kUnreadable + wrong.text()},
+                               {"based_on", fmt::format("{}", fmt::join(preset.bases, ", "))},
+                               {"parameters", parameters}});
   }
 }
 
@@ -81,9 +102,9 @@ void list_parameters(const experiment::Simulator& simulator, Listing& listing) {
 Listing listing_of(const std::string& kind, const std::string& pattern, const experiment::ConfigLibrary& library,
                    const experiment::Simulator& simulator) {
   Listing listing{kind};
-  if (kind == "platforms") list_files(experiment::ConfigKind::platform, library, listing);
-  if (kind == "strategies") list_files(experiment::ConfigKind::strategy, library, listing);
-  if (kind == "experiments") list_files(experiment::ConfigKind::experiment, library, listing);
+  if (kind == "platforms") list_presets(experiment::ConfigKind::platform, library, simulator, listing);
+  if (kind == "strategies") list_presets(experiment::ConfigKind::strategy, library, simulator, listing);
+  if (kind == "experiments") list_experiments(library, listing);
   if (kind == "parameters") list_parameters(simulator, listing);
   if (kind == "workloads") {
     for (const auto& doc : simulator.workload_docs())
@@ -134,22 +155,30 @@ std::string parameters_text(const Json& entries) {
   return text;
 }
 
-std::string plain_text(const Listing& listing, std::size_t width) {
+// `with_parameters`: what platforms and strategies set.
+std::string plain_text(const Listing& listing, std::size_t width, bool with_parameters) {
   if (listing.kind == "parameters") return parameters_text(listing.entries);
   std::size_t names = 0;
   for (const Json& entry : listing.entries)
     names = std::max(names, results::shown_width(entry.at("name").get<std::string>()));
   std::string text;
   for (const Json& entry : listing.entries) {
-    const auto optional = [&](const char* key) { return entry.contains(key) ? entry.at(key).get<std::string>() : ""; };
+    const auto optional = [&](const char* key) {
+      return entry.contains(key) && entry.at(key).is_string() ? entry.at(key).get<std::string>() : "";
+    };
     std::string unit = optional("unit").empty() || optional("unit") == "1" ? "" : " [" + optional("unit") + "]";
     if (!optional("column").empty() && entry.at("column") != entry.at("name")) {
       unit += " (column " + optional("column") + ")";
     }
+    if (!optional("based_on").empty()) unit += " (based on " + optional("based_on") + ")";
     if (!optional("parameters").empty()) unit += " [" + optional("parameters") + "]";
     const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
     text += fmt::format("  {:<{}}  {}\n", entry.at("name").get<std::string>(), names,
                         results::wrap(entry.at("description").get<std::string>() + unit, room, names + 4));
+    if (with_parameters && entry.contains("based_on")) {
+      for (const auto& [key, value] : entry.at("parameters").items())
+        text += fmt::format("    {} = {}\n", key, value.get<std::string>());
+    }
   }
   return text;
 }
@@ -164,7 +193,11 @@ std::string csv_text(const Json& entries) {
     text += row + "\n";
   };
   line([](const std::string& key) { return key; });
-  for (const Json& entry : entries) line([&](const std::string& key) { return entry.at(key).get<std::string>(); });
+  for (const Json& entry : entries) {
+    line([&](const std::string& key) {
+      return entry.at(key).is_string() ? entry.at(key).get<std::string>() : entry.at(key).dump();
+    });
+  }
   return text;
 }
 
@@ -198,7 +231,7 @@ int list_command(const Call& call) {
   } else {
     for (const Listing& listing : listings) {
       if (kind.empty()) call.console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
-      call.console.out << plain_text(listing, call.console.width);
+      call.console.out << plain_text(listing, call.console.width, !pattern.empty());
     }
     if (kind.empty())
       call.console.out

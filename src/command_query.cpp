@@ -22,14 +22,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr std::size_t kMostMixed = 6;
 
-// Those of the texts that `query` lists, in its order, and each once.
+// Those of the texts that `query` lists, in its order, and each once; as its last column shows them.
 std::string in_order(results::Run& run, const std::string& query, const std::vector<std::string>& texts) {
   const std::set<std::string> there(texts.begin(), texts.end());
   std::vector<std::string> values;
   results::SqlStatement rows(run.database(), query);
   while (rows.step()) {
     const std::string text = rows.text(0);
-    if (there.contains(text) && std::ranges::find(values, text) == values.end()) values.push_back(text);
+    const std::string shown = rows.text(rows.columns() - 1);
+    if (there.contains(text) && std::ranges::find(values, shown) == values.end()) values.push_back(shown);
   }
   return fmt::format("{}", fmt::join(values, ", "));
 }
@@ -44,7 +45,8 @@ void print_overview(results::Run& run, const Console& console) {
     const std::string key = axis.text(0);
     const std::string with = axis.is_null(1) || axis.text(1) == key ? "" : " (advances with " + axis.text(1) + ")";
     const std::string query =
-        "SELECT value FROM axis_values WHERE key = " + results::sql_text(key) + " ORDER BY position";
+        "SELECT value, coalesce(label, value) FROM axis_values WHERE key = " + results::sql_text(key) +
+        " ORDER BY position";
     axes.add({key, in_order(run, query, run.column(key).texts) + with});
   }
   console.out << axes.text() << "\nmetrics\n";
@@ -81,7 +83,7 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
   for (const results::Answer::Row& row : answer.rows) {
     if (row.metric.name != metric.name) continue;
     std::vector<std::string> cells;
-    for (const results::RunColumn& by : answer.by) cells.push_back(by.texts[row.first]);
+    for (const results::RunColumn& by : answer.by) cells.push_back(by.shown(row.first));
     cells.push_back(std::to_string(row.summary.count));
     for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
       cells.push_back(results::fixed(value, decimals));
@@ -122,7 +124,10 @@ Json answer_json(const results::Answer& answer) {
   Json list = Json::array();
   for (const results::Answer::Row& row : answer.rows) {
     Json json;
-    for (const results::RunColumn& by : answer.by) json[by.key] = by.texts[row.first];
+    for (const results::RunColumn& by : answer.by) {
+      json[by.key] = by.texts[row.first];
+      if (by.labels.contains(by.texts[row.first])) json["labels"][by.key] = by.shown(row.first);
+    }
     json["metric"] = row.metric.name;
     json["unit"] = row.metric.unit;
     json["points"] = row.summary.count;
@@ -138,12 +143,18 @@ Json answer_json(const results::Answer& answer) {
 
 std::string answer_csv(const results::Answer& answer) {
   std::string csv;
-  for (const results::RunColumn& by : answer.by) csv += results::csv_field(by.title()) + ",";
+  for (const results::RunColumn& by : answer.by) {
+    csv += results::csv_field(by.title()) + ",";
+    if (!by.labels.empty()) csv += results::csv_field(by.key + " label") + ",";
+  }
   csv += "metric,unit,points,mean,half_width,min,max,failed_checks\n";
   for (const results::Answer::Row& row : answer.rows) {
     for (const results::RunColumn& by : answer.by) {
       csv +=
           (by.is_number ? results::csv_number(by.numbers[row.first]) : results::csv_field(by.texts[row.first])) + ",";
+      if (by.labels.empty()) continue;
+      const bool has_label = by.labels.contains(by.texts[row.first]);
+      csv += (has_label ? results::csv_field(by.shown(row.first)) : std::string()) + ",";
     }
     csv += fmt::format("{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
                        results::csv_number(row.summary.mean), results::csv_number(row.half_width),

@@ -203,8 +203,9 @@ class FigureReader {
     experiment.file = node.place.file;
     experiment.platform = optional_text(node, "platform", diagnostics_);
     if (!experiment.platform.empty()) {
+      const experiment::Presets platforms(experiment::ConfigKind::platform, library_, diagnostics_);
       experiment.platform_settings =
-          read_platform(experiment.platform, node.find("platform")->place, "platform", library_, diagnostics_);
+          platforms.named(experiment.platform, node.find("platform")->place, "platform").settings;
     }
     const std::string origin = "figure " + figure.name;
     if (const experiment::Node* parameters = node.find("parameters")) {
@@ -218,7 +219,8 @@ class FigureReader {
     const auto strategy = [&](const std::string& key) {
       const std::string name = optional_text(node, key, diagnostics_);
       if (name.empty()) return experiment::Strategy{"default", "", {}};
-      return read_strategy(name, node.find(key)->place, key, library_, diagnostics_);
+      const experiment::Presets strategies(experiment::ConfigKind::strategy, library_, diagnostics_);
+      return strategies.named(name, node.find(key)->place, key);
     };
     experiment.strategies.push_back(strategy("strategy"));
     const bool needs_baseline = figure.compare != Comparison::value;

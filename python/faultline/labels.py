@@ -4,9 +4,10 @@
 import string
 
 from faultline.points import values_of
-from faultline.quantities import value_text
+from faultline.quantities import numbers, value_text
 
 _FLOWS = "workload.flows"
+_NODES = ("workload.target", "workload.initiator")  # their numbers are names
 _DEFAULTS = {"from": "0", "to": "1", "size": "4 KiB", "kind": "write", "cold": "none", "transfers": "1", "window": "1",
              "start": "0 us", "source_offset": "0 B", "destination_offset": "0 B"}
 _SILENT = {"kind", "size"}  # their values say what they are
@@ -46,13 +47,18 @@ def flow_labels(texts):
 def labels_of(points, name):
     """(label of each text on the axis, what is to be said of them below the figure or "")."""
     texts = values_of(points, name)
-    given = getattr(points[0].plan, "labels", {}).get(name, {}) if points else {}
+    given = points[0].plan.labels.get(name, {}) if points else {}
     labels = flow_labels(texts) if name == _FLOWS else {text: value_text(text) for text in texts}
     labels = {text: given.get(text, label) for text, label in labels.items()}
     if max(map(len, labels.values()), default=0) <= LONGEST:
         return labels, ""
     letters = {text: _letter(number) for number, text in enumerate(texts)}
     return letters, "\n".join(f"{letters[text]}: {labels[text]}" for text in texts)
+
+
+def are_names(points, name):
+    """Whether the values on the axis are names, whatever they are made of."""
+    return name in _NODES or name in points[0].plan.labels or numbers(values_of(points, name)) is None
 
 
 def _letter(number):

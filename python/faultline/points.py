@@ -32,6 +32,7 @@ class Plan:
     groups: dict = field(default_factory=dict)  # axes that advance together: to the first of them
     followers: set = field(default_factory=set)  # of these, those that the others stand for
     values: dict = field(default_factory=dict)  # texts of each axis in the experiment's order; "strategy" is one of them
+    labels: dict = field(default_factory=dict)  # of axes' values that have one: by axis, by text
     looks: dict = field(default_factory=dict)  # strategy to the number of its colour, marker and dashes
 
 
@@ -54,8 +55,10 @@ def _plan(run):
                 followers={row.key for row in axes.itertuples() if not row.leads},
                 looks=dict(run.sql("SELECT name, look FROM strategies").itertuples(index=False)),
                 values={"strategy": run.strategies})
-    for row in run.sql("SELECT key, value FROM axis_values ORDER BY key, position").itertuples():
+    for row in run.sql("SELECT key, value, label FROM axis_values ORDER BY key, position").itertuples():
         plan.values.setdefault(row.key, []).append(row.value)
+        if row.label:
+            plan.labels.setdefault(row.key, {})[row.value] = row.label
     return plan
 
 

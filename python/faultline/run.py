@@ -14,7 +14,7 @@ except ImportError as error:
 
 from faultline import seal
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 APPLICATION_ID = 0x464C544C
 LOCKED_S = 2.0
 

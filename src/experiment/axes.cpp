@@ -62,11 +62,49 @@ void sort_by_place(Iterator begin, Iterator end) {
   });
 }
 
-// What is no value among them is refused with the others' values, when they are applied.
-std::vector<Setting> listed(const Node& list, const std::string& key, const std::string& origin) {
+// The label of { value = ..., label = "..." }.
+std::string read_label(const Node& entry, const std::string& key, Diagnostics& diagnostics) {
+  const Node* node = entry.find("label");
+  if (node == nullptr) return {};
+  const std::string label = node->is_text() ? node->text() : "";
+  const auto is_first_byte = [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; };
+  const auto characters = static_cast<std::size_t>(std::ranges::count_if(label, is_first_byte));
+  std::string wrong;
+  if (!node->is_text()) {
+    wrong = describe(*node) + " is not text";
+  } else if (label.empty()) {
+    wrong = "is empty";
+  } else if (printable(label, /*one_line=*/true) != label || label.find('\t') != std::string::npos) {
+    wrong = fmt::format("'{}' has control characters", printable(label, /*one_line=*/true));
+  } else if (label.front() == ' ' || label.back() == ' ') {
+    wrong = fmt::format("'{}' begins or ends with a space", label);
+  } else if (characters > kMostLabelCharacters) {
+    wrong = fmt::format("'{}' has {} characters", label, characters);
+  } else {
+    return label;
+  }
+  diagnostics.add(node->place, key + ".label",
+                  fmt::format("{}; allowed: one line of 1 to {} characters", wrong, kMostLabelCharacters));
+  return {};
+}
+
+// A value may have a label: { value = ..., label = "..." }. What is no value among them is refused with the others'
+// values, when they are applied.
+std::vector<Setting> listed(const Node& list, const std::string& key, const std::string& origin,
+                            Diagnostics& diagnostics) {
   std::vector<Setting> values;
-  for (const Node& value : list.children) {
-    values.push_back({key, value.value, list.key_place, value.place, origin, "", "", value.kind});
+  for (const Node& entry : list.children) {
+    const Node* inner = entry.find("value");
+    if (entry.kind == Node::Kind::table && !entry.children.empty()) {
+      refuse_unknown_keys(entry, {"value", "label"}, key + ".", diagnostics);
+      if (inner == nullptr) {
+        diagnostics.add(entry.place, key, "says no value; allowed: a value, or { value = ..., label = \"...\" }");
+        continue;
+      }
+    }
+    const Node& value = inner == nullptr ? entry : *inner;
+    values.push_back({key, value.value, list.key_place, value.place, origin, "", "", value.kind,
+                      read_label(entry, key, diagnostics)});
   }
   return values;
 }
@@ -99,7 +137,7 @@ std::vector<Setting> drawn_values(const Node& node, const std::string& key, cons
                                   sim::ParameterTable& parameters, Diagnostics& diagnostics) {
   ValueRange range(node, key, "sample", parameters, diagnostics);
   const bool is_list = node.kind == Node::Kind::list;
-  const std::vector<Setting> list = is_list ? listed(node, key, "sample") : std::vector<Setting>{};
+  const std::vector<Setting> list = is_list ? listed(node, key, "sample", diagnostics) : std::vector<Setting>{};
   if (is_list ? list.empty() : !range.read({"from", "to", "scale"})) return {};
   std::vector<Setting> values;
   values.reserve(shares.size());
@@ -132,7 +170,7 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
     if (!has_room(axes, diagnostics) || is_known(axes, node, key, diagnostics)) return;
     Axis axis{key, node.key_place, {}, axes.size()};
     if (node.kind == Node::Kind::list) {
-      axis.values = listed(node, key, origin);
+      axis.values = listed(node, key, origin, diagnostics);
     } else {
       ValueRange range(node, key, origin, parameters, diagnostics);
       if (!range.read({"from", "to", "scale", "steps", "step"})) return;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "faultline_build.hpp"
+#include "src/experiment/input_limits.hpp"
 
 namespace faultline::experiment {
 namespace fs = std::filesystem;
@@ -101,7 +102,7 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
 }
 
 Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& name, Diagnostics& diagnostics) {
-  Preset preset{name, {}, {}, {}, {}};
+  Preset preset{name, {}, {}};
   Node file;
   try {
     file = read_toml(path);
@@ -109,20 +110,61 @@ Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& nam
     diagnostics.add_text(path.string(), error.what());
     return preset;
   }
-  std::vector<std::string> keys{"description", "parameters"};
-  if (kind == ConfigKind::platform) keys.insert(keys.begin() + 1, "base");
-  refuse_unknown_keys(file, keys, "", diagnostics);
+  refuse_unknown_keys(file, {"description", "based_on", "parameters"}, "", diagnostics);
   preset.description = optional_text(file, "description", diagnostics);
-  if (const Node* base = file.find("base"); base != nullptr && kind == ConfigKind::platform) {
-    preset.base = optional_text(file, "base", diagnostics);
-    preset.base_place = base->place;
-  }
+  read_based_on(file, preset, diagnostics);
   if (const Node* parameters = file.find("parameters")) {
     preset.settings =
         read_settings(*parameters, to_string(kind) + " " + name,
                       kind == ConfigKind::platform ? Provenance::required : Provenance::optional, diagnostics);
   }
   return preset;
+}
+
+void read_based_on(const Node& table, Preset& preset, Diagnostics& diagnostics) {
+  const Node* node = table.find("based_on");
+  if (node == nullptr) return;
+  preset.based_on = optional_text(table, "based_on", diagnostics);
+  preset.based_on_place = node->place;
+  if (node->is_text() && preset.based_on.empty())
+    diagnostics.add(node->place, "based_on", "is empty; allowed: a name, a path ending in .toml, or no such key");
+}
+
+Presets::Found Presets::find(const std::string& reference, const Place& place, const std::string& key,
+                             bool among_own) const {
+  const auto own = std::ranges::find(own_, reference, &Preset::name);
+  if (among_own && own != own_.end()) return {*own, "own " + reference, true};
+  const fs::path path = library_.resolve(kind_, reference, place, key, diagnostics_);
+  if (path.empty()) return {{reference, {}, {}}, ""};
+  Preset preset = read_preset(kind_, path, reference, diagnostics_);
+  if (ends_with_toml(reference)) preset.name = path.stem().string();
+  std::error_code ignored;
+  return {std::move(preset), fs::weakly_canonical(path, ignored).string()};
+}
+
+Preset Presets::named(const std::string& reference, const Place& place, const std::string& key) const {
+  Found found = find(reference, place, key, /*among_own=*/true);
+  Preset whole = found.preset;
+  std::vector<std::string> seen{found.id};
+  while (!found.preset.based_on.empty()) {
+    const Preset below = found.preset;
+    found = find(below.based_on, below.based_on_place, "based_on", found.is_own);
+    whole.bases.push_back(below.based_on);
+    if (std::ranges::find(seen, found.id) != seen.end()) {
+      diagnostics_.add(below.based_on_place, "based_on",
+                       fmt::format("a {} that is based on itself: '{}' on '{}'", to_string(kind_), reference,
+                                   fmt::join(whole.bases, "' on '")));
+      break;
+    }
+    if (seen.size() > kMostBases) {
+      diagnostics_.add(below.based_on_place, "based_on",
+                       fmt::format("'{}' is based on more than {} others, each on the next", reference, kMostBases));
+      break;
+    }
+    seen.push_back(found.id);
+    whole.settings.insert(whole.settings.begin(), found.preset.settings.begin(), found.preset.settings.end());
+  }
+  return whole;
 }
 
 }  // namespace faultline::experiment

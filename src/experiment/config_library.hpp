@@ -38,17 +38,42 @@ class ConfigLibrary {
   std::filesystem::path folder_;
 };
 
-// A platform or strategy file.
+// A platform or strategy, as a file or an experiment writes it down.
 struct Preset {
   std::string name;
   std::string description;
-  Settings settings;
-  // Platforms: the one whose numbers hold where this one gives none; empty without.
-  std::string base;
-  Place base_place;
+  Settings settings;                    // once resolved: its own after those of what it is based on
+  std::vector<std::string> bases = {};  // once resolved: what it is based on, what that is based on, ...
+  std::string based_on = {};            // as it is written; empty without
+  Place based_on_place = {};
 };
 // Never throws: what is wrong with the file, even that it is no TOML, becomes a diagnostic.
 Preset read_preset(ConfigKind kind, const std::filesystem::path& path, const std::string& name,
                    Diagnostics& diagnostics);
+// Reads based_on = "..." of a preset's table.
+void read_based_on(const Node& table, Preset& preset, Diagnostics& diagnostics);
+
+// Presets of one kind by the names that files give them.
+class Presets {
+ public:
+  // `own`: an experiment's, which other files do not know.
+  Presets(ConfigKind kind, const ConfigLibrary& library, Diagnostics& diagnostics, std::vector<Preset> own = {})
+      : kind_(kind), library_(library), diagnostics_(diagnostics), own_(std::move(own)) {}
+  // With all settings of those that it is based on before its own: the later wins. What is wrong is a diagnostic.
+  Preset named(const std::string& reference, const Place& place, const std::string& key) const;
+
+ private:
+  struct Found {
+    Preset preset;
+    std::string id;  // the same for the same preset, whatever it is called
+    bool is_own = false;
+  };
+  Found find(const std::string& reference, const Place& place, const std::string& key, bool among_own) const;
+
+  ConfigKind kind_;
+  const ConfigLibrary& library_;
+  Diagnostics& diagnostics_;
+  std::vector<Preset> own_;
+};
 
 }  // namespace faultline::experiment

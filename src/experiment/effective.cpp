@@ -11,8 +11,6 @@
 namespace faultline::experiment {
 namespace {
 
-bool sets(const Settings& settings, const std::string& key) { return deciding(settings, key) != nullptr; }
-
 // A comment is one line: what a file or the command line says may hold anything.
 std::string one_line(std::string text) {
   std::ranges::replace_if(
@@ -34,18 +32,22 @@ std::string parameter_line(const sim::Parameter& parameter, const Layers& settin
   return one_line(line) + "\n";
 }
 
+std::string based_on(const std::vector<std::string>& bases, const std::string& before) {
+  return bases.empty() ? "" : one_line(before + fmt::format("based on {}", fmt::join(bases, ", that on ")));
+}
+
 std::string strategy_tables(const Experiment& experiment, const Simulator& simulator) {
   std::string text;
   for (const Strategy& strategy : experiment.strategies) {
-    text += "\n[strategy." + quote_toml(strategy.name) + "]\n";
+    text += "\n[strategy." + quote_toml(strategy.name) + "]" + based_on(strategy.bases, "  # ") + "\n";
     if (!strategy.description.empty()) text += "description = " + quote_toml(strategy.description) + "\n";
     const auto machine = simulator.machine();
     Diagnostics none;
     apply(strategy.settings, machine->parameters(), none);
-    for (const Setting& setting : strategy.settings) {
+    for (const sim::Parameter* parameter : named_by(strategy.settings, machine->parameters())) {
       // --set wins over the strategy, and stands under [parameters] already.
-      if (sets(experiment.overrides, setting.key)) continue;
-      text += setting.key + " = " + toml_value(*machine->parameters().find(setting.key)) + "\n";
+      if (deciding(experiment.overrides, parameter->name) != nullptr) continue;
+      text += parameter->name + " = " + toml_value(*parameter) + "\n";
     }
   }
   return text;
@@ -60,7 +62,11 @@ std::string axes_table(const Experiment& experiment, const Simulator& simulator)
     for (const Setting& value : axis.values) {
       Diagnostics none;
       apply(value, machine->parameters(), none);
-      values += (values.empty() ? "" : ", ") + toml_value(*machine->parameters().find(axis.key));
+      const sim::Parameter& parameter = *machine->parameters().find(axis.key);
+      const std::string* label = find_label(*experiment.labels, axis.key, parameter.get());
+      values += (values.empty() ? "" : ", ") +
+                (label == nullptr ? toml_value(parameter)
+                                  : "{ value = " + toml_value(parameter) + ", label = " + quote_toml(*label) + " }");
     }
     text += axis.key + " = [" + values + "]\n";
   }
@@ -102,8 +108,9 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
   for (const Strategy& strategy : experiment.strategies)
     names += (names.empty() ? "" : ", ") + quote_toml(strategy.name);
   std::string text =
-      fmt::format("# The effective configuration of the experiment '{}'{}.\n", one_line(experiment.name),
-                  experiment.platform.empty() ? "" : " on the platform '" + one_line(experiment.platform) + "'");
+      fmt::format("# The effective configuration of the experiment '{}'{}{}.\n", one_line(experiment.name),
+                  experiment.platform.empty() ? "" : " on the platform '" + one_line(experiment.platform) + "'",
+                  based_on(experiment.platform_bases, ", "));
   text += "question = " + quote_toml(experiment.question) + "\nstrategies = [" + names + "]\n";
   text += fmt::format("seed = {}\n", experiment.seed);
   if (experiment.repetitions > 1) text += fmt::format("repetitions = {}\n", experiment.repetitions);
@@ -120,6 +127,14 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
     if (has_points(report, experiment)) text += "\n" + to_toml(report);
   }
   return text + to_toml(experiment.slurm);
+}
+
+std::string origins(const Experiment& experiment, const std::string& strategy) {
+  std::string text = based_on(experiment.platform_bases, "# the platform " + experiment.platform + " is ");
+  if (!text.empty()) text += "\n";
+  const auto own = std::ranges::find(experiment.strategies, strategy, &Strategy::name);
+  if (own == experiment.strategies.end() || own->bases.empty()) return text;
+  return text + based_on(own->bases, "# the strategy " + strategy + " is ") + "\n";
 }
 
 std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only) {

@@ -13,6 +13,9 @@ namespace faultline::experiment {
 // paths nor shipped files, so that it means the same everywhere and for ever.
 std::string effective_experiment(const Experiment& experiment, const Simulator& simulator);
 
+// What the platform and a strategy of the experiment are based on, as lines of comment; empty where on nothing.
+std::string origins(const Experiment& experiment, const std::string& strategy);
+
 // One point as TOML; only the values that are not the default when `changed_only`.
 std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only);
 

@@ -54,15 +54,6 @@ std::shared_ptr<const std::vector<NamedText>> reset_beside(const std::vector<Nam
   return std::make_shared<const std::vector<NamedText>>(std::move(reset));
 }
 
-// The parameters that the settings name, once each, in the order of their declarations.
-std::vector<NamedText> texts_of(const Settings& settings, const sim::ParameterTable& parameters) {
-  std::vector<NamedText> texts;
-  for (const sim::Parameter& parameter : parameters.all()) {
-    if (deciding(settings, parameter.name) != nullptr) texts.push_back({parameter.name, parameter.get()});
-  }
-  return texts;
-}
-
 // All combinations of one strategy, on one machine: what tells them apart is set again, and nothing else.
 class StrategyPoints {
  public:
@@ -76,9 +67,12 @@ class StrategyPoints {
     common_.strategy = strategy.name;
     common_.seed = experiment.seed;
     common_.repeated = experiment.repetitions > 1;
+    common_.labels = experiment.labels;
     for (const auto& layer : below_) {
       apply_checked(*layer, machine_->parameters());
-      if (layer == below_.front()) platform_ = texts_of(*layer, machine_->parameters());
+      if (layer != below_.front()) continue;
+      for (const sim::Parameter* each : named_by(*layer, machine_->parameters()))
+        platform_.push_back({each->name, each->get()});
     }
   }
 

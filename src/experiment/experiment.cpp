@@ -17,39 +17,44 @@ const std::vector<std::string> kKeys{"question", "platform", "workload",    "str
                                      "axes",     "zip",      "sample",      "skip",       "strategy",
                                      "report",   "seed",     "repetitions", "slurm"};
 
-Strategy read_local_strategy(const Node& node, Diagnostics& diagnostics) {
-  Strategy strategy{node.key, {}, {}};
+Preset read_own_strategy(const Node& node, Diagnostics& diagnostics) {
+  Preset strategy{node.key, {}, {}};
   if (node.kind != Node::Kind::table) {
     diagnostics.add(node.place, "strategy." + node.key, describe(node) + " is not a table of parameters");
     return strategy;
   }
   strategy.description = optional_text(node, "description", diagnostics);
+  read_based_on(node, strategy, diagnostics);
   Node parameters = node;
-  std::erase_if(parameters.children, [](const Node& child) { return child.key == "description"; });
+  std::erase_if(parameters.children,
+                [](const Node& child) { return child.key == "description" || child.key == "based_on"; });
   strategy.settings = read_settings(parameters, "strategy " + node.key, Provenance::optional, diagnostics);
   return strategy;
 }
 
 std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& library, Diagnostics& diagnostics) {
-  std::vector<Strategy> local;
+  std::vector<Preset> own;
+  std::vector<Strategy> strategies;
   for (const char* name : {"strategy", "strategies"}) {
     const Node* given = file.find(name);
     if (given == nullptr || given->children.size() <= kMostStrategies) continue;
     diagnostics.add(given->place, name, fmt::format("are more than {}", kMostStrategies));
-    return local;
+    return strategies;
   }
   if (const Node* table = file.find("strategy")) {
     if (table->kind != Node::Kind::table) {
       diagnostics.add(table->place, "strategy",
                       describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
     }
-    for (const Node& node : table->children) local.push_back(read_local_strategy(node, diagnostics));
+    for (const Node& node : table->children) own.push_back(read_own_strategy(node, diagnostics));
   }
+  const Presets presets(ConfigKind::strategy, library, diagnostics, own);
   const Node* list = file.find("strategies");
-  if (list == nullptr)
-    return local.empty() ? std::vector<Strategy>{{"default", "every policy at its default", {}}} : local;
-
-  std::vector<Strategy> strategies;
+  if (list == nullptr) {
+    for (const Preset& each : own) strategies.push_back(presets.named(each.name, {}, "strategy"));
+    if (own.empty()) strategies.push_back({"default", "every policy at its default", {}});
+    return strategies;
+  }
   std::map<std::string, Place> seen;
   for (const Node* node : optional_texts(file, "strategies", diagnostics)) {
     const std::string& name = node->text();
@@ -58,9 +63,7 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
                       fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
       continue;
     }
-    const auto own = std::ranges::find(local, name, &Strategy::name);
-    strategies.push_back(own != local.end() ? *own
-                                            : read_strategy(name, node->place, "strategies", library, diagnostics));
+    strategies.push_back(presets.named(name, node->place, "strategies"));
   }
   if (list->kind == Node::Kind::list && list->children.empty()) {
     diagnostics.add(list->place, "strategies", "is empty; allowed: at least one, or no such key");
@@ -130,6 +133,35 @@ void apply_overrides(Experiment& experiment) {
   }
 }
 
+// Two values that are called alike could not be told apart, whether by labels or as files write them.
+void read_labels(Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
+  const auto machine = simulator.machine();
+  auto labels = std::make_shared<Labels>();
+  for (const Axis& axis : experiment.axes) {
+    if (std::ranges::all_of(axis.values, [](const Setting& value) { return value.label.empty(); })) continue;
+    std::vector<std::string> texts;
+    for (const Setting& value : axis.values) {
+      apply(value, machine->parameters(), diagnostics);
+      const std::string& text = texts.emplace_back(machine->parameters().find(axis.key)->get());
+      if (value.label.empty()) continue;
+      const auto [known, is_new] = (*labels)[axis.key].emplace(text, value.label);
+      if (known->second == value.label) continue;
+      diagnostics.add(value.place, axis.key + ".label",
+                      fmt::format("'{}' is '{}' already; allowed: one label a value", text, known->second));
+    }
+    std::map<std::string, std::string> called;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string& name = label_of(*labels, axis.key, texts[i]);
+      const std::string& other = called.emplace(name, texts[i]).first->second;
+      if (other == texts[i]) continue;
+      diagnostics.add(
+          axis.values[i].place, axis.key + ".label",
+          fmt::format("'{}' is what '{}' is called, too; allowed: another label for each value", name, other));
+    }
+  }
+  experiment.labels = std::move(labels);
+}
+
 void write_texts(Experiment& experiment, const Simulator& simulator) {
   const auto machine = simulator.machine();
   Diagnostics none;
@@ -142,31 +174,6 @@ void write_texts(Experiment& experiment, const Simulator& simulator) {
 }
 
 }  // namespace
-
-Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
-                       const ConfigLibrary& library, Diagnostics& diagnostics) {
-  const auto path = library.resolve(ConfigKind::platform, reference, place, key, diagnostics);
-  if (path.empty()) return {};
-  Preset preset = read_preset(ConfigKind::platform, path, reference, diagnostics);
-  if (preset.base.empty()) return std::move(preset.settings);
-  const auto base_path = library.resolve(ConfigKind::platform, preset.base, preset.base_place, "base", diagnostics);
-  if (base_path.empty()) return std::move(preset.settings);
-  Preset base = read_preset(ConfigKind::platform, base_path, preset.base, diagnostics);
-  if (!base.base.empty()) {
-    diagnostics.add(preset.base_place, "base", fmt::format("the platform '{}' has a base itself", preset.base));
-  }
-  base.settings.insert(base.settings.end(), preset.settings.begin(), preset.settings.end());
-  return std::move(base.settings);
-}
-
-Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
-                       const ConfigLibrary& library, Diagnostics& diagnostics) {
-  const auto path = library.resolve(ConfigKind::strategy, reference, place, key, diagnostics);
-  if (path.empty()) return {reference, {}, {}};
-  Preset preset = read_preset(ConfigKind::strategy, path, reference, diagnostics);
-  return {reference.ends_with(".toml") ? path.stem().string() : preset.name, preset.description,
-          std::move(preset.settings)};
-}
 
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
   // One machine serves all: every value is checked by itself, and what a field held before does not matter.
@@ -194,8 +201,10 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.repetitions = static_cast<unsigned>(
       optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
   if (!experiment.platform.empty()) {
-    experiment.platform_settings =
-        read_platform(experiment.platform, file.find("platform")->place, "platform", library, diagnostics);
+    const Presets platforms(ConfigKind::platform, library, diagnostics);
+    Preset platform = platforms.named(experiment.platform, file.find("platform")->place, "platform");
+    experiment.platform_settings = std::move(platform.settings);
+    experiment.platform_bases = std::move(platform.bases);
   }
   if (const Node* parameters = file.find("parameters")) {
     experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
@@ -216,6 +225,7 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   check_values(experiment, simulator, diagnostics);
   refuse_parts_of_groups(experiment, diagnostics);
   diagnostics.raise();
+  read_labels(experiment, simulator, diagnostics);
   apply_overrides(experiment);
   write_texts(experiment, simulator);
   resolve_shown_values(experiment, simulator, diagnostics);

@@ -5,23 +5,21 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "src/experiment/axes.hpp"
 #include "src/experiment/conditions.hpp"
 #include "src/experiment/config_library.hpp"
+#include "src/experiment/labels.hpp"
 #include "src/experiment/settings.hpp"
 #include "src/experiment/simulator.hpp"
 #include "src/experiment/slurm_settings.hpp"
 
 namespace faultline::experiment {
 
-struct Strategy {
-  std::string name;
-  std::string description;
-  Settings settings;
-};
+using Strategy = Preset;  // resolved
 
 enum class View { points, matrix, verdict, breakdown };
 
@@ -45,7 +43,8 @@ struct Experiment {
   std::string name;  // the file's, without folder and ".toml"
   std::string file;
   std::string question;
-  std::string platform;         // empty: the defaults
+  std::string platform;  // empty: the defaults
+  std::vector<std::string> platform_bases;
   std::string command = "run";  // whose points these are: another one's are more than the axes give
   std::uint64_t seed = 1;
   unsigned repetitions = 1;  // of each combination, with the seeds from `seed` on
@@ -54,6 +53,7 @@ struct Experiment {
   Settings parameters;
   std::vector<Strategy> strategies;  // at least one
   std::vector<Axis> axes;
+  std::shared_ptr<const Labels> labels = std::make_shared<const Labels>();  // of their values
   std::vector<Skip> skips;
   Settings overrides;  // --set
   std::vector<ReportSpec> reports;
@@ -70,11 +70,6 @@ Experiment read_experiment(const std::filesystem::path& path, const std::vector<
 Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
                            const ConfigLibrary& library, const Simulator& simulator);
 
-// Parts of the above that published figures share with experiments.
-Settings read_platform(const std::string& reference, const Place& place, const std::string& key,
-                       const ConfigLibrary& library, Diagnostics& diagnostics);
-Strategy read_strategy(const std::string& reference, const Place& place, const std::string& key,
-                       const ConfigLibrary& library, Diagnostics& diagnostics);
 // Every value against the declarations, layer by layer.
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
 

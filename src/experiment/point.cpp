@@ -13,8 +13,15 @@
 namespace faultline::experiment {
 std::string Point::label() const {
   std::string text = strategy;
-  for (const NamedText& axis : axes) text += fmt::format(", {} = {}", axis.name, axis.text);
+  for (const NamedText& axis : axes) {
+    const std::string* label = label_on(axis);
+    text += fmt::format(", {} = {}", axis.name, label == nullptr ? axis.text : *label);
+  }
   return repeated ? text + fmt::format(", seed {}", seed) : text;
+}
+
+const std::string* Point::label_on(const NamedText& axis) const {
+  return labels == nullptr ? nullptr : find_label(*labels, axis.name, axis.text);
 }
 
 std::vector<NamedText> Point::parameters() const {
@@ -70,6 +77,7 @@ const Setting* deciding(const SettingLayers& layers, const std::string& key) {
   for (std::size_t i = layers.size(); i-- > 0;) {
     if (const Setting* setting = deciding(*layers[i], key)) return setting;
   }
+  return nullptr;
 }
 
 }  // namespace faultline::experiment

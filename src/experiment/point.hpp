@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/labels.hpp"
 #include "src/experiment/settings.hpp"
 #include "src/experiment/simulator.hpp"
 
@@ -31,13 +32,16 @@ struct Point {
   std::shared_ptr<const std::vector<NamedText>> changed;
   // And those whose value is the default although the platform says otherwise.
   std::shared_ptr<const std::vector<NamedText>> reset;
-  SettingLayers settings;  // lowest first, the platform's at the bottom
+  std::shared_ptr<const Labels> labels;  // of the values on axes; may be nullptr
+  SettingLayers settings;                // lowest first, the platform's at the bottom
   std::uint64_t seed = 1;
   std::string id;         // content_id()
   bool repeated = false;  // there are others that differ by their seed alone
 
-  std::string label() const;                  // "resident, workload.size = 64 B", and of one that is repeated its seed
-  std::vector<NamedText> parameters() const;  // axes, then what is changed
+  // "resident, workload.size = 64 B", with the labels of values; of one that is repeated with its seed, too.
+  std::string label() const;
+  const std::string* label_on(const NamedText& axis) const;     // of its value there; nullptr: it has none
+  std::vector<NamedText> parameters() const;                    // axes, then what is changed
   const std::string* find(const std::string& parameter) const;  // its text, among these; nullptr: it is the default
 };
 

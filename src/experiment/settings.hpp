@@ -22,6 +22,7 @@ struct Setting {
   // Other than `value`: what stands in a value's place (under [parameters] a table is an empty one). Refused when it is
   // applied, because the message needs the declaration.
   Node::Kind kind = Node::Kind::value;
+  std::string label = {};  // what tables and figures call it; of values on axes
 
   // Who set it, for people: "platform exanest-qfdb, line 12".
   std::string set_by() const;
@@ -46,13 +47,13 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
 // Likewise for one; false when refused.
 bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics);
 
-// A parameter's current value as a configuration file writes it.
 // "a, b, c", as declarations write choices.
 std::vector<std::string> split_list(const std::string& list);
 
 // The parameters that the settings name, once each, in the order of their declarations.
 std::vector<const sim::Parameter*> named_by(const Settings& settings, const sim::ParameterTable& table);
 
+// A parameter's current value as a configuration file writes it.
 std::string toml_value(const sim::Parameter& parameter);
 
 }  // namespace faultline::experiment

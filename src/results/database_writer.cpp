@@ -129,7 +129,7 @@ class Writer {
 
   void write_axes() {
     SqlStatement row = insert("axes", 4);
-    SqlStatement value = insert("axis_values", 3);
+    SqlStatement value = insert("axis_values", 4);
     const auto& axes = experiment_.axes;
     const std::vector<bool> leads = leading_axes(axes);
     for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -138,7 +138,14 @@ class Writer {
       } else {
         row.run(i + 1, axes[i].key, axes[axes[i].leader].key, std::int64_t{leads[i]});
       }
-      for (std::size_t v = 0; v < axes[i].texts.size(); ++v) value.run(axes[i].key, v + 1, axes[i].texts[v]);
+      for (std::size_t v = 0; v < axes[i].texts.size(); ++v) {
+        const std::string* label = experiment::find_label(*experiment_.labels, axes[i].key, axes[i].texts[v]);
+        if (label == nullptr) {
+          value.run(axes[i].key, v + 1, axes[i].texts[v], nullptr);
+        } else {
+          value.run(axes[i].key, v + 1, axes[i].texts[v], *label);
+        }
+      }
     }
   }
 

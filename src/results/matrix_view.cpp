@@ -20,6 +20,11 @@ std::string coordinate(const experiment::Point& point, const std::string& axis) 
   return it == point.axes.end() ? "" : it->text;
 }
 
+const std::string& shown_value(const experiment::Experiment& experiment, const std::string& axis,
+                               const std::string& text) {
+  return experiment::label_of(*experiment.labels, axis, text);
+}
+
 std::string rows_axis_of(const Results& results, const experiment::ReportSpec& spec) {
   if (!spec.rows.empty()) return spec.rows;
   for (const experiment::Axis& axis : results.experiment.axes) {
@@ -51,8 +56,9 @@ std::vector<std::string> in_planned_order(const experiment::Experiment& experime
 namespace {
 
 // Everything else that tells points apart: one matrix for each. What advances with rows or columns may be left out.
-std::string other_coordinates(const experiment::Point& point, const std::vector<experiment::Axis>& axes,
+std::string other_coordinates(const experiment::Point& point, const experiment::Experiment& experiment,
                               const std::string& rows, const std::string& columns, bool leave_out) {
+  const std::vector<experiment::Axis>& axes = experiment.axes;
   const auto is_shown = [&](std::size_t number) {
     return std::ranges::any_of(axes, [&](const experiment::Axis& axis) {
       const bool stands = &axis == &axes[number] || (leave_out && axis.leader == axes[number].leader);
@@ -65,7 +71,7 @@ std::string other_coordinates(const experiment::Point& point, const std::vector<
   };
   if (rows != "strategy" && columns != "strategy") add("strategy", point.strategy);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!is_shown(i)) add(point.axes[i].name, point.axes[i].text);
+    if (!is_shown(i)) add(axes[i].key, shown_value(experiment, axes[i].key, point.axes[i].text));
   }
   return text;
 }
@@ -97,10 +103,11 @@ class Matrix {
       text +=
           fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", spec_.metric, unit, sheet.empty() ? "" : ", " + sheet);
       std::vector<Column> heads{{rows_axis_, "", Align::right}};
-      for (const std::string& column : columns) heads.push_back({column, "", Align::right});
+      for (const std::string& column : columns)
+        heads.push_back({shown_value(results_.experiment, spec_.columns_axis, column), "", Align::right});
       TextTable table(heads);
       for (const std::string& row : rows) {
-        std::vector<std::string> cells{row};
+        std::vector<std::string> cells{shown_value(results_.experiment, rows_axis_, row)};
         for (const std::string& column : columns) cells.push_back(cell({sheet, row, column}));
         table.add(std::move(cells));
       }
@@ -121,7 +128,7 @@ class Matrix {
     bool apart = true;
     for (std::size_t i = 0; i < results_.points.size(); ++i) {
       const experiment::Point& point = results_.points[i];
-      const Place at{other_coordinates(point, results_.experiment.axes, rows_axis_, spec_.columns_axis, leave_out),
+      const Place at{other_coordinates(point, results_.experiment, rows_axis_, spec_.columns_axis, leave_out),
                      coordinate(point, rows_axis_), coordinate(point, spec_.columns_axis)};
       sheets_.number_of(std::get<0>(at));
       rows_.number_of(std::get<1>(at));

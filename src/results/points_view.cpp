@@ -125,7 +125,8 @@ TextTable points_table(const Results& results, const std::vector<TableColumn>& c
     // One block a strategy, as one perftest run prints one; without axes they are rows to be compared.
     if (i > 0 && results.points[i - 1].strategy != point.strategy && !point.axes.empty()) table.gap();
     std::vector<std::string> cells{point.strategy};
-    for (const experiment::NamedText& axis : point.axes) cells.push_back(axis.text);
+    for (const experiment::NamedText& axis : point.axes)
+      cells.push_back(shown_value(results.experiment, axis.name, axis.text));
     for (const TableColumn& column : chosen) {
       const auto metric = shown(outcome, column);
       cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));

@@ -223,6 +223,13 @@ Json ReportData::axes_json() const {
       for (const std::string& text : axes_[i + 1].texts())
         axis["numbers"].push_back(experiment::plain_number(parameter.kind, text));
     }
+    if (experiment_.labels->contains(parameter.name)) {
+      axis["labels"] = Json::array();
+      for (const std::string& text : axes_[i + 1].texts()) {
+        const std::string* label = experiment::find_label(*experiment_.labels, parameter.name, text);
+        axis["labels"].push_back(label == nullptr ? Json() : Json(*label));
+      }
+    }
     list.push_back(std::move(axis));
   }
   return list;
@@ -254,9 +261,8 @@ Json ReportData::strategies_json() const {
     experiment::Diagnostics none;
     apply(strategy.settings, machine->parameters(), none);
     Json settings = Json::array();
-    for (const experiment::Setting& setting : strategy.settings) {
-      settings.push_back({setting.key, machine->parameters().find(setting.key)->get()});
-    }
+    for (const sim::Parameter* each : named_by(strategy.settings, machine->parameters()))
+      settings.push_back({each->name, each->get()});
     list.push_back({{"name", strategy.name}, {"description", strategy.description}, {"settings", settings}});
   }
   return list;
@@ -290,7 +296,9 @@ Json ReportData::reports_json() const {
       report["baseline"] = spec.baseline;
     }
     if (spec.view == experiment::View::verdict) {
-      report["only"] = spec.only_axis.empty() ? "" : spec.only_axis + " = " + spec.only_value;
+      report["only"] = spec.only_axis.empty()
+                           ? ""
+                           : spec.only_axis + " = " + shown_value(experiment_, spec.only_axis, spec.only_value);
       report["verdict"] = verdict_json(verdicts_[i]);
     }
     list.push_back(std::move(report));

@@ -30,6 +30,7 @@ experiment::Point point_of(const Json& json, const experiment::Experiment& exper
   point.strategy = json.at("strategy");
   point.seed = json.at("seed");
   point.repeated = experiment.repetitions > 1;
+  point.labels = experiment.labels;
   for (const experiment::Axis& axis : experiment.axes) {
     point.axes.push_back({axis.key, json.at("parameters").at(axis.key).get<std::string>()});
   }

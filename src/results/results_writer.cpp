@@ -33,6 +33,9 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
   json["seed"] = point.seed;
   json["parameters"] = Json::object();
   for (const experiment::NamedText& parameter : point.parameters()) json["parameters"][parameter.name] = parameter.text;
+  for (const experiment::NamedText& axis : point.axes) {
+    if (const std::string* label = point.label_on(axis)) json["labels"][axis.name] = *label;
+  }
   json["metrics"] = Json::object();
   for (const auto& metric : outcome.result.metrics) {
     json["metrics"][metric.name] = {
@@ -74,6 +77,10 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
 std::string plain_value(sim::ParameterKind kind, const std::string& text) {
   const std::string unit = experiment::plain_unit(kind);
   return unit.empty() || unit == "1" ? csv_field(text) : csv_number(experiment::plain_number(kind, text));
+}
+
+bool has_labels(const experiment::Point& point, const std::string& axis) {
+  return point.labels != nullptr && point.labels->contains(axis);
 }
 
 struct MetricColumn {
@@ -135,6 +142,7 @@ std::string results_csv(const std::vector<experiment::Point>& points, const std:
     for (const experiment::NamedText& axis : points.front().axes) {
       kinds.push_back(machine->parameters().find(axis.name)->kind);
       csv += "," + titled(axis.name, experiment::plain_unit(kinds.back()));
+      if (has_labels(points.front(), axis.name)) csv += "," + csv_field(axis.name + " label");
     }
   }
   csv += ",seed";
@@ -145,7 +153,11 @@ std::string results_csv(const std::vector<experiment::Point>& points, const std:
     if (outcomes[i].status == runs::PointStatus::not_run) continue;
     csv += csv_field(points[i].strategy);
     for (std::size_t a = 0; a < kinds.size(); ++a) {
-      csv += "," + plain_value(kinds[a], points[i].axes[a].text);
+      const experiment::NamedText& axis = points[i].axes[a];
+      csv += "," + plain_value(kinds[a], axis.text);
+      if (!has_labels(points[i], axis.name)) continue;
+      const std::string* label = points[i].label_on(axis);
+      csv += "," + (label == nullptr ? std::string() : csv_field(*label));
     }
     csv += fmt::format(",{}", points[i].seed);
     for (const MetricColumn& column : metrics) {

@@ -14,6 +14,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/point.hpp"
 #include "src/experiment/quantity.hpp"
+#include "src/experiment/toml_document.hpp"
 #include "src/results/database.hpp"
 #include "src/runs/outcome_text.hpp"
 
@@ -66,6 +67,11 @@ bool holds(const std::string& sign, const Value& a, const Value& b) {
 }  // namespace
 
 std::string RunColumn::title() const { return unit.empty() || unit == "1" ? key : key + " [" + unit + "]"; }
+
+const std::string& RunColumn::shown(std::size_t point) const {
+  const auto label = labels.find(texts[point]);
+  return label == labels.end() ? texts[point] : label->second;
+}
 
 Run::Run(const std::filesystem::path& run)
     : path_(run.string()),
@@ -149,6 +155,9 @@ RunColumn Run::column(const std::string& key) {
     column.texts.push_back(varied.text(0));
     if (column.is_number) column.numbers.push_back(varied.real(1));
   }
+  SqlStatement labels(database_, "SELECT value, label FROM axis_values WHERE key = ? AND label IS NOT NULL");
+  labels.bind(key);
+  while (labels.step()) column.labels.emplace(labels.text(0), labels.text(1));
   if (column.texts.size() != size()) throw SqlError(SQLITE_CORRUPT, "values of " + key + " are missing");
   return column;
 }
@@ -184,8 +193,11 @@ Where Where::parse(const std::string& text, const std::string& given) {
 }
 
 void Run::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
-  const Where where = Where::parse(condition, given);
+  Where where = Where::parse(condition, given);
   const RunColumn column = this->column(where.key);
+  for (const auto& [text, label] : column.labels) {
+    if (label == where.value) where.value = text;
+  }
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
     throw experiment::UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
@@ -195,7 +207,7 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
   }
   std::vector<std::string> there;
   for (const std::size_t point : points) {
-    if (std::ranges::find(there, column.texts[point]) == there.end()) there.push_back(column.texts[point]);
+    if (std::ranges::find(there, column.shown(point)) == there.end()) there.push_back(column.shown(point));
     if (there.size() > kMostShown) break;
   }
   std::erase_if(points, [&](std::size_t point) {

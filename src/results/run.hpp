@@ -18,10 +18,13 @@ struct RunColumn {
   std::string key;
   std::string unit;  // of the numbers
   bool is_number = false;
-  bool is_share = false;           // a number that may be written in percent
-  std::vector<std::string> texts;  // as files write them
-  std::vector<double> numbers;     // empty unless it is a number
+  bool is_share = false;                           // a number that may be written in percent
+  std::vector<std::string> texts;                  // as files write them
+  std::vector<double> numbers;                     // empty unless it is a number
+  std::map<std::string, std::string> labels = {};  // by text, of those values of an axis that have one
 
+  // What tables call it at a point.
+  const std::string& shown(std::size_t point) const;
   std::string title() const;  // "workload.size [B]"
 };
 

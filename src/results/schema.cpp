@@ -83,6 +83,7 @@ CREATE TABLE axis_values (           -- in the experiment's order; conditions ma
   key TEXT NOT NULL REFERENCES axes(key),
   position INTEGER NOT NULL,         -- from 1
   value TEXT NOT NULL,
+  label TEXT,                        -- what tables and figures call it; NULL: as it is written
   PRIMARY KEY (key, position)
 ) WITHOUT ROWID;
 

@@ -9,7 +9,7 @@
 namespace faultline::results {
 
 inline constexpr const char* kDatabaseFile = "results.sqlite";
-inline constexpr int kSchemaVersion = 4;           // PRAGMA user_version; another one is refused
+inline constexpr int kSchemaVersion = 5;           // PRAGMA user_version; another one is refused
 inline constexpr int kApplicationId = 0x464c544c;  // PRAGMA application_id, "FLTL"
 
 // All tables, and the views that are the same in every run.

@@ -11,14 +11,19 @@ std::string verdict_view(const Results& results, const experiment::ReportSpec& s
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
   if (verdict.rows().empty()) return "";
   verdict.sort(results.experiment);
-  const std::string only = spec.only_axis.empty() ? "" : ", " + spec.only_axis + " = " + spec.only_value;
+  const auto shown = [&](const std::string& axis, const std::string& text) {
+    return shown_value(results.experiment, axis, text);
+  };
+  const std::string only =
+      spec.only_axis.empty() ? "" : ", " + spec.only_axis + " = " + shown(spec.only_axis, spec.only_value);
   std::vector<Column> heads{{verdict.rows_axis(), "", Align::right}};
-  for (const std::string& column : verdict.columns()) heads.push_back({column, "", Align::right});
+  for (const std::string& column : verdict.columns())
+    heads.push_back({shown(spec.columns_axis, column), "", Align::right});
   TextTable table(heads);
   TextTable delays(heads);
   for (const std::string& row : verdict.rows()) {
-    std::vector<std::string> words{row};
-    std::vector<std::string> times{row};
+    std::vector<std::string> words{shown(verdict.rows_axis(), row)};
+    std::vector<std::string> times = words;
     for (const std::string& column : verdict.columns()) {
       words.push_back(verdict.word(row, column));
       times.push_back(verdict.delays(row, column));

@@ -309,6 +309,58 @@ TEST_CASE("list shows what there is, for people and for programs") {
   CHECK(none.err == "list parameters: none matches 'zzz'\n");
 }
 
+TEST_CASE("list shows all that a strategy or a platform sets, and what it is based on") {
+  const Sandbox sandbox;
+  std::filesystem::copy(test_configs(), "configs", std::filesystem::copy_options::recursive);
+  sandbox.write("configs/strategies/mine.toml",
+                "description = \"ahead by 8\"\nbased_on = \"fault/touch-ahead\"\n[parameters]\n"
+                "strategy.touch_ahead_pages = 8\nstrategy.prepare = \"touch\"\n");
+  sandbox.write("configs/platforms/board.toml", "description = \"x\"\nbased_on = \"exanest-qfdb\"\n");
+  sandbox.write("configs/strategies/broken.toml", "based_on = \"mine\"\nparameters = 3\n");
+  const auto list = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "list");
+    arguments.insert(arguments.end(), {"--configs", "configs"});
+    std::ostringstream out, err;
+    run_application(arguments, FakeSimulator{}, Console{out, err});
+    return out.str();
+  };
+  CHECK(list({"strategies", "mine"}) ==
+        "  mine  ahead by 8 (based on fault/touch-ahead)\n    strategy.prepare = touch\n"
+        "    strategy.on_destination_fault = terminate\n    strategy.resolve = touch-ahead\n"
+        "    strategy.touch_ahead_pages = 8\n");
+  CHECK(list({"platforms", "board"}) ==
+        "  board  x (based on exanest-qfdb)\n    network.internal_rate = 16 Gb/s\n"
+        "    network.internal_latency = 145 ns\n");
+  CHECK(list({"strategies"})
+            .find("(cannot be read) configs/strategies/broken.toml:2:14: "
+                  "parameters: 3 is not a table of parameters (based on mine, fault/touch-ahead)\n") !=
+        std::string::npos);
+  const Json mine = Json::parse(list({"strategies", "mine", "--format", "json"}))[0];
+  CHECK(mine.at("based_on") == "fault/touch-ahead");
+  CHECK(mine.at("parameters").at("strategy.touch_ahead_pages") == "8");
+  CHECK(list({"strategies", "mine", "--format", "csv"})
+            .starts_with(
+                "name,description,based_on,parameters\nmine,ahead by 8,fault/touch-ahead,\"{\"\"strategy.prepare"));
+}
+
+TEST_CASE("config says what a strategy is based on, and who of them has set each value") {
+  const Sandbox sandbox;
+  sandbox.write(
+      "mine.toml",
+      "platform = \"p.toml\"\nstrategy.s = { based_on = \"fault/touch-ahead\", strategy.prepare = \"pin\" }\n");
+  sandbox.write("p.toml", "based_on = \"exanest-qfdb\"\n");
+  const Ran ran = faultline_program({"config", "mine.toml", "--changed"});
+  INFO(ran.out + ran.err);
+  CHECK(
+      ran.out.starts_with("# point 1 of 1: s\n# the platform p.toml is based on exanest-qfdb\n"
+                          "# the strategy s is based on fault/touch-ahead\n"));
+  CHECK(ran.out.find("strategy.prepare = \"pin\"") != std::string::npos);
+  CHECK(ran.out.find("set by strategy s, line 2\n") != std::string::npos);
+  CHECK(ran.out.find("set by strategy fault/touch-ahead, line 5\n") != std::string::npos);
+  const Json json = Json::parse(faultline_program({"config", "mine.toml", "--format", "json"}).out);
+  CHECK(json[0].at("based_on") == Json::parse("[\"fault/touch-ahead\"]"));
+}
+
 TEST_CASE("config simulates nothing and says who set what") {
   const Sandbox sandbox;
   const Ran ran = faultline_program({"config", "sizes", "--changed", "--set", "workload.label=crash"});

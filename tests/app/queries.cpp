@@ -240,7 +240,7 @@ TEST_CASE("a database that is locked, damaged, or of another schema is refused, 
   CHECK(faultline_program({"query", "o", "faults"}).code == 0);
 
   change("PRAGMA user_version = 99");
-  refused("has schema version 99, and this program reads 4" + again);
+  refused("has schema version 99, and this program reads 5" + again);
   made_again();
   change("PRAGMA application_id = 7");
   refused("is no database of Faultline's results" + again);

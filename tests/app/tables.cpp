@@ -47,6 +47,34 @@ TEST_CASE("ratios of means have intervals that are propagated from both; the bas
   CHECK(ran.out.find("   1.000       7.998 \u00b13.687\n") != std::string::npos);
 }
 
+TEST_CASE("tables call values by their labels") {
+  const Sandbox sandbox;
+  const std::string axes =
+      "axes.workload.size = [{ value = \"64 B\", label = \"a word\" }, \"4 KiB\"]\n"
+      "axes.cpu.cores = [{ value = 2, label = \"few\" }]\n";
+  const Ran ran = run_experiment(sandbox, axes +
+                                              "[[report]]\nview = \"points\"\ncolumns = [\"latency_min\"]\n"
+                                              "[[report]]\nview = \"matrix\"\nmetric = \"latency_mean\"\n"
+                                              "[[report]]\nview = \"matrix\"\nrows = \"cpu.cores\"\n"
+                                              "columns = \"workload.size\"\n"
+                                              "[[report]]\nview = \"breakdown\"\n");
+  INFO(ran.out + ran.err);
+  CHECK(ran.out.find("default          a word        few   0.20\n"
+                     "default           4 KiB        few   3.43\n") != std::string::npos);
+  CHECK(ran.out.find("latency_mean [us], cpu.cores = few\n"
+                     "workload.size  default\n"
+                     "----------------------\n"
+                     "       a word     0.20\n"
+                     "        4 KiB     3.43\n") != std::string::npos);
+  CHECK(ran.out.find("cpu.cores  a word  4 KiB\n") != std::string::npos);
+  CHECK(ran.out.find("default, workload.size = a word, cpu.cores = few\n") != std::string::npos);
+  const Ran verdict = run_experiment(
+      sandbox, axes + "report = { view = \"verdict\", columns = \"cpu.cores\", only = \"workload.size = 64 B\" }\n");
+  INFO(verdict.out);
+  CHECK(verdict.out.find("faults of the device: in how many runs, workload.size = a word\nworkload.size  few\n") !=
+        std::string::npos);
+}
+
 TEST_CASE("a matrix has one sheet for axes that advance with its rows") {
   const Sandbox sandbox;
   const Ran ran = run_experiment(

@@ -293,14 +293,21 @@ TEST_CASE("a platform takes from its base what it does not say itself") {
   };
   const std::string own = "[parameters]\nnetwork.internal_rate = { value = \"8 Gb/s\", standing = \"setting\" }\n";
   CHECK(told(own) == "120 ns, 8 Gb/s");
-  CHECK(told("base = \"exanest-qfdb\"\n" + own) == "145 ns, 8 Gb/s");
-  CHECK(told("base = \"exanest-qfdb\"\n") == "145 ns, 16 Gb/s");
-  CHECK(told("base = \"exanest-qfbd\"\n") ==
-        "p.toml:1:8: base: no platform 'exanest-qfbd'; allowed: exanest-qfdb, or a path ending in .toml; did you mean "
-        "'exanest-qfdb'?");
-  CHECK(told("base = 3\n") == "p.toml:1:8: base: 3 is not text; allowed: text in quotes");
-  sandbox.write("q.toml", "base = \"exanest-qfdb\"\n");
-  CHECK(told("base = \"q.toml\"\n") == "p.toml:1:8: base: the platform 'q.toml' has a base itself");
+  CHECK(told("based_on = \"exanest-qfdb\"\n" + own) == "145 ns, 8 Gb/s");
+  CHECK(told("based_on = \"exanest-qfdb\"\n") == "145 ns, 16 Gb/s");
+  CHECK(told("based_on = \"exanest-qfbd\"\n") ==
+        "p.toml:1:12: based_on: no platform 'exanest-qfbd'; allowed: exanest-qfdb, or a path ending in .toml; did you "
+        "mean 'exanest-qfdb'?");
+  CHECK(told("based_on = 3\n") == "p.toml:1:12: based_on: 3 is not text; allowed: text in quotes");
+  CHECK(told("based_on = \"\"\n") ==
+        "p.toml:1:12: based_on: is empty; allowed: a name, a path ending in .toml, or no such key");
+  CHECK(told("base = \"exanest-qfdb\"\n") ==
+        "p.toml:1:1: base: no such key; allowed: description, based_on, parameters");
+  sandbox.write("q.toml", "based_on = \"exanest-qfdb\"\n");
+  CHECK(told("based_on = \"q.toml\"\n" + own) == "145 ns, 8 Gb/s");
+  sandbox.write("q.toml", "based_on = \"p.toml\"\n");
+  CHECK(told("based_on = \"q.toml\"\n") ==
+        "q.toml:1:12: based_on: a platform that is based on itself: 'p.toml' on 'q.toml' on 'p.toml'");
 }
 
 TEST_CASE("the effective configuration is read back to the same points") {

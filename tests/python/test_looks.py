@@ -165,6 +165,13 @@ class Looks(FigureTest):
         self.write([replace(point("pin", {"workload.target": text}, {"latency_mean": 1.0}), plan=plan) for text in ("2", "25")])
         _, (axes,) = self.make("latency")
         self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["1 hop", "5 hops"])
+        # Numbers that have labels are names, whatever their distances.
+        plan = Plan(labels={"workload.size": {"4 KiB": "a page"}})
+        self.write([replace(point("pin", {"workload.size": text}, {"latency_mean": 1.0}), plan=plan)
+                    for text in ("64 B", "4 KiB", "1 MiB")])
+        _, (axes,) = self.make("latency")
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["64 B", "a page", "1 MiB"])
+        self.assertEqual([round(tick) for tick in axes.get_xticks()], [0, 1, 2])
 
     def test_no_words_lie_on_each_other(self):
         names = [f"fault/touch-ahead-{2 ** number}" for number in range(11)]

@@ -255,6 +255,17 @@ strategy.prepare = "pin"
   CHECK_FALSE(data.contains("means"));
 }
 
+TEST_CASE("the data of a page: labels stand beside the values of an axis that has any") {
+  const ReadBack run(
+      "axes.workload.size = [\"64 B\", { value = \"4 KiB\", label = \"a page\" }]\naxes.cpu.cores = [1]\n"
+      "report = { view = \"verdict\", only = \"workload.size = 4 KiB\", rows = \"cpu.cores\" }\n");
+  const Json data = run.data();
+  CHECK(data.at("axes")[1].at("values") == Json({"64 B", "4 KiB"}));
+  CHECK(data.at("axes")[1].at("labels") == Json::parse(R"([null, "a page"])"));
+  CHECK_FALSE(data.at("axes")[2].contains("labels"));
+  CHECK(data.at("reports")[0].at("only") == "workload.size = a page");
+}
+
 TEST_CASE("distributions of a point become metrics, and its time series are kept") {
   ReadBack run("[parameters]\nworkload.iterations = 1\n");
   Json results = Json::parse(read_text("run/results.json"));

@@ -68,7 +68,7 @@ sqlite3="$(command -v sqlite3 || true)"
 if [[ -n $sqlite3 ]]; then
   "$sqlite3" whole/results.sqlite 'PRAGMA user_version = 99'
   run 2 "$program" query whole latency_mean
-  expect "has schema version 99, and this program reads 4"
+  expect "has schema version 99, and this program reads 5"
 fi
 
 # Closed standard streams: no file of the run gets their numbers, and what cannot be told is an error.

@@ -20,7 +20,7 @@ workload.iterations = 5
 series.period = "20 us"
 [axes]
 workload.size = ["4 KiB", "64 KiB"]
-os.thp = ["always", "never"]
+os.thp = [{ value = "always", label = "huge pages" }, "never"]
 EOF
 run 0 "$program" run sweep.toml --quiet --out 'a run'
 PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 "$python" "$FAULTLINE_SOURCE/tests/scripts/python_reader.py" 'a run'

@@ -10,6 +10,7 @@ import statistics
 import sys
 
 import faultline
+from faultline.labels import labels_of
 from faultline.points import read_points, values_of
 from faultline.quantities import numbers
 
@@ -53,6 +54,8 @@ for number, point in enumerate(expected, 1):
 drawn = read_points(folder)
 assert numbers(values_of(drawn, "workload.size")) == ([4096, 65536], "B")
 assert values_of(drawn, "os.thp") == ["always", "never"] and numbers(values_of(drawn, "os.thp")) is None
+assert drawn[0].plan.labels == {"os.thp": {"always": "huge pages"}}
+assert labels_of(drawn, "os.thp") == ({"always": "huge pages", "never": "never"}, "")
 
 means = run.means("latency_mean", "faults")
 assert len(means) == 8
@@ -89,7 +92,7 @@ shutil.copy(folder / "results.sqlite", file)
 writer = sqlite3.connect(file)
 writer.execute("PRAGMA user_version = 99")
 writer.commit()
-assert "has schema version 99, and this module reads 4" in refusal(lambda: faultline.Run(file))
+assert "has schema version 99, and this module reads 5" in refusal(lambda: faultline.Run(file))
 writer.execute("BEGIN EXCLUSIVE")
 assert "another program has locked it" in refusal(lambda: faultline.Run(file))
 writer.close()

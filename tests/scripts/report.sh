@@ -117,3 +117,24 @@ node "$FAULTLINE_SOURCE/web/test/choices.mjs" many/report.html "$kept"
 run 0 "$program" report lossy
 node "$FAULTLINE_SOURCE/web/test/pictures.mjs" lossy/report.html lossy/results.json "$kept"
 node "$FAULTLINE_SOURCE/web/test/address.mjs" costs/report.html
+cat >named.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["resident", "fault/touch-ahead"]
+workload = "flows"
+[axes]
+workload.flows = [
+  { value = "from=1, to=0, transfers=2", label = "1 sender" },
+  { value = "from=1, to=0, transfers=2; from=2, to=0, transfers=2", label = "2 senders" },
+]
+[[report]]
+view = "points"
+[[report]]
+view = "matrix"
+[[report]]
+view = "verdict"
+EOF
+run 0 "$program" run named.toml --quiet --out named
+expect "1 sender" "2 senders"
+refuse "from=1"
+run 0 "$program" report named
+node "$FAULTLINE_SOURCE/web/test/named.mjs" named/report.html

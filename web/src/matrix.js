@@ -77,8 +77,12 @@ export function verdictTable(run, filters, report) {
   };
   const kept = (list, name) => list.map((_, k) => k).filter((k) => isShown(name)(list[k]));
   const [r, c] = [kept(rows, report.rows), kept(columns, report.columns)];
+  const textOf = (name) => (text) => {
+    const axis = run.axisNamed(name);
+    return axis ? axis.texts[axis.values.indexOf(text)] : shown(text);
+  };
   return el('div', {class: 'verdict'},
-    grid(`${run.experiment} verdict`, report.rows, r.map((k) => shown(rows[k])), c.map((k) => shown(columns[k])), (i, j) => {
+    grid(`${run.experiment} verdict`, report.rows, r.map((k) => textOf(report.rows)(rows[k])), c.map((k) => textOf(report.columns)(columns[k])), (i, j) => {
       const text = words[r[i]][c[j]];
       const kind = KINDS.find(([pattern]) => pattern.test(text));
       const delay = delays[r[i]][c[j]];

@@ -10,16 +10,15 @@ from faultline.figures.failures import failed_of, notes_on
 from faultline.figures.looks import colour_of, dashes_of, looks_of, marker_of
 from faultline.figures.style import (COLUMN, PAGE, PUBLISHED, ROW, columns_for, footnotes, legend, log_axis, number_axis,
                                      panels, plain)
-from faultline.labels import labels_of
+from faultline.labels import are_names, labels_of
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError, axes_of, follows, reason, values_of
-from faultline.quantities import numbers, unit_text, value_text
+from faultline.quantities import unit_text, value_text
 
 _MOST_PANELS = 6
 _FAR = 30  # the largest of the smallest value, from where on a scale is logarithmic
 _FLAT = 0.1  # of the highest panel, below which another one has a scale of its own
 HOLLOW = "transfers failed"
-NODES = ("workload.target", "workload.initiator")  # their numbers are names
 
 
 def _choose_axes(points, x, by, preferred):
@@ -242,7 +241,7 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
     looks = looks_of(points, by, order)
     groups = split_panels(points, rest)
     names, notes = _labels(points, [x, by, *rest])
-    is_bars = x in NODES or numbers(texts) is None
+    is_bars = are_names(points, x)
     chosen = _scale_for([_series(each, x, by, metric, 1.0, order) for _, each in groups], unit or own_unit, scale, from_zero,
                         is_bars, marks)
     all_series = [_series(each, x, by, metric, chosen.factor, order) for _, each in groups]
@@ -253,7 +252,7 @@ def curves(points, metric, x=None, by=None, preferred="workload.size", unit=None
     figure, strip, shown = panels(len(groups), width, ROW, share=not chosen.own)
     kind = "lines" if not is_bars else "markers" if chosen.logarithmic else "bars"
     for index, (axes, (title, _), series) in enumerate(zip(shown, groups, all_series)):
-        positions, x_unit = number_axis(axes, texts, 0.8 * width / columns, names[x], x in NODES)
+        positions, x_unit = number_axis(axes, texts, 0.8 * width / columns, names[x], is_bars)
         _draw(axes, texts, positions, series, looks, kind)
         axes.set_xlabel(with_unit(x, unit_text(x_unit)))
         axes.set_title(plain(title))
