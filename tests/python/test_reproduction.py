@@ -52,7 +52,9 @@ class Reproduction(unittest.TestCase):
         for run in ("message-hops", "latency-vs-hops"):
             with open(CONFIGS / "experiments" / f"{run}.toml", "rb") as file:
                 experiment = tomllib.load(file)
-            source, targets = experiment["parameters"]["workload"]["initiator"], experiment["axes"]["workload"]["target"]
+            source, values = experiment["parameters"]["workload"]["initiator"], experiment["axes"]["workload"]["target"]
+            targets = [each["value"] for each in values]
+            self.assertEqual([int(each["label"].split(" hop")[0]) for each in values], [hops(source, target) for target in targets])
             points = _with_hops([Point({"strategy": "resident", "workload.target": str(target), "workload.size": "8 B"},
                                        {"latency_mean": Value(1.0, 0.0, "us")}) for target in targets])
             self.assertEqual([point.parameters["hops"].number for point in points], [hops(source, target) for target in targets])
