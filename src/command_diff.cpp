@@ -2,6 +2,7 @@
 // faultline diff
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -28,12 +29,17 @@ std::string noise_text(const results::Difference::Row& row) {
   return *row.beyond_noise ? "yes" : "no";
 }
 
-std::string mean_text(const results::Summary& summary, const std::string& unit) {
-  return summary.count == 0 ? "-" : results::cell_text({"", summary.mean, unit, "", summary.half_width});
+std::string mean_text(const results::Summary& summary, const results::Failures& failures,
+                      const workloads::MetricDoc& metric) {
+  return (summary.count == 0 ? "-" : results::cell_text({"", summary.mean, metric.unit, "", summary.half_width})) +
+         mark_of(metric.name, failures);
 }
 
+// The change of a latency is marked, too: it is one of other transfers.
 std::string change_text(const results::Difference::Row& row) {
-  return std::isfinite(row.change) ? fmt::format("{:+.1f}", row.change) : "-";
+  results::Failures both = row.failures_a;
+  both += row.failures_b;
+  return (std::isfinite(row.change) ? fmt::format("{:+.1f}", row.change) : "-") + mark_of(row.metric.name, both);
 }
 
 void print_only(const std::vector<std::string>& points, const char* side, const Console& console) {
@@ -63,13 +69,16 @@ void print_metrics(const results::Difference& difference, const Console& console
                             {"change", "[%]", results::Align::right},
                             {"beyond noise", "", results::Align::left}});
   std::string point;
+  results::Legend legend;
   bool unknown = false, tested = false, lacking = false;
   for (const results::Difference::Row& row : difference.rows) {
     const bool is_new = row.point != point;
     if (is_new) table.gap();
     table.add({is_new ? row.point : "", row.metric.name, row.metric.unit == "1" ? "" : row.metric.unit,
-               mean_text(row.a, row.metric.unit), mean_text(row.b, row.metric.unit), change_text(row),
-               noise_text(row)});
+               mean_text(row.a, row.failures_a, row.metric), mean_text(row.b, row.failures_b, row.metric),
+               change_text(row), noise_text(row)});
+    if (is_new) legend.add(row.point + " in A", row.failures_a);
+    if (is_new) legend.add(row.point + " in B", row.failures_b);
     point = row.point;
     lacking = lacking || !has_both(row);
     unknown = unknown || (has_both(row) && !row.beyond_noise);
@@ -83,6 +92,7 @@ void print_metrics(const results::Difference& difference, const Console& console
   console.out << fmt::format("{}{} of {} metrics of {} {} are equal\n", difference.rows.empty() ? "\n" : "",
                              difference.equal, difference.compared, difference.pairs,
                              difference.pairs == 1 ? "point" : "points that both have");
+  console.out << legend.text(std::max<std::size_t>(console.width, 60));
   if (tested) {
     console.out
         << "(\u00b1: half of the 95 % confidence interval over the seeds; beyond noise: Welch's t test at 5 %, so "
@@ -94,10 +104,12 @@ void print_metrics(const results::Difference& difference, const Console& console
     console.out << "(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n";
 }
 
-Json summary_json(const results::Summary& summary) {
+Json summary_json(const results::Summary& summary, const results::Failures& failures) {
   return {{"mean", summary.mean},
           {"half_width", summary.count > 1 ? Json(summary.half_width) : Json()},
-          {"seeds", summary.count}};
+          {"seeds", summary.count},
+          {"failed_transfers", failures.failed},
+          {"unfinished_points", failures.unfinished}};
 }
 
 Json to_json(const results::Difference& difference) {
@@ -114,8 +126,8 @@ Json to_json(const results::Difference& difference) {
     json["metrics"].push_back({{"point", row.point},
                                {"metric", row.metric.name},
                                {"unit", row.metric.unit},
-                               {"a", summary_json(row.a)},
-                               {"b", summary_json(row.b)},
+                               {"a", summary_json(row.a, row.failures_a)},
+                               {"b", summary_json(row.b, row.failures_b)},
                                {"change_percent", row.change},
                                {"beyond_noise", row.beyond_noise ? Json(*row.beyond_noise) : Json()}});
   }
@@ -127,11 +139,14 @@ std::string to_csv(const results::Difference& difference) {
     return fmt::format("{},{},{}", results::csv_number(s.mean), s.count > 1 ? results::csv_number(s.half_width) : "",
                        s.count);
   };
-  std::string csv = "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise\n";
+  std::string csv =
+      "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise,a_failed_transfers,"
+      "a_unfinished_points,b_failed_transfers,b_unfinished_points\n";
   for (const results::Difference::Row& row : difference.rows) {
-    csv += fmt::format("{},{},{},{},{},{},{}\n", results::csv_field(row.point), row.metric.name, row.metric.unit,
-                       cells(row.a), cells(row.b), results::csv_number(row.change),
-                       row.beyond_noise ? noise_text(row) : "");
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", results::csv_field(row.point), row.metric.name,
+                       row.metric.unit, cells(row.a), cells(row.b), results::csv_number(row.change),
+                       row.beyond_noise ? noise_text(row) : "", row.failures_a.failed, row.failures_a.unfinished,
+                       row.failures_b.failed, row.failures_b.unfinished);
   }
   return csv;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
@@ -80,6 +81,7 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
   }
   results::TextTable table(heads);
   const int decimals = decimals_for(answer, metric);
+  results::Legend legend;
   for (const results::Answer::Row& row : answer.rows) {
     if (row.metric.name != metric.name) continue;
     std::vector<std::string> cells;
@@ -88,11 +90,15 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
     for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
       cells.push_back(results::fixed(value, decimals));
     }
+    const std::string mark = mark_of(metric.name, row.failures);
+    const std::size_t keys = answer.by.size();
+    cells[keys + 1] += mark;
+    if (!mark.empty()) legend.add(fmt::format("{}", fmt::join(std::span(cells).first(keys), ", ")), row.failures);
     table.add(std::move(cells));
   }
   console.out << metric.name << (unit.empty() ? "" : " " + unit) << ": "
               << results::wrap(metric.description, std::max<std::size_t>(console.width, 60) - 30, 2) << "\n"
-              << table.text();
+              << table.text() << legend.text(std::max<std::size_t>(console.width, 60));
   if (run.repetitions() < 2) console.out << "(one seed: no intervals)\n";
 }
 
@@ -136,6 +142,8 @@ Json answer_json(const results::Answer& answer) {
     json["min"] = row.min;
     json["max"] = row.max;
     json["failed_checks"] = row.failed_checks;
+    json["failed_transfers"] = row.failures.failed;
+    json["unfinished_points"] = row.failures.unfinished;
     list.push_back(json);
   }
   return list;
@@ -147,7 +155,7 @@ std::string answer_csv(const results::Answer& answer) {
     csv += results::csv_field(by.title()) + ",";
     if (!by.labels.empty()) csv += results::csv_field(by.key + " label") + ",";
   }
-  csv += "metric,unit,points,mean,half_width,min,max,failed_checks\n";
+  csv += "metric,unit,points,mean,half_width,min,max,failed_checks,failed_transfers,unfinished_points\n";
   for (const results::Answer::Row& row : answer.rows) {
     for (const results::RunColumn& by : answer.by) {
       csv +=
@@ -156,9 +164,10 @@ std::string answer_csv(const results::Answer& answer) {
       const bool has_label = by.labels.contains(by.texts[row.first]);
       csv += (has_label ? results::csv_field(by.shown(row.first)) : std::string()) + ",";
     }
-    csv += fmt::format("{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
+    csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
                        results::csv_number(row.summary.mean), results::csv_number(row.half_width),
-                       results::csv_number(row.min), results::csv_number(row.max), row.failed_checks);
+                       results::csv_number(row.min), results::csv_number(row.max), row.failed_checks,
+                       row.failures.failed, row.failures.unfinished);
   }
   return csv;
 }
@@ -243,6 +252,19 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
   console.out << table.text();
 }
 
+// A query may show latencies without what is not in them; whether it shows any cannot be told from SQL.
+std::string unseen_failures(const results::Run& run, const SqlRows& answer) {
+  const auto tells = [](const std::string& name) { return name.find("failed") != std::string::npos; };
+  const auto failing = std::ranges::count_if(run.failures(), [](const auto& point) { return point.failed > 0; });
+  if (failing == 0 || std::ranges::any_of(answer.names, tells)) return "";
+  results::Failures all;
+  for (const results::Failures& point : run.failures()) all += point;
+  return fmt::format(
+      "{}: {} of {} transfers failed, at {} of {} points: they are in no latency and no goodput; the column "
+      "failed_transfers of the views counts them\n",
+      run.path(), all.failed, all.transfers, failing, run.size());
+}
+
 void answer(results::Run& run, const Options& options, const Console& console) {
   const results::Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
   if (!options.sql.empty()) {
@@ -250,7 +272,9 @@ void answer(results::Run& run, const Options& options, const Console& console) {
       throw experiment::UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
     }
     console.err << run.failed_checks(run.points_where({}));
-    return print_sql(select(run, options.sql), options.format, console);
+    const SqlRows rows = select(run, options.sql);
+    console.err << unseen_failures(run, rows);
+    return print_sql(rows, options.format, console);
   }
   if (question.metrics.empty()) {
     if (!question.by.empty() || !question.where.empty() || options.format != Format::table) {

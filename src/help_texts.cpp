@@ -146,7 +146,8 @@ Asks the database in the run folder RUN. For each METRIC: how many points have i
 confidence interval over the seeds (Student's t), the least and the greatest. A row stands for one combination of
 strategy and axes, or what --by says; a row of several combinations has no interval, because more than seeds tells its
 points apart. Of axes that advance together one stands for all. Without METRIC: the axes and metrics that there are.
-Units are in the headers; csv has plain numbers.
+Units are in the headers; csv has plain numbers. Behind a latency !2 says that two transfers failed and are not in it,
+!!1 that a point has no result; csv and json have columns of these.
 --where, here and in 'diff' and 'plot': KEY=VALUE, and with !=, <, <=, >, >=; KEY is a parameter, strategy, and but in
 'plot', whose figures have means over the seeds, seed or status; quantities with their units, shares as 0.5 or "50 %".
 
@@ -155,6 +156,8 @@ Units are in the headers; csv has plain numbers.
   faultline query runs/mine-1 latency_mean faults --by strategy --where workload.size="64 KiB"
   faultline query runs/mine-1 goodput --where "workload.size>=4 KiB" --format csv
   faultline query runs/mine-1 goodput --where "workload.cold_share=50 %"
+  faultline query runs/mine-1 --sql "SELECT point, text FROM limits"
+                                                      what limits the transfers of each point?
   faultline query runs/mine-1 --sql "SELECT label, error FROM points WHERE status <> 'complete'"
                                                       anything else; docs/results.md describes tables and views
 )";
@@ -166,7 +169,7 @@ configuration: parameters with their values in A and in B. Then the points that 
 matched by strategy and axes. RUN:KEY=VALUE is a part of a run, and matched by all but KEY and the axes that advance
 with it; it is refused where that does not tell its points apart. Then the METRICs (all that
 differ) with the change from A to B in percent, and whether it is beyond noise: by Welch's t test over the seeds, where
-chance makes one mark in twenty. With one seed nothing is known of noise.
+chance makes one mark in twenty. With one seed nothing is known of noise. Marks as in 'faultline query': !2, !!1.
 
   faultline diff runs/mine-1 runs/mine-2              before and after
   faultline diff runs/mine-1 runs/mine-2 latency_mean --where strategy=fault/touch-ahead

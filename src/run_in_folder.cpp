@@ -47,7 +47,7 @@ struct RunFacts {
 
 // Everything about a run that may differ from one time to the next stands here and nowhere else.
 std::string meta_json(const RunFacts& facts, const results::Results& run, const std::string& results) {
-  const auto& [experiment, points, outcomes] = run;
+  const auto& [experiment, points, outcomes, failures] = run;
   workloads::Totals totals;
   Json each = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {

@@ -51,7 +51,10 @@ std::string breakdown_view(const Results& results) {
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const auto& rows = results.outcomes[i].result.breakdown;
     if (rows.empty()) continue;
-    text += fmt::format("{}{}\n{}", text.empty() ? "" : "\n", results.points[i].label(), breakdown_table(rows));
+    const Failures failures = results.failures_at(i);
+    const std::string besides = failures.any() ? fmt::format(" (!: {}; no step has them)", text_of(failures)) : "";
+    text +=
+        fmt::format("{}{}{}\n{}", text.empty() ? "" : "\n", results.points[i].label(), besides, breakdown_table(rows));
   }
   return text.empty() ? "no point measured a breakdown\n" : text;
 }

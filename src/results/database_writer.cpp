@@ -85,28 +85,31 @@ class Writer {
   }
 
   void write_combinations() {
-    SqlStatement row = insert("combinations", 4);
+    SqlStatement row = insert("combinations", 6);
     for (std::size_t first = 0; first < points_.size(); first += experiment_.repetitions) {
       experiment::Point point = points_[first];
       point.repeated = false;
-      const auto begin = outcomes_.begin() + static_cast<std::ptrdiff_t>(first);
-      const auto measured = std::count_if(begin, begin + experiment_.repetitions,
-                                          [](const runs::PointOutcome& o) { return !o.result.metrics.empty(); });
-      row.run(combination_of(first), point.strategy, point.label(), std::int64_t{measured});
+      Failures failures;
+      for (std::size_t i = 0; i < experiment_.repetitions; ++i) failures += failures_of(outcomes_[first + i]);
+      row.run(combination_of(first), point.strategy, point.label(), failures.points - failures.unfinished,
+              failures.unfinished, failures.failed);
     }
   }
 
   void write_points() {
-    SqlStatement row = insert("points", 11);
+    SqlStatement row = insert("points", 13);
     SqlStatement no_error(database_, "UPDATE points SET error = NULL WHERE error = ''");
     SqlStatement no_end(database_,
                         "UPDATE points SET events = NULL, cell_hops = NULL, simulated_ps = NULL"
                         " WHERE status NOT IN ('complete', 'refused', 'check failed')");
+    SqlStatement no_metrics(database_, "UPDATE points SET transfers = NULL, failed_transfers = NULL WHERE number = ?");
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const runs::PointOutcome& outcome = outcomes_[i];
+      const Failures failures = failures_of(outcome);
       row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
               status_text(outcome), reason_text(outcome), outcome.result.events, outcome.result.cell_hops,
-              outcome.result.simulated_ps);
+              outcome.result.simulated_ps, failures.transfers, failures.failed);
+      if (failures.unfinished > 0) no_metrics.run(i + 1);
     }
     no_error.run();
     no_end.run();
@@ -184,14 +187,14 @@ class Writer {
     };
     Ids& ids = metric_ids_;
     std::vector<std::vector<Value>> values;  // by metric, as the table is sorted
-    SqlStatement doc = insert("metric_docs", 4);
+    SqlStatement doc = insert("metric_docs", 5);
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       for (const workloads::Metric& metric : outcomes_[i].result.metrics) {
         const auto [id, is_new] = ids.of(metric.name);
         if (is_new) {
           metric_names_.push_back(metric.name);
           values.emplace_back();
-          doc.run(id, metric.name, metric.unit, metric.description);
+          doc.run(id, metric.name, metric.unit, metric.description, is_of_completed(metric.name));
         }
         values[id - 1].push_back({i, metric.value});
       }

@@ -141,11 +141,14 @@ Summary summary_at(const Combination& place, const std::vector<double>& values) 
   return summary_of(own);
 }
 
-Difference::Row row_of(const std::string& point, const workloads::MetricDoc& metric, const Summary& a,
-                       const Summary& b) {
+// `row`: with what it has in common with the rows of the same points.
+Difference::Row row_of(Difference::Row row, const workloads::MetricDoc& metric, const Summary& a, const Summary& b) {
   const bool known = a.count > 0 && b.count > 0 && a.mean != 0;
   const double change = known ? 100 * (b.mean - a.mean) / std::abs(a.mean) : std::numeric_limits<double>::quiet_NaN();
-  Difference::Row row{point, metric, a, b, a.mean == b.mean ? 0 : change, {}};
+  row.metric = metric;
+  row.a = a;
+  row.b = b;
+  row.change = a.mean == b.mean ? 0 : change;
   if (a.count > 1 && b.count > 1) row.beyond_noise = welch_probability(a, b) < kChance;
   return row;
 }
@@ -162,7 +165,13 @@ std::vector<std::vector<double>> values_at(Side& side, const std::vector<workloa
   return values;
 }
 
-void add_rows(const std::string& point, const Combination& a, const Combination& b, const Values& values, bool all,
+Failures failures_at(const Combination& place, const Side& side) {
+  Failures failures;
+  for (const std::size_t point : place.points) failures += side.run.failures()[point];
+  return failures;
+}
+
+void add_rows(const Difference::Row& alike, const Combination& a, const Combination& b, const Values& values, bool all,
               Difference& difference) {
   ++difference.pairs;
   for (std::size_t m = 0; m < values.metrics.size(); ++m) {
@@ -171,7 +180,7 @@ void add_rows(const std::string& point, const Combination& a, const Combination&
     ++difference.compared;
     const bool same = at_a.mean == at_b.mean;
     if (same) ++difference.equal;
-    if (!same || all) difference.rows.push_back(row_of(point, values.metrics[m], at_a, at_b));
+    if (!same || all) difference.rows.push_back(row_of(alike, values.metrics[m], at_a, at_b));
   }
 }
 
@@ -269,7 +278,11 @@ Difference difference(Side& a, Side& b, const std::vector<std::string>& names, b
     if (other == in_b.end()) {
       difference.only_a.push_back(label(a, place));
     } else {
-      add_rows(label(a, place), place, *other->second, values, all, difference);
+      Difference::Row alike;
+      alike.point = label(a, place);
+      alike.failures_a = failures_at(place, a);
+      alike.failures_b = failures_at(*other->second, b);
+      add_rows(alike, place, *other->second, values, all, difference);
       in_b.erase(other);
     }
   }

@@ -34,6 +34,8 @@ struct Difference {
     workloads::MetricDoc metric;
     Summary a;  // count 0: it has none there
     Summary b;
+    Failures failures_a;
+    Failures failures_b;
     double change = 0;                 // percent of A's mean; NaN when that is 0 or there is none
     std::optional<bool> beyond_noise;  // empty: one of them has a single seed
   };

@@ -124,7 +124,7 @@ class Matrix {
     sheets_ = {};
     rows_ = {};
     columns_ = {};
-    outcomes_.clear();
+    numbers_.clear();
     bool apart = true;
     for (std::size_t i = 0; i < results_.points.size(); ++i) {
       const experiment::Point& point = results_.points[i];
@@ -133,29 +133,31 @@ class Matrix {
       sheets_.number_of(std::get<0>(at));
       rows_.number_of(std::get<1>(at));
       columns_.number_of(std::get<2>(at));
-      apart = outcomes_.emplace(at, &results_.outcomes[i]).second && apart;
+      apart = numbers_.emplace(at, i).second && apart;
     }
     return apart;
   }
-  const workloads::Metric* metric_at(const Place& place) const {
-    const auto found = outcomes_.find(place);
-    return found == outcomes_.end() ? nullptr : find_metric(*found->second, spec_.metric);
-  }
   std::string cell(const Place& place) const {
-    const auto found = outcomes_.find(place);
-    if (found == outcomes_.end()) return "-";
-    const auto* value = metric_at(place);
-    if (value == nullptr) return absent_text(*found->second);
-    if (spec_.baseline.empty()) return cell_text(*value);
-    const auto* base = metric_at({std::get<0>(place), std::get<1>(place), spec_.baseline});
-    return base == nullptr || base->value == 0 ? "-" : ratio_text(*value, *base);
+    const auto found = numbers_.find(place);
+    if (found == numbers_.end()) return "-";
+    const auto* value = find_metric(results_.outcomes[found->second], spec_.metric);
+    if (value == nullptr || spec_.baseline.empty())
+      return marked_text(results_, found->second, spec_.metric,
+                         value == nullptr ? std::nullopt : std::optional(*value));
+    const auto base_at = numbers_.find({std::get<0>(place), std::get<1>(place), spec_.baseline});
+    if (base_at == numbers_.end()) return "-";
+    const auto* base = find_metric(results_.outcomes[base_at->second], spec_.metric);
+    if (base == nullptr || base->value == 0) return "-";
+    Failures failures = results_.failures_at(found->second);
+    if (base_at != found) failures += results_.failures_at(base_at->second);
+    return ratio_text(*value, *base) + mark_of(spec_.metric, failures);
   }
 
   const Results& results_;
   const experiment::ReportSpec& spec_;
   std::string rows_axis_;
   TextNumbers sheets_, rows_, columns_;
-  std::map<Place, const runs::PointOutcome*> outcomes_;
+  std::map<Place, std::size_t> numbers_;  // of points
 };
 
 }  // namespace

@@ -121,16 +121,13 @@ TextTable points_table(const Results& results, const std::vector<TableColumn>& c
   TextTable table(columns);
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const experiment::Point& point = results.points[i];
-    const runs::PointOutcome& outcome = results.outcomes[i];
     // One block a strategy, as one perftest run prints one; without axes they are rows to be compared.
     if (i > 0 && results.points[i - 1].strategy != point.strategy && !point.axes.empty()) table.gap();
     std::vector<std::string> cells{point.strategy};
     for (const experiment::NamedText& axis : point.axes)
       cells.push_back(shown_value(results.experiment, axis.name, axis.text));
-    for (const TableColumn& column : chosen) {
-      const auto metric = shown(outcome, column);
-      cells.push_back(metric ? cell_text(*metric) : absent_text(outcome));
-    }
+    for (const TableColumn& column : chosen)
+      cells.push_back(marked_text(results, i, column.metric, shown(results.outcomes[i], column)));
     table.add(std::move(cells));
   }
   return table;

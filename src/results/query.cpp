@@ -28,10 +28,11 @@ std::vector<Group> groups_of(const std::vector<std::size_t>& points, const std::
 
 Answer::Row row_of(const Run& run, const workloads::MetricDoc& metric, const Group& group,
                    const std::vector<double>& values) {
-  Answer::Row row{metric, group.front(), {}};
+  Answer::Row row{metric, group.front()};
   std::vector<double> own;
   bool only_seeds = true;
   for (const std::size_t point : group) {
+    row.failures += run.failures()[point];
     if (!std::isfinite(values[point])) continue;
     own.push_back(values[point]);
     only_seeds = only_seeds && run.combination(point) == run.combination(group.front());

@@ -20,8 +20,9 @@ struct Question {
 struct Answer {
   struct Row {
     workloads::MetricDoc metric;
-    std::size_t first;                                             // of the points in it
-    Summary summary;                                               // of those that have the metric
+    std::size_t first;     // of the points in it
+    Summary summary = {};  // of those that have the metric
+    Failures failures = {};
     double half_width = std::numeric_limits<double>::quiet_NaN();  // unless they are seeds of one combination
     double min = std::numeric_limits<double>::quiet_NaN();
     double max = std::numeric_limits<double>::quiet_NaN();

@@ -92,15 +92,17 @@ Merged merge_repetitions(const Results& results) {
   const std::size_t each = results.experiment.repetitions;
   for (std::size_t first = 0; first < results.points.size(); first += each) {
     Outcomes outcomes, measured;
+    Failures failures;
     for (std::size_t i = first; i < first + each; ++i) {
       outcomes.push_back(&results.outcomes[i]);
+      failures += failures_of(results.outcomes[i]);
       if (!results.outcomes[i].result.metrics.empty()) measured.push_back(&results.outcomes[i]);
     }
     merged.points.push_back(results.points[first]);
     merged.points.back().repeated = false;
     merged.outcomes.push_back(merge(outcomes, measured));
     merged.seeds.push_back(measured.size());
-    if (measured.size() < each) merged.of_fewer.push_back({merged.points.back().label(), measured.size()});
+    merged.failures.push_back(failures);
   }
   return merged;
 }

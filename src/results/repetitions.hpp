@@ -13,11 +13,7 @@ struct Merged {
   std::vector<experiment::Point> points;     // the first of each
   std::vector<runs::PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
   std::vector<std::size_t> seeds;            // that measured
-  struct Fewer {
-    std::string point;
-    std::size_t seeds;
-  };
-  std::vector<Fewer> of_fewer;  // some seeds failed, were refused or not run
+  std::vector<Failures> failures;            // of all seeds together
 };
 
 // The half widths of metrics and steps are of the 95 % confidence intervals of their means, by Student's t: it takes

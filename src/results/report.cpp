@@ -125,6 +125,12 @@ std::string absent_text(const runs::PointOutcome& outcome) {
   return outcome.status == runs::PointStatus::complete ? "-" : "error";  // complete: it has no such metric
 }
 
+std::string marked_text(const Results& results, std::size_t point, const std::string& name,
+                        const std::optional<workloads::Metric>& metric) {
+  return (metric ? cell_text(*metric) : absent_text(results.outcomes[point])) +
+         mark_of(name, results.failures_at(point));
+}
+
 std::string report_head(const Results& results) {
   std::string text;
   if (!results.experiment.question.empty()) text += wrap(results.experiment.question, 100, 0) + "\n";
@@ -156,7 +162,7 @@ std::string report_tables(const Results& results, std::size_t width) {
   const unsigned seeds = results.experiment.repetitions;
   const Merged merged = seeds > 1 ? merge_repetitions(results) : Merged{};
   const Results means{results.experiment, seeds > 1 ? merged.points : results.points,
-                      seeds > 1 ? merged.outcomes : results.outcomes};
+                      seeds > 1 ? merged.outcomes : results.outcomes, merged.failures};
   bool any_mean = false;
   for (const experiment::ReportSpec& spec : results.experiment.reports) {
     any_mean = any_mean || spec.view != experiment::View::verdict;
@@ -165,14 +171,11 @@ std::string report_tables(const Results& results, std::size_t width) {
     text += (text.empty() || view.empty() ? "" : "\n") + view;
   }
   text += unseen.text(results.points);
-  if (any_mean && seeds > 1) {
+  if (any_mean && seeds > 1)
     text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
-    if (!merged.of_fewer.empty()) {
-      const std::size_t others = merged.of_fewer.size() - 1;
-      text += fmt::format("(of fewer: {}, {} of {} seeds{})\n", merged.of_fewer.front().point,
-                          merged.of_fewer.front().seeds, seeds, others > 0 ? fmt::format("; and {} more", others) : "");
-    }
-  }
+  Legend legend;
+  for (std::size_t i = 0; i < means.points.size(); ++i) legend.add(means.points[i].label(), means.failures_at(i));
+  text += legend.text(width);
   const std::string notes = remarks(results);
   return notes.empty() ? text : text + "\n" + notes;
 }

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/results/failures.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
@@ -15,6 +17,11 @@ struct Results {
   const experiment::Experiment& experiment;
   const std::vector<experiment::Point>& points;
   const std::vector<runs::PointOutcome>& outcomes;
+  std::vector<Failures> failures = {};  // of outcomes that are means: of all their seeds
+
+  Failures failures_at(std::size_t point) const {
+    return failures.empty() ? failures_of(outcomes[point]) : failures[point];
+  }
 };
 
 // Question, platform, seed and what differs from the defaults in every point.
@@ -52,6 +59,9 @@ const workloads::Metric* first_of(const Results& results, const std::string& nam
 std::string cell_text(const workloads::Metric& metric);
 // What stands in a cell whose point has no such metric: that it was refused, failed, was not run.
 std::string absent_text(const runs::PointOutcome& outcome);
+// What stands in the cell of a point: the metric or why there is none, and the mark of what is not in it.
+std::string marked_text(const Results& results, std::size_t point, const std::string& name,
+                        const std::optional<workloads::Metric>& metric);
 // A metric as the points view shows it.
 struct TableColumn {
   std::string metric;

@@ -78,8 +78,12 @@ Run::Run(const std::filesystem::path& run)
       database_(open_database(run)),
       repetitions_(static_cast<unsigned>(database_.number("SELECT repetitions FROM run"))),
       axes_(texts_of(database_, "SELECT key FROM axes ORDER BY position")) {
-  SqlStatement points(database_, "SELECT combination FROM points ORDER BY number");
-  while (points.step()) combinations_.push_back(static_cast<std::size_t>(points.whole(0)));
+  SqlStatement points(database_, "SELECT combination, transfers, failed_transfers FROM points ORDER BY number");
+  while (points.step()) {
+    const auto count = [&](int column) { return static_cast<std::uint64_t>(points.whole(column)); };
+    combinations_.push_back(count(0));
+    failures_.push_back({count(2), count(1), points.is_null(1) ? std::size_t{1} : 0, 1});
+  }
   SqlStatement docs(database_, "SELECT name, unit, description FROM metric_docs ORDER BY id");
   while (docs.step()) metrics_.push_back({docs.text(0), docs.text(1), docs.text(2)});
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/results/failures.hpp"
 #include "src/results/sqlite.hpp"
 #include "workloads/experiment_point.hpp"
 
@@ -68,6 +69,8 @@ class Run {
 
   // At each point; NaN where it has none.
   std::vector<double> values(const workloads::MetricDoc& metric);
+  // Of each point.
+  const std::vector<Failures>& failures() const { return failures_; }
   // Those to which all conditions apply. Numbers are compared with their units, shares may be in percent. Throws
   // UserError, which begins with what the user has `given` them by, when a condition is none, or there is no such
   // point.
@@ -85,6 +88,7 @@ class Run {
   std::string path_;
   SqlDatabase database_;
   std::vector<std::size_t> combinations_;
+  std::vector<Failures> failures_;
   unsigned repetitions_;
   std::vector<std::string> axes_;
   std::vector<workloads::MetricDoc> metrics_;

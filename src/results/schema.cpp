@@ -39,7 +39,9 @@ CREATE TABLE combinations (          -- points that differ by their seed alone a
   number INTEGER PRIMARY KEY,        -- from 1
   strategy TEXT NOT NULL REFERENCES strategies(name),
   label TEXT NOT NULL,               -- 'resident, workload.size = 64 B'
-  measured INTEGER NOT NULL          -- of its points those that have metrics
+  measured INTEGER NOT NULL,         -- of its points those that have metrics
+  unfinished_points INTEGER NOT NULL,  -- the others
+  failed_transfers INTEGER NOT NULL  -- of all its points: in no latency and no goodput
 );
 
 CREATE TABLE points (
@@ -54,7 +56,9 @@ CREATE TABLE points (
   error TEXT,                        -- why it is not complete
   events INTEGER,                    -- of the event loop; NULL, as the next two, of a point that has not got to its end
   cell_hops INTEGER,                 -- cells that crossed a link, each link counted
-  simulated_ps INTEGER               -- simulated time [ps]
+  simulated_ps INTEGER,              -- simulated time [ps]
+  transfers INTEGER,                 -- that were measured; NULL, as the next one, of a point that has no metrics
+  failed_transfers INTEGER           -- of these, in no latency and no goodput
 );
 CREATE INDEX points_of_combination ON points(combination);
 CREATE INDEX points_by_id ON points(id);
@@ -105,7 +109,8 @@ CREATE TABLE metric_docs (           -- metrics that any point has
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE,         -- 'latency_mean'
   unit TEXT NOT NULL,                -- us, MB/s, B, ...; 1 for counts and shares
-  description TEXT NOT NULL
+  description TEXT NOT NULL,
+  of_completed INTEGER NOT NULL      -- 1: of the transfers that completed alone, as latency and goodput
 );
 
 CREATE TABLE metric_values (
@@ -239,36 +244,42 @@ CREATE VIEW point_axes AS            -- where each point lies
     FROM axes AS a JOIN varied_parameters AS v ON v.key = a.key JOIN parameter_docs AS d ON d.key = a.key;
 
 CREATE VIEW metrics AS               -- a row for each metric of each point
-  SELECT v.point, d.name, v.value, d.unit
-    FROM metric_docs AS d JOIN metric_values AS v ON v.metric = d.id;
+  SELECT v.point, d.name, v.value, d.unit, p.failed_transfers
+    FROM metric_docs AS d JOIN metric_values AS v ON v.metric = d.id LEFT JOIN points AS p ON p.number = v.point;
 
 CREATE VIEW part_metrics AS          -- a row for each metric of each part of each point
-  SELECT v.point, v.part, v.about, d.name, v.value, d.unit
-    FROM metric_docs AS d JOIN part_values AS v ON v.metric = d.id;
+  SELECT v.point, v.part, v.about, d.name, v.value, d.unit, cast(f.value AS INTEGER) AS failed_transfers
+    FROM metric_docs AS d JOIN part_values AS v ON v.metric = d.id
+    LEFT JOIN part_values AS f ON f.point = v.point AND f.part = v.part
+     AND f.metric = (SELECT id FROM metric_docs WHERE name = 'transfers_failed');
 
 CREATE VIEW means AS                 -- a row for each metric of each combination
-  SELECT m.combination, d.name, m.mean, m.half_width, m.deviation, m.seeds, d.unit
+  SELECT m.combination, d.name, m.mean, m.half_width, m.deviation, m.seeds, d.unit, c.failed_transfers,
+         c.unfinished_points
     FROM metric_docs AS d JOIN mean_values AS m ON m.metric = d.id
+    LEFT JOIN combinations AS c ON c.number = m.combination
   UNION ALL
-  SELECT p.combination, d.name, v.value, NULL, NULL, 1, d.unit
+  SELECT p.combination, d.name, v.value, NULL, NULL, 1, d.unit, p.failed_transfers, 0
     FROM metric_docs AS d JOIN metric_values AS v ON v.metric = d.id JOIN points AS p ON p.number = v.point
    WHERE (SELECT repetitions FROM run) = 1 AND v.value IS NOT NULL;
 
 CREATE VIEW breakdown AS             -- a row for each step of each point
-  SELECT b.point, b.position, s.step, s.side, b.time_us, b.samples, s.description
-    FROM breakdown_values AS b JOIN steps AS s ON s.id = b.step;
+  SELECT b.point, b.position, s.step, s.side, b.time_us, b.samples, s.description, p.failed_transfers
+    FROM breakdown_values AS b JOIN steps AS s ON s.id = b.step LEFT JOIN points AS p ON p.number = b.point;
 
 CREATE VIEW mean_breakdown AS        -- a row for each step of each combination
-  SELECT m.combination, m.position, s.step, s.side, m.time_us, m.half_width_us, m.samples, s.description
-    FROM mean_steps AS m JOIN steps AS s ON s.id = m.step
+  SELECT m.combination, m.position, s.step, s.side, m.time_us, m.half_width_us, m.samples, s.description,
+         c.failed_transfers, c.unfinished_points
+    FROM mean_steps AS m JOIN steps AS s ON s.id = m.step LEFT JOIN combinations AS c ON c.number = m.combination
   UNION ALL
-  SELECT p.combination, b.position, b.step, b.side, b.time_us, NULL, b.samples, b.description
+  SELECT p.combination, b.position, b.step, b.side, b.time_us, NULL, b.samples, b.description, p.failed_transfers, 0
     FROM breakdown AS b JOIN points AS p ON p.number = b.point
    WHERE (SELECT repetitions FROM run) = 1;
 
 CREATE VIEW distributions AS         -- a row for each distribution of each point
-  SELECT v.point, d.name, v.count, v.min, v.p50, v.p90, v.p99, v.p999, v.max, d.unit
-    FROM distribution_values AS v JOIN distribution_docs AS d ON d.id = v.distribution;
+  SELECT v.point, d.name, v.count, v.min, v.p50, v.p90, v.p99, v.p999, v.max, d.unit, p.failed_transfers
+    FROM distribution_values AS v JOIN distribution_docs AS d ON d.id = v.distribution
+    LEFT JOIN points AS p ON p.number = v.point;
 
 CREATE VIEW buckets AS               -- a row for each bucket of each distribution of each point
   SELECT b.point, d.name, b.lower, b.upper, b.count, d.unit
@@ -303,9 +314,11 @@ std::string wide_views(const std::vector<std::string>& axes, const std::vector<s
   }
   return fmt::format(
       "CREATE VIEW results AS             -- a row a point: axes in the units of parameter_docs, metrics in theirs\n"
-      "SELECT p.number AS point, p.combination, p.strategy, p.seed, p.status, p.error{0}{1}\n  FROM points AS p;\n"
+      "SELECT p.number AS point, p.combination, p.strategy, p.seed, p.status, p.error,\n"
+      "  p.failed_transfers{0}{1}\n  FROM points AS p;\n"
       "CREATE VIEW mean_results AS        -- a row a combination: means over the seeds, and their half widths\n"
-      "SELECT c.number AS combination, c.strategy, c.label, c.measured{0}{2}\n"
+      "SELECT c.number AS combination, c.strategy, c.label, c.measured,\n"
+      "  c.unfinished_points, c.failed_transfers{0}{2}\n"
       "  FROM combinations AS c JOIN points AS p\n"
       "    ON p.number = (SELECT min(number) FROM points WHERE combination = c.number);\n",
       axis_columns, values, means);

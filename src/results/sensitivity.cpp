@@ -28,8 +28,11 @@ std::string trouble_of(const runs::PointOutcome& outcome) {
   return outcome.status == runs::PointStatus::complete ? "" : status;
 }
 
-Response response_of(const std::string& metric, const runs::PointOutcome& outcome) {
-  Response response{"", false, {}, 0, trouble_of(outcome)};
+Response response_of(const std::string& metric, const Merged& of, std::size_t point) {
+  const runs::PointOutcome& outcome = of.outcomes[point];
+  const Failures& failures = of.failures[point];
+  Response response{"", false, {}, 0, trouble_of(outcome), mark_of(metric, failures)};
+  if (response.trouble.empty() && !response.mark.empty()) response.trouble = text_of(failures);
   const workloads::Metric* found = find_metric(outcome, metric);
   if (found != nullptr && std::isfinite(found->value)) {
     response.metric = found->value;
@@ -102,19 +105,21 @@ void sort(std::vector<RankedParameter>& parameters) {
 }
 
 // One outcome a variation, its repetitions averaged.
-std::vector<runs::PointOutcome> outcomes_of(const experiment::Variations& variations,
-                                            const experiment::Experiment& experiment, std::size_t first,
-                                            const std::vector<runs::PointOutcome>& outcomes) {
-  std::vector<runs::PointOutcome> merged;
+Merged outcomes_of(const experiment::Variations& variations, const experiment::Experiment& experiment,
+                   std::size_t first, const std::vector<runs::PointOutcome>& outcomes) {
+  Merged merged;
   for (const experiment::Variation& variation : variations.all) {
     if (variation.points.empty()) {
-      merged.emplace_back().error = variation.conflict;
+      merged.outcomes.emplace_back().error = variation.conflict;
+      merged.failures.emplace_back();
       continue;
     }
     const auto from = outcomes.begin() + static_cast<std::ptrdiff_t>(first);
     first += variation.points.size();
     const std::vector<runs::PointOutcome> own(from, from + static_cast<std::ptrdiff_t>(variation.points.size()));
-    merged.push_back(merge_repetitions({experiment, variation.points, own}).outcomes.front());
+    const Merged one = merge_repetitions({experiment, variation.points, own});
+    merged.outcomes.push_back(one.outcomes.front());
+    merged.failures.push_back(one.failures.front());
   }
   return merged;
 }
@@ -122,8 +127,7 @@ std::vector<runs::PointOutcome> outcomes_of(const experiment::Variations& variat
 // What is compared at each point and each variation.
 class Responses {
  public:
-  Responses(Measure measure, const experiment::Variations& variations, const Merged& bases,
-            std::vector<runs::PointOutcome> others)
+  Responses(Measure measure, const experiment::Variations& variations, const Merged& bases, Merged others)
       : measure_(std::move(measure)), variations_(variations.all), bases_(bases), others_(std::move(others)) {
     if (measure_.baseline.empty()) return;
     for (std::size_t i = 0; i < bases_.points.size(); ++i) {
@@ -137,17 +141,17 @@ class Responses {
     return measure_.baseline.empty() || bases_.points[base].strategy != measure_.baseline;
   }
   Response initial(const experiment::Variation& variation) const {
-    Response response = response_of(measure_.metric, bases_.outcomes[variation.base]);
+    Response response = response_of(measure_.metric, bases_, variation.base);
     if (!measure_.baseline.empty()) {
       const auto base = baselines_.find(axes_of(variation.base));
-      relate(response, base == baselines_.end() ? nullptr : &bases_.outcomes[base->second]);
+      relate(response, base == baselines_.end() ? std::nullopt : std::optional(of_base(base->second)));
     }
     response.text = variation.initial;
     return response;
   }
   Response varied(std::size_t number) const {
     const experiment::Variation& variation = variations_[number];
-    Response response = response_of(measure_.metric, others_[number]);
+    Response response = response_of(measure_.metric, others_, number);
     if (!measure_.baseline.empty()) relate(response, baseline_of(variation));
     response.text = variation.text;
     response.below = variation.below;
@@ -160,36 +164,39 @@ class Responses {
     for (const experiment::NamedText& axis : bases_.points[base].axes) text += axis.text + '\n';
     return text;
   }
+  Response of_base(std::size_t base) const { return response_of(measure_.metric, bases_, base); }
   // The baseline with the same value of the parameter: varied as well, or what it has anyway.
-  const runs::PointOutcome* baseline_of(const experiment::Variation& variation) const {
+  std::optional<Response> baseline_of(const experiment::Variation& variation) const {
     const auto base = baselines_.find(axes_of(variation.base));
-    if (base == baselines_.end()) return nullptr;
+    if (base == baselines_.end()) return {};
     const auto number = numbers_.find({base->second, variation.parameter, variation.text});
-    if (number != numbers_.end()) return &others_[number->second];
+    if (number != numbers_.end()) return response_of(measure_.metric, others_, number->second);
     const bool has_it = std::ranges::any_of(variations_, [&](const experiment::Variation& other) {
       return other.base == base->second && other.parameter == variation.parameter && other.initial == variation.text;
     });
-    return has_it ? &bases_.outcomes[base->second] : nullptr;
+    return has_it ? std::optional(of_base(base->second)) : std::nullopt;
   }
-  void relate(Response& response, const runs::PointOutcome* baseline) const {
+  void relate(Response& response, const std::optional<Response>& base) const {
     if (!response.metric) return;
     const auto refuse = [&](const std::string& why) {
       response.metric.reset();
       response.trouble = measure_.baseline + ": " + why;
     };
-    if (baseline == nullptr) return refuse("has no such point");
-    const Response base = response_of(measure_.metric, *baseline);
-    if (!base.metric) return refuse(base.trouble);
-    if (*base.metric == 0) return refuse(measure_.metric + " is 0");
-    const double ratio = *response.metric / *base.metric;
-    response.half_width = ratio_half_width(response.half_width, ratio, *base.metric, base.half_width);
+    if (!base) return refuse("has no such point");
+    if (!base->metric) return refuse(base->trouble);
+    if (*base->metric == 0) return refuse(measure_.metric + " is 0");
+    const double ratio = *response.metric / *base->metric;
+    response.half_width = ratio_half_width(response.half_width, ratio, *base->metric, base->half_width);
     response.metric = ratio;
+    if (base->mark.empty()) return;
+    response.mark += base->mark;
+    response.trouble += fmt::format("{}{}: {}", response.trouble.empty() ? "" : "; ", measure_.baseline, base->trouble);
   }
 
   Measure measure_;
   const std::vector<experiment::Variation>& variations_;
   const Merged& bases_;
-  std::vector<runs::PointOutcome> others_;
+  Merged others_;
   std::map<std::string, std::size_t> baselines_;  // by the values of their axes
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> numbers_;
 };

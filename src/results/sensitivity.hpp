@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/experiment/variations.hpp"
+#include "src/results/failures.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
@@ -20,6 +21,7 @@ struct Response {
   std::optional<double> metric;
   double half_width = 0;  // of the metric's 95 % confidence interval, over seeds
   std::string trouble;    // why there is no metric, or what is wrong with it
+  std::string mark;       // of transfers that failed, and are not in it
 };
 
 // What one parameter does at one point of the experiment.

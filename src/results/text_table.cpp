@@ -15,6 +15,23 @@ namespace {
 
 constexpr std::size_t kBetween = 2;
 
+// Of the marks behind a number (" !2", " !!1"), so that numbers stand below each other.
+std::size_t marks_width(const std::string& cell) {
+  const std::size_t at = cell.find(" !");
+  return at == std::string::npos ? 0 : shown_width(cell.substr(at));
+}
+
+// Makes room where others of the column have marks.
+void align_marks(std::vector<std::vector<std::string>>& rows, std::size_t column) {
+  std::size_t widest = 0;
+  for (const auto& row : rows) {
+    if (!row.empty()) widest = std::max(widest, marks_width(row[column]));
+  }
+  for (auto& row : rows) {
+    if (!row.empty()) row[column] += std::string(widest - marks_width(row[column]), ' ');
+  }
+}
+
 std::string padded(const std::string& text, std::size_t width, Align align) {
   const std::string space(width - std::min(width, shown_width(text)), ' ');
   return align == Align::left ? text + space : space + text;
@@ -32,11 +49,11 @@ void TextTable::gap() {
   if (!rows_.empty()) rows_.emplace_back();
 }
 
-std::vector<std::size_t> TextTable::widths() const {
+std::vector<std::size_t> TextTable::widths(const Rows& rows) const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     std::size_t width = std::max(shown_width(columns_[c].title), shown_width(columns_[c].unit));
-    for (const auto& row : rows_) {
+    for (const auto& row : rows) {
       if (!row.empty()) width = std::max(width, shown_width(row[c]));
     }
     widths.push_back(width);
@@ -44,14 +61,23 @@ std::vector<std::size_t> TextTable::widths() const {
   return widths;
 }
 
+TextTable::Rows TextTable::aligned() const {
+  Rows rows = rows_;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    if (columns_[c].align == Align::right) align_marks(rows, c);
+  }
+  return rows;
+}
+
 std::size_t TextTable::width() const {
   std::size_t sum = 0;
-  for (const std::size_t width : widths()) sum += width + kBetween;
+  for (const std::size_t width : widths(aligned())) sum += width + kBetween;
   return sum < kBetween ? 0 : sum - kBetween;
 }
 
 std::string TextTable::text() const {
-  const std::vector<std::size_t> wide = widths();
+  const Rows rows = aligned();
+  const std::vector<std::size_t> wide = widths(rows);
   std::string all;
   const auto line = [&](const auto& cell_of) {
     std::string text;
@@ -65,7 +91,7 @@ std::string TextTable::text() const {
   const bool has_units = std::ranges::any_of(columns_, [](const Column& c) { return !c.unit.empty(); });
   if (has_units) line([&](std::size_t c) { return columns_[c].unit; });
   all += std::string(width(), '-') + "\n";
-  for (const auto& row : rows_) line([&](std::size_t c) { return row.empty() ? std::string() : row[c]; });
+  for (const auto& row : rows) line([&](std::size_t c) { return row.empty() ? std::string() : row[c]; });
   return all;
 }
 

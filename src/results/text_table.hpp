@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table for people: headers of two lines (name, unit), columns as wide as they need to be.
+// A table for people: headers of two lines (name, unit), columns as wide as they need to be. Behind numbers
+// there may be marks (failures.hpp).
 #pragma once
 
 #include <string>
@@ -27,9 +28,11 @@ class TextTable {
   std::size_t width() const;
 
  private:
-  std::vector<std::size_t> widths() const;
+  using Rows = std::vector<std::vector<std::string>>;
+  std::vector<std::size_t> widths(const Rows& rows) const;
+  Rows aligned() const;
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // an empty row is a gap
+  Rows rows_;  // an empty row is a gap
 };
 
 // Characters that a terminal shows, for UTF-8 text of one column a code point.

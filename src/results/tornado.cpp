@@ -89,7 +89,12 @@ constexpr std::array kMarks{
          [](const Bar& bar) { return bar.effect.within_noise; }},
     Mark{"^", "not monotonic over the range",
          "not monotonic: the metric does not only rise or only fall from low by the default to high",
-         [](const Bar& bar) { return !bar.effect.monotonic; }}};
+         [](const Bar& bar) { return !bar.effect.monotonic; }},
+    Mark{"!", "transfers failed", "so many transfers failed, and are in no value; !!: so many seeds have no result",
+         [](const Bar& bar) {
+           return std::ranges::any_of(std::array{&bar.effect.initial, bar.low, bar.high},
+                                      [](const Response* end) { return end != nullptr && !end->mark.empty(); });
+         }}};
 
 bool is_used(const Mark& mark, const std::vector<Bar>& bars) { return std::ranges::any_of(bars, mark.applies); }
 
@@ -163,7 +168,7 @@ TextTable table_of(const Sensitivity& sensitivity, const std::vector<Bar>& bars)
   const auto metric = [&](const Response* response) {
     if (response == nullptr) return std::string();
     if (!response->metric) return std::string("failed");
-    return cell_text({sensitivity.metric, *response->metric, sensitivity.unit, "", 0});
+    return cell_text({sensitivity.metric, *response->metric, sensitivity.unit, "", 0}) + response->mark;
   };
   const auto text = [](const Response* response) { return response == nullptr ? "" : response->text; };
   for (const Bar& bar : bars) {

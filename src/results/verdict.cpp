@@ -27,15 +27,14 @@ void Verdict::add(const experiment::Point& point, const runs::PointOutcome& outc
   ++cell.runs;
   cell.error = cell.error || !outcome.error.empty();
   cell.refused = cell.refused || !outcome.result.refused.empty();
-  for (const char* name :
-       {"injections", "stale_accesses", "data_errors", "other_data_errors", "transfers_failed", "delay_max"}) {
+  for (const char* name : {"injections", "stale_accesses", "data_errors", "other_data_errors", "delay_max"}) {
     cell.most[name] = std::max(cell.most[name], value_of(outcome, name));
   }
   if (value_of(outcome, "faults") != 0) {
     ++cell.hits;
     cell.went_through = cell.went_through || value_of(outcome, "injected_pages") > 0;
   }
-  cell.transfers += value_of(outcome, "transfers");
+  if (!outcome.result.metrics.empty()) cell.failures += failures_of(outcome);
   cell.delayed += value_of(outcome, "transfers_delayed");
 }
 
@@ -66,16 +65,16 @@ std::string Verdict::word(const std::string& row, const std::string& column) con
   std::string text = fmt::format("{} {}/{}", word, cell->hits, cell->runs);
   if (cell->most_of("stale_accesses") > 0) text += ", stale";
   if (cell->most_of("data_errors") + cell->most_of("other_data_errors") > 0) text += ", wrong data";
-  if (cell->most_of("transfers_failed") > 0) text += ", failed";
+  if (cell->failures.failed > 0) text += ", failed";
   return text;
 }
 
 std::string Verdict::delays(const std::string& row, const std::string& column) const {
   const Cell* cell = find(row, column);
   if (cell == nullptr || cell->error || cell->most_of("injections") == 0) return "-";
-  return cell->delayed == 0
-             ? fmt::format("0/{:.0f}", cell->transfers)
-             : fmt::format("{:.0f}  {:.0f}/{:.0f}", cell->most_of("delay_max"), cell->delayed, cell->transfers);
+  const std::string longest = cell->delayed == 0 ? "" : fmt::format("{:.0f}  ", cell->most_of("delay_max"));
+  return fmt::format("{}{:.0f}/{}{}", longest, cell->delayed, cell->failures.transfers,
+                     mark_of("delay_max", cell->failures));
 }
 
 }  // namespace faultline::results

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
+#include "src/results/failures.hpp"
 #include "src/results/text_numbers.hpp"
 #include "src/runs/point_runner.hpp"
 
@@ -33,7 +34,7 @@ class Verdict {
   // "faults 3/8, stale": faults where they came in at least half of the runs and the mechanism went through, race where
   // in fewer or only where it was undone, none; else error, refused, n/a (it cannot happen), - (no such point).
   std::string word(const std::string& row, const std::string& column) const;
-  // The longest delay in all runs [us], and how many of their transfers were delayed.
+  // The longest delay in all runs [us], how many of their transfers were delayed, and the mark of those that failed.
   std::string delays(const std::string& row, const std::string& column) const;
 
  private:
@@ -44,8 +45,8 @@ class Verdict {
     bool refused = false;
     bool went_through = false;  // the mechanism, in a run with faults
     std::map<std::string, double> most;
-    double transfers = 0;
     double delayed = 0;
+    Failures failures;
 
     double most_of(const std::string& metric) const;
   };

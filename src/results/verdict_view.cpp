@@ -38,7 +38,8 @@ std::string verdict_view(const Results& results, const experiment::ReportSpec& s
       "failed: a transfer did not get through\n";
   return "faults of the device: in how many runs" + only + "\n" + table.text() + legend +
          "\nlongest delay of a transfer [us], transfers delayed of all" + only + "\n" + delays.text() +
-         "delayed: by more than 1 us and 1 % against the fastest of its run\n";
+         "delayed: by more than 1 us and 1 % against the fastest of its run; !: so many transfers failed, and have no "
+         "delay\n";
 }
 
 }  // namespace faultline::results

@@ -53,8 +53,8 @@ TEST_CASE("query prints a table with units in its head, and the same for program
         std::string::npos);
   const Ran mixed = faultline_program({"query", "o", "faults", "--by", "strategy", "--format", "csv"});
   CHECK(mixed.out ==
-        "strategy,metric,unit,points,mean,half_width,min,max,failed_checks\nresident,faults,1,6,0,,0,0,0\n"
-        "fault/touch-ahead,faults,1,6,1,,1,1,0\n");
+        "strategy,metric,unit,points,mean,half_width,min,max,failed_checks,failed_transfers,unfinished_points\n"
+        "resident,faults,1,6,0,,0,0,0,0,0\nfault/touch-ahead,faults,1,6,1,,1,1,0,0,0\n");
   CHECK(faultline_program({"query", "o", "faults", "--by", "strategy"})
             .out.find("(the points of a row differ by workload.size, too: such rows have no interval)\n") !=
         std::string::npos);
@@ -189,7 +189,7 @@ TEST_CASE("a check that failed is told by everything that shows its point") {
   CHECK(faultline_program({"query", "o", "--sql", "SELECT 1"}).err == "o: " + told);
   CHECK(faultline_program({"query", "o"}).err == "o: " + told);
   CHECK(faultline_program({"query", "o", "faults", "--where", "workload.size=4 KiB", "--format", "csv"})
-            .out.ends_with(",1\n"));
+            .out.ends_with(",1,0,0\n"));
   CHECK(faultline_program({"diff", "o:1", "o:2"}).err ==
         "o: CHECK FAILED at 1 of 1 points: default, workload.size = 64 B: " + why +
             "\no: CHECK FAILED at 1 of 1 points: default, workload.size = 4 KiB: " + why + "\n");
@@ -197,6 +197,65 @@ TEST_CASE("a check that failed is told by everything that shows its point") {
   const Ran worker = faultline_program({"worker", "o"});
   CHECK(worker.code == 1);
   CHECK(worker.err.find("default, workload.size = 4 KiB: " + why + "\n") != std::string::npos);
+}
+
+TEST_CASE("query and diff count failed transfers beside what they are not in, and mark it") {
+  const Sandbox sandbox;
+  REQUIRE(run_experiment(sandbox,
+                         "repetitions = 3\nparameters.workload.label = \"loses\"\n"
+                         "strategies = [\"resident\", \"fault/touch-ahead\"]\naxes.workload.size = [\"4 KiB\"]\n")
+              .code == 0);
+  const Ran table = faultline_program({"query", "o", "latency_mean", "faults"});
+  INFO(table.out);
+  CHECK(table.out.find("resident                   4 KiB       3   3.43     0.00   3.43   3.43\n") !=
+        std::string::npos);
+  CHECK(table.out.find(
+            "fault/touch-ahead          4 KiB       3  41.43 !7  0.00  41.43  41.43\n"
+            "(!: so many transfers failed, and are in no latency and no goodput: fault/touch-ahead, 4 KiB: 7 of "
+            "300)\n") != std::string::npos);
+  CHECK(table.out.find("!7") == table.out.rfind("!7"));  // not beside the faults
+  CHECK(faultline_program({"query", "o", "goodput", "--by", "seed", "--where", "strategy!=resident", "--format", "csv"})
+            .out.find(",0,3,0\n") != std::string::npos);
+  const Json json = Json::parse(faultline_program({"query", "o", "latency_mean", "--format", "json"}).out);
+  CHECK(json[1].at("failed_transfers") == 7);
+  CHECK(json[1].at("unfinished_points") == 0);
+
+  const std::string told =
+      "o: 7 of 600 transfers failed, at 3 of 6 points: they are in no latency and no goodput; the column "
+      "failed_transfers "
+      "of the views counts them\n";
+  const auto sql = [](const std::string& text) { return faultline_program({"query", "o", "--sql", text}); };
+  CHECK(sql("SELECT strategy, latency_mean FROM mean_results").err == told);
+  CHECK(sql("SELECT latency_mean, failed_transfers FROM mean_results").err.empty());
+
+  const Ran diff =
+      faultline_program({"diff", "o:strategy=resident", "o:strategy=fault/touch-ahead", "latency_mean", "faults"});
+  INFO(diff.out);
+  CHECK(diff.out.find("latency_mean  us    3.43  41.43 !7  +1107.8 !7  yes\n") != std::string::npos);
+  CHECK(diff.out.find("  faults  ") != std::string::npos);
+  CHECK(diff.out.find("!7", diff.out.find("  faults  ")) == std::string::npos);
+  CHECK(diff.out.find(
+            "(!: so many transfers failed, and are in no latency and no goodput: resident, workload.size = 4 KiB "
+            "in B: 7 of 300)\n") != std::string::npos);
+  const auto differs = [](const std::string& format) {
+    return faultline_program(
+               {"diff", "o:strategy=resident", "o:strategy=fault/touch-ahead", "latency_mean", "--format", format})
+        .out;
+  };
+  CHECK(differs("csv").ends_with(",yes,0,0,7,0\n"));
+  CHECK(Json::parse(differs("json")).at("metrics")[0].at("b").at("failed_transfers") == 7);
+}
+
+TEST_CASE("seeds without a result are counted beside the mean that they are not in") {
+  const Sandbox sandbox;
+  REQUIRE(run_experiment(sandbox, "repetitions = 3\nparameters.workload.label = \"fails at 2\"\n").code == 3);
+  const Ran table = faultline_program({"query", "o", "latency_mean"});
+  CHECK(table.out.find("default        2  3.43 !!1  0.00  3.43  3.43\n"
+                       "(!!: so many points have no result, and are in no mean: default: 1 of 3)\n") !=
+        std::string::npos);
+  CHECK(faultline_program({"query", "o", "latency_mean", "--format", "csv"}).out.ends_with(",0,0,1\n"));
+  CHECK(faultline_program({"query", "o", "--sql", "SELECT unfinished_points FROM means WHERE name = 'goodput'"}).out ==
+        "unfinished_points\n-----------------\n                1\n");
 }
 
 TEST_CASE("a file that is no database is not called a damaged one") {

@@ -43,6 +43,10 @@ class KnownMachine : public Machine {
     if (size_ == 2) latency += 2 * static_cast<double>(seed);
     workloads::PointResult result;
     result.metrics = {{"latency_mean", latency, "us", "mean"}, {"faults", 0, "1", "faults"}};
+    if (size_ == 7 && large_ == 9us) {
+      result.metrics.push_back({"transfers", 40, "1", "transfers"});
+      result.metrics.push_back({"transfers_failed", 3, "1", "that failed"});
+    }
     if (size_ != 3) result.metrics.push_back({"goodput", 1 / latency, "MB/s", "payload per time"});
     return result;
   }
@@ -189,6 +193,21 @@ TEST_CASE("a value that does not go with the others is told and not compared") {
   CHECK(ran.code == 0);
   CHECK(ran.out.find("not compared: model.large = 9 us [default]: too large for one byte\n") != std::string::npos);
   CHECK(ran.out.find("   failed ") != std::string::npos);
+}
+
+TEST_CASE("a value without its failed transfers is marked") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "parameters.model.size = \"7 B\"\n");
+  const Ran ran = sensitivity({"mine.toml"});
+  INFO(ran.out);
+  CHECK(ran.out.find("  1092.00     1132.00  1172.00 !3    7.07 ") != std::string::npos);
+  CHECK(ran.out.find("(!: so many transfers failed, and are in no value; !!: so many seeds have no result)\n") !=
+        std::string::npos);
+  CHECK(ran.out.find("with trouble: model.large = 9 us [default]: 3 of 40 transfers failed\n") != std::string::npos);
+  const Json json = ranked({});
+  CHECK(json.at("tornado").at("bars")[0].at("marks") == "!");
+  CHECK(json.at("tornado").at("marks").at("!") == "transfers failed");
+  CHECK(sensitivity({"mine.toml", "--metric", "faults"}).out.find('!') == std::string::npos);
 }
 
 TEST_CASE("an effect that is less than the seeds' own differences is marked") {

@@ -103,9 +103,36 @@ TEST_CASE("a mean is of the repetitions that have one; how many, and what went w
                                  "repetitions = 3\nparameters.workload.label = \"fails at 2\"\n"
                                  "[[report]]\nview = \"points\"\ncolumns = [\"latency_mean\"]\n");
   CHECK(ran.code == 3);
-  CHECK(ran.out.find("default    3.43\n") != std::string::npos);
-  CHECK(ran.out.find("(of fewer: default, 2 of 3 seeds)\n") != std::string::npos);
+  CHECK(ran.out.find("default   3.43 !!1\n") != std::string::npos);
+  CHECK(ran.out.find("(!!: so many points have no result, and are in no mean: default: 1 of 3)\n") !=
+        std::string::npos);
   CHECK(ran.out.find("ERROR: exception: the queue is longer than itself [default, seed 2]") != std::string::npos);
+}
+
+TEST_CASE("failed transfers are marked beside each latency and goodput, and counted below") {
+  const Sandbox sandbox;
+  const Ran ran = run_experiment(
+      sandbox,
+      "repetitions = 3\nparameters.workload.label = \"loses\"\nstrategies = [\"resident\", \"fault/touch-ahead\"]\n"
+      "axes.workload.size = [\"64 B\", \"4 KiB\"]\n"
+      "[[report]]\nview = \"points\"\ncolumns = [\"latency_mean\", \"faults\", \"goodput\"]\n"
+      "[[report]]\nview = \"matrix\"\nbaseline = \"resident\"\n"
+      "[[report]]\nview = \"matrix\"\nmetric = \"faults\"\n"
+      "[[report]]\nview = \"matrix\"\nbaseline = \"fault/touch-ahead\"\n"
+      "[[report]]\nview = \"breakdown\"\n");
+  INFO(ran.out);
+  CHECK(ran.out.find("resident                   4 KiB   3.43          0  1194.12\n") != std::string::npos);
+  CHECK(ran.out.find("fault/touch-ahead          4 KiB  41.43 !7   0.010  1194.12 !7\n") != std::string::npos);
+  // Of a ratio what either is not of.
+  CHECK(ran.out.find("        4 KiB     1.000          12.078 !7\n") != std::string::npos);
+  CHECK(ran.out.find("        4 KiB         0                  1\n") != std::string::npos);
+  CHECK(ran.out.find("        4 KiB  0.083 !7           1.000 !7\n") != std::string::npos);
+  CHECK(ran.out.find("\nresident, workload.size = 4 KiB\n") != std::string::npos);
+  CHECK(ran.out.find("\nfault/touch-ahead, workload.size = 4 KiB (!: 7 of 300 transfers failed; no step has them)\n") !=
+        std::string::npos);
+  CHECK(ran.out.find("(!: so many transfers failed, and are in no latency and no goodput: fault/touch-ahead, "
+                     "workload.size = 64 B: 7 of 300; fault/touch-ahead, workload.size = 4 KiB:\n 7 of 300)\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("steps of repetitions are means over all seeds, of those without the step, too") {

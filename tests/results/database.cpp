@@ -142,6 +142,35 @@ TEST_CASE("metrics of nodes and flows are in the database, and what limits a poi
       "2.8 % of the time at most.\n");
 }
 
+TEST_CASE("views with a latency have the transfers beside it that are not in it") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox, kSizes + "repetitions = 2\nparameters.workload.label = \"loses\"\n");
+  run.outcomes[15] = {};
+  run.outcomes[8].result.parts = {{"flow 0", "", {{"transfers_failed", 2, "1", ""}, {"latency_mean", 7, "us", ""}}},
+                                  {"node 1", "", {{"latency_max", 7, "us", ""}}}};
+  run.outcomes[8].result.metrics.push_back({"latency_max", 7, "us", ""});
+  run.write();
+  const std::string last = "SELECT group_concat(coalesce(failed_transfers, '-'), ' ') FROM ";
+  CHECK(ask("SELECT group_concat(coalesce(transfers, '-'), ' ') FROM points WHERE number > 12") == "100 100 100 -\n");
+  CHECK(ask(last + "points WHERE number > 8") == "2 3 2 3 2 3 2 -\n");
+  CHECK(ask(last + "results WHERE point IN (1, 10)") == "0 3\n");
+  CHECK(ask(last + "metrics WHERE point = 10 AND name = 'goodput'") == "3\n");
+  CHECK(ask(last + "part_metrics WHERE point = 9 AND name LIKE 'latency%'") == "2 -\n");
+  CHECK(ask(last + "breakdown WHERE point = 10") == "3 3\n");
+  CHECK(ask(last + "distributions WHERE point = 10") == "3\n");
+  for (const char* view : {"means", "mean_breakdown", "mean_results"}) {
+    INFO(view);
+    const std::string both = "SELECT DISTINCT failed_transfers, unfinished_points FROM " + std::string(view);
+    CHECK(ask(both + " WHERE combination = 7") == "5|0\n");
+    CHECK(ask(both + " WHERE combination = 8") == "2|1\n");
+  }
+  CHECK(ask("SELECT group_concat(name, ' ') FROM metric_docs WHERE of_completed AND name NOT LIKE 'latency%'") ==
+        "goodput\n");
+  MadeRun(sandbox, kSizes + "parameters.workload.label = \"loses\"\n").write("single");
+  CHECK(ask("SELECT DISTINCT failed_transfers, unfinished_points FROM means WHERE combination = 8", "single") ==
+        "2|0\n");
+}
+
 TEST_CASE("points without a result are rows with their reason") {
   const Sandbox sandbox;
   MadeRun run(sandbox, kSizes);
@@ -195,6 +224,35 @@ TEST_CASE("the same results have the same bytes, and nothing is left beside them
   CHECK(ask("PRAGMA integrity_check", "b") == "ok\n");
   CHECK(ask("PRAGMA foreign_key_check", "b").empty());
   CHECK(ask("PRAGMA user_version", "b") == std::to_string(kSchemaVersion) + "\n");
+}
+
+TEST_CASE("the queries of docs/results.md are answered") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox, kSizes + "parameters.workload.label = \"loses\"\n");
+  const workloads::Metric busy{"utilisation_link", 97.25, "%", "a link"};
+  const auto flow = [](const char* name, double latency, double failed) {
+    return workloads::PartResult{
+        name, "to node 1", {{"latency_mean", latency, "us", ""}, {"transfers_failed", failed, "1", ""}}};
+  };
+  run.outcomes[6].result.metrics.push_back(busy);
+  run.outcomes[6].result.parts = {flow("flow 0", 7, 0), flow("flow 1", 9, 2), {"node 2", "", {busy}}};
+  run.write();
+  const std::string docs = read_text(source_tree() / "docs/results.md");
+  std::vector<std::string> answers;
+  for (std::size_t at = docs.find("```sql\n"); at != std::string::npos; at = docs.find("```sql\n", at + 1)) {
+    const std::string block = docs.substr(at + 7, docs.find("```", at + 7) - at - 7);
+    for (std::size_t from = 0; block.find(';', from) != std::string::npos;) {
+      const std::size_t to = block.find(';', from);
+      answers.push_back(ask(block.substr(from, to - from)));
+      from = to + 1;
+    }
+  }
+  REQUIRE(answers.size() == 6);
+  CHECK(answers[3] == "7|node 2|97.25\n");
+  CHECK(
+      answers[4].starts_with("fault/touch-ahead, workload.size = 64 KiB, network.internal_latency = 120 ns|Limited by "
+                             "the busiest outgoing link of node 2"));
+  CHECK(answers[5] == "7|flow 1|to node 1|9.0|2\n");
 }
 
 TEST_CASE("docs/results.md names every table, view and column of the database") {

@@ -142,6 +142,10 @@ class FakeMachine : public experiment::Machine {
     if (c.label == "noisy" && seed % 2 == 0)
       result.breakdown.insert(result.breakdown.begin() + 1, {"fault", "os", 8, 1, ""});
     if (c.label == "fails at 2" && seed == 2) throw std::logic_error("the queue is longer than itself");
+    if (c.label == "loses") {  // where faults end transfers: two of them, of the second seed three
+      result.metrics.push_back({"transfers", static_cast<double>(c.iterations), "1", "transfers"});
+      result.metrics.push_back({"transfers_failed", faults == 0 ? 0 : seed == 2 ? 3.0 : 2.0, "1", "that failed"});
+    }
     if (c.label == "wrong data") result.failed_checks.push_back("data at the destination differ");
     return result;
   }
