@@ -123,9 +123,30 @@ struct PointResult {
 // are compared while events run and at the end; std::logic_error when they disagree, or for any other bug of ours.
 PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch = {});
 
-// What limits the transfers of a point, or of several with means as metrics: a sentence, from the metrics
-// "utilisation_..." and the parts. Empty where there are none.
-std::string limit_of(const PointResult& point);
+// What limits the transfers of a point, or of several.
+struct Limit {
+  enum class Kind {
+    unknown,          // there is no metric "utilisation_..."
+    none_busy,        // no part is busy for kLimits % of the time
+    sent_again,       // one is, and so it was with payload that was sent again
+    software_busy,    // with what includes waiting, or work of other programs
+    busy_for_others,  // with theirs, too
+    limits,           // with the transfers' work: faster parts could save no more than the rest of the time
+  };
+  Kind kind = Kind::unknown;
+  std::string part = {};  // "the busiest outgoing link of node 0"
+  double least = 0;       // % of the time for which it is busy: of the point where that is least, and where most
+  double most = 0;
+  std::uint64_t again = 0;  // most bytes of payload that were sent again
+
+  // Whether one sentence can say both.
+  bool joins(const Limit& other) const;
+  void join(const Limit& other);
+  // A sentence; empty when unknown.
+  std::string text() const;
+};
+// From metrics, which may be means over seeds, and parts.
+Limit limit_of(const PointResult& point);
 // A part that is busy for so many % of the time limits the transfers.
 inline constexpr double kLimits = 90;
 

@@ -154,37 +154,73 @@ std::string capital(std::string text) {
   return text;
 }
 
+// Of several points: "91.2 to 97.0 %".
+std::string percents(double least, double most) {
+  const std::string low = fmt::format("{:.1f}", least), high = fmt::format("{:.1f}", most);
+  return low == high ? high + " %" : fmt::format("{} to {} %", low, high);
+}
+
+bool others_work(const std::vector<Metric>& metrics) {
+  return value_of(metrics, "background_accesses") > 0 || value_of(metrics, "background_file_rate") > 0 ||
+         value_of(metrics, "clean_goodput") > 0;
+}
+
 }  // namespace
 
 // With the same work to do, transfers take at least as long as their busiest part works. That says something about
 // faster parts only where the work is the transfers' own, and would be the same.
-std::string limit_of(const PointResult& point) {
+Limit limit_of(const PointResult& point) {
   const auto percent_of = [](const std::vector<Metric>& metrics) {
     return [&metrics](const Named& named) { return value_of(metrics, named.metric); };
   };
   const Named& busiest = *std::ranges::max_element(kNames, {}, percent_of(point.metrics));
   const double percent = value_of(point.metrics, busiest.metric);
-  if (percent == 0) return "";
+  if (percent == 0) return {};
   const auto value = [&](const PartResult& part) { return value_of(part.metrics, busiest.metric); };
   const auto place = std::ranges::max_element(point.parts, {}, value);
   const bool known = place != point.parts.end() && value(*place) > 0;
-  const std::string what = known ? fmt::format("{} of {}", busiest.called, place->part) : busiest.called;
+  Limit limit{Limit::Kind::limits, known ? fmt::format("{} of {}", busiest.called, place->part) : busiest.called,
+              percent, percent, static_cast<std::uint64_t>(value_of(point.metrics, "retransmitted_bytes"))};
   if (percent < kLimits) {
-    return fmt::format("No part of the machine is busy for more than {:.1f} % of the time ({}).", percent, what);
+    limit.kind = Limit::Kind::none_busy;
+  } else if (limit.again > 0) {
+    limit.kind = Limit::Kind::sent_again;
+  } else if (busiest.software) {
+    limit.kind = Limit::Kind::software_busy;
+  } else if (others_work(point.metrics)) {
+    limit.kind = Limit::Kind::busy_for_others;
   }
-  const double again = value_of(point.metrics, "retransmitted_bytes");
-  if (again > 0) {
-    return fmt::format("{} is busy {:.1f} % of the time; {} of payload were sent again meanwhile.", capital(what),
-                       percent, sim::format_bytes(static_cast<std::uint64_t>(again)));
+  return limit;
+}
+
+bool Limit::joins(const Limit& other) const {
+  return kind == other.kind && (part == other.part || kind == Kind::none_busy);
+}
+
+void Limit::join(const Limit& other) {
+  if (other.most > most) part = other.part;
+  least = std::min(least, other.least);
+  most = std::max(most, other.most);
+  again = std::max(again, other.again);
+}
+
+std::string Limit::text() const {
+  if (kind == Kind::unknown) return "";
+  const std::string is_busy = fmt::format("{} is busy {} of the time", capital(part), percents(least, most));
+  switch (kind) {
+    case Kind::none_busy:
+      return fmt::format("No part of the machine is busy for more than {:.1f} % of the time ({}).", most, part);
+    case Kind::sent_again:
+      return fmt::format("{}; {}{} of payload were sent again meanwhile.", is_busy, least < most ? "up to " : "",
+                         sim::format_bytes(again));
+    case Kind::software_busy: return is_busy + ".";
+    case Kind::busy_for_others: return is_busy + ", other programs' work included.";
+    case Kind::limits:
+      return fmt::format(
+          "Limited by {}, busy {} of the time: whatever else were faster would save {} of the time at most.", part,
+          percents(least, most), percents(100 - most, 100 - least));
+    default: return "";
   }
-  if (busiest.software) return fmt::format("{} is busy {:.1f} % of the time.", capital(what), percent);
-  if (value_of(point.metrics, "background_accesses") > 0 || value_of(point.metrics, "background_file_rate") > 0 ||
-      value_of(point.metrics, "clean_goodput") > 0) {
-    return fmt::format("{} is busy {:.1f} % of the time, other programs' work included.", capital(what), percent);
-  }
-  return fmt::format(
-      "Limited by {}, busy {:.1f} % of the time: whatever else were faster would save {:.1f} % of the time at most.",
-      what, percent, 100 - percent);
 }
 
 }  // namespace faultline::workloads

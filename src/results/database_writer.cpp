@@ -226,7 +226,7 @@ class Writer {
           row.run(i + 1, part.part, part.about, metric_ids_.of(metric.name).first, metric.value);
         }
       }
-      const std::string text = workloads::limit_of(outcomes_[i].result);
+      const std::string text = workloads::limit_of(outcomes_[i].result).text();
       if (!text.empty()) limit.run(i + 1, text);
     }
   }

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/remarks.hpp"
 
+#include <fmt/format.h>
+
 namespace faultline::results {
+
+std::string with_place(const std::string& text, const std::string& where, std::size_t points) {
+  return fmt::format("{} [{}{}]", text, where, points > 1 ? fmt::format(", and {} more", points - 1) : "");
+}
 
 void Remarks::add(const experiment::Point& point, const runs::PointOutcome& outcome) {
   for (const std::string& text : outcome.result.notes) note(kNote, text, point);

@@ -13,6 +13,9 @@
 
 namespace faultline::results {
 
+// "TEXT [the first point, and 3 more]"
+std::string with_place(const std::string& text, const std::string& where, std::size_t points);
+
 // The points that share a remark are counted, not listed: a sweep would repeat it on every row.
 class Remarks {
  public:

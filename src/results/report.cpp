@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "src/results/limits.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/text_numbers.hpp"
@@ -150,8 +151,7 @@ std::string remarks(const Results& results) {
   for (std::size_t i = 0; i < results.points.size(); ++i) found.add(results.points[i], results.outcomes[i]);
   std::string text;
   for (const Remarks::Remark& remark : found.all()) {
-    text += fmt::format("{}: {} [{}{}]\n", title_of(remark), remark.text, remark.where,
-                        remark.points > 1 ? fmt::format(", and {} more", remark.points - 1) : "");
+    text += fmt::format("{}: {}\n", title_of(remark), with_place(remark.text, remark.where, remark.points));
   }
   return text;
 }
@@ -176,7 +176,9 @@ std::string report_tables(const Results& results, std::size_t width) {
   Legend legend;
   for (std::size_t i = 0; i < means.points.size(); ++i) legend.add(means.points[i].label(), means.failures_at(i));
   text += legend.text(width);
-  const std::string notes = remarks(results);
+  Limits limits;
+  for (std::size_t i = 0; i < means.points.size(); ++i) limits.add(means.points[i], means.outcomes[i]);
+  const std::string notes = limits.text() + remarks(results);
   return notes.empty() ? text : text + "\n" + notes;
 }
 

@@ -21,6 +21,7 @@ constexpr int kFormat = 1;  // of the page's data
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 constexpr std::size_t kManyPoints = 20'000;      // metrics of more have seven digits, which halves the page
+constexpr std::size_t kMostParts = 50'000;       // of all points
 constexpr std::size_t kMostSamples = 1'000'000;  // of time series; the page does not show more
 
 Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Digits::all) {
@@ -57,6 +58,21 @@ Json verdict_json(const Verdict& verdict) {
   return {{"rows", verdict.rows()}, {"columns", verdict.columns()}, {"words", words}, {"delays", delays}};
 }
 
+// The number of a metric among the known ones, of which it may be a new one.
+std::size_t number_of(const workloads::Metric& metric, std::vector<workloads::Metric>& known_metrics) {
+  const auto known = std::ranges::find(known_metrics, metric.name, &workloads::Metric::name);
+  const auto number = static_cast<std::size_t>(known - known_metrics.begin());
+  if (known == known_metrics.end()) known_metrics.push_back(metric);
+  return number;
+}
+
+// `absent`: of rows before that have none.
+void put(std::vector<std::vector<double>>& columns, std::size_t column, std::size_t row, double value, double absent) {
+  if (columns.size() <= column) columns.resize(column + 1);
+  columns[column].resize(row, absent);
+  columns[column].push_back(value);
+}
+
 }  // namespace
 
 void PointColumns::add(const std::vector<double>& coordinates, const runs::PointOutcome& outcome,
@@ -64,21 +80,10 @@ void PointColumns::add(const std::vector<double>& coordinates, const runs::Point
   coordinates_.resize(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) coordinates_[i].push_back(coordinates[i]);
   for (const auto& metric : outcome.result.metrics) {
-    const auto known =
-        std::ranges::find_if(known_metrics, [&](const auto& other) { return other.name == metric.name; });
-    const auto number = static_cast<std::size_t>(known - known_metrics.begin());
-    if (known == known_metrics.end()) {
-      known_metrics.push_back(metric);
-    } else if (metric.value != 0) {
-      known->value = metric.value;  // so that it is 0 only where all are
-    }
-    if (metrics_.size() <= number) metrics_.resize(number + 1);
-    metrics_[number].resize(count_, kNone);
-    metrics_[number].push_back(metric.value);
-    if (!half_widths_) continue;
-    if (widths_.size() <= number) widths_.resize(number + 1);
-    widths_[number].resize(count_, 0);
-    widths_[number].push_back(metric.half_width);
+    const std::size_t number = number_of(metric, known_metrics);
+    if (metric.value != 0) known_metrics[number].value = metric.value;  // so that it is 0 only where all are
+    put(metrics_, number, count_, metric.value, kNone);
+    if (half_widths_) put(widths_, number, count_, metric.half_width, 0);
   }
   ++count_;
 }
@@ -133,6 +138,7 @@ void ReportData::add(experiment::Point point, runs::PointOutcome outcome) {
     if (experiment_.reports[i].view == experiment::View::verdict) verdicts_[i].add(point, outcome);
   }
   add_series(outcome);
+  add_parts(point, outcome);
   points_.add(coordinates(point), outcome, metrics_);
   seeds_.push_back(static_cast<double>(point.seed));
   add_fate(outcome, fates_);
@@ -188,6 +194,49 @@ void ReportData::add_series(const runs::PointOutcome& outcome) {
                        {"count", series.values.size()},
                        {"values", encode_column(series.values, Digits::seven)}});
   }
+}
+
+void ReportData::add_parts(const experiment::Point& point, const runs::PointOutcome& outcome) {
+  const auto limit = limits_.add(point, outcome);
+  limit_.push_back(limit ? static_cast<double>(*limit) : kNone);
+  const auto& parts = outcome.result.parts;
+  if (part_.size() + parts.size() > kMostParts) {
+    ++parts_left_out_;
+  } else {
+    for (const workloads::PartResult& part : parts) {
+      for (const auto& metric : part.metrics)
+        put(part_values_, number_of(metric, part_metrics_), part_.size(), metric.value, kNone);
+      part_.push_back(parts_.number_of(part.part));
+      about_.push_back(abouts_.number_of(part.about));
+    }
+  }
+  part_first_.push_back(static_cast<double>(part_.size()));
+}
+
+Json ReportData::limits_json() const {
+  Json groups = Json::array();
+  for (const Limits::Group& group : limits_.all()) {
+    groups.push_back({{"text", group.limit.text()},
+                      {"part", group.limit.kind == workloads::Limit::Kind::none_busy ? "" : group.limit.part},
+                      {"points", group.points},
+                      {"where", group.where}});
+  }
+  return groups;
+}
+
+Json ReportData::parts_json() const {
+  Json metrics = Json::array();
+  for (const auto& metric : part_metrics_) metrics.push_back(metric.name);
+  auto values = part_values_;
+  for (auto& column : values) column.resize(part_.size(), kNone);
+  return {{"names", parts_.texts()},
+          {"abouts", abouts_.texts()},
+          {"metrics", metrics},
+          {"first", encode_column(part_first_)},
+          {"part", encode_column(part_)},
+          {"about", encode_column(about_)},
+          {"values", encoded(values, Digits::seven)},
+          {"left_out", parts_left_out_}};
 }
 
 Json ReportData::series_json() const {
@@ -337,13 +386,17 @@ std::string ReportData::json(const runs::Folder& run) {
   json["strategies"] = strategies_json();
   json["metrics"] = Json::array();
   for (const auto& metric : metrics_) {
-    json["metrics"].push_back({{"name", metric.name}, {"unit", metric.unit}, {"meaning", metric.description}});
+    json["metrics"].push_back({{"name", metric.name},
+                               {"unit", metric.unit},
+                               {"meaning", metric.description},
+                               {"of_completed", is_of_completed(metric.name)}});
   }
   json["reports"] = reports_json();
   json["points"] = points_.json();
   json["points"]["seed"] = encode_column(seeds_);
   json["points"]["status"] = encode_column(fates_.status);
   json["points"]["reason"] = encode_column(fates_.reason);
+  json["points"]["limit"] = encode_column(limit_);
   json["statuses"] = statuses_.texts();
   json["reasons"] = reasons_.texts();
   if (experiment_.repetitions > 1) {
@@ -354,6 +407,8 @@ std::string ReportData::json(const runs::Folder& run) {
   }
   json["steps"] = steps_json();
   json["series"] = series_json();
+  json["limits"] = limits_json();
+  json["parts"] = parts_json();
   json["remarks"] = Json::array();
   for (const Remarks::Remark& remark : remarks_.all()) {
     json["remarks"].push_back(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/results/findings.hpp"
+#include "src/results/limits.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/results_reader.hpp"
@@ -54,12 +55,15 @@ class ReportData {
   void add_means();  // of the points that wait
   void add_steps(const runs::PointOutcome& outcome);
   void add_series(const runs::PointOutcome& outcome);
+  void add_parts(const experiment::Point& point, const runs::PointOutcome& outcome);
   nlohmann::ordered_json axes_json() const;
   nlohmann::ordered_json configuration_json() const;
   nlohmann::ordered_json strategies_json() const;
   nlohmann::ordered_json reports_json() const;
   nlohmann::ordered_json steps_json() const;
   nlohmann::ordered_json series_json() const;
+  nlohmann::ordered_json limits_json() const;
+  nlohmann::ordered_json parts_json() const;
 
   const experiment::Experiment& experiment_;
   const EffectiveExperiment& effective_;
@@ -82,6 +86,14 @@ class ReportData {
   nlohmann::ordered_json series_ = nlohmann::ordered_json::array();
   std::size_t samples_ = 0;
   std::size_t series_left_out_ = 0;
+  Limits limits_;
+  std::vector<double> limit_;  // of each point: number of its group
+  // A row for each part of each point.
+  TextNumbers parts_, abouts_;
+  std::vector<double> part_, about_, part_first_{0};
+  std::vector<workloads::Metric> part_metrics_;
+  std::vector<std::vector<double>> part_values_;  // of the known metrics; NaN where a part has none
+  std::size_t parts_left_out_ = 0;                // points
   Remarks remarks_;
   Findings findings_;
   std::vector<Verdict> verdicts_;

@@ -47,6 +47,16 @@ void add_distributions(const Json& json, std::vector<workloads::Metric>& metrics
   }
 }
 
+void add_parts(const Json& json, std::vector<workloads::PartResult>& parts) {
+  if (!json.contains("parts")) return;
+  for (const auto& [name, of] : json.at("parts").items()) {
+    workloads::PartResult& part = parts.emplace_back(workloads::PartResult{name, of.value("about", ""), {}});
+    for (const auto& [metric, value] : of.items()) {
+      if (metric != "about") part.metrics.push_back({metric, number(value.at("value")), value.at("unit"), ""});
+    }
+  }
+}
+
 void add_series(const Json& json, std::vector<workloads::Series>& series) {
   if (!json.contains("series")) return;
   for (const auto& [name, s] : json.at("series").items()) {
@@ -67,6 +77,7 @@ runs::PointOutcome outcome_of(const Json& json) {
     result.metrics.push_back({name, number(metric.at("value")), metric.at("unit"), metric.at("description")});
   }
   add_distributions(json, result.metrics);
+  add_parts(json, result.parts);
   add_series(json, result.series);
   for (const Json& row : json.at("breakdown")) {
     result.breakdown.push_back({row.at("step"), row.at("where"), number(row.at("mean").at("value")), row.at("samples"),

@@ -46,7 +46,7 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
     if (!part.about.empty()) of["about"] = part.about;
     for (const auto& metric : part.metrics) of[metric.name] = {{"value", metric.value}, {"unit", metric.unit}};
   }
-  if (const std::string limit = workloads::limit_of(outcome.result); !limit.empty()) json["limit"] = limit;
+  if (const std::string limit = workloads::limit_of(outcome.result).text(); !limit.empty()) json["limit"] = limit;
   json["breakdown"] = Json::array();
   for (const auto& row : outcome.result.breakdown) {
     json["breakdown"].push_back({{"step", row.step},

@@ -9,6 +9,7 @@
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
+#include "src/results/verdict.hpp"
 #include "src/runs/folder.hpp"
 #include "tests/results/made_run.hpp"
 
@@ -103,6 +104,69 @@ TEST_CASE("causes of faults have a column behind the faults where any point has 
   CHECK(is_sum("faults_swap"));
   CHECK(is_sum("refaults"));
   CHECK_FALSE(is_sum("latency_mean"));
+}
+
+TEST_CASE("numbers stand below each other whether they have marks or not") {
+  TextTable table({{"t", "", Align::right}, {"n", "", Align::right}});
+  table.add({"9.50", "1"});
+  table.add({"10.25 !2 !!1", "2"});
+  CHECK(table.text() == "           t  n\n---------------\n 9.50         1\n10.25 !2 !!1  2\n");
+}
+
+TEST_CASE("marks are for metrics of completed transfers, and points without any result are told by a word") {
+  CHECK(mark_of("latency_p99", {2, 100, 1, 3}) == " !2 !!1");
+  CHECK(mark_of("goodput", {2, 100, 0, 3}) == " !2");
+  CHECK(mark_of("latency_mean", {0, 100, 0, 3}).empty());
+  CHECK(mark_of("latency_mean", {0, 0, 3, 3}).empty());
+  CHECK(mark_of("faults", {2, 100, 1, 3}).empty());
+  CHECK(mark_of("clean_goodput", {2, 100, 0, 1}).empty());
+  Legend legend;
+  CHECK(legend.text(200).empty());
+  for (int i = 0; i < 8; ++i) legend.add("row " + std::to_string(i), {i == 0 ? 0u : 1u, 9, 0, 1});
+  CHECK(legend.text(300) ==
+        "(!: so many transfers failed, and are in no latency and no goodput: row 1: 1 of 9; row 2: 1 of 9; row 3: 1 of "
+        "9; "
+        "row 4: 1 of 9; row 5: 1 of 9; row 6: 1 of 9; and 1 more)\n");
+}
+
+TEST_CASE("delays of a verdict are marked by the transfers that failed in all runs") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox,
+              "repetitions = 2\nparameters.workload.label = \"loses\"\naxes.workload.size = [\"4 KiB\"]\n"
+              "strategies = [\"resident\", \"fault/touch-ahead\"]\n");
+  for (auto& outcome : run.outcomes) outcome.result.metrics.push_back({"injections", 1, "1", ""});
+  ReportSpec spec;
+  spec.view = View::verdict;
+  spec.columns_axis = "strategy";
+  Verdict verdict("workload.size", spec);
+  for (std::size_t i = 0; i < run.points.size(); ++i) verdict.add(run.points[i], run.outcomes[i]);
+  CHECK(verdict.word("4 KiB", "fault/touch-ahead") == "race 2/2, failed");
+  CHECK(verdict.delays("4 KiB", "fault/touch-ahead") == "0/200 !5");
+  CHECK(verdict.delays("4 KiB", "resident") == "0/200");
+}
+
+TEST_CASE("what limits points is said once for those of which one sentence says it") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox, "axes.workload.size = [\"64 B\", \"1 KiB\", \"4 KiB\", \"64 KiB\", \"1 MiB\"]\n");
+  CHECK(report_tables({run.experiment, run.points, run.outcomes}, 200).find("limit: ") == std::string::npos);
+  const auto busy = [&](std::size_t point, const char* metric, const char* part, double percent) {
+    run.outcomes[point].result.metrics.push_back({metric, percent, "%", ""});
+    run.outcomes[point].result.parts = {{part, "", {{metric, percent, "%", ""}}}};
+  };
+  busy(0, "utilisation_ddr", "node 1", 30);
+  busy(1, "utilisation_link", "node 0", 97.26);
+  busy(2, "utilisation_r5", "node 0", 45);
+  busy(3, "utilisation_link", "node 0", 91);
+  busy(4, "utilisation_link", "node 2", 91);
+  const std::string text = report_tables({run.experiment, run.points, run.outcomes}, 200);
+  INFO(text);
+  CHECK(text.find(
+            "\nlimit: No part of the machine is busy for more than 45.0 % of the time (the R5 of node 0). "
+            "[default, workload.size = 64 B, and 1 more]\n"
+            "limit: Limited by the busiest outgoing link of node 0, busy 91.0 to 97.3 % of the time: whatever else "
+            "were faster would save 2.7 to 9.0 % of the time at most. [default, workload.size = 1 KiB, and 1 more]\n"
+            "limit: Limited by the busiest outgoing link of node 2, busy 91.0 % of the time: whatever else were "
+            "faster would save 9.0 % of the time at most. [default, workload.size = 1 MiB]\n") != std::string::npos);
 }
 
 TEST_CASE("numbers, lines and csv fields") {

@@ -290,6 +290,40 @@ TEST_CASE("distributions of a point become metrics, and its time series are kept
   CHECK(data.at("series").at("kinds")[0].at("name") == "goodput");
 }
 
+TEST_CASE("the data of a page: what limits points, and the parts of each point as rows of columns") {
+  ReadBack run("[axes]\nworkload.size = [\"64 B\", \"1 KiB\", \"64 KiB\"]\n");
+  Json results = Json::parse(read_text("run/results.json"));
+  const auto percent = [](double value) { return Json{{"value", value}, {"unit", "%"}}; };
+  for (const auto& [point, value] : {std::pair{0, 30.0}, {2, 95.0}}) {
+    Json& of = results[static_cast<std::size_t>(point)];
+    of["metrics"]["utilisation_r5"] = percent(value);
+    of["metrics"]["utilisation_r5"]["description"] = "busy";
+    of["parts"]["node 1"]["utilisation_r5"] = percent(value);
+  }
+  results[2]["parts"]["flow 0"] = {{"about", "node 0 to node 1"}, {"latency_mean", {{"value", 2.5}, {"unit", "us"}}}};
+  run.write_results(results.dump(2));
+  const Json data = run.data();
+  REQUIRE(data.at("limits").size() == 2);
+  CHECK(data.at("limits")[0].at("part") == "");
+  CHECK(data.at("limits")[1].at("part") == "the R5 of node 1");
+  CHECK(data.at("limits")[1].at("where") == "default, workload.size = 64 KiB");
+  const auto limit = values_of(data.at("points").at("limit"), 3);
+  CHECK(limit[0] == 0);
+  CHECK(std::isnan(limit[1]));
+  CHECK(limit[2] == 1);
+  const Json& parts = data.at("parts");
+  CHECK(values_of(parts.at("first"), 4) == std::vector<double>{0, 1, 1, 3});
+  CHECK(parts.at("names") == Json{"node 1", "flow 0"});
+  CHECK(values_of(parts.at("part"), 3) == std::vector<double>{0, 0, 1});
+  CHECK(parts.at("metrics") == Json{"utilisation_r5", "latency_mean"});
+  const auto latency = values_of(parts.at("values")[1], 3);
+  CHECK(std::isnan(latency[1]));
+  CHECK(latency[2] == 2.5);
+  CHECK(parts.at("left_out") == 0);
+  CHECK(data.at("metrics")[number_of(data.at("metrics"), "latency_mean")].at("of_completed") == true);
+  CHECK(data.at("metrics")[number_of(data.at("metrics"), "faults")].at("of_completed") == false);
+}
+
 TEST_CASE("results that cannot be read are refused with the place and the way out") {
   ReadBack run("[parameters]\nworkload.iterations = 1\n[axes]\nworkload.size = [\"64 B\", \"1 KiB\"]\n");
   const std::string whole = read_text("run/results.json");

@@ -141,7 +141,7 @@ inline std::string written(const workloads::PointResult& result) {
   for (const auto& part : result.parts) {
     for (const auto& m : part.metrics) out << "part\t" << part.part << '\t' << m.name << '\t' << m.value << '\n';
   }
-  out << "limit\t" << workloads::limit_of(result) << '\n';
+  out << "limit\t" << workloads::limit_of(result).text() << '\n';
   for (const auto& r : result.breakdown) {
     out << "row\t" << r.step << '\t' << r.where << '\t' << std::llround(r.mean_us * 1e6) << '\t' << r.samples << '\n';
   }

@@ -66,6 +66,29 @@ TEST_CASE("the part that limits transfers is named, and what another one could s
   check_limit(large + Settings{{"ddr.peak_bandwidth", "1 GB/s"}}, "utilisation_ddr", "the DDR controller of node 0");
 }
 
+TEST_CASE("limits of points with one sentence have the range of their shares, others do not join") {
+  using workloads::Limit;
+  Limit limit{Limit::Kind::limits, "the R5 of node 0", 95, 95, 0};
+  const Limit more{Limit::Kind::limits, "the R5 of node 0", 99.5, 99.5, 0};
+  REQUIRE(limit.joins(more));
+  CHECK_FALSE(limit.joins({Limit::Kind::limits, "the R5 of node 1", 95, 95, 0}));
+  CHECK_FALSE(limit.joins({Limit::Kind::sent_again, "the R5 of node 0", 95, 95, 4096}));
+  limit.join(more);
+  CHECK(limit.text() ==
+        "Limited by the R5 of node 0, busy 95.0 to 99.5 % of the time: whatever else were faster would save 0.5 to 5.0 "
+        "% of the time at most.");
+  Limit again{Limit::Kind::sent_again, "the R5 of node 0", 95, 95, 4096};
+  again.join({Limit::Kind::sent_again, "the R5 of node 0", 91, 91, 1024});
+  CHECK(again.text() ==
+        "The R5 of node 0 is busy 91.0 to 95.0 % of the time; up to 4 KiB of payload were sent again meanwhile.");
+  Limit none{Limit::Kind::none_busy, "the R5 of node 0", 20, 20, 0};
+  REQUIRE(none.joins({Limit::Kind::none_busy, "the DDR controller of node 1", 40, 40, 0}));
+  none.join({Limit::Kind::none_busy, "the DDR controller of node 1", 40, 40, 0});
+  CHECK(none.text() ==
+        "No part of the machine is busy for more than 40.0 % of the time (the DDR controller of node 1).");
+  CHECK(Limit{}.text().empty());
+}
+
 TEST_CASE("with nothing busy the steps are named as what transfers wait for") {
   const Point point = run_well(preset("resident") + Settings{{"workload.size", "64 B"}});
   CHECK(point.limit.find("No part of the machine is busy for more than ") == 0);

@@ -31,11 +31,9 @@ export function failuresBeside(run, set, metric) {
     return failed && failedText(failed);
   };
 }
-/** For a CSV file, where any point has transfers that failed. */
-export function failureColumns(run, set) {
-  if (!Array.from({length: set.count}, (_, i) => i).some((i) => run.failedOf(set, i))) return [];
-  return [{title: 'failed transfers', value: (i) => run.failedOf(set, i)?.failed ?? 0}];
-}
+/** For a CSV file with latencies or goodputs. */
+export const failureColumns = (run, set) => [['failed transfers', 'failed'], ['unfinished seeds', 'missing']]
+  .map(([title, name]) => ({title, value: (i) => run.failedOf(set, i)?.[name] ?? 0}));
 
 /** Behind a metric's column in a CSV file, where there are means. */
 export const halfWidthColumn = (column) => ({...column, title: `${column.title} ±`, value: column.halfWidth});

@@ -36,20 +36,22 @@ class PointSet {
   named(name) { return this.column(name, this.json[name]); }
 }
 
-/** Of a point the transfers that failed, which have no latency and no goodput: {failed, of}, over all its seeds; null where none did. */
+/** Of a point what is in no latency and no goodput, over all its seeds: {failed, of} transfers, {missing, seeds} without a result;
+ * null where there is nothing. */
 function failedOf(run) {
   const [failed, transfers] = ['transfers_failed', 'transfers'].map((name) => run.metrics.find((metric) => metric.name === name));
-  if (!failed || !transfers) return () => null;
   return (set, i) => {
-    const count = set.metric(failed.number)[i];
-    if (!(count > 0)) return null;
-    const seeds = set.json.seeds ? set.named('seeds')[i] : 1;
-    return {failed: Math.round(seeds * count), of: Math.round(seeds * set.metric(transfers.number)[i])};
+    const measured = set.json.seeds ? set.named('seeds')[i] : 1;
+    const all = (metric) => (metric && measured > 0 ? Math.round(measured * set.metric(metric.number)[i]) || 0 : 0);
+    const seeds = set.json.seeds ? run.repetitions : 1;
+    const found = {failed: all(failed), of: all(transfers), missing: measured > 0 ? seeds - measured : 0, seeds};
+    return found.failed > 0 || found.missing > 0 ? found : null;
   };
 }
-export const failedText = ({failed, of}) => `${failed.toLocaleString('en')} of ${of.toLocaleString('en')} failed`;
+export const failedText = ({failed, of, missing, seeds}) => [failed > 0 && `${failed.toLocaleString('en')} of ${of.toLocaleString('en')} failed`,
+  missing > 0 && `${missing} of ${seeds} seeds without a result`].filter(Boolean).join(', ');
 /** Metrics that say nothing of transfers that failed. */
-export const isOfTransfers = (metric) => /^(latency|goodput|kernel_cost|delay|clean_goodput)/.test(metric.name);
+export const isOfTransfers = (metric) => metric.of_completed;
 
 /** The whole run. Throws when the page's data are not of this format. */
 export function readRun(text) {

@@ -210,7 +210,7 @@ export class Explorer {
       .filter((metric) => Number.isFinite(set.metric(metric.number)[i]))
       .map((metric) => [metric.name, quantityText(set.metric(metric.number)[i], metric.unit, set.halfWidth(metric.number)[i])]);
     if (beside) rows.unshift([beside.metric.name, quantityText(beside.values[i], '1', beside.widths[i])]);
-    if (run.failedOf(set, i)) rows.splice(1, 0, ['transfers', failedText(run.failedOf(set, i))]);
+    if (run.failedOf(set, i)) rows.splice(1, 0, ['not in it', failedText(run.failedOf(set, i))]);
     if (set.json.seeds) rows.push(['seeds', String(set.named('seeds')[i])]);
     return tip(labelOf(run, set, i), rows);
   }
@@ -250,7 +250,7 @@ export class Explorer {
   losses(lost) {
     if (lost.length === 0) return [];
     const named = lost.slice(0, MOST_NAMED).map((i) => `${labelOf(this.run, this.set, i)}: ${failedText(this.run.failedOf(this.set, i))}`);
-    return [`hollow: transfers failed, and are in no value (${named.join('; ')}${lost.length > MOST_NAMED ? `; and ${lost.length - MOST_NAMED} more points` : ''})`];
+    return [`hollow: transfers failed or seeds have no result, and are in no value (${named.join('; ')}${lost.length > MOST_NAMED ? `; and ${lost.length - MOST_NAMED} more points` : ''})`];
   }
   /** " (refused, timed out)": of the points without a value. */
   whyMissing(indices, values) {
@@ -316,8 +316,8 @@ export class Explorer {
       const lost = isOfTransfers(metric) && Number.isFinite(values[i]) && this.run.failedOf(this.set, i);
       if (!lost) continue;
       const key = `${xAt.get(xColumn[i])},${yAt.get(yColumn[i])}`;
-      const before = failed.get(key) || {failed: 0, of: 0};
-      failed.set(key, {failed: before.failed + lost.failed, of: before.of + lost.of});
+      const before = failed.get(key) || {};
+      failed.set(key, Object.fromEntries(Object.entries(lost).map(([name, n]) => [name, n + (before[name] || 0)])));
     }
     for (const [key, lost] of failed) failed.set(key, failedText(lost));
     const cells = [...sums].map(([key, [sum, n]]) => [Math.floor(key / ys.length), key % ys.length, sum / n, n])

@@ -5,6 +5,7 @@ import {el} from './dom.js';
 import {Filters} from './filters.js';
 import {configurationSection, metricsSection} from './configuration.js';
 import {header} from './header.js';
+import {limitsSection} from './limits.js';
 import {explorerSection, reportSections} from './reports.js';
 import {pointsSection, remarksSection} from './points.js';
 import {seriesSection} from './series.js';
@@ -19,6 +20,7 @@ function draw(page) {
     el('main', {},
       filters.element(),
       ...reportSections(run, filters, view),
+      limitsSection(run, filters, view),
       explorerSection(run, filters, view),
       seriesSection(run, filters, view),
       pointsSection(run, filters, view),

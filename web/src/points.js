@@ -10,10 +10,12 @@ const USUAL = ['latency_mean', 'latency_p99', 'goodput', 'faults', 'cpu_time', '
 export function pointsSection(run, filters, view) {
   const set = run.points;
   const status = set.named('status');
+  const limit = (i) => run.limits[set.named('limit')[i]]?.part ?? '';
   const metrics = run.metrics.map((metric) => ({metric, column: metricColumn(run, set, metric), shown: USUAL.includes(metric.name)}));
   const fixed = [...axisColumns(run, set),
     {title: 'seed', number: true, text: (i) => String(set.named('seed')[i]), value: (i) => set.named('seed')[i]},
-    {title: 'status', text: (i) => run.statuses[status[i]], value: (i) => run.statuses[status[i]]}];
+    {title: 'status', text: (i) => run.statuses[status[i]], value: (i) => run.statuses[status[i]]},
+    ...(run.limits.length > 0 ? [{title: 'busiest', meaning: 'the part that is busy for 90 % of the time or more, if there is one', text: limit, value: limit}] : [])];
   const why = {title: 'reason', value: (i) => run.reasons[set.named('reason')[i]]};
   const columns = () => [...fixed, ...metrics.filter((m) => m.shown).map((m) => m.column)];
   let table = null;

@@ -3,7 +3,7 @@
 import {axisColumns, failureColumns, halfWidthColumn, isZero, metricColumn, remarkOf} from './columns.js';
 import {el} from './dom.js';
 import {Explorer} from './explorer.js';
-import {labelOf} from './data.js';
+import {isOfTransfers, labelOf} from './data.js';
 import {metricText, shown, withUnit} from './format.js';
 import {matrixTables, verdictTable} from './matrix.js';
 import {Table} from './table.js';
@@ -48,7 +48,7 @@ function pointsTable(run, filters, view, id, report) {
   // A file has intervals and failures in columns of their own.
   const csv = table.csv.bind(table);
   table.csv = () => {
-    table.columns = [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])), ...failureColumns(run, set)];
+    table.columns = [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])), ...(kept.some((c) => isOfTransfers(c.metric)) ? failureColumns(run, set) : [])];
     const text = csv();
     table.columns = columns;
     return text;

@@ -56,6 +56,25 @@ const tests = {
     assert.equal(await page.locator('#report-1 tr.failed td.bad').count(), 1);
     assert.match(await text('#report-1 td.bad'), /^refused: .*RLIMIT_MEMLOCK/);
   },
+  async 'what limits the points is said, and each node that was busy is a row'() {
+    const limited = points.filter((p) => p.limit);
+    const said = await page.locator('#limits li').allInnerTexts();
+    assert.ok(said.length > 1 && said.some((words) => words.startsWith('No part of the machine is busy for more than ')), said.join('; '));
+    const more = said.map((words) => Number(words.match(/and ([\d,]+) more$/)?.[1].replace(',', '') ?? 0) + 1);
+    assert.equal(more.reduce((a, b) => a + b, 0), limited.length);
+    for (const p of limited.filter((each) => !each.limit.startsWith('No part'))) {
+      const [what] = p.limit.match(/(the|The) .* of node \d+/);
+      assert.ok(said.some((words) => words.toLowerCase().includes(what.toLowerCase())), p.limit);
+    }
+    await page.locator('#limits summary').click();
+    const [head, ...rows] = await csvOf('#limits');
+    assert.deepEqual(rows.map((row) => row[head.indexOf('part')]), points.flatMap((p) => Object.keys(p.parts ?? {})));
+    const link = rows.map((row) => Number(row[head.indexOf('utilisation_link [%]')]));
+    points.flatMap((p) => Object.values(p.parts ?? {})).forEach((part, k) => {
+      assert.ok(Math.abs(link[k] - (part.utilisation_link?.value ?? 0)) < 1e-4, `${link[k]} is not ${part.utilisation_link?.value}`);
+    });
+    await page.locator('#limits summary').click();
+  },
   async 'each report has its chart'() {
     assert.equal(await marks('#report-1'), 11);
     for (const section of ['#report-1', '#report-2', '#report-3', '#explorer', '#series']) {

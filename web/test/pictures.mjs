@@ -96,6 +96,7 @@ const tests = {
     assert.equal(await page.locator('#report-1 td .lost').count() % lost.length, 0);
     const [file] = await Promise.all([page.waitForEvent('download'), page.locator('#report-1 button.csv').click()]);
     const [head, ...rows] = readFileSync(await file.path(), 'utf8').trim().split('\n').map((line) => line.split(','));
+    assert.ok(head.includes('unfinished seeds'));
     const column = head.indexOf('failed transfers');
     assert.deepEqual(rows.map((row) => Number(row[column])), points.map((p) => p.metrics.transfers_failed.value));
     const [svg] = await Promise.all([page.waitForEvent('download'), page.locator('#report-1 button', {hasText: 'SVG'}).click()]);
