@@ -3,7 +3,7 @@
 """Usage: latency_percentiles.py RUN [SHARE...]
 
 Percentiles of the latency of each strategy, over all of its points' transfers together: histograms are added, which
-percentiles cannot be. SHARE is between 0 and 1 (0.5 0.9 0.99 0.999).
+percentiles cannot be; of transfers that failed there is no latency. SHARE is between 0 and 1 (0.5 0.9 0.99 0.999).
 """
 
 import pathlib
@@ -22,9 +22,11 @@ def percentiles(buckets, shares):
 
 def main(run_folder, shares):
     run = faultline.Run(run_folder)
+    failed = run.points().groupby("strategy")["failed_transfers"].sum()
     print("strategy".ljust(24), *(f"{share:>10.2%}" for share in shares), "[us]")
     for strategy, buckets in run.buckets("latency").groupby("strategy", sort=False):
-        print(strategy.ljust(24), *(f"{value:10.2f}" for value in percentiles(buckets, shares)))
+        print(strategy.ljust(24), *(f"{value:10.2f}" for value in percentiles(buckets, shares)),
+              *([f"  !{failed[strategy]:.0f} failed"] if failed[strategy] else []))
 
 
 if __name__ == "__main__":

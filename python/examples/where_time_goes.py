@@ -21,7 +21,11 @@ def main(run_folder, steps=5):
     table = (100 * times[costly].div(total, axis=0)).fillna(0)
     table["others"] = 100 - table.sum(axis=1)
     print("shares of a transfer's time [%]")
-    print(table.assign(**{"all [us]": total}).round(1).to_string())
+    table["all [us]"] = total
+    failed = rows.groupby(["strategy"] + run.axes)["failed_transfers"].first()
+    if failed.any():
+        table["failed, in no step"] = failed
+    print(table.round(1).to_string())
 
 
 if __name__ == "__main__":

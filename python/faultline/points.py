@@ -20,6 +20,16 @@ class Value:
 
 
 @dataclass
+class Failures:
+    """What is in no latency and no goodput, of all seeds together."""
+
+    failed: int = 0  # transfers
+    transfers: int = 0  # these among them
+    unfinished: int = 0  # seeds without a result
+    seeds: int = 0
+
+
+@dataclass
 class Step:
     name: str
     mean_us: float
@@ -45,6 +55,7 @@ class Point:
     steps: list = field(default_factory=list)
     trouble: str = ""  # why a seed of it has no result, or what is wrong with it
     failed_check: str = ""  # of a seed whose result is wrong, whatever became of the others
+    failures: Failures = field(default_factory=Failures)
     plan: Plan = field(default_factory=Plan)
     number: int = 0  # of the combination, from 1
 
@@ -65,8 +76,13 @@ def _plan(run):
 def _combinations(run):
     """Strategy, trouble and axes of each, in the run's order; the texts are as files write them."""
     points, plan = {}, _plan(run)
-    for row in run.sql("SELECT combination, strategy, status, error FROM points ORDER BY number").itertuples():
+    query = ("SELECT combination, strategy, status, error, coalesce(transfers, 0) AS transfers, "
+             "coalesce(failed_transfers, 0) AS failed, transfers IS NULL AS unfinished FROM points ORDER BY number")
+    for row in run.sql(query).itertuples():
         point = points.setdefault(row.combination, Point({"strategy": row.strategy}, plan=plan, number=row.combination))
+        of = point.failures
+        of.seeds += 1
+        of.transfers, of.failed, of.unfinished = of.transfers + row.transfers, of.failed + row.failed, of.unfinished + row.unfinished
         if row.status == "complete":
             continue
         trouble = f"{row.status}: {row.error}" if row.error else row.status

@@ -52,7 +52,8 @@ class Run:
         self.axes = list(axes["key"])
         self.leading_axes = list(axes["key"][axes["leads"] == 1])
         self.strategies = list(self.sql("SELECT name FROM strategies ORDER BY position")["name"])
-        self.metric_docs = self.sql("SELECT name, unit, description FROM metric_docs ORDER BY id").set_index("name")
+        docs = self.sql("SELECT name, unit, description, of_completed FROM metric_docs ORDER BY id")
+        self.metric_docs = docs.set_index("name").astype({"of_completed": bool})
         self.units = {**dict(zip(axes["key"], axes["unit"])), **self.metric_docs["unit"]}
 
     def close(self):
@@ -72,19 +73,22 @@ class Run:
             raise self._explained(error) from error
 
     def points(self):
-        """Each point, whatever came of it: strategy, axes, seed, status, error, and what was simulated."""
-        rest = self.sql(
-            "SELECT number AS point, combination, status, error, events, cell_hops, simulated_ps FROM points"
-        )
+        """Each point, whatever came of it: strategy, axes, seed, status, error, what was simulated, transfers and of these
+        failed_transfers."""
+        rest = self.sql("SELECT number AS point, combination, status, error, events, cell_hops, simulated_ps, transfers, "
+                        "failed_transfers FROM points")
         return self._places("point").join(rest.set_index("point"))
 
     def metrics(self, *names):
-        """The metrics (all, or those that are named) of each point; of those without a result NaN."""
+        """The metrics (all, or those that are named) of each point; of those without a result NaN. Beside latencies and
+        goodputs stand failed_transfers, which are in none."""
         names = self._known(names)
-        return self._places("point").join(self._columns("SELECT point, value FROM metrics WHERE name = ?", names))
+        frame = self._places("point").join(self._columns("SELECT point, value FROM metrics WHERE name = ?", names))
+        return self._beside(frame, names, "SELECT number AS point, failed_transfers FROM points")
 
     def means(self, *names):
-        """Means over the seeds; NAME_half_width is of their 95 % confidence interval, NaN of a single seed."""
+        """Means over the seeds; NAME_half_width is of their 95 % confidence interval, NaN of a single seed. Beside latencies and
+        goodputs stand failed_transfers of all seeds, which are in none, and unfinished_points, which have none."""
         names = self._known(names)
         frame = self._places("combination")
         for column, suffix in (("mean", ""), ("half_width", "_half_width"), ("seeds", "_seeds")):
@@ -92,7 +96,20 @@ class Run:
             columns = self._columns(query, names, suffix)
             # Where all are NULL pandas does not know that they are numbers.
             frame = frame.join(columns.astype(float) if column == "half_width" else columns)
-        return frame[self._place_columns() + [name + s for name in names for s in ("", "_half_width", "_seeds")]]
+        frame = frame[self._place_columns() + [name + s for name in names for s in ("", "_half_width", "_seeds")]]
+        return self._beside(
+            frame, names, "SELECT number AS combination, failed_transfers, unfinished_points FROM combinations")
+
+    def parts(self):
+        """Each node, router and flow of each point: part, about, and a column for each metric that any of them has."""
+        rows = self.sql("SELECT point, part, about, name, value FROM part_metrics")
+        frame = rows.pivot(index=["point", "part", "about"], columns="name", values="value").reset_index(["part", "about"])
+        metrics = [name for name in self.metric_docs.index if name in frame]
+        return self._places("point").join(frame[["part", "about", *metrics]], how="inner")
+
+    def limits(self):
+        """What limits the transfers of each point: a sentence."""
+        return self._placed("point", 'SELECT point, text AS "limit" FROM limits ORDER BY point')
 
     def breakdown(self):
         """The steps of each point's transfers in their order: step, side, time_us, samples, description."""
@@ -171,6 +188,12 @@ class Run:
             rows = self.sql(query, (name,))
             columns[name + suffix] = rows.set_index(rows.columns[0])[rows.columns[1]]
         return pd.DataFrame(columns)
+
+    def _beside(self, frame, names, query):
+        if not self.metric_docs["of_completed"][names].any():
+            return frame
+        failures = self.sql(query)
+        return frame.join(failures.set_index(failures.columns[0]))
 
     def _placed(self, key, query, parameters=()):
         return self._places(key).join(self.sql(query, parameters).set_index(key), how="inner")

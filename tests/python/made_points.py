@@ -9,7 +9,7 @@ from unittest import mock
 from faultline import figures
 from faultline.figures import Options
 from faultline.figures.style import plt
-from faultline.points import Point, Step, Value
+from faultline.points import Failures, Point, Step, Value
 from faultline.quantities import Quantity
 
 # As the database has them, which these runs do without.
@@ -25,13 +25,14 @@ def notes(figure):
     return " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
 
 
-def point(strategy, parameters, metrics, steps=(), trouble=""):
-    """`metrics`: a mean, or a mean and half of its confidence interval."""
-    units = {"latency_mean": "us", "goodput": "MB/s", "faults": "1", "transfers": "1", "transfers_failed": "1"}
+def point(strategy, parameters, metrics, steps=(), trouble="", failures=()):
+    """`metrics`: a mean, or a mean and half of its confidence interval; `failures`: as Failures has them."""
+    units = {"latency_mean": "us", "goodput": "MB/s", "faults": "1"}
     values = {name: Value(*(each if isinstance(each, tuple) else (each, 0.0)), units[name])
               for name, each in metrics.items()}
     texts = {name: NUMBERS.get(text, text) for name, text in parameters.items()}
-    return Point({"strategy": strategy, **texts}, values, [Step(*each) for each in steps], trouble)
+    return Point({"strategy": strategy, **texts}, values, [Step(*each) for each in steps], trouble,
+                 failures=Failures(*failures))
 
 
 class FigureTest(unittest.TestCase):

@@ -127,6 +127,9 @@ class Figures(FigureTest):
                 {"combination": 2, "strategy": "pin", "status": "timed out", "error": "longer than 1 s"},
                 {"combination": 2, "strategy": "pin", "status": "check failed", "error": "data differ"},
                 {"combination": 3, "strategy": "pin", "status": "timed out", "error": "longer than 1 s"}]
+        for row, failed in zip(rows, (0, 0, 2, 0)):
+            row.update(transfers=0 if row["status"] == "timed out" else 40, failed=failed,
+                       unfinished=int(row["status"] == "timed out"))
         columns = {"FROM points ORDER": rows, "FROM means": [
             {"combination": number, "name": "latency_mean", "mean": number, "half_width": 0.0, "unit": "us"}
             for number in (1, 2, 3)], "FROM point_axes": [
@@ -151,6 +154,9 @@ class Figures(FigureTest):
                     columns=["key", "advances_with", "leads"] if "axes" in query else ["name", "look"])
 
         with mock.patch("faultline.points.Run", Written):
+            of = [each.failures for each in points.read_points(self.run_folder)]
+            self.assertEqual([(f.failed, f.transfers, f.unfinished, f.seeds) for f in of],
+                             [(0, 40, 0, 1), (2, 40, 1, 2), (0, 0, 1, 1)])
             for shown, told in ((None, "CHECK FAILED at 1 of 3 points of the figure: check failed: data differ\n"),
                                 ({1, 2}, "CHECK FAILED at 1 of 2 points of the figure: check failed: data differ\n"),
                                 ({1, 3}, "")):

@@ -89,28 +89,30 @@ class Looks(FigureTest):
         self.assertEqual(notes(self.make("latency")[0]), "On top of each other: huge pages never, always.")
 
     def test_points_with_failed_transfers_are_hollow_and_counted(self):
-        def metrics(failed):
-            return {"latency_mean": 5.0, "goodput": 7.0, "transfers": 1000, "transfers_failed": failed}
+        def pin(size, failed=0, unfinished=0, strategy="pin", thp="never", **more):
+            return point(strategy, {"workload.size": size, "os.thp": thp}, {"latency_mean": 5.0, "goodput": 7.0},
+                         failures=(failed, 1000, unfinished, 3), **more)
 
-        self.write([point("pin", {"workload.size": "64 B"}, metrics(0)), point("pin", {"workload.size": "4 KiB"}, metrics(3)),
-                    point("pin", {"workload.size": "1 MiB"}, {}, trouble="timed out: longer than 1 s")])
+        self.write([pin("64 B"), pin("4 KiB", 3), pin("64 KiB", unfinished=1),
+                    point("pin", {"workload.size": "1 MiB", "os.thp": "never"}, {}, trouble="timed out: longer than 1 s",
+                          failures=(0, 0, 3, 3))])
         figure, (axes,) = self.make("latency")
         line = axes.containers[0][0]
         (hollow,) = [each for each in axes.lines if each.get_markerfacecolor() == "white"]
-        self.assertEqual((list(hollow.get_xdata()), list(hollow.get_ydata())), ([4096], [5]))
+        self.assertEqual((list(hollow.get_xdata()), list(hollow.get_ydata())), ([4096, 65536], [5, 5]))
         self.assertEqual((hollow.get_markeredgecolor(), hollow.get_marker()), (line.get_color(), line.get_marker()))
-        self.assertEqual(notes(figure), "Hollow: transfers failed, and are in no value. 4 KiB: 3 of 1000 failed "
-                                        "Not there: 1 MiB: timed out")
-        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()], ["transfers failed"])
-        self.write([point(name, {"os.thp": "never"}, metrics(failed), [("poll", 5.0)]) for name, failed in (("pin", 0), ("fault", 3))])
+        self.assertEqual(notes(figure), "Hollow: not of all transfers. 4 KiB: 3 of 1000 failed; "
+                                        "64 KiB: 1 of 3 seeds without a result Not there: 1 MiB: timed out")
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()], ["not of all transfers"])
+        self.write([pin("64 B", steps=[("poll", 5.0)]), pin("64 B", 3, 1, "fault", steps=[("poll", 5.0)])])
         figure, (axes,) = self.make("latency")
         faces = [to_hex(bar.get_facecolor()) for bar in axes.patches if isinstance(bar, Rectangle)]
         self.assertEqual(faces, [COLOURS[0], "#ffffff"])
-        self.assertIn("fault: 3 of 1000 failed", notes(figure))
+        both = "3 of 1000 failed, 1 of 3 seeds without a result"
+        self.assertIn(f"fault: {both}", notes(figure))
         figure, panels = self.make("breakdown")
-        self.assertIn("3 of 1000 failed, not in it", panels[1].get_title())
-        self.write([point("pin", {"workload.size": size, "os.thp": thp}, metrics(failed))
-                    for size, failed in (("64 B", 0), ("4 KiB", 3)) for thp in ("never", "always")])
+        self.assertIn(f"{both}, not in it", panels[1].get_title())
+        self.write([pin(size, failed, thp=thp) for size, failed in (("64 B", 0), ("4 KiB", 3)) for thp in ("never", "always")])
         figure, (axes,) = self.make("heatmap")
         self.assertEqual(sorted(text.get_text() for text in axes.texts), ["5", "5", "5\n3 of 1000 failed", "5\n3 of 1000 failed"])
 

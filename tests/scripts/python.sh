@@ -84,6 +84,42 @@ for example in "$examples"/*.py; do
   expect "nowhere: no such file"
 done
 
+# Failed transfers are counted over all seeds, and marked wherever one is called the best.
+cat >lossy.toml <<'EOF'
+platform = "exanest-qfdb"
+strategies = ["fault/touch-a-page"]
+repetitions = 2
+[parameters]
+workload.checks = "count"
+workload.cold = "destination"
+workload.size = "16 KiB"
+workload.iterations = 20
+dma.rapf_loss = 0.6
+dma.retry_limit = 2
+dma.block_timeout = "100 us"
+os.thp = "never"
+EOF
+run 0 "$program" run lossy.toml --quiet --out lossy
+PYTHONPATH="$FAULTLINE_SOURCE/python" run 0 "$python" - <<'EOF'
+import faultline
+from faultline.figures.failures import failed_of, failed_text
+from faultline.points import read_points
+
+run = faultline.Run("lossy")
+each = run.metrics("transfers_failed", "latency_mean")
+failed = int(each["transfers_failed"].sum())
+assert failed > 0 and each["failed_transfers"].sum() == failed and run.means("latency_mean")["failed_transfers"].item() == failed
+assert failed_text(failed_of(read_points("lossy")[0])) == f"{failed} of 40 failed"
+print(f" !{failed}")
+EOF
+mark="$output"
+run 0 "$python" "$examples/compare_strategies.py" lossy
+expect "fault/touch-a-page " "$mark"
+run 0 "$python" "$examples/latency_percentiles.py" lossy
+expect "$mark failed"
+run 0 "$python" "$examples/where_time_goes.py" lossy
+expect "failed, in no step"
+
 # Where `cmake --install` puts it.
 run 0 cmake --install "$FAULTLINE_BUILD" --prefix "$scratch/prefix"
 PYTHONPATH="$scratch/prefix/lib/python3/dist-packages" run 0 "$python" -c \

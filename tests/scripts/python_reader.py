@@ -70,6 +70,20 @@ assert math.isclose(
     run.mean_breakdown().loc[1, "time_us"].sum(),
     statistics.mean(steps.loc[[n], "time_us"].sum() for n in (1, 2, 3)),
 )
+parts, limits = run.parts(), run.limits()
+busy = [name for name in run.metric_docs.index if name.startswith("utilisation_")]
+assert list(parts.columns)[:6] == ["strategy", "workload.size", "os.thp", "seed", "part", "about"] and len(busy) == 8
+for number, point in enumerate(expected, 1):
+    rows = parts.loc[[number]].set_index("part")
+    assert list(rows.index) == sorted(point["parts"])
+    for name, part in point["parts"].items():
+        assert all(rows.loc[name, metric] == part[metric]["value"] for metric in busy if metric in part)
+    assert limits.loc[number, "limit"] == point["limit"]
+
+# Failed transfers of all seeds stand beside a latency, and not beside other metrics.
+assert list(means.columns)[-2:] == ["failed_transfers", "unfinished_points"]
+assert not any("failed" in column for column in run.means("faults").columns)
+assert list(run.metrics("goodput").columns)[-1] == "failed_transfers"
 assert run.sql("SELECT count(*) AS n FROM points WHERE seed = ?", (2,))["n"][0] == 8
 
 

@@ -9,7 +9,7 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import Patch
 
 from faultline.figures.curves import where_example
-from faultline.figures.failures import failed_of, notes_on
+from faultline.figures.failures import failed_of, failed_text, notes_on
 from faultline.figures.style import COLUMN, PAGE, PUBLISHED, footnotes, legend, panels, plain
 from faultline.labels import labels_of
 from faultline.names import name_of
@@ -99,8 +99,7 @@ def colours_of(waterfalls):
 def _title(point, names, total, unit):
     texts = [labels[point.parameters.get(name, "")] if name == "strategy" else
              f"{name_of(name)}: {labels[point.parameters.get(name, '')]}" for name, labels in names.items()]
-    failed = failed_of(point)
-    note = f"; {failed[0]:g} of {failed[1]:g} failed, not in it" if failed else ""
+    note = f"; {failed_text(point.failures)}, not in it" if failed_of(point) else ""
     return "\n".join(texts or [point.parameters["strategy"]]) + f"\n{total:.2f} {unit} in all{note}"
 
 

@@ -18,7 +18,7 @@ from faultline.quantities import unit_text, value_text
 _MOST_PANELS = 6
 _FAR = 30  # the largest of the smallest value, from where on a scale is logarithmic
 _FLAT = 0.1  # of the highest panel, below which another one has a scale of its own
-HOLLOW = "transfers failed"
+HOLLOW = "not of all transfers"
 
 
 def _choose_axes(points, x, by, preferred):

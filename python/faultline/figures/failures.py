@@ -1,34 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transfers that failed have no latency and no goodput: figures mark the points that have such transfers, and say how many."""
+"""Transfers that failed, and seeds without a result, are in no latency and no goodput: figures mark the points that have such
+ones, and say how many."""
 
 _MOST = 6  # points that are named below a figure
 
 
 def failed_of(point):
-    """(failed, of how many) of a point's measured transfers, means over its seeds; None where none failed."""
-    failed, transfers = (point.metrics.get(name) for name in ("transfers_failed", "transfers"))
-    if failed is None or transfers is None or not failed.mean > 0:
-        return None
-    return failed.mean, transfers.mean
+    """What is not in a point's values, over all its seeds; None where nothing is missing."""
+    return point.failures if point.failures.failed or point.failures.unfinished else None
 
 
-def failed_text(failed):
-    """"3 of 1000"."""
-    return f"{failed[0]:g} of {failed[1]:g}"
+def failed_text(failures):
+    """"3 of 1000 failed, 1 of 3 seeds without a result"."""
+    texts = [f"{failures.failed} of {failures.transfers} failed"] if failures.failed else []
+    return ", ".join(texts + [f"{failures.unfinished} of {failures.seeds} seeds without a result"] * bool(failures.unfinished))
+
+
+def _named(points, text_of):
+    more = len(points) - _MOST
+    return "; ".join(map(text_of, points[:_MOST])) + (f"; and {more} more points" if more > 0 else "")
 
 
 def notes_on(points, label_of, metric=None, hollow=True):
     """Lines below a figure: what its hollow markers mean, if it has any, and which points are not there; they have no `metric`,
     or none at all."""
-    failing = [point for point in points if failed_of(point)] if hollow else []
+    def is_there(point):
+        return not point.trouble or (metric in point.metrics if metric else bool(point.metrics))
+
+    missing = [point for point in points if not is_there(point)]
+    failing = [point for point in points if hollow and failed_of(point) and is_there(point)]
     notes = []
     if failing:
-        named = "; ".join(f"{label_of(point)}: {failed_text(failed_of(point))} failed" for point in failing[:_MOST])
-        more = len(failing) - _MOST
-        notes.append(f"Hollow: transfers failed, and are in no value. {named}" + (f"; and {more} more points" if more > 0 else ""))
-    missing = [point for point in points if point.trouble and (metric not in point.metrics if metric else not point.metrics)]
+        notes.append("Hollow: not of all transfers. "
+                     + _named(failing, lambda point: f"{label_of(point)}: {failed_text(point.failures)}"))
     if missing:
-        named = "; ".join(f"{label_of(point)}: {point.trouble.split(':')[0]}" for point in missing[:_MOST])
-        more = len(missing) - _MOST
-        notes.append(f"Not there: {named}" + (f"; and {more} more points" if more > 0 else ""))
+        notes.append("Not there: " + _named(missing, lambda point: f"{label_of(point)}: {point.trouble.split(':')[0]}"))
     return notes

@@ -46,7 +46,7 @@ def _cells(points, x, by, metric, columns, rows):
         place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
         table[place] = point.metrics[metric].mean
         if failed_of(point):
-            failures[place] = f"\n{failed_text(failed_of(point))} failed"
+            failures[place] = f"\n{failed_text(point.failures)}"
     return table, failures
 
 
