@@ -36,7 +36,7 @@ const FieldConflict* conflict_of(const ArrivalConfig& config);
 // When the transfers of one sender are wanted. The same for the same seed and sender.
 class Arrivals {
  public:
-  Arrivals(const ArrivalConfig& config, std::uint64_t seed, std::uint64_t sender)
+  Arrivals(const ArrivalConfig& config, sim::Seed seed, std::uint64_t sender)
       : config_(config), draws_(seed, "arrivals", sender) {}
 
   // Of the next one, from when the sender could make the first one on. Requires an open loop.

@@ -65,7 +65,7 @@ Time drawn(sim::RandomStream& random, Time mean) {
 
 }  // namespace
 
-Background::Background(const BackgroundConfig& config, platform::Cluster& cluster, std::uint64_t seed)
+Background::Background(const BackgroundConfig& config, platform::Cluster& cluster, sim::Seed seed)
     : config_(config), cluster_(cluster), seed_(seed) {}
 
 void Background::start() {
@@ -189,7 +189,7 @@ Task<os::Error> Background::access(Program& program) {
   const std::uint64_t pages = sim::page_end(config_.memory) / kPage;
   const std::uint64_t step = program.steps++;
   const std::uint64_t page = config_.sequential ? step % pages : program.random.below(pages);
-  const bool write = program.random.below(100) < config_.write_percent;
+  const bool write = program.random.is_below(config_.write_percent, 100);
   os::Vm& vm = program.node.vm;
   if (config_.renew_after > 0 && program.steps % config_.renew_after == 0) {
     co_await vm.madvise(program.thread, program.process, program.begin, pages * kPage, os::Advice::dont_need);

@@ -40,7 +40,7 @@ struct BackgroundConfig {
 
 class Background {
  public:
-  Background(const BackgroundConfig& config, platform::Cluster& cluster, std::uint64_t seed);
+  Background(const BackgroundConfig& config, platform::Cluster& cluster, sim::Seed seed);
 
   // From now on. What is free on a node, down to its high watermark, is in the processes' use at once; the rest of what
   // they want they have to take from each other, and from whoever else can do without it.
@@ -97,7 +97,7 @@ class Background {
 
   const BackgroundConfig config_;
   platform::Cluster& cluster_;
-  const std::uint64_t seed_;
+  const sim::Seed seed_;
   std::vector<Program> programs_;
   std::vector<Scanner> scanners_;
   sim::Time in_access_{0};

@@ -105,7 +105,7 @@ class Benchmark {
 
 // What workload.kind says.
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
-                                          std::uint64_t seed);
+                                          sim::Seed seed);
 
 // If nothing is left to happen and transfers are not finished: throws sim::RunFailure if the model has lost what their
 // programs wait for, as hardware does after its retries, and std::logic_error if not, because it is a bug of ours then.

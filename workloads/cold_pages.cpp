@@ -113,7 +113,7 @@ std::uint64_t ColdPages::count(std::uint64_t pages) {
   constexpr std::uint64_t kOne = 1'000'000'000;
   const auto share = static_cast<std::uint64_t>(std::llround(config_.cold_share * static_cast<double>(kOne)));
   std::uint64_t wanted = share * pages / kOne;
-  if (draws_.below(kOne) < share * pages % kOne) ++wanted;
+  if (draws_.is_below(share * pages % kOne, kOne)) ++wanted;
   return wanted;
 }
 
@@ -123,7 +123,7 @@ std::vector<bool> ColdPages::choose(std::uint64_t pages) {
   switch (config_.cold_placement) {
     case ColdPlacement::random:
       for (std::uint64_t i = 0, left = wanted; i < pages; ++i) {
-        chosen[i] = draws_.below(pages - i) < left;
+        chosen[i] = draws_.is_below(left, pages - i);
         if (chosen[i]) --left;
       }
       break;

@@ -21,7 +21,7 @@ ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swa
 class ColdPages {
  public:
   // Of buffers of `size` bytes. Different senders draw different pages.
-  ColdPages(const ColdConfig& config, std::uint64_t size, std::uint64_t seed, std::uint64_t sender = 0)
+  ColdPages(const ColdConfig& config, std::uint64_t size, sim::Seed seed, std::uint64_t sender = 0)
       : config_(config), size_(size), draws_(seed, "cold pages", sender) {}
 
   // For pages that are never written, and ends that are not cold: as many pages of the buffer as the configuration says

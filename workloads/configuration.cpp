@@ -73,6 +73,27 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   return found;
 }
 
+namespace {
+
+// What software does about a transfer costs as much as so many more bytes, roughly.
+double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes) + 32 * 1024; }
+
+}  // namespace
+
+double work_of(const Configuration& configuration) {
+  const TransferConfig& w = configuration.workload;
+  if (w.kind == Kind::flows) {
+    double work = 0;
+    for (const Flow& flow : parse_flows(w.flows)) work += flow.transfers * work_of_transfer(flow.size);
+    return work;
+  }
+  const double of_sender = static_cast<double>(w.iterations + w.warmup) * work_of_transfer(w.size);
+  if (!is_pattern(w.kind)) return of_sender;
+  const double nodes = interconnect::node_count(configuration.machine.shape);
+  const bool to_all = w.kind == Kind::all_to_all;
+  return of_sender * nodes * (to_all ? (w.peers > 0 ? w.peers : nodes - 1) : 1);
+}
+
 std::vector<WorkloadDoc> workload_docs() {
   return {
       {"write", "RDMA writes from the initiator's buffer to the target's"},

@@ -147,7 +147,7 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 }
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
-                                          std::uint64_t seed) {
+                                          sim::Seed seed) {
   if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster, seed);
   if (configuration.workload.kind == Kind::kernel_cost) {
     return std::make_unique<KernelCosts>(configuration, cluster, seed);
@@ -161,7 +161,7 @@ namespace {
 // A benchmark on a cluster that has booted, and all that looks on. It begins with start(); `cluster` outlives it.
 class Experiment {
  public:
-  Experiment(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+  Experiment(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
       : configuration_(configuration),
         cluster_(cluster),
         benchmark_(make_benchmark(configuration, cluster, seed)),
@@ -224,14 +224,20 @@ void check_at_rest(platform::Cluster& cluster) {
 
 }  // namespace
 
-PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch) {
+namespace {
+
+PointResult run_with(const Configuration& configuration, sim::Seed seed, const bool& draws, const Watch& watch) {
   PointResult result;
   std::optional<sim::Profile> profile;
   if (watch.profile) profile.emplace(kSetUp);
   try {
     platform::Cluster cluster("cluster", configuration.machine, seed);
     if (profile) cluster.loop.set_profile(&*profile);
-    watch_run(cluster, watch.heartbeat);
+    watch_run(
+        cluster, !watch.heartbeat ? watch.heartbeat : [&](Totals so_far) {
+          so_far.draws = draws;
+          watch.heartbeat(so_far);
+        });
     std::optional<Recording> recording;
     if (watch.trace) recording.emplace(*watch.trace, configuration.machine, cluster);
     cluster.boot();
@@ -254,6 +260,15 @@ PointResult run_point(const Configuration& configuration, std::uint64_t seed, co
     result.error = failure.what();
     result.error_keys = failure.keys();
   }
+  return result;
+}
+
+}  // namespace
+
+PointResult run_point(const Configuration& configuration, std::uint64_t seed, const Watch& watch) {
+  bool draws = false;
+  PointResult result = run_with(configuration, sim::Seed(seed, &draws), draws, watch);
+  result.draws = draws;
   return result;
 }
 

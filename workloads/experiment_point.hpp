@@ -26,6 +26,9 @@ using sim::Conflict;
 // Every impossible combination; none when the configuration can be simulated. Needs no elaboration.
 std::vector<Conflict> conflicts(const Configuration& configuration);
 
+// How much there is to simulate, beside other configurations: the bytes that are moved. Without conflicts.
+double work_of(const Configuration& configuration);
+
 struct Metric {
   std::string name;  // "latency_mean"
   double value = 0;
@@ -74,8 +77,10 @@ struct Totals {
   std::uint64_t events = 0;
   std::uint64_t cell_hops = 0;  // cells that crossed a link, each link counted
   std::uint64_t simulated_ps = 0;
+  bool draws = false;  // a random number
 
   Totals& operator+=(const Totals& other) {
+    draws = draws || other.draws;
     events += other.events;
     cell_hops += other.cell_hops;
     simulated_ps += other.simulated_ps;
@@ -107,6 +112,7 @@ struct PointResult {
   std::uint64_t events = 0;
   std::uint64_t cell_hops = 0;
   std::uint64_t simulated_ps = 0;
+  bool draws = true;                       // a random number, as far as is known; if not, every seed gives this result
   std::vector<sim::Profile::Row> profile;  // empty unless asked for
   std::string traced;                      // what was recorded, or why it was not: a line for people
   // What must never happen and did: wrong data, stale accesses, transfers that ended with an error.

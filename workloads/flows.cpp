@@ -10,7 +10,7 @@ namespace faultline::workloads {
 using rdma::Endpoint;
 using sim::Task;
 
-Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Benchmark(0), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
   std::vector<unsigned> channels(cluster.size());  // in use, by node
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {

@@ -20,7 +20,7 @@ namespace faultline::workloads {
 class Flows : public Benchmark {
  public:
   // Throws BadFlows when `workload.flows` is no list of flows.
-  Flows(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+  Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
   void start() override;
   std::uint64_t planned() const override;
@@ -30,7 +30,7 @@ class Flows : public Benchmark {
   // Two programs, and the buffers that they prepare.
   struct Pair {
     Pair(const Flow& of, const rdma::Strategy& strategy, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
-         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase, std::uint64_t seed)
+         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase, sim::Seed seed)
         : number(n),
           from(std::move(a)),
           to(std::move(b)),

@@ -53,7 +53,7 @@ void InjectionConfig::declare(sim::ParameterTable& table) {
                   {"runs that differ in this number alone have their injections at other instants", "", {}});
 }
 
-Injection::Injection(const InjectionConfig& config, std::uint64_t seed)
+Injection::Injection(const InjectionConfig& config, sim::Seed seed)
     : config_(config), times_(seed + (config.draw << 32), "injections") {}
 
 Task<void> Injection::before_preparation(cpu::Execution& thread, Buffer b) const {

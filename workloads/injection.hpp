@@ -63,7 +63,7 @@ class Injection {
     std::uint64_t bytes;
   };
 
-  Injection(const InjectionConfig& config, std::uint64_t seed);
+  Injection(const InjectionConfig& config, sim::Seed seed);
 
   // What has happened before the strategy prepares the buffer. On the program's time.
   sim::Task<void> before_preparation(cpu::Execution& thread, Buffer buffer) const;

@@ -3,7 +3,7 @@
 
 namespace faultline::workloads {
 
-KernelCosts::KernelCosts(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+KernelCosts::KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Benchmark(0), config_(configuration.workload), node_(cluster.node(config_.initiator)) {
   program_ = make_kernel_program({node_, config_.program, config_.size, config_.madvise_hugepage, seed, tasks_});
 }

@@ -11,7 +11,7 @@ namespace faultline::workloads {
 
 class KernelCosts : public Benchmark {
  public:
-  KernelCosts(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+  KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
   void start() override { tasks_.start(run()); }
   std::uint64_t planned() const override { return config_.iterations; }

@@ -20,7 +20,7 @@ struct ProgramPlace {
   ProgramConfig config;
   std::uint64_t size = 0;  // bytes of an array, a file, a range
   bool huge_advice = false;
-  std::uint64_t seed = 0;
+  sim::Seed seed = 0;
   sim::TaskGroup& tasks;  // owns the threads that the program starts beside its own
 };
 

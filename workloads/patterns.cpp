@@ -16,9 +16,10 @@ namespace {
 using sim::Task;
 
 // `count` of the numbers 1 to `largest`, ascending: all of them, or a sample.
-std::vector<unsigned> draw_distances(unsigned count, unsigned largest, std::uint64_t seed) {
+std::vector<unsigned> draw_distances(unsigned count, unsigned largest, sim::Seed seed) {
   std::vector<unsigned> all(largest);
   std::iota(all.begin(), all.end(), 1u);
+  if (count == largest) return all;
   sim::RandomStream random(seed, "distances of all_to_all");
   for (unsigned i = 0; i < count; ++i) std::swap(all[i], all[i + random.below(largest - i)]);
   all.resize(count);
@@ -27,7 +28,7 @@ std::vector<unsigned> draw_distances(unsigned count, unsigned largest, std::uint
 }
 
 // One cycle through all (Sattolo's algorithm): nobody is its own target.
-std::vector<unsigned> draw_cycle(unsigned nodes, std::uint64_t seed) {
+std::vector<unsigned> draw_cycle(unsigned nodes, sim::Seed seed) {
   std::vector<unsigned> targets(nodes);
   std::iota(targets.begin(), targets.end(), 0u);
   sim::RandomStream random(seed, "targets of permutation");
@@ -37,7 +38,7 @@ std::vector<unsigned> draw_cycle(unsigned nodes, std::uint64_t seed) {
 
 }  // namespace
 
-Pattern::Pattern(Kind kind, unsigned nodes, unsigned peers, std::uint64_t seed) : nodes_(nodes) {
+Pattern::Pattern(Kind kind, unsigned nodes, unsigned peers, sim::Seed seed) : nodes_(nodes) {
   if (kind == Kind::all_to_all) distances_ = draw_distances(peers == 0 ? nodes - 1 : peers, nodes - 1, seed);
   if (kind == Kind::ring) distances_ = {1};
   if (kind == Kind::permutation) targets_ = draw_cycle(nodes, seed);
@@ -52,7 +53,7 @@ unsigned Pattern::target(unsigned node, unsigned round) const {
   return targets_.empty() ? (node + distances_[round]) % nodes_ : targets_[node];
 }
 
-Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Benchmark(0),
       configuration_(configuration),
       cluster_(cluster),

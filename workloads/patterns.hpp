@@ -18,7 +18,7 @@ namespace faultline::workloads {
 class Pattern {
  public:
   // `kind`: a pattern. `peers`: rounds of all_to_all, 0 for as many as there are others.
-  Pattern(Kind kind, unsigned nodes, unsigned peers, std::uint64_t seed);
+  Pattern(Kind kind, unsigned nodes, unsigned peers, sim::Seed seed);
 
   unsigned rounds() const { return targets_.empty() ? static_cast<unsigned>(distances_.size()) : 1; }
   unsigned target(unsigned node, unsigned round) const;
@@ -32,7 +32,7 @@ class Pattern {
 
 class Patterns : public Benchmark {
  public:
-  Patterns(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+  Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
   void start() override;
   std::uint64_t planned() const override;
@@ -69,7 +69,7 @@ class Patterns : public Benchmark {
   const Configuration configuration_;
   platform::Cluster& cluster_;
   const Pattern pattern_;
-  const std::uint64_t seed_;
+  const sim::Seed seed_;
   std::vector<Program> senders_;  // by node
   std::vector<Program> receivers_;
   unsigned unfinished_ = 0;  // parts that have not ended

@@ -12,7 +12,7 @@ namespace faultline::workloads {
 // The pauses of one sender, each from 0 to `spread`, every picosecond as likely. The same for the same seed and sender.
 class StartPhase {
  public:
-  StartPhase(sim::Time spread, std::uint64_t seed, std::uint64_t sender)
+  StartPhase(sim::Time spread, sim::Seed seed, std::uint64_t sender)
       : spread_(spread), draws_(seed, "start phase", sender) {}
 
   sim::Time next() {

@@ -98,7 +98,7 @@ Task<void> leave(Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes,
 }
 
 Stream::Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, Endpoint& from,
-               Endpoint& to, std::uint64_t number, std::uint64_t seed)
+               Endpoint& to, std::uint64_t number, sim::Seed seed)
     : flow_(flow),
       strategy_(strategy),
       clock_(clock),

@@ -39,7 +39,7 @@ class Stream : private Paced {
   };
   // Content, arrivals and absent pages of the transfers of different streams differ: `number` tells them apart.
   Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, rdma::Endpoint& from,
-         rdma::Endpoint& to, std::uint64_t number, std::uint64_t seed);
+         rdma::Endpoint& to, std::uint64_t number, sim::Seed seed);
 
   const Flow& flow() const { return flow_; }
   // Before the first transfer, one for each that may be under way at a time.
@@ -78,7 +78,7 @@ class Stream : private Paced {
   rdma::Endpoint& from_;
   rdma::Endpoint& to_;
   Handshake handshake_;
-  const std::uint64_t seed_;
+  const sim::Seed seed_;
   const std::uint64_t number_;
   ColdPages cold_pages_;
   cpu::Execution* ends_;  // the thread that waits for the transfers' ends

@@ -24,7 +24,7 @@ constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
 
 }  // namespace
 
-Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed)
+Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Benchmark(configuration.workload.kind == Kind::read ? configuration.workload.target
                                                           : configuration.workload.initiator),
       config_(configuration.workload),

@@ -21,7 +21,7 @@ namespace faultline::workloads {
 
 class Transfers : public Benchmark, private Paced {
  public:
-  Transfers(const Configuration& configuration, platform::Cluster& cluster, std::uint64_t seed);
+  Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
   void start() override;
   const Injection* injection() const override { return injects_ ? &injection_ : nullptr; }
@@ -111,7 +111,7 @@ class Transfers : public Benchmark, private Paced {
   const bool disturbed_;  // pages go without the programs' doing
   Injection injection_;
   platform::Cluster& cluster_;
-  const std::uint64_t seed_;
+  const sim::Seed seed_;
   std::unique_ptr<rdma::Endpoint> initiator_;
   std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;

@@ -5,7 +5,7 @@
 
 namespace faultline::platform {
 
-Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, std::uint64_t seed)
+Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, sim::Seed seed)
     : sc_module(name),
       loop("loop"),
       topology_(interconnect::make_topology(described.shape)),

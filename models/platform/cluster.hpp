@@ -13,7 +13,7 @@ namespace faultline::platform {
 class Cluster : public sc_core::sc_module {
  public:
   // One at a time in a process: SystemC's kernel is global.
-  Cluster(sc_core::sc_module_name name, const Machine& machine, std::uint64_t seed);
+  Cluster(sc_core::sc_module_name name, const Machine& machine, sim::Seed seed);
 
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }

@@ -31,7 +31,7 @@ interconnect::RouterConfig with_receive_buffer(const Machine& machine) {
 }  // namespace
 
 Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
-           sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed)
+           sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed)
     : sc_module(name),
       context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
       ddr("ddr", machine.ddr, context),

@@ -31,7 +31,7 @@ inline constexpr std::uint64_t kEngineBase = 0xa000'0000;
 class Node : public sc_core::sc_module {
  public:
   Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
-       sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, std::uint64_t seed);
+       sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed);
 
   sim::NodeId id() const { return context.node; }
   // Brings the statistics up to the present instant: CPU time and cells are counted when a piece of work, or a train,

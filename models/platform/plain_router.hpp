@@ -12,7 +12,7 @@ class PlainRouter : public sc_core::sc_module {
  public:
   PlainRouter(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology,
               interconnect::RouterId id, sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace,
-              std::uint64_t seed)
+              sim::Seed seed)
       : sc_module(name),
         context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
         router("router", machine.router, context, topology) {}

@@ -18,7 +18,7 @@ struct Context {
   PayloadPool& payloads;   // the cluster's
   Statistics& statistics;  // the node's
   Trace& trace;            // the cluster's
-  std::uint64_t seed;      // of the run; RandomStream(context.seed, "what for", context.node)
+  Seed seed;               // of the run; RandomStream(context.seed, "what for", context.node)
   // The longest train. 1 simulates cell by cell; 16 (a page of 256 B cells) is the default.
   std::uint32_t cells_per_train = 16;
 
