@@ -79,6 +79,7 @@ if(TARGET faultline)
   faultline_script_test(compilers nightly)
   faultline_script_test(benchmark nightly)
   faultline_script_test(slurm nightly)
+  faultline_script_test(draws nightly)
   faultline_script_test(report-large nightly)
   add_test(NAME "scripts: workers, a hundred kills" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/workers.sh")
   set_tests_properties("scripts: workers, a hundred kills" PROPERTIES LABELS nightly TIMEOUT 3600
@@ -86,7 +87,7 @@ if(TARGET faultline)
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
-  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large"
+  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large" "scripts: draws"
     PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: compilers" PROPERTIES TIMEOUT 14400)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)

@@ -13,6 +13,7 @@
 
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/work.hpp"
 
@@ -58,9 +59,17 @@ void simulate_alone(const std::vector<experiment::Point>& points, const std::vec
     return simulate(points[index], call.simulator, {heartbeat, call.options.profile, {}});
   };
   auto progress = progress_of(call, points.size(), "points", points.size() - missing.size());
-  runs::run_points(runs::each_of(missing), one, {call.options.jobs, call.options.timeout}, ended,
-                   [&](const runs::Standing& standing) {
-                     if (!call.options.quiet) progress.update(standing, Clock::now());
+  const std::vector<runs::PlannedPoint> plan = runs::planned(points);
+  runs::CostEstimate costs(plan);
+  const auto keep = [&](std::size_t index, runs::PointOutcome outcome) {
+    costs.ended(index, outcome.host_seconds, /*stands_for_all=*/false);
+    return ended(index, std::move(outcome));
+  };
+  runs::run_points(runs::each_of(telling_order(plan, missing)), one, {call.options.jobs, call.options.timeout}, keep,
+                   [&](runs::Standing standing) {
+                     if (call.options.quiet) return;
+                     standing.seconds_left = costs.seconds_left(standing.at, call.options.jobs);
+                     progress.update(standing, Clock::now());
                    });
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
@@ -25,8 +26,13 @@ bool has_both(const results::Difference::Row& row) { return row.a.count > 0 && r
 
 std::string noise_text(const results::Difference::Row& row) {
   if (!has_both(row)) return "-";
-  if (!row.beyond_noise) return "?";
-  return *row.beyond_noise ? "yes" : "no";
+  switch (row.beyond_noise) {
+    case results::BeyondNoise::yes: return "yes";
+    case results::BeyondNoise::no: return "no";
+    case results::BeyondNoise::exact: return "exact";
+    case results::BeyondNoise::unknown: break;
+  }
+  return "?";
 }
 
 std::string mean_text(const results::Summary& summary, const results::Failures& failures,
@@ -70,7 +76,7 @@ void print_metrics(const results::Difference& difference, const Console& console
                             {"beyond noise", "", results::Align::left}});
   std::string point;
   results::Legend legend;
-  bool unknown = false, tested = false, lacking = false;
+  std::set<std::string> told;
   for (const results::Difference::Row& row : difference.rows) {
     const bool is_new = row.point != point;
     if (is_new) table.gap();
@@ -80,9 +86,7 @@ void print_metrics(const results::Difference& difference, const Console& console
     if (is_new) legend.add(row.point + " in A", row.failures_a);
     if (is_new) legend.add(row.point + " in B", row.failures_b);
     point = row.point;
-    lacking = lacking || !has_both(row);
-    unknown = unknown || (has_both(row) && !row.beyond_noise);
-    tested = tested || row.beyond_noise;
+    told.insert(noise_text(row));
   }
   if (!difference.rows.empty()) console.out << "\n" << table.text();
   if (difference.compared == 0) {
@@ -93,14 +97,18 @@ void print_metrics(const results::Difference& difference, const Console& console
                              difference.equal, difference.compared, difference.pairs,
                              difference.pairs == 1 ? "point" : "points that both have");
   console.out << legend.text(std::max<std::size_t>(console.width, 60));
-  if (tested) {
+  if (told.contains("yes") || told.contains("no")) {
     console.out
         << "(\u00b1: half of the 95 % confidence interval over the seeds; beyond noise: Welch's t test at 5 %, so "
            "chance makes\n one mark in twenty)\n";
   }
-  if (unknown)
+  if (told.contains("exact")) {
+    console.out << "(exact: no repetition gives another value, so there is no noise to test against; with one seed: no "
+                   "random number is drawn)\n";
+  }
+  if (told.contains("?"))
     console.out << "(?: one seed, so nothing is known of noise; 'repetitions' in the experiment adds some)\n";
-  if (lacking)
+  if (told.contains("-"))
     console.out << "(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n";
 }
 
@@ -108,8 +116,15 @@ Json summary_json(const results::Summary& summary, const results::Failures& fail
   return {{"mean", summary.mean},
           {"half_width", summary.count > 1 ? Json(summary.half_width) : Json()},
           {"seeds", summary.count},
+          {"exact", summary.exact},
           {"failed_transfers", failures.failed},
           {"unfinished_points", failures.unfinished}};
+}
+
+// Null where there is no test.
+Json noise_json(results::BeyondNoise beyond) {
+  if (beyond == results::BeyondNoise::yes) return true;
+  return beyond == results::BeyondNoise::no ? Json(false) : Json();
 }
 
 Json to_json(const results::Difference& difference) {
@@ -129,7 +144,7 @@ Json to_json(const results::Difference& difference) {
                                {"a", summary_json(row.a, row.failures_a)},
                                {"b", summary_json(row.b, row.failures_b)},
                                {"change_percent", row.change},
-                               {"beyond_noise", row.beyond_noise ? Json(*row.beyond_noise) : Json()}});
+                               {"beyond_noise", noise_json(row.beyond_noise)}});
   }
   return json;
 }
@@ -145,8 +160,8 @@ std::string to_csv(const results::Difference& difference) {
   for (const results::Difference::Row& row : difference.rows) {
     csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", results::csv_field(row.point), row.metric.name,
                        row.metric.unit, cells(row.a), cells(row.b), results::csv_number(row.change),
-                       row.beyond_noise ? noise_text(row) : "", row.failures_a.failed, row.failures_a.unfinished,
-                       row.failures_b.failed, row.failures_b.unfinished);
+                       row.beyond_noise == results::BeyondNoise::unknown ? "" : noise_text(row), row.failures_a.failed,
+                       row.failures_a.unfinished, row.failures_b.failed, row.failures_b.unfinished);
   }
   return csv;
 }

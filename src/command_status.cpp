@@ -6,9 +6,12 @@
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/repetitions.hpp"
+#include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/outcome_text.hpp"
 #include "src/runs/progress.hpp"
@@ -21,50 +24,65 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 struct Count {
+  explicit Count(const std::vector<runs::PlannedPoint>& points) : costs(points), all(points.size()) {}
+
   std::string command;                           // whose points they are
   std::map<std::string, std::size_t> by_status;  // "complete", "timed out", ... of points that have ended
   std::vector<std::string> failed;               // "POINT: REASON"
   std::vector<std::string> damaged;              // files, whose points are to do
-  std::size_t all = 0;
+  runs::CostEstimate costs;
+  std::size_t all;
   std::size_t ended = 0;
-  fs::file_time_type first = fs::file_time_type::max();
-  fs::file_time_type last = fs::file_time_type::min();
+  std::size_t exact = 0;         // combinations that draw nothing
+  std::size_t combinations = 0;  // that are known to draw, or not to
+  unsigned repetitions = 1;
 };
 
-void add(Count& count, const runs::Folder& folder, const runs::Manifest::Entry& point) {
-  ++count.all;
-  const std::string file = runs::file_of(point.id);
-  const auto [outcome, is_damaged] = result_in(folder, point.id);
-  if (is_damaged) count.damaged.push_back((folder.path() / file).string());
+// The result of the first of its repetitions where that stands for all of them.
+using First = std::optional<runs::PointOutcome>;
+
+void add(Count& count, const runs::Folder& folder, const runs::Manifest& manifest, std::size_t index, First& first) {
+  const runs::Manifest::Entry& point = manifest.points[index];
+  auto [outcome, is_damaged] = result_in(folder, point.id);
+  if (is_damaged) count.damaged.push_back((folder.path() / runs::file_of(point.id)).string());
+  const bool is_first = index % manifest.repetitions == 0;
+  if (is_first) first.reset();
+  if (outcome) {
+    const bool stands = stands_for_all(*outcome);
+    count.costs.ended(index, outcome->host_seconds, stands);
+    if (is_first && stands) first = outcome;
+    if (is_first) ++count.combinations;
+    if (first && is_first) ++count.exact;
+  } else {
+    outcome = first;
+  }
   if (!outcome) return;
   ++count.ended;
   const std::string status = status_text(*outcome);
   ++count.by_status[status];
   if (status == runs::kStatusCheckFailed || outcome->status != runs::PointStatus::complete)
     count.failed.push_back(point.label + ": " + reason_text(*outcome));
-  std::error_code gone;
-  const auto written = fs::last_write_time(folder.path() / file, gone);
-  if (gone) return;
-  count.first = std::min(count.first, written);
-  count.last = std::max(count.last, written);
 }
 
 Count count_points(const runs::Folder& folder) {
-  Count count;
   const runs::Manifest manifest = read_manifest(folder);
+  std::vector<runs::PlannedPoint> plan;
+  for (std::size_t i = 0; i < manifest.points.size(); ++i) {
+    plan.push_back(
+        {manifest.points[i].label, manifest.points[i].work, static_cast<unsigned>(i % manifest.repetitions)});
+  }
+  Count count(plan);
   count.command = manifest.command;
-  for (const runs::Manifest::Entry& point : manifest.points) add(count, folder, point);
+  count.repetitions = manifest.repetitions;
+  First first;
+  for (std::size_t i = 0; i < manifest.points.size(); ++i) add(count, folder, manifest, i, first);
   return count;
 }
 
-// By the times at which results were written.
-std::string rate_of(const Count& count) {
-  const double seconds = std::chrono::duration<double>(count.last - count.first).count();
-  if (count.ended < 2 || seconds <= 0) return "";
-  const double rate = static_cast<double>(count.ended - 1) / seconds;
-  const auto left = static_cast<double>(count.all - count.ended);
-  return fmt::format("{:.2f} points/s{}\n", rate,
-                     left > 0 ? fmt::format(", about {} left", runs::clock_text(left / rate)) : "");
+// By what those that have ended took, and how many are simulated at a time.
+std::string time_left(Count& count, const runs::Folder& folder) {
+  const auto left = count.costs.seconds_left({}, jobs_at_work(folder));
+  return left && count.ended < count.all ? fmt::format("about {} left\n", runs::clock_text(*left)) : "";
 }
 
 const char* standing_of(const runs::WorkerState& worker) {
@@ -104,17 +122,14 @@ std::string who_is_at_work(bool run, std::ptrdiff_t workers) {
 
 int status_command(const Call& call) {
   const runs::Folder folder = runs::Folder::look_at(call.options.arguments.front());
-  const Count count = count_points(folder);
+  Count count = count_points(folder);
   const std::vector<runs::WorkerState> workers = workers_in(folder);
   const auto alive = std::ranges::count_if(workers, [](const runs::WorkerState& w) { return w.alive; });
   const bool run = folder.is_taken();
   const bool at_work = run || alive > 0;
   if (call.options.format == Format::json) {
-    Json json{{"points", count.all},
-              {"ended", count.ended},
-              {"at_work", at_work},
-              {"failed", count.failed},
-              {"damaged", count.damaged}};
+    Json json{{"points", count.all},    {"ended", count.ended},     {"at_work", at_work},
+              {"failed", count.failed}, {"damaged", count.damaged}, {"combinations_without_draws", count.exact}};
     json["workers"] = Json::array();
     for (const runs::WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
@@ -126,7 +141,10 @@ int status_command(const Call& call) {
   for (const auto& [status, points] : count.by_status) ended += fmt::format("{} {}, ", points, status);
   call.console.out << fmt::format("{}: {} points: {}{} to do; {}\n", folder.path().string(), count.all, ended,
                                   count.all - count.ended, who_is_at_work(run, alive));
-  if (at_work) call.console.out << rate_of(count);
+  if (at_work) call.console.out << time_left(count, folder);
+  if (const std::string text = results::standing_text(count.exact, count.combinations, count.repetitions);
+      !text.empty())
+    call.console.out << text << "\n";
   for (const runs::WorkerState& worker : workers) call.console.out << worker_line(worker);
   for (const std::string& failed : count.failed) call.console.out << failed << "\n";
   for (const std::string& file : count.damaged) {

@@ -18,9 +18,10 @@ namespace {
 // Those without an undamaged file, of which `damaged` has those whose file is damaged.
 std::vector<std::size_t> without_result(const runs::PointStore& store, std::vector<std::string>& damaged) {
   std::vector<std::size_t> missing;
+  runs::Sharing sharing(store.folder(), store.points());
   for (std::size_t i = 0; i < store.points().size(); ++i) {
     const std::string& id = store.points()[i].id;
-    if (has_result(store.folder(), id)) continue;
+    if (has_result(store.folder(), id) || sharing.is_shared(i)) continue;
     missing.push_back(i);
     if (result_in(store.folder(), id).damaged) damaged.push_back((store.folder().path() / runs::file_of(id)).string());
   }
@@ -60,7 +61,9 @@ int worker_command(const Call& call) {
   const runs::WorkerState state = work_on(work, store, call, ended);
   if (!is_quiet) {
     // A file that is there is whole, unless it was damaged before.
+    runs::Sharing sharing(folder, points);
     const auto is_left = [&](std::size_t i) {
+      if (sharing.is_shared(i)) return false;
       return damaged.empty() ? !folder.has(runs::file_of(points[i].id)) : !has_result(folder, points[i].id);
     };
     call.console.err << summary(state, static_cast<std::size_t>(std::ranges::count_if(missing, is_left)));

@@ -51,7 +51,7 @@ std::string meta_json(const RunFacts& facts, const results::Results& run, const 
   workloads::Totals totals;
   Json each = Json::array();
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (outcomes[i].status == runs::PointStatus::not_run) continue;
+    if (outcomes[i].status == runs::PointStatus::not_run || outcomes[i].shared) continue;
     if (!outcomes[i].there) totals += outcomes[i].totals;
     Json& point = each.emplace_back(Json{{"point", points[i].label()},
                                          {"host_seconds", outcomes[i].host_seconds},
@@ -79,6 +79,7 @@ std::string meta_json(const RunFacts& facts, const results::Results& run, const 
   json["points"] = points.size();
   json["points_complete"] = facts.ended;
   json["points_final"] = std::ranges::count_if(outcomes, runs::is_final);
+  json["points_shared"] = std::ranges::count_if(outcomes, [](const runs::PointOutcome& o) { return o.shared; });
   json["points_there"] = std::ranges::count_if(outcomes, [](const runs::PointOutcome& o) { return o.there; });
   runs::add_speed(json, totals, facts.seconds);
   json["each_point"] = each;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/cost_estimate.hpp"
 #include "src/runs/interrupt.hpp"
 #include "src/runs/process_name.hpp"
 #include "src/runs/progress.hpp"
@@ -80,7 +81,12 @@ class Follower {
         folder_(store.folder()),
         outcomes_(outcomes),
         call_(call),
-        console_(call.console) {}
+        console_(call.console),
+        costs_(runs::planned(points_)) {
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      if (outcomes_[i].status != runs::PointStatus::not_run) costs_.is_there(i);
+    }
+  }
 
   // False when it was interrupted.
   bool follow();
@@ -104,6 +110,7 @@ class Follower {
   std::vector<runs::PointOutcome>& outcomes_;
   const Call& call_;
   const Console& console_;
+  runs::CostEstimate costs_;
   runs::Standing standing_;
   bool has_complained_ = false;
   bool is_at_work_ = false;
@@ -111,16 +118,19 @@ class Follower {
 
 void Follower::look_for_results() {
   const std::set<std::string> there = folder_.names_in("points");
-  std::erase_if(missing_, [&](std::size_t index) {
-    if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) return false;
+  for (const std::size_t index : missing_) {
+    if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) continue;
     auto outcome = result_in(folder_, points_[index].id).outcome;
-    if (!outcome) return false;
+    if (!outcome) continue;
+    costs_.ended(index, outcome->host_seconds, stands_for_all(*outcome));
     if (outcome->status != runs::PointStatus::complete) ++standing_.failed;
     standing_.so_far += outcome->totals;
     outcomes_[index] = *std::move(outcome);
-    return true;
-  });
+  }
+  share(outcomes_, points_);
+  std::erase_if(missing_, [&](std::size_t i) { return outcomes_[i].status != runs::PointStatus::not_run; });
   standing_.done = todo_ - missing_.size();
+  standing_.shared = costs_.shared();
 }
 
 void Follower::complain(const runs::SlurmQueue& queue) {
@@ -147,6 +157,7 @@ bool Follower::follow() {
     complain(queue);
     look_for_results();
     standing_.elsewhere = task_text(queue);
+    standing_.seconds_left = costs_.seconds_left({}, jobs_at_work(folder_));
     if (!call_.options.quiet) progress.update(standing_, Clock::now());
     if (is_everything_there()) job_.cancel(runs::SlurmJob::Which::waiting);  // nothing is left for them
     if (is_everything_there() || queue.is_over()) return true;

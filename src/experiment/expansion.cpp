@@ -104,6 +104,7 @@ class StrategyPoints {
   // Of what at() has given last, one with another seed.
   Point repetition(Point point, unsigned number) const {
     point.seed += number;
+    point.repetition = number;
     point.id = content_id(configuration_, point.seed);
     return point;
   }
@@ -162,6 +163,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
       if (is_skipped(point, experiment, of_strategy.machine().parameters()) || !seen.insert(point.id).second) continue;
       for (const workloads::Conflict& conflict : of_strategy.machine().conflicts()) refusals.add(point, conflict);
       if (refusals.size() >= kMostRefusals) refuse(refusals);
+      if (refusals.size() == 0) point.work = of_strategy.machine().work();
       points.push_back(point);
       for (unsigned i = 1; i < experiment.repetitions; ++i) points.push_back(of_strategy.repetition(point, i));
     }
@@ -187,6 +189,7 @@ Changed with_value(std::span<const Point> repetitions, const Setting& setting, M
     axes.push_back({setting.key, parameter.get()});
     const auto beside = changed_beside(axes, parameters);
     for (Point& point : changed.points) {
+      point.work = machine.work();
       point.settings.push_back(layer);
       point.axes = axes;
       point.changed = beside;

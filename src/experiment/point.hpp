@@ -35,8 +35,10 @@ struct Point {
   std::shared_ptr<const Labels> labels;  // of the values on axes; may be nullptr
   SettingLayers settings;                // lowest first, the platform's at the bottom
   std::uint64_t seed = 1;
-  std::string id;         // content_id()
-  bool repeated = false;  // there are others that differ by their seed alone
+  double work = 1;          // as of Machine: what it costs to simulate, beside other points
+  std::string id;           // content_id()
+  bool repeated = false;    // there are others that differ by their seed alone
+  unsigned repetition = 0;  // of those: the first one stands so many places before it
 
   // "resident, workload.size = 64 B", with the labels of values; of one that is repeated with its seed, too.
   std::string label() const;

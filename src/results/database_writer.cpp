@@ -2,6 +2,7 @@
 // From results to the tables of results.sqlite.
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_map>
 
 #include "faultline_build.hpp"
@@ -85,14 +86,19 @@ class Writer {
   }
 
   void write_combinations() {
-    SqlStatement row = insert("combinations", 6);
+    SqlStatement row = insert("combinations", 7);
     for (std::size_t first = 0; first < points_.size(); first += experiment_.repetitions) {
       experiment::Point point = points_[first];
       point.repeated = false;
+      const std::span own(&outcomes_[first], experiment_.repetitions);
+      const runs::PointOutcome* one = standing_for_all(own);
       Failures failures;
-      for (std::size_t i = 0; i < experiment_.repetitions; ++i) failures += failures_of(outcomes_[first + i]);
+      for (const runs::PointOutcome& outcome : own) {
+        if (one == nullptr || &outcome == one) failures += failures_of(outcome);
+      }
       row.run(combination_of(first), point.strategy, point.label(), failures.points - failures.unfinished,
-              failures.unfinished, failures.failed);
+              std::int64_t{one == nullptr}, failures.unfinished, failures.failed);
+      is_exact_.push_back(one != nullptr);
     }
   }
 
@@ -208,7 +214,7 @@ class Writer {
         if (experiment_.repetitions > 1) of_seeds[combination_of(value.point)].push_back(value.value);
       }
       for (const auto& [combination, each] : of_seeds) {
-        const Summary summary = summary_of(each);
+        const Summary summary = is_exact_[combination - 1] ? exact_summary(each) : summary_of(each);
         if (summary.count == 0) continue;
         mean.run(combination, id, summary.mean, unless_single(summary, summary.half_width),
                  unless_single(summary, summary.deviation), summary.count);
@@ -309,6 +315,7 @@ class Writer {
   const std::vector<experiment::Point>& points_;
   const std::vector<runs::PointOutcome>& outcomes_;
   std::unique_ptr<experiment::Machine> machine_;
+  std::vector<bool> is_exact_;  // combinations
   Ids metric_ids_;
   std::vector<std::string> metric_names_;  // in the order of their ids
 };

@@ -64,6 +64,7 @@ std::vector<Difference::Setting> configuration_of(Side& a, Side& b) {
 struct Combination {
   std::string key;
   std::vector<std::size_t> points;
+  bool draws;
 };
 
 // What is chosen takes along the axes that advance with it, and an analysis of sensitivity varies more than axes:
@@ -113,7 +114,7 @@ std::vector<Combination> places_of(Side& side, const std::vector<std::string>& m
       if (of_parts && !others.empty()) told_apart.check(others.front(), point);
       key += std::to_string(others.size());
       others.push_back(point);
-      places.push_back({key, {}});
+      places.push_back({key, {}, side.run.draws(point)});
     }
     places[place->second].points.push_back(point);
   }
@@ -138,7 +139,7 @@ std::vector<workloads::MetricDoc> metrics_of(const Side& a, const Side& b, const
 Summary summary_at(const Combination& place, const std::vector<double>& values) {
   std::vector<double> own;
   for (const std::size_t point : place.points) own.push_back(values[point]);
-  return summary_of(own);
+  return place.draws ? summary_of(own) : exact_summary(own);
 }
 
 // `row`: with what it has in common with the rows of the same points.
@@ -149,7 +150,7 @@ Difference::Row row_of(Difference::Row row, const workloads::MetricDoc& metric, 
   row.a = a;
   row.b = b;
   row.change = a.mean == b.mean ? 0 : change;
-  if (a.count > 1 && b.count > 1) row.beyond_noise = welch_probability(a, b) < kChance;
+  row.beyond_noise = beyond_noise(a, b);
   return row;
 }
 

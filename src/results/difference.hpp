@@ -2,7 +2,6 @@
 // What tells two runs, or two points, apart: what `faultline diff` answers.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,8 +35,8 @@ struct Difference {
     Summary b;
     Failures failures_a;
     Failures failures_b;
-    double change = 0;                 // percent of A's mean; NaN when that is 0 or there is none
-    std::optional<bool> beyond_noise;  // empty: one of them has a single seed
+    double change = 0;  // percent of A's mean; NaN when that is 0 or there is none
+    BeyondNoise beyond_noise = BeyondNoise::unknown;
   };
   std::vector<Setting> configuration;
   std::vector<std::string> only_a;  // points, but for their seeds
@@ -51,8 +50,6 @@ struct Difference {
 // "runs/mine-1" of "runs/mine-1:3" and "runs/mine-1:strategy=mlock": what is before the first colon before which there
 // is a file or folder; the whole name where it is one.
 std::string run_of(const std::string& name);
-
-inline constexpr double kChance = 0.05;  // of a mark on what is noise
 
 // `metrics`: empty for all. `all`: those that are equal, too. Points are matched by strategy and the axes of both runs,
 // two points with each other; what a side's condition chooses, with the axes that advance with it, matches whatever the

@@ -37,9 +37,9 @@ Answer::Row row_of(const Run& run, const workloads::MetricDoc& metric, const Gro
     own.push_back(values[point]);
     only_seeds = only_seeds && run.combination(point) == run.combination(group.front());
   }
-  row.summary = summary_of(own);
+  row.summary = only_seeds && !run.draws(group.front()) ? exact_summary(own) : summary_of(own);
   if (own.empty()) return row;
-  if (only_seeds && own.size() > 1) row.half_width = row.summary.half_width;
+  if (only_seeds && row.summary.count > 1) row.half_width = row.summary.half_width;
   const auto [least, most] = std::ranges::minmax_element(own);
   row.min = *least;
   row.max = *most;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/repetitions.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "src/results/statistics.hpp"
 #include "src/runs/outcome_text.hpp"
+#include "src/runs/point_store.hpp"
 
 namespace faultline::results {
 namespace {
@@ -87,13 +90,28 @@ runs::PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
 
 }  // namespace
 
+const runs::PointOutcome* standing_for_all(std::span<const runs::PointOutcome> repetitions) {
+  const auto found = std::ranges::find_if(repetitions, runs::stands_for_all);
+  return found == repetitions.end() ? nullptr : &*found;
+}
+
+std::string standing_text(std::size_t exact, std::size_t combinations, unsigned repetitions) {
+  if (exact == 0 || repetitions < 2) return "";
+  return fmt::format("{} of {} combinations draw no random number: one run of each stands for all {} repetitions",
+                     exact, combinations, repetitions);
+}
+
 Merged merge_repetitions(const Results& results) {
   Merged merged;
   const std::size_t each = results.experiment.repetitions;
   for (std::size_t first = 0; first < results.points.size(); first += each) {
     Outcomes outcomes, measured;
     Failures failures;
+    const std::span own(&results.outcomes[first], each);
+    const runs::PointOutcome* one = standing_for_all(own);
+    if (one != nullptr) ++merged.exact;
     for (std::size_t i = first; i < first + each; ++i) {
+      if (one != nullptr && one != &results.outcomes[i]) continue;
       outcomes.push_back(&results.outcomes[i]);
       failures += failures_of(results.outcomes[i]);
       if (!results.outcomes[i].result.metrics.empty()) measured.push_back(&results.outcomes[i]);

@@ -171,7 +171,9 @@ std::string report_tables(const Results& results, std::size_t width) {
     text += (text.empty() || view.empty() ? "" : "\n") + view;
   }
   text += unseen.text(results.points);
-  if (any_mean && seeds > 1)
+  const std::string standing = standing_text(merged.exact, merged.points.size(), seeds);
+  if (!standing.empty()) text += "(" + standing + ")\n";
+  if (any_mean && seeds > 1 && merged.exact < merged.points.size())
     text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
   Legend legend;
   for (std::size_t i = 0; i < means.points.size(); ++i) legend.add(means.points[i].label(), means.failures_at(i));

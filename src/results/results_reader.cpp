@@ -31,6 +31,7 @@ experiment::Point point_of(const Json& json, const experiment::Experiment& exper
   point.seed = json.at("seed");
   point.repeated = experiment.repetitions > 1;
   point.labels = experiment.labels;
+  point.repetition = static_cast<unsigned>(point.seed - experiment.seed);
   for (const experiment::Axis& axis : experiment.axes) {
     point.axes.push_back({axis.key, json.at("parameters").at(axis.key).get<std::string>()});
   }
@@ -85,6 +86,7 @@ runs::PointOutcome outcome_of(const Json& json) {
   }
   result.notes = json.at("notes").get<std::vector<std::string>>();
   result.failed_checks = json.at("failed_checks").get<std::vector<std::string>>();
+  result.draws = json.at("draws");
   result.refused = json.value("refused", "");
   return outcome;
 }

@@ -67,6 +67,7 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
   const bool ended = outcome.status == runs::PointStatus::complete;
   json["events"] = ended ? Json(outcome.result.events) : Json();
   json["simulated_time"] = {{"value", ended ? Json(outcome.result.simulated_ps) : Json()}, {"unit", "ps"}};
+  json["draws"] = outcome.result.draws;  // if not, every seed gives this result
   json["status"] = status_text(outcome);
   json["failed_checks"] = outcome.result.failed_checks;
   if (!outcome.result.refused.empty()) json["refused"] = outcome.result.refused;

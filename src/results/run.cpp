@@ -78,11 +78,18 @@ Run::Run(const std::filesystem::path& run)
       database_(open_database(run)),
       repetitions_(static_cast<unsigned>(database_.number("SELECT repetitions FROM run"))),
       axes_(texts_of(database_, "SELECT key FROM axes ORDER BY position")) {
-  SqlStatement points(database_, "SELECT combination, transfers, failed_transfers FROM points ORDER BY number");
+  SqlStatement points(database_,
+                      "SELECT p.combination, p.transfers, p.failed_transfers, c.draws FROM points AS p JOIN "
+                      "combinations AS c ON c.number = p.combination ORDER BY p.number");
   while (points.step()) {
     const auto count = [&](int column) { return static_cast<std::uint64_t>(points.whole(column)); };
     combinations_.push_back(count(0));
-    failures_.push_back({count(2), count(1), points.is_null(1) ? std::size_t{1} : 0, 1});
+    draws_.push_back(points.whole(3) != 0);
+    // Where one stands for all, it has the failures of all.
+    const std::size_t number = combinations_.size() - 1;
+    const bool is_again = !draws_.back() && number > 0 && combinations_[number - 1] == combinations_.back();
+    failures_.push_back(is_again ? Failures{}
+                                 : Failures{count(2), count(1), points.is_null(1) ? std::size_t{1} : 0, 1});
   }
   SqlStatement docs(database_, "SELECT name, unit, description FROM metric_docs ORDER BY id");
   while (docs.step()) metrics_.push_back({docs.text(0), docs.text(1), docs.text(2)});

@@ -51,6 +51,8 @@ class Run {
   // Points with the same one differ by their seed alone.
   std::size_t combination(std::size_t point) const { return combinations_[point]; }
   unsigned repetitions() const { return repetitions_; }
+  // Whether the point's result depends on its seed, as far as is known.
+  bool draws(std::size_t point) const { return draws_[point]; }
   const std::vector<std::string>& axes() const { return axes_; }
   const std::vector<workloads::MetricDoc>& metrics() const { return metrics_; }
   std::vector<std::string> parameters();
@@ -89,6 +91,7 @@ class Run {
   SqlDatabase database_;
   std::vector<std::size_t> combinations_;
   std::vector<Failures> failures_;
+  std::vector<bool> draws_;
   unsigned repetitions_;
   std::vector<std::string> axes_;
   std::vector<workloads::MetricDoc> metrics_;

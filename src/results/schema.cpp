@@ -39,8 +39,9 @@ CREATE TABLE combinations (          -- points that differ by their seed alone a
   number INTEGER PRIMARY KEY,        -- from 1
   strategy TEXT NOT NULL REFERENCES strategies(name),
   label TEXT NOT NULL,               -- 'resident, workload.size = 64 B'
-  measured INTEGER NOT NULL,         -- of its points those that have metrics
-  unfinished_points INTEGER NOT NULL,  -- the others
+  measured INTEGER NOT NULL,         -- of its points those that have metrics; 1 where one stands for all
+  draws INTEGER NOT NULL,            -- 0: no random number, so that one run stands for all seeds, and has no noise
+  unfinished_points INTEGER NOT NULL,  -- those that have no metrics
   failed_transfers INTEGER NOT NULL  -- of all its points: in no latency and no goodput
 );
 

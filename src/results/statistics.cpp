@@ -12,7 +12,7 @@ namespace faultline::results {
 Summary summary_of(const std::vector<double>& values) {
   std::vector<double> finite;
   std::ranges::copy_if(values, std::back_inserter(finite), [](double v) { return std::isfinite(v); });
-  Summary summary{finite.size(), std::numeric_limits<double>::quiet_NaN(), 0, 0};
+  Summary summary{finite.size(), std::numeric_limits<double>::quiet_NaN()};
   if (finite.empty()) return summary;
   const auto n = static_cast<double>(finite.size());
   // From the first value on, so that the mean of equal values is they, to the last bit.
@@ -28,6 +28,12 @@ Summary summary_of(const std::vector<double>& values) {
   return summary;
 }
 
+Summary exact_summary(const std::vector<double>& values) {
+  Summary summary = summary_of(values.empty() ? values : std::vector<double>{values.front()});
+  summary.exact = summary.count > 0;
+  return summary;
+}
+
 double ratio_half_width(double half_width_of_a, double ratio, double b, double half_width_of_b) {
   return std::abs(std::hypot(half_width_of_a, ratio * half_width_of_b) / b);
 }
@@ -35,11 +41,19 @@ double ratio_half_width(double half_width_of_a, double ratio, double b, double h
 double welch_probability(const Summary& a, const Summary& b) {
   const auto error = [](const Summary& s) { return s.deviation * s.deviation / static_cast<double>(s.count); };
   const double both = error(a) + error(b);
-  if (both == 0) return a.mean == b.mean ? 1 : 0;
-  const auto part = [&](const Summary& s) { return error(s) * error(s) / static_cast<double>(s.count - 1); };
+  const auto part = [&](const Summary& s) {
+    return s.deviation == 0 ? 0 : error(s) * error(s) / static_cast<double>(s.count - 1);
+  };
   const double freedom = both * both / (part(a) + part(b));
   const double t = std::abs(a.mean - b.mean) / std::sqrt(both);
   return 2 * cdf(complement(boost::math::students_t(freedom), t));
+}
+
+BeyondNoise beyond_noise(const Summary& a, const Summary& b) {
+  const auto is_known = [](const Summary& s) { return s.exact || s.count > 1; };
+  if (!is_known(a) || !is_known(b)) return BeyondNoise::unknown;
+  if (a.deviation == 0 && b.deviation == 0) return BeyondNoise::exact;
+  return welch_probability(a, b) < kChance ? BeyondNoise::yes : BeyondNoise::no;
 }
 
 }  // namespace faultline::results

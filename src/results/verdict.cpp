@@ -19,6 +19,8 @@ double value_of(const runs::PointOutcome& outcome, const std::string& metric) {
 
 void Verdict::add(const experiment::Point& point, const runs::PointOutcome& outcome) {
   if (!only_axis_.empty() && coordinate(point, only_axis_) != only_value_) return;
+  // One run, which stands for its repetitions.
+  if (!outcome.result.draws && point.repetition > 0) return;
   const std::string row = coordinate(point, rows_axis_);
   const std::string column = coordinate(point, columns_axis_);
   rows_.number_of(row);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,29 +24,36 @@ class ClaimedPoints {
   enum class Others { leave, wait };
   // `missing`: of the store's points those that are to be simulated, in this order. The store outlives this.
   ClaimedPoints(const PointStore& store, std::vector<std::size_t> missing, Others others)
-      : folder_(store.folder()), points_(store.points()), queue_(std::move(missing)), others_(others) {
+      : folder_(store.folder()),
+        points_(store.points()),
+        queue_(std::move(missing)),
+        sharing_(folder_, points_),
+        others_(others) {
     look_for_deaths();
   }
 
-  // The next that is this process's from now on.
+  // The next that is this process's from now on. A repetition waits while this process is at the first one, which may
+  // stand for it; nobody waits for another process.
   NextPoint next();
+  // Of those this process is at: they stand for no other.
+  void have_drawn(const std::vector<std::size_t>& indices);
   // When its result is in the folder, or cannot be.
-  void let_go(std::size_t index) { folder_.locks().let_go(claim_of(points_[index])); }
-  // How many others have simulated.
-  std::size_t found() const { return found_; }
+  void let_go(std::size_t index);
 
  private:
   void look_for_deaths();
   bool is_there(std::size_t index);
+  bool waits_for_first(std::size_t index) const;
   bool claim(std::size_t index);
 
   Folder& folder_;
   const std::vector<experiment::Point>& points_;
   std::vector<std::size_t> queue_;
-  std::vector<std::size_t> held_;  // by others, when this one came by
+  std::vector<std::size_t> held_;    // by others, when this one came by; or they wait
+  std::set<std::size_t> may_stand_;  // that this one is at, and that have not drawn
+  Sharing sharing_;
   Others others_;
   std::size_t at_ = 0;
-  std::size_t found_ = 0;
   bool has_claimed_ = false;                // one, since the queue's begin
   std::map<std::string, unsigned> deaths_;  // of workers, by the point that they were at
 };

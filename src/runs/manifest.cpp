@@ -43,7 +43,9 @@ std::optional<Manifest> from_text(const std::string& text) {
     manifest.experiment = json.at("experiment");
     manifest.platform = json.value("platform", "");
     manifest.platform_parameters = json.value("platform_parameters", std::set<std::string>());
-    for (const Json& point : json.at("points")) manifest.points.push_back({point.at("id"), point.at("point")});
+    manifest.repetitions = std::max(json.value("repetitions", 1U), 1U);
+    for (const Json& point : json.at("points"))
+      manifest.points.push_back({point.at("id"), point.at("point"), point.value("work", 1.0)});
     return manifest;
   } catch (const Json::exception&) {
     return {};
@@ -74,8 +76,9 @@ Manifest manifest_of(const experiment::Experiment& experiment, const std::vector
   manifest.experiment = experiment.name;
   manifest.platform = experiment.platform;
   manifest.platform_parameters = keys_of_platform(experiment);
+  manifest.repetitions = experiment.repetitions;
   manifest.points.reserve(points.size());
-  for (const experiment::Point& point : points) manifest.points.push_back({point.id, point.label()});
+  for (const experiment::Point& point : points) manifest.points.push_back({point.id, point.label(), point.work});
   return manifest;
 }
 
@@ -89,8 +92,10 @@ std::string to_text(const Manifest& manifest) {
   json["experiment"] = manifest.experiment;
   json["platform"] = manifest.platform;
   json["platform_parameters"] = manifest.platform_parameters;
+  json["repetitions"] = manifest.repetitions;
   json["points"] = Json::array();
-  for (const auto& [id, label] : manifest.points) json["points"].push_back({{"id", id}, {"point", label}});
+  for (const auto& [id, label, work] : manifest.points)
+    json["points"].push_back({{"id", id}, {"point", label}, {"work", work}});
   return sealed_json(json, 1);
 }
 

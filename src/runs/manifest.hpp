@@ -17,6 +17,7 @@ struct Manifest {
   struct Entry {
     std::string id;
     std::string label;
+    double work = 1;  // as of experiment::Point
   };
   std::string version;  // of the program that has made it, as are `commit` and `build`
   std::string commit;
@@ -25,6 +26,7 @@ struct Manifest {
   std::string experiment;
   std::string platform;                       // empty: the defaults
   std::set<std::string> platform_parameters;  // that the platform sets, and nothing else that is for every point
+  unsigned repetitions = 1;                   // of each combination, which follow each other among the points
   std::vector<Entry> points;
 };
 

@@ -39,6 +39,7 @@ class PointProcess {
     std::atomic<std::uint64_t> events;
     std::atomic<std::uint64_t> cell_hops;
     std::atomic<std::uint64_t> simulated_ps;
+    std::atomic<bool> draws;
     void tell(const workloads::Totals& totals);
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be each process's own

@@ -74,6 +74,7 @@ Json to_json(const workloads::PointResult& result) {
   json["events"] = result.events;
   json["cell_hops"] = result.cell_hops;
   json["simulated_ps"] = result.simulated_ps;
+  json["draws"] = result.draws;
   json["profile"] = Json::array();
   for (const auto& row : result.profile) {
     json["profile"].push_back(
@@ -106,6 +107,7 @@ workloads::PointResult point_result_from_json(const Json& json) {
   result.events = json.at("events");
   result.cell_hops = json.at("cell_hops");
   result.simulated_ps = json.at("simulated_ps");
+  result.draws = json.at("draws");
   for (const auto& row : json.at("profile")) {
     result.profile.push_back({row.at("part"), row.at("events"), row.at("calls"), row.at("host_ns")});
   }

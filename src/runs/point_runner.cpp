@@ -109,7 +109,12 @@ void run_points(const NextFunction& next, const PointFunction& point, const Limi
     }
     Standing now = ended_points;
     now.running = running.size();
-    for (const PointProcess& process : running) now.so_far += process.last_beat();
+    for (const PointProcess& process : running) {
+      const workloads::Totals beat = process.last_beat();
+      now.so_far += beat;
+      now.at.emplace_back(process.index(), process.seconds());
+      if (beat.draws) now.drawing.push_back(process.index());
+    }
     progress(now);
   }
   // Leaving scope kills and reaps what an interrupt left running.

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "workloads/experiment_point.hpp"
@@ -31,8 +32,9 @@ PointStatus point_status(const std::string& text);  // throws std::invalid_argum
 struct PointOutcome {
   PointStatus status = PointStatus::not_run;
   workloads::PointResult result;
-  std::string error;   // one line; empty when complete
-  bool there = false;  // an earlier run has simulated it
+  std::string error;    // one line; empty when complete
+  bool there = false;   // an earlier run has simulated it
+  bool shared = false;  // nobody has: it is that of the point's first repetition, which draws nothing
   // The result's, or of a point that failed what it last told.
   workloads::Totals totals;
   // Of the point's process.
@@ -50,8 +52,12 @@ struct Standing {
   std::size_t done = 0;    // points that have ended
   std::size_t failed = 0;  // of those
   std::size_t running = 0;
-  workloads::Totals so_far = {};  // simulated, of all points
-  std::string elsewhere = {};     // what others are at, for people; empty where there are none
+  std::vector<std::pair<std::size_t, double>> at = {};  // the running ones, and for how many seconds they have been
+  std::vector<std::size_t> drawing = {};                // of them those that have drawn a random number
+  workloads::Totals so_far = {};                        // simulated, of all points
+  std::size_t shared = 0;                               // of those done: by their first repetitions, which draw nothing
+  std::optional<double> seconds_left = {};
+  std::string elsewhere = {};  // what others are at, for people; empty where there are none
 };
 // Called in this process whenever a point has ended, and twice a second between.
 using ProgressFunction = std::function<void(const Standing&)>;

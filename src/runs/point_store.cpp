@@ -19,6 +19,29 @@ bool is_final(const PointOutcome& outcome) {
   return outcome.status == PointStatus::complete || outcome.status == PointStatus::misconfigured;
 }
 
+bool stands_for_all(const PointOutcome& outcome) { return is_final(outcome) && !outcome.result.draws; }
+
+void share(std::vector<PointOutcome>& outcomes, const std::vector<experiment::Point>& points) {
+  for (const std::size_t i : not_run(outcomes)) {
+    const PointOutcome& first = outcomes[i - points[i].repetition];
+    if (!stands_for_all(first)) continue;
+    PointOutcome& outcome = outcomes[i] = first;
+    outcome.shared = true;
+    outcome.result.profile.clear();
+    outcome.result.traced.clear();
+    outcome.totals = {};
+    outcome.host_seconds = outcome.cpu_seconds = outcome.peak_mib = 0;
+  }
+}
+
+bool Sharing::is_shared(std::size_t index) {
+  if (points_[index].repetition == 0) return false;
+  const std::size_t first = index - points_[index].repetition;
+  if (const auto known = known_.find(first); known != known_.end()) return known->second;
+  const auto outcome = result_in(folder_, points_[first].id).outcome;
+  return outcome && (known_[first] = stands_for_all(*outcome));
+}
+
 bool has_result(const Folder& folder, const std::string& id) {
   const auto text = folder.read(file_of(id));
   return text && is_sealed(*text, kJsonSeal) && text->find(Json(id).dump()) != std::string::npos;
@@ -43,7 +66,11 @@ bool has_ended(const Folder& folder, const std::string& manifest, std::size_t po
 
 bool has_all_files(const Folder& folder, const std::vector<experiment::Point>& points) {
   const std::set<std::string> there = folder.names_in("points");
-  return std::ranges::all_of(points, [&](const auto& point) { return there.contains(point.id + ".json"); });
+  Sharing sharing(folder, points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!there.contains(points[i].id + ".json") && !sharing.is_shared(i)) return false;
+  }
+  return true;
 }
 
 std::vector<std::size_t> not_run(const std::vector<PointOutcome>& outcomes) {
@@ -65,6 +92,7 @@ std::vector<PointOutcome> PointStore::read() {
       if (file.damaged) damaged_.push_back((folder_.path() / unfit_.back()).string());
     }
   }
+  share(outcomes, points_);
   return outcomes;
 }
 
@@ -76,6 +104,7 @@ void PointStore::read_rest(std::vector<PointOutcome>& outcomes) const {
   for (const std::size_t i : not_run(outcomes)) {
     if (auto outcome = result_in(folder_, points_[i].id).outcome) outcomes[i] = *std::move(outcome);
   }
+  share(outcomes, points_);
 }
 
 void PointStore::keep(std::size_t index, const PointOutcome& outcome) {

@@ -3,6 +3,7 @@
 // goes on where it was, and a changed one does what has changed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ std::string file_of(const std::string& id);
 // is tried again.
 bool is_final(const PointOutcome& outcome);
 
+// Whether the result is that of every seed, so that a point's first repetition stands for the others.
+bool stands_for_all(const PointOutcome& outcome);
+// Gives it to the repetitions that have none. The work that it took is told once, with the first.
+void share(std::vector<PointOutcome>& outcomes, const std::vector<experiment::Point>& points);
+
 // By one look each, because another process may write or remove the file meanwhile.
 bool has_result(const Folder& folder, const std::string& id);  // there, and undamaged
 struct PointFile {
@@ -29,9 +35,24 @@ struct PointFile {
 PointFile result_in(const Folder& folder, const std::string& id);
 
 // Whether a folder holds a run of these points that says of itself that it has got to its end, with a final result of
-// each; and whether each has a file still. Both by lists alone: no result is read. `manifest`: the file's text.
+// each; and whether each has a file still. Of those alone whose file is missing a result is read. `manifest`: the
+// file's text.
 bool has_ended(const Folder& folder, const std::string& manifest, std::size_t points);
+// Those files that others stand for may lack.
 bool has_all_files(const Folder& folder, const std::vector<experiment::Point>& points);
+
+// Which points need no file of their own, by what the folder has. Each first repetition's result is read once.
+class Sharing {
+ public:
+  Sharing(const Folder& folder, const std::vector<experiment::Point>& points) : folder_(folder), points_(points) {}
+  // Whether the first repetition has a result by now that stands for this one.
+  bool is_shared(std::size_t index);
+
+ private:
+  const Folder& folder_;
+  const std::vector<experiment::Point>& points_;
+  std::map<std::size_t, bool> known_;  // of first repetitions that have a result
+};
 
 // Of these outcomes the points that have none.
 std::vector<std::size_t> not_run(const std::vector<PointOutcome>& outcomes);

@@ -22,17 +22,21 @@ constexpr std::size_t kLeastBarWidth = 5;
 std::string what_beside(const Standing& standing) {
   std::string text;
   if (standing.failed > 0) text += fmt::format("{} failed, ", standing.failed);
+  if (standing.shared > 0) text += fmt::format("{} of them by others that draw nothing, ", standing.shared);
   if (standing.running > 0) text += fmt::format("{} running, ", standing.running);
   if (!standing.elsewhere.empty()) text += standing.elsewhere + ", ";
   return text;
 }
 
-// Points a second, or seconds a point where there are fewer, and the time that is left at this rate.
-std::string time_text(std::size_t done, std::size_t total, double elapsed) {
-  if (done == 0) return "time left unknown";
-  const double each = elapsed / static_cast<double>(done);
+// Points a second, or seconds a point where there are fewer, and the time that is left: as somebody has estimated it,
+// else at this rate.
+std::string time_text(const Standing& standing, std::size_t total, double elapsed) {
+  const std::size_t simulated = standing.done - standing.shared;
+  if (simulated == 0) return "time left unknown";
+  const double each = elapsed / static_cast<double>(simulated);
   const std::string rate = each < 1 ? fmt::format("{:.3g}/s", 1 / each) : fmt::format("one in {:.3g} s", each);
-  return fmt::format("{}, about {} left", rate, clock_text(each * static_cast<double>(total - done)));
+  const double left = standing.seconds_left.value_or(each * static_cast<double>(total - standing.done));
+  return fmt::format("{}, about {} left", rate, clock_text(left));
 }
 
 }  // namespace
@@ -62,7 +66,7 @@ void Progress::update(const Standing& standing, Clock::time_point now) {
   if (now - start_ < kQuietFor) return;
   const double elapsed = std::chrono::duration<double>(now - start_).count();
   const std::size_t done = there_ + standing.done;
-  const std::string rest = what_beside(standing) + time_text(standing.done, total_ - there_, elapsed) +
+  const std::string rest = what_beside(standing) + time_text(standing, total_ - there_, elapsed) +
                            (standing.so_far.events > 0 ? "; " + speed_text(standing.so_far, elapsed) : "");
   if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}", done, total_, what_, rest));
   const auto since = now - std::max(last_line_, start_);

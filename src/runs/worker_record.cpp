@@ -119,6 +119,12 @@ std::string silent_workers(const Folder& folder) {
                      silent == 1 ? "1 worker" : fmt::format("{} workers", silent), folder.path().string());
 }
 
+unsigned jobs_at_work(const Folder& folder) {
+  unsigned jobs = 0;
+  for (const WorkerState& worker : workers_in(folder)) jobs += worker.alive && !is_silent(worker) ? worker.jobs : 0;
+  return jobs;
+}
+
 std::map<std::string, unsigned> deaths_in(const Folder& folder) {
   std::map<std::string, unsigned> deaths;
   for (const WorkerState& worker : workers_in(folder)) {

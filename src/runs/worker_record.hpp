@@ -58,6 +58,8 @@ bool is_silent(const WorkerState& worker);
 std::vector<WorkerState> workers_in(const Folder& folder);
 // Those that are silent, for the progress of a run; empty where none is.
 std::string silent_workers(const Folder& folder);
+// How many points are simulated at a time, by all.
+unsigned jobs_at_work(const Folder& folder);
 // At which points workers have died that have not been simulated since: their ids, and how many workers.
 std::map<std::string, unsigned> deaths_in(const Folder& folder);
 

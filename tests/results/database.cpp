@@ -295,6 +295,25 @@ TEST_CASE("Welch's test gives the probabilities that scipy.stats.ttest_ind(equal
   CHECK(welch_probability(a, b) == Approx(0.008185629704967038));
   CHECK(welch_probability(summary_of({1, 2, 3, 4}), summary_of({2.5, 9, 4})) == Approx(0.3060847485179307));
   CHECK(welch_probability(a, a) == Approx(1));
-  CHECK(welch_probability({3, 1, 0, 0}, {3, 1, 0, 0}) == 1);
-  CHECK(welch_probability({3, 1, 0, 0}, {3, 2, 0, 0}) == 0);
+  // One that is exact: the t test of one sample against its value.
+  CHECK(welch_probability(exact_summary({3}), summary_of({2, 4, 4, 4, 5, 5, 7, 9})) == Approx(0.0331455).epsilon(1e-4));
+}
+
+TEST_CASE("a difference is beyond noise, within it, exact or unknown") {
+  const Summary low = summary_of({1, 2, 3}), high = summary_of({101, 102, 103}), near = summary_of({1.1, 2.2, 3.1});
+  CHECK(beyond_noise(low, high) == BeyondNoise::yes);
+  CHECK(beyond_noise(low, near) == BeyondNoise::no);
+  CHECK(beyond_noise(low, summary_of({100})) == BeyondNoise::unknown);
+  CHECK(beyond_noise(summary_of({1}), summary_of({2})) == BeyondNoise::unknown);
+  CHECK(beyond_noise(summary_of({}), low) == BeyondNoise::unknown);
+  // What draws nothing, or gave the same value each time, has no interval of width zero that proves anything.
+  CHECK(beyond_noise(exact_summary({1, 1, 1}), exact_summary({2})) == BeyondNoise::exact);
+  CHECK(beyond_noise(exact_summary({1}), exact_summary({1})) == BeyondNoise::exact);
+  CHECK(beyond_noise(summary_of({1, 1, 1}), summary_of({2, 2, 2})) == BeyondNoise::exact);
+  CHECK(beyond_noise(exact_summary({1}), summary_of({2})) == BeyondNoise::unknown);
+  CHECK(beyond_noise(exact_summary({50}), low) == BeyondNoise::yes);
+  CHECK(beyond_noise(exact_summary({2}), low) == BeyondNoise::no);
+  CHECK(beyond_noise(exact_summary({}), low) == BeyondNoise::unknown);
+  CHECK(exact_summary({4, 4, 4}).count == 1);
+  CHECK(exact_summary({4, 4, 4}).half_width == 0);
 }

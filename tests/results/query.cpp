@@ -287,18 +287,18 @@ TEST_CASE("two runs differ by their configuration, by points that one has, and b
   CHECK(row.a.mean == Approx(2 + 0.0512 + 0.12 + 0.1 / 3));
   CHECK(row.b.mean == Approx(row.a.mean + 10.01));
   CHECK(row.change == Approx(100 * 10.01 / row.a.mean));
-  CHECK(row.beyond_noise == true);
+  CHECK(row.beyond_noise == BeyondNoise::yes);
   // The same 10 ns of a latency without noise.
-  CHECK(row_of(found, "latency_min").beyond_noise == true);
+  CHECK(row_of(found, "latency_min").beyond_noise == BeyondNoise::exact);
   const auto& small = found.rows[4 + 2];
   CHECK(small.metric.name == "latency_mean");
   CHECK(small.point == "resident, workload.size = 4 KiB");
-  CHECK(small.beyond_noise == false);
+  CHECK(small.beyond_noise == BeyondNoise::no);
 
   const Difference all = difference(side_a, side_b, {"faults"}, true);
   REQUIRE(all.rows.size() == 2);
   CHECK(all.rows[0].change == 0);
-  CHECK(all.rows[0].beyond_noise == false);
+  CHECK(all.rows[0].beyond_noise == BeyondNoise::exact);
 }
 
 TEST_CASE("two points are compared whatever tells them apart, and of one seed nothing is known of noise") {
@@ -311,7 +311,7 @@ TEST_CASE("two points are compared whatever tells them apart, and of one seed no
   CHECK(found.equal == 1);
   REQUIRE(found.rows.size() == 2);
   CHECK(found.rows[0].point == "resident, workload.size = 4 KiB");
-  CHECK_FALSE(found.rows[0].beyond_noise.has_value());
+  CHECK(found.rows[0].beyond_noise == BeyondNoise::unknown);
   CHECK(found.rows[1].a.mean == 0);
   CHECK(found.rows[1].b.mean == 16);
   CHECK(std::isnan(found.rows[1].change));
