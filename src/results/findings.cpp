@@ -44,7 +44,7 @@ std::string lead_text(const Stretch& stretch, const std::string& next) {
 }
 
 // What makes a value no candidate; empty: it is one.
-std::string why_unranked(const runs::PointOutcome& outcome) {
+std::string why_unranked(const runs::PointOutcome& outcome, const Failures& failures) {
   const auto is_some = [&](const char* metric) {
     const auto* found = find_metric(outcome, metric);
     return found != nullptr && found->value > 0;
@@ -52,7 +52,8 @@ std::string why_unranked(const runs::PointOutcome& outcome) {
   const std::string status = runs::status_text(outcome);
   if (status != runs::to_string(runs::PointStatus::complete)) return status;
   if (is_some("data_errors") || is_some("other_data_errors")) return "wrong data";
-  return is_some("transfers_failed") ? "transfers failed" : "";
+  if (failures.failed > 0) return "transfers failed";
+  return failures.unfinished > 0 ? "seeds without a result" : "";
 }
 
 // Those of the experiment's matrices, for these are what it asks.
@@ -98,7 +99,7 @@ Findings::Findings(const experiment::Experiment& experiment, const experiment::S
   }
 }
 
-void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds) {
+void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, const Failures& failures) {
   const auto strategy =
       static_cast<std::size_t>(std::ranges::find(experiment_.strategies, point.strategy, &experiment::Strategy::name) -
                                experiment_.strategies.begin());
@@ -110,22 +111,22 @@ void Findings::add(const experiment::Point& point, const runs::PointOutcome& mea
   }
   std::vector<std::map<std::size_t, Value>>& there = places_[place];
   there.resize(metrics_.size());
+  draws_ = draws_ || mean.result.draws;
   if (const auto* setup = find_metric(mean, kSetup)) setup_[strategy] = std::max(setup_[strategy], setup->value);
-  if (const std::string why = why_unranked(mean); !why.empty()) {
+  if (const std::string why = why_unranked(mean, failures); !why.empty()) {
     Unranked& unranked = unranked_[{why, strategy}];
     ++unranked.places;
-    const auto* failed = find_metric(mean, "transfers_failed");
-    const auto* transfers = find_metric(mean, "transfers");
-    const auto runs = static_cast<double>(seeds);
-    if (failed == nullptr || transfers == nullptr || runs * failed->value <= unranked.failed) return;
-    unranked.failed = runs * failed->value;
-    unranked.of = runs * transfers->value;
+    if (failures.failed > unranked.most.failed) unranked.most = failures;
     return;
   }
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     const auto* metric = find_metric(mean, metrics_[i]);
     if (metric != nullptr && std::isfinite(metric->value)) there[i][strategy] = {metric->value, metric->half_width};
   }
+}
+
+std::string Findings::text_of(std::size_t axis, std::size_t value) const {
+  return shown_value(experiment_, key_of(axis), experiment_.axes[axes_[axis].number].texts[value]);
 }
 
 bool Findings::is_rival(std::size_t strategy) const { return !is_bound(experiment_.strategies[strategy]); }
@@ -308,7 +309,8 @@ std::string Findings::unranked() const {
       const Unranked& unranked = each->second;
       texts.push_back(fmt::format("{} at {} of {} place{}", names({each->first.second}), unranked.places,
                                   places_.size(), places_.size() == 1 ? "" : "s"));
-      if (unranked.failed > 0) texts.back() += fmt::format(" (up to {:.0f} of {:.0f})", unranked.failed, unranked.of);
+      if (unranked.most.failed > 0)
+        texts.back() += fmt::format(" (up to {} of {})", unranked.most.failed, unranked.most.transfers);
     }
     reasons.push_back(fmt::format("{}: {}", reason, listed(texts, "and")));
   }
@@ -317,11 +319,14 @@ std::string Findings::unranked() const {
 
 std::string Findings::how_sure() const {
   const std::string alike = fmt::format("Values within {:.0f} % of each other count as alike", 100 * kAlike);
+  if (!draws_) return alike + "; no run drew a random number, so every seed gives the same";
   if (experiment_.repetitions > 1) {
     return fmt::format("{}, or within the 95 % confidence intervals over {} seeds: what is told apart is beyond noise",
                        alike, experiment_.repetitions);
   }
-  return alike + "; one run of each point, so nobody knows how far another seed would move it (--repetitions)";
+  return alike +
+         "; points that drew random numbers ran once, so nobody knows how far another seed would move them "
+         "(--repetitions)";
 }
 
 std::vector<std::string> Findings::sentences() const {
@@ -362,7 +367,7 @@ std::string findings_text(const Results& results, const experiment::Simulator& s
   Findings findings(results.experiment, simulator);
   const Merged merged = merge_repetitions(results);
   for (std::size_t i = 0; i < merged.points.size(); ++i)
-    findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
+    findings.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
   std::string text;
   for (const std::string& sentence : findings.sentences(run, runs::manifest_of(results.experiment, results.points)))
     text += wrap("* " + sentence, kWidth, 2) + "\n";

@@ -21,8 +21,8 @@ namespace faultline::results {
 class Findings {
  public:
   Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator);
-  // A point, its repetitions averaged: so many `seeds` measured it.
-  void add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds);
+  // A point, its repetitions averaged, and what is not in the mean.
+  void add(const experiment::Point& point, const runs::PointOutcome& mean, const Failures& failures);
   // After the last point. None where there are no two strategies to compare.
   std::vector<std::string> sentences() const;
   // And what a sensitivity analysis of the `run` says of them.
@@ -37,7 +37,7 @@ class Findings {
   };
   struct Unranked {
     std::size_t places = 0;
-    double failed = 0, of = 0;  // transfers of all seeds, at the place where most failed
+    Failures most;  // at the place where most transfers failed
   };
   // Places that agree on who is first along an axis, and the values of the other axes that they have.
   struct Agreeing {
@@ -46,9 +46,7 @@ class Findings {
   };
 
   const std::string& key_of(std::size_t axis) const { return experiment_.axes[axes_[axis].number].key; }
-  const std::string& text_of(std::size_t axis, std::size_t value) const {
-    return experiment_.axes[axes_[axis].number].texts[value];
-  }
+  std::string text_of(std::size_t axis, std::size_t value) const;
   Numbers strategies_that(bool (Findings::*are)(std::size_t strategy) const) const;
   bool is_rival(std::size_t strategy) const;          // no bound
   bool prepares(std::size_t strategy) const;          // for longer than others, before the first transfer
@@ -77,6 +75,7 @@ class Findings {
   std::vector<std::string> metrics_;
   std::map<Place, std::vector<std::map<std::size_t, Value>>> places_;  // by metric, then strategy
   std::vector<double> setup_;                                          // the longest of each strategy [us]
+  bool draws_ = false;                                                 // some point
   std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;   // by reason, then strategy
 };
 

@@ -155,7 +155,7 @@ void ReportData::add_means() {
   const Merged merged = merge_repetitions({experiment_, waiting_, waiting_outcomes_});
   for (std::size_t i = 0; i < merged.points.size(); ++i) {
     add_steps(merged.outcomes[i]);
-    findings_.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
+    findings_.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
     if (each == 1) continue;  // the points are their own means
     means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_);
     add_fate(merged.outcomes[i], fates_of_means_);

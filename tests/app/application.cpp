@@ -38,8 +38,8 @@ platform exanest-qfdb, seed 1, workload.iterations = 10
 
 * latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a factor of 18.1 to 182 ahead of
   fault/touch-ahead
-* Values within 1 % of each other count as alike; one run of each point, so nobody knows how far another seed would move
-  it (--repetitions)
+* Values within 1 % of each other count as alike; points that drew random numbers ran once, so nobody knows how far
+  another seed would move them (--repetitions)
 
 strategy           workload.size  t_min  t_typical   t_avg   BW_avg  faults  pinned
                                    [us]       [us]    [us]   [MB/s]   [/op]     [B]

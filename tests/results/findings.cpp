@@ -18,8 +18,8 @@ namespace {
 const std::string kTwo = "strategies = [\"resident\", \"fault/touch-ahead\"]\n";
 const std::string kTwoBySize = kTwo + "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
 const std::string kOneRun =
-    "Values within 1 % of each other count as alike; one run of each point, so nobody knows how far another seed would "
-    "move it (--repetitions)";
+    "Values within 1 % of each other count as alike; points that drew random numbers ran once, so nobody knows how far "
+    "another seed would move them (--repetitions)";
 
 using Texts = std::vector<std::string>;
 
@@ -40,7 +40,7 @@ struct ToldRun {
     Findings findings(run.experiment, kFakeSimulator);
     const Merged merged = merge_repetitions({run.experiment, run.points, run.outcomes});
     for (std::size_t i = 0; i < merged.points.size(); ++i)
-      findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i]);
+      findings.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
     return findings.sentences();
   }
 
@@ -174,4 +174,11 @@ TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and
               "which latency_mean "
               "leaves out",
               "latency_mean: the best is 1.50 times the bound, resident", kOneRun});
+}
+
+TEST_CASE("findings: where nothing was drawn there is no noise") {
+  ToldRun told(kTwo + "parameters.workload.label = \"exact\"\n");
+  told.set("latency_mean", {10, 20});
+  CHECK(told.sentences().back() ==
+        "Values within 1 % of each other count as alike; no run drew a random number, so every seed gives the same");
 }
