@@ -182,10 +182,11 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
   CHECK(megabytes("os.user_memory", "16 MiB") == "none");
   CHECK(megabytes("os.user_memory", "15 MiB") ==
         "workload.size: buffers of 1 MiB to send from and 15 MiB to receive in do not fit in a node's 15 MiB of user "
-        "memory");
+        "memory; take smaller buffers, fewer peers, or give nodes more memory");
   CHECK(megabytes("os.rlimit_memlock", "15 MiB") == "none");
   CHECK(megabytes("os.rlimit_memlock", "14 MiB") ==
-        "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB");
+        "workload.size: a process would lock 15 MiB, and RLIMIT_MEMLOCK is 14 MiB; raise os.rlimit_memlock, or "
+        "take smaller buffers or fewer peers");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 4}}) == "none");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 5}}) ==
         "strategy.prepare: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds "
