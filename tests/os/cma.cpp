@@ -283,9 +283,13 @@ TEST_CASE("a huge page that a driver's claim takes apart is taken apart for ever
   REQUIRE(b.vm.cma().holds(begin));
   const Process& child = *b.run(b.vm.fork(b.thread, *b.process)).value.value;
   REQUIRE(child.space().is_huge(va));
-  CHECK(b.run(b.vm.cma().allocate_at(b.thread, begin, 512)).value);
+  CHECK(b.run(b.vm.cma().allocate_at(b.thread, begin + 5 * kPage, 1)).value);
   CHECK_FALSE(b.process->space().is_huge(va));
   CHECK_FALSE(child.space().is_huge(va));
+  CHECK(b.counted("os.pgmigrate_success") == 1);
+  const Address moved = b.process->space().entry(va + 5 * kPage)->frame;
+  CHECK(moved != begin + 5 * kPage);
+  CHECK(child.space().entry(va + 5 * kPage)->frame == moved);
   CHECK(b.vm.read(*b.process, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
   CHECK(b.vm.read(child, va, kHugePage) == sim::Content::pattern(7, 0, kHugePage));
   b.vm.audit();
