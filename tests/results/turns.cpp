@@ -18,7 +18,7 @@ Experiment of_strategies(const std::vector<std::string>& names) {
 }
 
 Response at(const std::string& text, double metric, double half_width = 0) {
-  return {text, false, metric, half_width, ""};
+  return {text, false, metric, half_width, "", ""};
 }
 
 // Strategies a and b at one size; one parameter, "4 us" by default.
@@ -73,10 +73,10 @@ TEST_CASE("turns: what stays first, or becomes alike, turns nothing") {
 }
 
 TEST_CASE("turns: a strategy that has no result at a value has not lost there") {
-  Response failed{"8 us", false, {}, 0, "timed out"};
+  Response failed{"8 us", false, {}, 0, "timed out", ""};
   CHECK(turns_of(two({at("4 us", 10), failed}, {at("4 us", 12), at("8 us", 14)}), kBoth).at("turns").empty());
   // Nor one with a failed check.
-  Response wrong{"8 us", false, 20.0, 0, "CHECK FAILED: credits"};
+  Response wrong{"8 us", false, 20.0, 0, "CHECK FAILED: credits", ""};
   CHECK(turns_of(two({at("4 us", 10), wrong}, {at("4 us", 12), at("8 us", 14)}), kBoth).at("turns").empty());
 }
 
