@@ -97,7 +97,8 @@ void print(const results::Results& results, const runs::Folder& folder, const Ca
   switch (call.options.format) {
     case Format::table:
       console.out << report_head(results) << "\n"
-                  << findings_text(results, call.simulator, folder) << report_tables(results, console.width);
+                  << findings_text(results, call.simulator, folder, console.width)
+                  << report_tables(results, console.width);
       for (const std::string& axis : idle_axes(results)) console.out << "(" << axis << " changed no metric)\n";
       break;
     case Format::json: console.out << results::results_json(results.points, results.outcomes); break;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostAgreeing = 4;  // more are counted, not told one by one
 constexpr std::size_t kMostCounted = 4;
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kWidest = 120;  // of a line that one reads
 constexpr const char* kSetup = "setup_time";
 
 std::string listed(const std::vector<std::string>& texts, const char* last) {
@@ -363,14 +363,15 @@ std::vector<std::string> Findings::sentences(const runs::Folder& run, const runs
   return texts;
 }
 
-std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run) {
+std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run,
+                          std::size_t width) {
   Findings findings(results.experiment, simulator);
   const Merged merged = merge_repetitions(results);
   for (std::size_t i = 0; i < merged.points.size(); ++i)
     findings.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
   std::string text;
   for (const std::string& sentence : findings.sentences(run, runs::manifest_of(results.experiment, results.points)))
-    text += wrap("* " + sentence, kWidth, 2) + "\n";
+    text += wrap("* " + sentence, std::min(width, kWidest), 2) + "\n";
   return text.empty() ? "" : text + "\n";
 }
 

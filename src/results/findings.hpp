@@ -79,8 +79,9 @@ class Findings {
   std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;   // by reason, then strategy
 };
 
-// The sentences of a run whose points are all at hand, and what a sensitivity analysis of it says, as a list; "" when
-// there are none.
-std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run);
+// The sentences of a run whose points are all at hand, and what a sensitivity analysis of it says, as a list, at most
+// `width` columns wide; "" when there are none.
+std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run,
+                          std::size_t width);
 
 }  // namespace faultline::results

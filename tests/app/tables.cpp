@@ -235,7 +235,8 @@ only = "strategy = fault/touch-ahead"
 TEST_CASE("the head names what differs from the platform, also where it is the default") {
   const Sandbox sandbox;
   // The platform has 145 ns and one core, the defaults are 120 ns and four.
-  sandbox.write("p.toml", "base = \"exanest-qfdb\"\n[parameters]\ncpu.cores = { value = 1, standing = \"setting\" }\n");
+  sandbox.write("p.toml",
+                "based_on = \"exanest-qfdb\"\n[parameters]\ncpu.cores = { value = 1, standing = \"setting\" }\n");
   const auto head = [&](const std::string& text) {
     const Ran ran = run_experiment(sandbox, "platform = \"p.toml\"\n" + text);
     INFO(ran.out + ran.err);

@@ -48,7 +48,7 @@ TEST_CASE("points with fixed start phases draw nothing, and each source of chanc
   CHECK_FALSE(draws(fixed({{"workload.cold", "both"}, {"workload.size", "64 KiB"}})));
   CHECK_FALSE(draws(fixed({{"workload.kind", "ring"}})));
   CHECK_FALSE(draws(fixed({{"workload.kind", "all-to-all"}})));
-  CHECK(draws({}));  // start phases
+  CHECK(draws({{"workload.start_spread", "2 us"}}));
   CHECK(draws(fixed({{"cpu.jitter", "0.1"}})));
   CHECK(draws(fixed({{"workload.kind", "all-to-all"}, {"workload.peers", "1"}})));
   CHECK(draws(fixed({{"workload.kind", "permutation"}})));
