@@ -40,7 +40,7 @@ std::string range_text(double least, double most) {
 std::string lead_text(const Stretch& stretch, const std::string& next) {
   if (!std::isfinite(stretch.most)) return "";
   return fmt::format(", by a factor of {}{}", range_text(stretch.least, stretch.most),
-                     next.empty() ? "" : " ahead of " + next);
+                     " ahead of " + (next.empty() ? "the next" : next));
 }
 
 // What makes a value no candidate; empty: it is one.
@@ -284,20 +284,18 @@ std::string Findings::against_bounds(std::size_t metric, const std::map<Place, F
   return fmt::format("{} is {}{} times the bound, {}", who, from, from == to ? "" : " to " + to, bound);
 }
 
-std::string Findings::preparation(const std::map<Place, First>& firsts, const std::string& metric) const {
-  std::set<std::size_t> prepared;
+std::string Findings::preparation(const std::set<std::size_t>& first) const {
+  Numbers prepared;
   double most = 0;
-  for (const auto& [place, first] : firsts) {
-    for (const std::size_t strategy : first.strategies) {
-      if (!prepares(strategy)) continue;
-      prepared.insert(strategy);
-      most = std::max(most, setup_[strategy]);
-    }
+  for (const std::size_t strategy : first) {
+    if (!prepares(strategy)) continue;
+    prepared.push_back(strategy);
+    most = std::max(most, setup_[strategy]);
   }
   if (prepared.empty()) return "";
-  return fmt::format("{} prepare{} before the first transfer, for up to {} us (setup_time), which {} leaves out",
-                     names({prepared.begin(), prepared.end()}), prepared.size() == 1 ? "s" : "", fixed(most, 2),
-                     metric);
+  return fmt::format("{} prepare{} before the first transfer, for up to {} us (setup_time), which is in {}",
+                     names(prepared), prepared.size() == 1 ? "s" : "", fixed(most, 2),
+                     metrics_.size() == 1 ? "no " + metrics_.front() : "none of these");
 }
 
 std::string Findings::unranked() const {
@@ -331,6 +329,7 @@ std::string Findings::how_sure() const {
 
 std::vector<std::string> Findings::sentences() const {
   std::vector<std::string> texts;
+  std::set<std::size_t> first;  // somewhere, by any of the metrics but the time that preparation takes
   bool compared = false;
   const Numbers rivals = strategies_that(&Findings::is_rival);
   const Numbers at_once = strategies_that(&Findings::is_rival_at_once);
@@ -340,14 +339,18 @@ std::vector<std::string> Findings::sentences() const {
     };
     const std::map<Place, First> all = firsts(metric, rivals, 2);
     compared = compared || !all.empty();
-    for (const std::string& text : winners(metric, all)) say("", text);
+    const std::vector<std::string> overall = winners(metric, all);
+    for (const std::string& text : overall) say("", text);
     if (metrics_[metric] != kSetup && at_once.size() < rivals.size()) {
-      say("", preparation(all, metrics_[metric]));
-      for (const std::string& text : winners(metric, firsts(metric, at_once, 2)))
-        say("of those that prepare nothing before the first transfer, ", text);
+      for (const auto& [place, there] : all) first.insert(there.strategies.begin(), there.strategies.end());
+      const std::vector<std::string> others = winners(metric, firsts(metric, at_once, 2));
+      for (const std::string& text : others) {
+        if (others != overall) say("of those that prepare nothing before the first transfer, ", text);
+      }
     }
     say("", against_bounds(metric, firsts(metric, rivals, 1)));
   }
+  if (const std::string text = preparation(first); !text.empty()) texts.push_back(text);
   if (texts.empty() && experiment_.strategies.size() < 2) return {};
   if (const std::string text = unranked(); !text.empty()) texts.push_back(text);
   if (compared) texts.push_back(how_sure());

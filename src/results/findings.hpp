@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,7 +64,7 @@ class Findings {
   std::string along(const std::vector<Stretch>& stretches, const std::string& best) const;
   std::string where(const std::vector<Stretch>& stretches, std::size_t number) const;
   std::string against_bounds(std::size_t metric, const std::map<Place, First>& firsts) const;
-  std::string preparation(const std::map<Place, First>& firsts, const std::string& metric) const;
+  std::string preparation(const std::set<std::size_t>& first) const;
   std::string unranked() const;
   std::string how_sure() const;
   std::string names(const Numbers& strategies) const;
