@@ -8,6 +8,7 @@
 
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/flow.hpp"
 
 namespace faultline::workloads {
 
