@@ -60,20 +60,14 @@ void print_configuration(const results::Difference& difference, const Console& c
     console.out << "the configurations are the same\n";
     return;
   }
-  results::TextTable table(
-      {{"configuration", "", results::Align::left}, {"A", "", results::Align::left}, {"B", "", results::Align::left}});
+  results::TextTable table({results::left("configuration"), results::left("A"), results::left("B")});
   for (const auto& setting : difference.configuration) table.add({setting.key, setting.a, setting.b});
   console.out << table.text();
 }
 
 void print_metrics(const results::Difference& difference, const Console& console) {
-  results::TextTable table({{"point", "", results::Align::left},
-                            {"metric", "", results::Align::left},
-                            {"unit", "", results::Align::left},
-                            {"A", "", results::Align::right},
-                            {"B", "", results::Align::right},
-                            {"change", "[%]", results::Align::right},
-                            {"beyond noise", "", results::Align::left}});
+  results::TextTable table({results::left("point"), results::left("metric"), results::left("unit"), results::right("A"),
+                            results::right("B"), results::right("change", "[%]"), results::left("beyond noise")});
   std::string point;
   results::Legend legend;
   std::set<std::string> told;

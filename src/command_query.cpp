@@ -39,7 +39,7 @@ std::string in_order(results::Run& run, const std::string& query, const std::vec
 // What one can ask for.
 void print_overview(results::Run& run, const Console& console) {
   console.out << "axes\n";
-  results::TextTable axes({{"axis", "", results::Align::left}, {"values", "", results::Align::left}});
+  results::TextTable axes({results::left("axis"), results::left("values")});
   axes.add({"strategy", in_order(run, "SELECT name FROM strategies ORDER BY position", run.column("strategy").texts)});
   results::SqlStatement axis(run.database(), "SELECT key, advances_with FROM axes ORDER BY position");
   while (axis.step()) {
@@ -51,9 +51,7 @@ void print_overview(results::Run& run, const Console& console) {
     axes.add({key, in_order(run, query, run.column(key).texts) + with});
   }
   console.out << axes.text() << "\nmetrics\n";
-  results::TextTable metrics({{"metric", "", results::Align::left},
-                              {"unit", "", results::Align::left},
-                              {"meaning", "", results::Align::left}});
+  results::TextTable metrics({results::left("metric"), results::left("unit"), results::left("meaning")});
   for (const workloads::MetricDoc& metric : run.metrics()) metrics.add({metric.name, metric.unit, metric.description});
   console.out << metrics.text();
 }
@@ -74,10 +72,10 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
   const std::string unit = unit_text.empty() ? "" : "[" + unit_text + "]";
   std::vector<results::Column> heads;
   for (const results::RunColumn& by : answer.by) {
-    heads.push_back({by.key, "", by.is_number ? results::Align::right : results::Align::left});
+    heads.push_back(by.is_number ? results::right(by.key) : results::left(by.key));
   }
   for (const char* title : {"points", "mean", "\u00b1", "min", "max"}) {
-    heads.push_back({title, title == std::string("points") ? "" : unit, results::Align::right});
+    heads.push_back(results::right(title, title == std::string("points") ? "" : unit));
   }
   results::TextTable table(heads);
   const int decimals = decimals_for(answer, metric);
@@ -241,7 +239,7 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
   for (std::size_t i = 0; i < all.names.size(); ++i) {
     const bool numbers =
         std::ranges::all_of(all.rows, [&](const auto& row) { return row[i].is_number() || row[i].is_null(); });
-    heads.push_back({all.names[i], "", numbers ? results::Align::right : results::Align::left});
+    heads.push_back(numbers ? results::right(all.names[i]) : results::left(all.names[i]));
   }
   results::TextTable table(heads);
   for (const auto& row : all.rows) {

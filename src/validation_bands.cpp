@@ -137,15 +137,9 @@ void BandPlan::add_bands(std::vector<Check>& checks, std::span<const runs::Point
 }
 
 std::string bands_table(const std::vector<Check>& checks, const BandPlan& plan) {
-  results::TextTable table({{"", "", results::Align::left},
-                            {"use", "", results::Align::left},
-                            {"published", "", results::Align::right},
-                            {"simulated", "", results::Align::right},
-                            {"lowest", "", results::Align::right},
-                            {"5 %", "", results::Align::right},
-                            {"95 %", "", results::Align::right},
-                            {"highest", "", results::Align::right},
-                            {"holds in", "", results::Align::right}});
+  results::TextTable table({results::left(""), results::left("use"), results::right("published"),
+                            results::right("simulated"), results::right("lowest"), results::right("5 %"),
+                            results::right("95 %"), results::right("highest"), results::right("holds in")});
   for (const Check& check : checks) {
     if (!check.band) continue;
     const Band& band = *check.band;

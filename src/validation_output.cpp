@@ -61,15 +61,9 @@ std::string measure_text(const Check& check, double measure) {
 }
 
 std::string checks_table(const std::vector<Check>& checks) {
-  results::TextTable table({{"", "", results::Align::left},
-                            {"quantity", "", results::Align::left},
-                            {"at", "", results::Align::left},
-                            {"use", "", results::Align::left},
-                            {"published", "", results::Align::right},
-                            {"simulated", "", results::Align::right},
-                            {"error", "", results::Align::right},
-                            {"allowed", "", results::Align::right},
-                            {"", "", results::Align::left}});
+  results::TextTable table({results::left(""), results::left("quantity"), results::left("at"), results::left("use"),
+                            results::right("published"), results::right("simulated"), results::right("error"),
+                            results::right("allowed"), results::left("")});
   for (const Check& check : checks) {
     const Figure& figure = *check.figure;
     table.add({figure.name, figure.quantity, check.where, use_text(figure.use), check.published,

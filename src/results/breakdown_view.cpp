@@ -26,13 +26,8 @@ std::string bar(double from, double length, double total, std::size_t width) {
 std::string breakdown_table(const std::vector<workloads::BreakdownRow>& rows) {
   double total = 0;
   for (const auto& row : rows) total += row.mean_us;
-  TextTable table({{"step", "", Align::left},
-                   {"where", "", Align::left},
-                   {"time", "[us]", Align::right},
-                   {"cumulative", "[us]", Align::right},
-                   {"share", "[%]", Align::right},
-                   {"samples", "", Align::right},
-                   {"|" + std::string(38, '-') + "|", "", Align::left}});
+  TextTable table({left("step"), left("where"), right("time", "[us]"), right("cumulative", "[us]"),
+                   right("share", "[%]"), right("samples"), left("|" + std::string(38, '-') + "|")});
   double before = 0;
   for (const auto& row : rows) {
     const std::string range = row.half_width_us > 0 ? " \u00b1" + fixed(row.half_width_us, 3) : "";

@@ -102,9 +102,9 @@ class Matrix {
     for (const std::string& sheet : sheets_.texts()) {
       text +=
           fmt::format("{}{}{}{}\n", text.empty() ? "" : "\n", spec_.metric, unit, sheet.empty() ? "" : ", " + sheet);
-      std::vector<Column> heads{{rows_axis_, "", Align::right}};
+      std::vector<Column> heads{right(rows_axis_)};
       for (const std::string& column : columns)
-        heads.push_back({shown_value(results_.experiment, spec_.columns_axis, column), "", Align::right});
+        heads.push_back(right(shown_value(results_.experiment, spec_.columns_axis, column)));
       TextTable table(heads);
       for (const std::string& row : rows) {
         std::vector<std::string> cells{shown_value(results_.experiment, rows_axis_, row)};

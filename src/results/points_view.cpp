@@ -115,9 +115,9 @@ std::string unit_of(const Results& results, const TableColumn& column) {
 }
 
 TextTable points_table(const Results& results, const std::vector<TableColumn>& chosen) {
-  std::vector<Column> columns{{"strategy", "", Align::left}};
-  for (const experiment::Axis& axis : results.experiment.axes) columns.push_back({axis.key, "", Align::right});
-  for (const TableColumn& column : chosen) columns.push_back({column.title, unit_of(results, column), Align::right});
+  std::vector<Column> columns{left("strategy")};
+  for (const experiment::Axis& axis : results.experiment.axes) columns.push_back(right(axis.key));
+  for (const TableColumn& column : chosen) columns.push_back(right(column.title, unit_of(results, column)));
   TextTable table(columns);
   for (std::size_t i = 0; i < results.points.size(); ++i) {
     const experiment::Point& point = results.points[i];

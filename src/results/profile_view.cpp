@@ -22,12 +22,8 @@ std::uint64_t time_of(const std::vector<sim::Profile::Row>& rows) {
 }
 
 std::string parts_table(const std::vector<sim::Profile::Row>& rows) {
-  TextTable table({{"part", "", Align::left},
-                   {"events", ""},
-                   {"calls", ""},
-                   {"host time", "[ms]"},
-                   {"share", "[%]"},
-                   {"each", "[ns]"}});
+  TextTable table({left("part"), right("events"), right("calls"), right("host time", "[ms]"), right("share", "[%]"),
+                   right("each", "[ns]")});
   const std::uint64_t all = time_of(rows);
   const std::uint64_t all_events = std::accumulate(rows.begin(), rows.end(), std::uint64_t{0},
                                                    [](std::uint64_t sum, const auto& row) { return sum + row.events; });
@@ -56,14 +52,9 @@ std::string processes_table(const std::vector<experiment::Point>& points,
   }
   std::ranges::stable_sort(
       order, [&](std::size_t a, std::size_t b) { return outcomes[a].host_seconds > outcomes[b].host_seconds; });
-  TextTable table({{"process of point", "", Align::left},
-                   {"host time", "[s]"},
-                   {"CPU time", "[s]"},
-                   {"memory", "[MiB]"},
-                   {"events", ""},
-                   {"an event", "[ns]"},
-                   {"cell-hops", ""},
-                   {"simulated", "[us]"}});
+  TextTable table({left("process of point"), right("host time", "[s]"), right("CPU time", "[s]"),
+                   right("memory", "[MiB]"), right("events"), right("an event", "[ns]"), right("cell-hops"),
+                   right("simulated", "[us]")});
   for (std::size_t n = 0; n < std::min(order.size(), kMostProcesses); ++n) {
     const runs::PointOutcome& outcome = outcomes[order[n]];
     const workloads::Totals& totals = outcome.totals;

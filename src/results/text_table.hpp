@@ -15,6 +15,8 @@ struct Column {
   std::string unit;  // under the title; may be empty
   Align align = Align::right;
 };
+inline Column left(const std::string& title) { return {title, "", Align::left}; }
+inline Column right(const std::string& title, const std::string& unit = "") { return {title, unit, Align::right}; }
 
 class TextTable {
  public:

@@ -151,18 +151,18 @@ std::string title_of(const Sensitivity& sensitivity) {
 
 TextTable table_of(const Sensitivity& sensitivity, const std::vector<Bar>& bars) {
   const std::string unit = sensitivity.baseline.empty() ? "[" + sensitivity.unit + "]" : "[ratio]";
-  std::vector<Column> columns{{"parameter", "", Align::left},
-                              {"standing", "", Align::left},
-                              {"low", ""},
-                              {"default", ""},
-                              {"high", ""},
-                              {"at low", unit},
-                              {"at default", unit},
-                              {"at high", unit},
-                              {"effect", "[%]"},
-                              {"\u2591 low, \u2588 high value", "", Align::left}};
+  std::vector<Column> columns{left("parameter"),
+                              left("standing"),
+                              right("low"),
+                              right("default"),
+                              right("high"),
+                              right("at low", unit),
+                              right("at default", unit),
+                              right("at high", unit),
+                              right("effect", "[%]"),
+                              left("\u2591 low, \u2588 high value")};
   const bool several = sensitivity.points.size() > 1;
-  if (several) columns.push_back({"greatest at", "", Align::left});
+  if (several) columns.push_back(left("greatest at"));
   TextTable table(std::move(columns));
   const double largest = largest_percent(bars);
   const auto metric = [&](const Response* response) {

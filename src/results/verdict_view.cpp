@@ -16,9 +16,8 @@ std::string verdict_view(const Results& results, const experiment::ReportSpec& s
   };
   const std::string only =
       spec.only_axis.empty() ? "" : ", " + spec.only_axis + " = " + shown(spec.only_axis, spec.only_value);
-  std::vector<Column> heads{{verdict.rows_axis(), "", Align::right}};
-  for (const std::string& column : verdict.columns())
-    heads.push_back({shown(spec.columns_axis, column), "", Align::right});
+  std::vector<Column> heads{right(verdict.rows_axis())};
+  for (const std::string& column : verdict.columns()) heads.push_back(right(shown(spec.columns_axis, column)));
   TextTable table(heads);
   TextTable delays(heads);
   for (const std::string& row : verdict.rows()) {
