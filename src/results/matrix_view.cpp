@@ -25,9 +25,9 @@ const std::string& shown_value(const experiment::Experiment& experiment, const s
   return experiment::label_of(*experiment.labels, axis, text);
 }
 
-std::string rows_axis_of(const Results& results, const experiment::ReportSpec& spec) {
+std::string rows_axis_of(const experiment::Experiment& experiment, const experiment::ReportSpec& spec) {
   if (!spec.rows.empty()) return spec.rows;
-  for (const experiment::Axis& axis : results.experiment.axes) {
+  for (const experiment::Axis& axis : experiment.axes) {
     if (axis.key != spec.columns_axis) return axis.key;
   }
   return "strategy";
@@ -86,7 +86,7 @@ std::string ratio_text(const workloads::Metric& value, const workloads::Metric& 
 class Matrix {
  public:
   Matrix(const Results& results, const experiment::ReportSpec& spec)
-      : results_(results), spec_(spec), rows_axis_(rows_axis_of(results, spec)) {
+      : results_(results), spec_(spec), rows_axis_(rows_axis_of(results.experiment, spec)) {
     // Unless a value on the rows stands for several on an axis that advances with them.
     if (!place_all(/*leave_out=*/true)) place_all(/*leave_out=*/false);
   }

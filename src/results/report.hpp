@@ -46,7 +46,7 @@ std::string coordinate(const experiment::Point& point, const std::string& axis);
 // What tables call it.
 const std::string& shown_value(const experiment::Experiment& experiment, const std::string& axis,
                                const std::string& text);
-std::string rows_axis_of(const Results& results, const experiment::ReportSpec& spec);
+std::string rows_axis_of(const experiment::Experiment& experiment, const experiment::ReportSpec& spec);
 // In the experiment's order of the axis's values (or the strategies), which the first points may lack.
 std::vector<std::string> in_planned_order(const experiment::Experiment& experiment, const std::string& axis,
                                           std::vector<std::string> texts);

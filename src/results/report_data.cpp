@@ -113,11 +113,9 @@ ReportData::ReportData(const EffectiveExperiment& effective, const runs::Manifes
   for (std::size_t i = 0; i < experiment_.axes.size(); ++i) {
     for (const std::string& text : experiment_.axes[i].texts) axes_[i + 1].number_of(text);
   }
-  const std::vector<experiment::Point> no_points;
-  const std::vector<runs::PointOutcome> no_outcomes;
   for (const experiment::ReportSpec& spec : experiment_.reports) {
     const bool is_one = spec.view == experiment::View::verdict;
-    verdicts_.emplace_back(is_one ? rows_axis_of({experiment_, no_points, no_outcomes}, spec) : "", spec);
+    verdicts_.emplace_back(is_one ? rows_axis_of(experiment_, spec) : "", spec);
   }
 }
 
@@ -318,8 +316,6 @@ Json ReportData::strategies_json() const {
 }
 
 Json ReportData::reports_json() const {
-  const std::vector<experiment::Point> no_points;
-  const std::vector<runs::PointOutcome> no_outcomes;
   const auto is_measured = [&](const std::string& name) {
     return std::ranges::any_of(metrics_, [&](const auto& metric) {
       return metric.name == name && (metric.value != 0 || !is_part_of_faults(name));
@@ -337,7 +333,7 @@ Json ReportData::reports_json() const {
       }
     }
     if (spec.view == experiment::View::matrix || spec.view == experiment::View::verdict) {
-      report["rows"] = rows_axis_of({experiment_, no_points, no_outcomes}, spec);
+      report["rows"] = rows_axis_of(experiment_, spec);
       report["columns"] = spec.columns_axis;
     }
     if (spec.view == experiment::View::matrix) {

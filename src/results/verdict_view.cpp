@@ -7,7 +7,7 @@
 namespace faultline::results {
 
 std::string verdict_view(const Results& results, const experiment::ReportSpec& spec) {
-  Verdict verdict(rows_axis_of(results, spec), spec);
+  Verdict verdict(rows_axis_of(results.experiment, spec), spec);
   for (std::size_t i = 0; i < results.points.size(); ++i) verdict.add(results.points[i], results.outcomes[i]);
   if (verdict.rows().empty()) return "";
   verdict.sort(results.experiment);
