@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <span>
-#include <unordered_map>
 
 #include "faultline_build.hpp"
 #include "models/sim/histogram.hpp"
@@ -15,24 +14,22 @@
 #include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
 #include "src/results/strategy_looks.hpp"
+#include "src/results/text_numbers.hpp"
 #include "src/runs/outcome_text.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {
 namespace {
 
-// Numbers from 1 for names, in the order in which they come.
-class Ids {
+// The number of a row, from 1, of a table that has one for each text.
+class Ids : public TextNumbers {
  public:
-  // The number, and whether the name is new.
-  std::pair<std::size_t, bool> of(const std::string& name) {
-    const auto [known, added] = ids_.emplace(name, ids_.size() + 1);
-    return {known->second, added};
+  // The number, and whether the text is new.
+  std::pair<std::size_t, bool> of(const std::string& text) {
+    const std::size_t before = texts().size();
+    const auto number = static_cast<std::size_t>(number_of(text));
+    return {number + 1, number == before};
   }
-  std::size_t count() const { return ids_.size(); }
-
- private:
-  std::unordered_map<std::string, std::size_t> ids_;
 };
 
 // What cannot be known of a single seed is NULL.
@@ -198,7 +195,6 @@ class Writer {
       for (const workloads::Metric& metric : outcomes_[i].result.metrics) {
         const auto [id, is_new] = ids.of(metric.name);
         if (is_new) {
-          metric_names_.push_back(metric.name);
           values.emplace_back();
           doc.run(id, metric.name, metric.unit, metric.description, is_of_completed(metric.name));
         }
@@ -306,7 +302,7 @@ class Writer {
   void write_views() {
     std::vector<std::string> axes;
     for (const experiment::Axis& axis : experiment_.axes) axes.push_back(axis.key);
-    database_.execute(wide_views(axes, metric_names_));
+    database_.execute(wide_views(axes, metric_ids_.texts()));
   }
 
   SqlDatabase& database_;
@@ -317,7 +313,6 @@ class Writer {
   std::unique_ptr<experiment::Machine> machine_;
   std::vector<bool> is_exact_;  // combinations
   Ids metric_ids_;
-  std::vector<std::string> metric_names_;  // in the order of their ids
 };
 
 }  // namespace
