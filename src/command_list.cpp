@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -30,25 +32,17 @@ struct Listing {
 
 // Without '*' a part of the name is enough.
 bool matches(const std::string& name, const std::string& pattern) {
-  if (pattern.find('*') == std::string::npos) return name.find(pattern) != std::string::npos;
-  // The classic: on a mismatch let the last star swallow one character more.
-  std::size_t n = 0, p = 0, star = std::string::npos, swallowed = 0;
-  while (n < name.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      swallowed = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != std::string::npos) {
-      p = star + 1;
-      n = ++swallowed;
-    } else {
-      return false;
-    }
+  std::vector<std::string> parts;
+  boost::split(parts, pattern, boost::is_any_of("*"));
+  if (parts.size() == 1) return name.find(pattern) != std::string::npos;
+  if (!name.starts_with(parts.front())) return false;
+  std::size_t at = parts.front().size();
+  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
+    const std::size_t found = name.find(parts[i], at);
+    if (found == std::string::npos) return false;
+    at = found + parts[i].size();
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  return name.ends_with(parts.back()) && at + parts.back().size() <= name.size();
 }
 
 void list_experiments(const experiment::ConfigLibrary& library, Listing& listing) {

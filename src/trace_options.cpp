@@ -11,6 +11,7 @@
 #include "models/sim/units.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
+#include "src/experiment/toml_document.hpp"
 
 namespace faultline::app {
 namespace {
@@ -18,16 +19,11 @@ namespace {
 constexpr std::uint64_t kLeastLimit = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMostLimit = std::uint64_t{1} << 40;
 
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 std::optional<trace::NumberRange> range_of(std::string_view text) {
   const auto dash = text.find('-');
-  const auto first = experiment::whole(trimmed(text.substr(0, dash)));
-  const auto last = dash == std::string_view::npos ? first : experiment::whole(trimmed(text.substr(dash + 1)));
+  const auto first = experiment::whole(experiment::trimmed(text.substr(0, dash)));
+  const auto last =
+      dash == std::string_view::npos ? first : experiment::whole(experiment::trimmed(text.substr(dash + 1)));
   if (!first || !last || *first > *last) return {};
   return trace::NumberRange{*first, *last};
 }
@@ -56,8 +52,8 @@ void set_window(trace::TraceFilter& filter, const std::string& text) {
         fmt::format("--trace-time: '{}': {}; allowed: FROM..TO, such as \"10us..2ms\", 10us.. or ..2ms", text, why));
   };
   if (dots == std::string::npos) refuse("no range");
-  const std::string_view from = trimmed(std::string_view(text).substr(0, dots));
-  const std::string_view to = trimmed(std::string_view(text).substr(dots + 2));
+  const std::string from = experiment::trimmed(std::string_view(text).substr(0, dots));
+  const std::string to = experiment::trimmed(std::string_view(text).substr(dots + 2));
   if (from.empty() && to.empty()) refuse("no bound");
   try {
     if (!from.empty()) filter.from = sim::parse_time(from);

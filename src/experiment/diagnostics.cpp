@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
+#include <boost/algorithm/string/trim.hpp>
 #include <tuple>
 
 #include "models/sim/parameters.hpp"
@@ -93,6 +95,10 @@ std::string shortened(std::string text) {
   constexpr std::size_t kEnd = kMostMessageBytes / 2;
   const std::size_t cut = text.size() - 2 * kEnd;
   return text.replace(kEnd, cut, fmt::format(" [{} more bytes] ", cut));
+}
+
+std::string joined_lines(const std::string& text) {
+  return boost::replace_all_copy(boost::trim_right_copy(text), "\n", " | ");
 }
 
 std::string printable(std::string_view text, bool one_line) {

@@ -65,6 +65,9 @@ std::string allowed_names(std::string_view typed, const std::vector<std::string>
 // Of a text that is longer than kMostMessageBytes its beginning and its end.
 std::string shortened(std::string text);
 
+// Lines become one, "first | second", without blanks at its end: for tables and CSV cells.
+std::string joined_lines(const std::string& text);
+
 // For terminals: control characters, whose sequences could do anything there, as TOML writes them, "\u001B"; bytes that
 // are no UTF-8 as "\x9B". Tabs and, unless it has to be one line, ends of lines stay.
 std::string printable(std::string_view text, bool one_line = false);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/finder.hpp>
+#include <boost/algorithm/string/iter_find.hpp>
 #include <charconv>
 #include <cstdint>
 #include <unordered_map>
@@ -166,12 +168,7 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
 
 std::vector<std::string> split_list(const std::string& list) {
   std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= list.size();) {
-    const auto comma = std::min(list.find(", ", at), list.size());
-    parts.push_back(list.substr(at, comma - at));
-    at = comma + 2;
-  }
-  return parts;
+  return boost::iter_split(parts, list, boost::first_finder(", "));
 }
 
 std::vector<const sim::Parameter*> named_by(const Settings& settings, const sim::ParameterTable& table) {

@@ -47,7 +47,7 @@ void apply(const Settings& settings, sim::ParameterTable& table, Diagnostics& di
 // Likewise for one; false when refused.
 bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diagnostics);
 
-// "a, b, c", as declarations write choices.
+// Of "a, b, c", as declarations write choices and points what they are.
 std::vector<std::string> split_list(const std::string& list);
 
 // The parameters that the settings name, once each, in the order of their declarations.

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/html_report.hpp"
 
+#include <boost/algorithm/string/replace.hpp>
+
 namespace faultline::results {
 namespace {
 
-std::string html_text(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      default: escaped += c;
-    }
-  }
-  return escaped;
+std::string html_text(std::string text) {
+  boost::replace_all(text, "&", "&amp;");
+  boost::replace_all(text, "<", "&lt;");
+  boost::replace_all(text, ">", "&gt;");
+  return text;
 }
 
 }  // namespace

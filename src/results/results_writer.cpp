@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/algorithm/string/replace.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -113,19 +114,15 @@ std::string results_json(const std::vector<experiment::Point>& points,
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (outcomes[i].status == runs::PointStatus::not_run) continue;
     text += text.size() == 1 ? "\n  " : ",\n  ";
-    for (const char c : point_json(points[i], outcomes[i]).dump(2, ' ', false, Json::error_handler_t::replace)) {
-      text += c;
-      if (c == '\n') text += "  ";
-    }
+    const std::string point = point_json(points[i], outcomes[i]).dump(2, ' ', false, Json::error_handler_t::replace);
+    text += boost::replace_all_copy(point, "\n", "\n  ");
   }
   return text + (text.size() == 1 ? "]\n" : "\n]\n");
 }
 
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + '"';
+  return '"' + boost::replace_all_copy(text, "\"", "\"\"") + '"';
 }
 
 std::string csv_number(double value) {

@@ -3,17 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <boost/algorithm/string/replace.hpp>
+
 namespace faultline::results {
-namespace {
-
-std::string quoted(const std::string& text, char mark) {
-  std::string quoted(1, mark);
-  for (const char c : text) quoted += c == mark ? std::string(2, mark) : std::string(1, c);
-  return quoted + mark;
-}
-
-}  // namespace
-
 // Numbers of parameters: times in us, sizes in B, rates in b/s and B/s, frequencies in Hz, counts and shares 1.
 const std::string_view kSchema = R"(
 CREATE TABLE run (                   -- one row
@@ -292,8 +284,8 @@ CREATE VIEW series AS                -- a row for each value; its interval begin
     JOIN series_intervals AS i ON i.point = v.point AND i.series = v.series;
 )";
 
-std::string sql_name(const std::string& name) { return quoted(name, '"'); }
-std::string sql_text(const std::string& text) { return quoted(text, '\''); }
+std::string sql_name(const std::string& name) { return '"' + boost::replace_all_copy(name, "\"", "\"\"") + '"'; }
+std::string sql_text(const std::string& text) { return "'" + boost::replace_all_copy(text, "'", "''") + "'"; }
 
 std::string wide_views(const std::vector<std::string>& axes, const std::vector<std::string>& metrics) {
   std::string axis_columns, values, means;

@@ -23,16 +23,6 @@ constexpr double kOverdue = 0.1;  // a point that runs for longer than expected 
 
 int amount_of(double work) { return static_cast<int>(std::lround(std::log2(std::max(work, 1.0)))); }
 
-std::vector<std::string> split(const std::string& label) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at <= label.size();) {
-    const std::size_t end = std::min(label.find(", ", at), label.size());
-    parts.push_back(label.substr(at, end - at));
-    at = end + 2;
-  }
-  return parts;
-}
-
 }  // namespace
 
 std::vector<PlannedPoint> planned(const std::vector<experiment::Point>& points) {
@@ -82,9 +72,8 @@ CostEstimate::CostEstimate(const std::vector<PlannedPoint>& points)
     amounts_.push_back(amount_of(points[i].work));
     repetitions_.push_back(points[i].repetition);
     std::vector<std::size_t>& parts = parts_.emplace_back();
-    const std::vector<std::string> texts = split(points[i].label);
-    for (std::size_t t = 0; t < texts.size(); ++t) {
-      if (!texts[t].starts_with("seed ")) parts.push_back(known.emplace(texts[t], known.size()).first->second);
+    for (const std::string& text : experiment::split_list(points[i].label)) {
+      if (!text.starts_with("seed ")) parts.push_back(known.emplace(text, known.size()).first->second);
     }
   }
   factors_.resize(known.size());

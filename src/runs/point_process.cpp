@@ -18,6 +18,7 @@
 #include <new>
 #include <utility>
 
+#include "src/experiment/diagnostics.hpp"
 #include "src/runs/host_memory.hpp"
 #include "src/runs/point_result_json.hpp"
 
@@ -68,12 +69,6 @@ std::string simulate(std::size_t index, const PointFunction& point, const Heartb
   _exit(0);
 }
 
-// Outcomes' errors go into tables and CSV cells.
-std::string one_line(std::string text) {
-  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.replace(at, 1, " | ");
-  return text;
-}
-
 // The end of what the child printed, as one line: a failed assertion, a sanitizer's report.
 std::string last_words(int output) {
   std::string text(2048, '\0');
@@ -81,8 +76,8 @@ std::string last_words(int output) {
   const off_t from = size > static_cast<off_t>(text.size()) ? size - static_cast<off_t>(text.size()) : 0;
   const ssize_t n = pread(output, text.data(), text.size(), from);
   text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text.empty() ? "" : "; it last said: " + one_line(text);
+  const std::string said = experiment::joined_lines(text);
+  return said.empty() ? "" : "; it last said: " + said;
 }
 
 PointOutcome read_outcome(const std::string& text) {
@@ -97,7 +92,7 @@ PointOutcome read_outcome(const std::string& text) {
     outcome.error = "the host has no memory left; fewer --jobs need less";
   } else {
     outcome.status = PointStatus::bug;
-    outcome.error = "exception: " + one_line(json.at("exception").get<std::string>());
+    outcome.error = "exception: " + experiment::joined_lines(json.at("exception").get<std::string>());
   }
   return outcome;
 }

@@ -5,8 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/replace.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <sstream>
 
+#include "src/experiment/diagnostics.hpp"
 #include "src/runs/other_program.hpp"
 
 namespace faultline::runs {
@@ -18,24 +22,11 @@ constexpr std::array kEnded{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE",  
 constexpr std::array kWaiting{"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"};
 constexpr const char* kForgotten = "Invalid job id";
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
+std::string quoted(const std::string& word) { return "'" + boost::replace_all_copy(word, "'", "'\\''") + "'"; }
 
-std::vector<std::string> split(const std::string& line, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream stream(line);
-  for (std::string part; std::getline(stream, part, separator);) parts.push_back(part);
-  return parts;
-}
-
-// Slurm's commands print their reasons in lines of their own, after "sbatch: error: ".
-std::string one_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  for (std::size_t at = 0; (at = text.find('\n', at)) != std::string::npos;) text.replace(at, 1, " | ");
-  return text;
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields;
+  return boost::split(fields, line, boost::is_any_of("|"));
 }
 
 }  // namespace
@@ -66,7 +57,7 @@ SlurmQueue queue_from(const std::string& job, const std::string& printed) {
   queue.known = true;
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> parts = split(line, '|');
+    const std::vector<std::string> parts = fields_of(line);
     if (parts.size() < 2) continue;
     const std::string& state = parts[1];
     if (std::ranges::find(kEnded, state) != kEnded.end()) {
@@ -89,11 +80,12 @@ SlurmJob SlurmJob::submit(const std::vector<std::string>& sbatch) {
         "are somewhere else (some clusters: 'module load slurm')");
   }
   // "ID" or "ID;CLUSTER".
-  const std::string id = split(one_line(printed->out) + ";", ';').at(0);
+  const std::string id = experiment::joined_lines(printed->out.substr(0, printed->out.find(';')));
   const bool is_number = !id.empty() && id.find_first_not_of("0123456789") == std::string::npos;
   if (printed->code != 0 || !is_number) {
-    throw experiment::UserError(fmt::format("--on slurm: sbatch refuses the job: {}",
-                                            one_line(printed->err.empty() ? printed->out : printed->err)));
+    throw experiment::UserError(
+        fmt::format("--on slurm: sbatch refuses the job: {}",
+                    experiment::joined_lines(printed->err.empty() ? printed->out : printed->err)));
   }
   return SlurmJob(id);
 }
@@ -105,7 +97,7 @@ SlurmQueue SlurmJob::look() {
   if (!printed) {
     queue.trouble = "there is no 'squeue' in PATH";
   } else if (printed->code != 0 && printed->err.find(kForgotten) == std::string::npos) {
-    queue.trouble = one_line(printed->err);
+    queue.trouble = experiment::joined_lines(printed->err);
   } else {
     queue = queue_from(id_, printed->out);
   }
@@ -120,7 +112,7 @@ void SlurmJob::look_up_ends() {
   if (!printed || printed->code != 0) return;
   std::istringstream lines(printed->out);
   for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> parts = split(line, '|');
+    const std::vector<std::string> parts = fields_of(line);
     // "CANCELLED by 1000"
     if (parts.size() == 2) ends_.emplace(parts[0], parts[1].substr(0, parts[1].find(' ')));
   }
