@@ -46,9 +46,8 @@ int config_command(const Call& call) {
       call.console.out << "point,strategy,name,value,default,set_by\n";
       for (std::size_t i = 0; i < points.size(); ++i) {
         for (const Json& p : parameters_json(points[i], call.simulator, call.options.changed)) {
-          call.console.out << fmt::format("{},{},{},{},{},{}\n", i + 1, results::csv_field(points[i].strategy),
-                                          results::csv_field(p.at("name")), results::csv_field(p.at("value")),
-                                          results::csv_field(p.at("default")), results::csv_field(p.at("set_by")));
+          call.console.out << results::csv_line(
+              {i + 1, points[i].strategy, p.at("name"), p.at("value"), p.at("default"), p.at("set_by")});
         }
       }
       break;

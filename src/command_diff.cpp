@@ -144,18 +144,16 @@ Json to_json(const results::Difference& difference) {
 }
 
 std::string to_csv(const results::Difference& difference) {
-  const auto cells = [](const results::Summary& s) {
-    return fmt::format("{},{},{}", results::csv_number(s.mean), s.count > 1 ? results::csv_number(s.half_width) : "",
-                       s.count);
-  };
   std::string csv =
       "point,metric,unit,a,a_half_width,a_seeds,b,b_half_width,b_seeds,change [%],beyond noise,a_failed_transfers,"
       "a_unfinished_points,b_failed_transfers,b_unfinished_points\n";
+  const auto half_width = [](const results::Summary& s) { return s.count > 1 ? Json(s.half_width) : Json(); };
   for (const results::Difference::Row& row : difference.rows) {
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", results::csv_field(row.point), row.metric.name,
-                       row.metric.unit, cells(row.a), cells(row.b), results::csv_number(row.change),
-                       row.beyond_noise == results::BeyondNoise::unknown ? "" : noise_text(row), row.failures_a.failed,
-                       row.failures_a.unfinished, row.failures_b.failed, row.failures_b.unfinished);
+    csv += results::csv_line({row.point, row.metric.name, row.metric.unit, row.a.mean, half_width(row.a), row.a.count,
+                              row.b.mean, half_width(row.b), row.b.count, row.change,
+                              row.beyond_noise == results::BeyondNoise::unknown ? "" : noise_text(row),
+                              row.failures_a.failed, row.failures_a.unfinished, row.failures_b.failed,
+                              row.failures_b.unfinished});
   }
   return csv;
 }

@@ -179,19 +179,10 @@ std::string plain_text(const Listing& listing, std::size_t width, bool with_para
 
 std::string csv_text(const Json& entries) {
   if (entries.empty()) return "name\n";
-  std::string text;
-  const auto line = [&](const auto& field_of) {
-    std::string row;
-    for (const auto& [key, value] : entries.front().items())
-      row += (row.empty() ? "" : ",") + results::csv_field(field_of(key));
-    text += row + "\n";
-  };
-  line([](const std::string& key) { return key; });
-  for (const Json& entry : entries) {
-    line([&](const std::string& key) {
-      return entry.at(key).is_string() ? entry.at(key).get<std::string>() : entry.at(key).dump();
-    });
-  }
+  std::vector<Json> names;
+  for (const auto& [key, value] : entries.front().items()) names.push_back(key);
+  std::string text = results::csv_line(names);
+  for (const Json& entry : entries) text += results::csv_line({entry.begin(), entry.end()});
   return text;
 }
 

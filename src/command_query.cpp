@@ -148,24 +148,25 @@ Json answer_json(const results::Answer& answer) {
 }
 
 std::string answer_csv(const results::Answer& answer) {
-  std::string csv;
+  std::vector<Json> heads;
   for (const results::RunColumn& by : answer.by) {
-    csv += results::csv_field(by.title()) + ",";
-    if (!by.labels.empty()) csv += results::csv_field(by.key + " label") + ",";
+    heads.push_back(by.title());
+    if (!by.labels.empty()) heads.push_back(by.key + " label");
   }
-  csv += "metric,unit,points,mean,half_width,min,max,failed_checks,failed_transfers,unfinished_points\n";
+  for (const char* head : {"metric", "unit", "points", "mean", "half_width", "min", "max", "failed_checks",
+                           "failed_transfers", "unfinished_points"})
+    heads.push_back(head);
+  std::string csv = results::csv_line(heads);
   for (const results::Answer::Row& row : answer.rows) {
+    std::vector<Json> fields;
     for (const results::RunColumn& by : answer.by) {
-      csv +=
-          (by.is_number ? results::csv_number(by.numbers[row.first]) : results::csv_field(by.texts[row.first])) + ",";
+      fields.push_back(by.is_number ? Json(by.numbers[row.first]) : Json(by.texts[row.first]));
       if (by.labels.empty()) continue;
-      const bool has_label = by.labels.contains(by.texts[row.first]);
-      csv += (has_label ? results::csv_field(by.shown(row.first)) : std::string()) + ",";
+      fields.push_back(by.labels.contains(by.texts[row.first]) ? Json(by.shown(row.first)) : Json());
     }
-    csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", row.metric.name, row.metric.unit, row.summary.count,
-                       results::csv_number(row.summary.mean), results::csv_number(row.half_width),
-                       results::csv_number(row.min), results::csv_number(row.max), row.failed_checks,
-                       row.failures.failed, row.failures.unfinished);
+    fields.insert(fields.end(), {row.metric.name, row.metric.unit, row.summary.count, row.summary.mean, row.half_width,
+                                 row.min, row.max, row.failed_checks, row.failures.failed, row.failures.unfinished});
+    csv += results::csv_line(fields);
   }
   return csv;
 }
@@ -225,14 +226,8 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
     return;
   }
   if (format == Format::csv) {
-    for (std::size_t i = 0; i < all.names.size(); ++i)
-      console.out << (i > 0 ? "," : "") << results::csv_field(all.names[i]);
-    console.out << "\n";
-    for (const auto& row : all.rows) {
-      for (std::size_t i = 0; i < row.size(); ++i)
-        console.out << (i > 0 ? "," : "") << results::csv_field(text_of(row[i]));
-      console.out << "\n";
-    }
+    console.out << results::csv_line({all.names.begin(), all.names.end()});
+    for (const auto& row : all.rows) console.out << results::csv_line(row);
     return;
   }
   std::vector<results::Column> heads;

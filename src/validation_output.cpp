@@ -123,25 +123,20 @@ std::string checks_csv(const std::vector<Check>& checks) {
   csv += has_bands ? ",band_unit,band_lowest,band_p5,band_p95,band_highest,band_passed,band_samples\n" : "\n";
   for (const Check& check : checks) {
     const Figure& figure = *check.figure;
-    std::string line;
-    const auto add = [&](const std::string& field) { line += (line.empty() ? "" : ",") + results::csv_field(field); };
-    for (const std::string& field :
-         {figure.name, figure.quantity, check.where, use_text(figure.use), check.published, check.simulated,
-          check.error, tolerance_text(figure), std::string(counts(check) ? "true" : "false"),
-          std::string(check.passed ? "true" : "false"), check.trouble, figure.source, figure.fails_if, figure.known_off,
-          figure.note}) {
-      add(field);
-    }
+    std::vector<Json> fields{figure.name,     figure.quantity,  check.where,   use_text(figure.use),
+                             check.published, check.simulated,  check.error,   tolerance_text(figure),
+                             counts(check),   check.passed,     check.trouble, figure.source,
+                             figure.fails_if, figure.known_off, figure.note};
     if (const auto& band = check.band) {
-      add(measure_unit(figure));
+      fields.push_back(measure_unit(figure));
       for (const double value : {band->lowest, band->p5, band->p95, band->highest})
-        add(band->samples == 0 ? "" : fmt::format("{:.6g}", value));
-      add(std::to_string(band->passed));
-      add(std::to_string(band->samples));
+        fields.push_back(band->samples == 0 ? "" : fmt::format("{:.6g}", value));
+      fields.push_back(band->passed);
+      fields.push_back(band->samples);
     } else if (has_bands) {
-      line += ",,,,,,,";
+      fields.resize(fields.size() + 7);
     }
-    csv += line + "\n";
+    csv += results::csv_line(fields);
   }
   return csv;
 }

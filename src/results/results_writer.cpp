@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
@@ -129,6 +128,19 @@ std::string csv_number(double value) {
   if (!std::isfinite(value)) return "";
   // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
   return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+std::string csv_line(const std::vector<Json>& fields) {
+  std::string line;
+  for (const Json& field : fields) {
+    if (&field != &fields.front()) line += ",";
+    if (field.is_number_float()) {
+      line += csv_number(field.get<double>());
+    } else if (!field.is_null()) {
+      line += csv_field(field.is_string() ? field.get<std::string>() : field.dump());
+    }
+  }
+  return line + "\n";
 }
 
 std::string results_csv(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,

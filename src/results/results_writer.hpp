@@ -2,6 +2,7 @@
 // Results for programs: JSON and CSV. The bytes depend on configuration, seed and version alone.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -21,5 +22,7 @@ std::string results_csv(const std::vector<experiment::Point>& points, const std:
 std::string csv_field(const std::string& text);
 // Empty where there is no value.
 std::string csv_number(double value);
+// A line of such fields. What is null has no value.
+std::string csv_line(const std::vector<nlohmann::ordered_json>& fields);
 
 }  // namespace faultline::results

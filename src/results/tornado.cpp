@@ -300,25 +300,25 @@ std::string sensitivity_json(const Sensitivity& sensitivity) {
 }
 
 std::string sensitivity_csv(const Sensitivity& sensitivity) {
-  std::string csv = "rank,parameter,standing,range,strategy";
-  for (const experiment::NamedText& axis : sensitivity.points.front().axes) csv += "," + csv_field(axis.name);
-  csv += fmt::format(",default,value,{},half_width,at_default,change [%],monotonic,trouble\n",
-                     csv_field(title_of(sensitivity)));
+  std::vector<Json> heads{"rank", "parameter", "standing", "range", "strategy"};
+  for (const experiment::NamedText& axis : sensitivity.points.front().axes) heads.push_back(axis.name);
+  heads.insert(heads.end(), {"default", "value", title_of(sensitivity), "half_width", "at_default", "change [%]",
+                             "monotonic", "trouble"});
+  std::string csv = csv_line(heads);
   for (std::size_t i = 0; i < sensitivity.parameters.size(); ++i) {
     const RankedParameter& parameter = sensitivity.parameters[i];
-    const std::string row =
-        fmt::format("{},{},{},{}", i + 1, parameter.name, parameter.standing, csv_field(parameter.range));
     for (const Effect& effect : parameter.effects) {
       const experiment::Point& at = sensitivity.points[effect.base];
-      std::string point = csv_field(at.strategy);
-      for (const experiment::NamedText& axis : at.axes) point += "," + csv_field(axis.text);
+      std::vector<Json> point{i + 1, parameter.name, parameter.standing, parameter.range, at.strategy};
+      for (const experiment::NamedText& axis : at.axes) point.push_back(axis.text);
       const double initial = effect.initial.metric.value_or(NAN);
       for (const Response& other : effect.others) {
         const double value = other.metric.value_or(NAN);
-        csv += fmt::format("{},{},{},{},{},{},{},{},{},{}\n", row, point, csv_field(effect.initial.text),
-                           csv_field(other.text), csv_number(value), csv_number(other.half_width), csv_number(initial),
-                           csv_number(100 * (value - initial) / std::abs(initial)), effect.monotonic ? "yes" : "no",
-                           csv_field(other.trouble));
+        std::vector<Json> fields = point;
+        fields.insert(fields.end(),
+                      {effect.initial.text, other.text, value, other.half_width, initial,
+                       100 * (value - initial) / std::abs(initial), effect.monotonic ? "yes" : "no", other.trouble});
+        csv += csv_line(fields);
       }
     }
   }
