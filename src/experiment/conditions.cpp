@@ -12,20 +12,9 @@
 namespace faultline::experiment {
 namespace {
 
-using Relation = Condition::Relation;
-
-// Longer signs first: "<=" begins as "<" does.
-constexpr std::array<std::pair<const char*, Relation>, 5> kSigns{{{"<=", Relation::at_most},
-                                                                  {">=", Relation::at_least},
-                                                                  {"!=", Relation::unequal},
-                                                                  {"<", Relation::less},
-                                                                  {">", Relation::more}}};
+// In the order of the relations. Longer ones first: "<=" begins as "<" does.
+constexpr std::array<const char*, 6> kSigns{"<=", ">=", "!=", "<", ">", "="};
 constexpr const char* kForm = "allowed: { \"an.axis\" = \"< 4 KiB\", strategy = \"mlock\" }";
-
-std::string sign_of(Relation relation) {
-  const auto found = std::ranges::find_if(kSigns, [&](const auto& s) { return s.second == relation; });
-  return found == kSigns.end() ? "" : found->first;
-}
 
 class SkipReader {
  public:
@@ -75,12 +64,11 @@ class SkipReader {
     Condition condition{key, Relation::equal, "", 0, false};
     sim::ParameterValue value = node.value;
     if (auto* text = std::get_if<std::string>(&value)) {
-      for (const auto& [sign, relation] : kSigns) {
-        if (!text->starts_with(sign)) continue;
-        condition.relation = relation;
-        text->erase(0, std::string(sign).size());
+      // A value alone is what is equal.
+      if (const auto relation = relation_at(*text); relation && relation != Relation::equal) {
+        condition.relation = *relation;
+        text->erase(0, std::string_view(sign_of(*relation)).size());
         text->erase(0, std::min(text->find_first_not_of(' '), text->size()));
-        break;
       }
     }
     if (key == "strategy" ? complete_strategy(node, value, condition) : complete(node, std::move(value), condition)) {
@@ -129,6 +117,14 @@ class SkipReader {
 
 }  // namespace
 
+const char* sign_of(Relation relation) { return kSigns.at(static_cast<std::size_t>(relation)); }
+
+std::optional<Relation> relation_at(std::string_view text) {
+  const auto* sign = std::ranges::find_if(kSigns, [&](const char* s) { return text.starts_with(s); });
+  if (sign == kSigns.end()) return {};
+  return static_cast<Relation>(sign - kSigns.begin());
+}
+
 std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
                              const std::vector<std::string>& strategies, sim::ParameterTable& parameters,
                              Diagnostics& diagnostics) {
@@ -143,25 +139,17 @@ std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
 }
 
 bool applies(const Condition& condition, const std::string& text, const sim::ParameterTable& parameters) {
-  if (!condition.is_number) return (text == condition.text) == (condition.relation == Relation::equal);
-  const double number = number_of(parameters.find(condition.key)->kind, text);
-  switch (condition.relation) {
-    case Relation::equal: return number == condition.number;
-    case Relation::unequal: return number != condition.number;
-    case Relation::less: return number < condition.number;
-    case Relation::at_most: return number <= condition.number;
-    case Relation::more: return number > condition.number;
-    case Relation::at_least: return number >= condition.number;
-  }
-  return false;
+  if (!condition.is_number) return holds(condition.relation, text, condition.text);
+  return holds(condition.relation, number_of(parameters.find(condition.key)->kind, text), condition.number);
 }
 
 std::string to_toml(const Skip& skip) {
   std::string text;
   for (const Condition& condition : skip) {
-    const std::string sign = sign_of(condition.relation);
+    const std::string sign =
+        condition.relation == Relation::equal ? "" : std::string(sign_of(condition.relation)) + " ";
     text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", quote_toml(condition.key),
-                        quote_toml(sign.empty() ? condition.text : sign + " " + condition.text));
+                        quote_toml(sign + condition.text));
   }
   return "{ " + text + " }";
 }

@@ -2,16 +2,37 @@
 // skip = [{ "a.b" = "< 4 KiB", strategy = "mlock" }, ...]: combinations of an experiment that are left out.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/experiment/axes.hpp"
 
 namespace faultline::experiment {
 
+// What stands between a key and its value.
+enum class Relation { at_most, at_least, unequal, less, more, equal };
+// "<=", "<", ...
+const char* sign_of(Relation relation);
+// The one whose sign a text begins with.
+std::optional<Relation> relation_at(std::string_view text);
+
+template <typename Value>
+bool holds(Relation relation, const Value& a, const Value& b) {
+  switch (relation) {
+    case Relation::at_most: return a <= b;
+    case Relation::at_least: return a >= b;
+    case Relation::unequal: return a != b;
+    case Relation::less: return a < b;
+    case Relation::more: return a > b;
+    case Relation::equal: return a == b;
+  }
+  return false;
+}
+
 // One thing that a combination may be: "workload.size" less than "4 KiB", "strategy" equal to "mlock".
 struct Condition {
-  enum class Relation { equal, unequal, less, at_most, more, at_least };
   std::string key;  // of an axis, or "strategy"
   Relation relation = Relation::equal;
   std::string text;   // of the value, as a parameter's get() writes it

@@ -51,19 +51,6 @@ sim::ParameterKind kind_with_unit(const std::string& unit) {
   return ParameterKind::fraction;
 }
 
-// "<=" begins as "<" does.
-constexpr std::array<const char*, 6> kSigns{"<=", ">=", "!=", "<", ">", "="};
-
-template <typename Value>
-bool holds(const std::string& sign, const Value& a, const Value& b) {
-  if (sign == "<=") return a <= b;
-  if (sign == ">=") return a >= b;
-  if (sign == "!=") return a != b;
-  if (sign == "<") return a < b;
-  if (sign == ">") return a > b;
-  return a == b;
-}
-
 }  // namespace
 
 std::string RunColumn::title() const { return unit.empty() || unit == "1" ? key : key + " [" + unit + "]"; }
@@ -190,17 +177,15 @@ std::vector<std::size_t> Run::points_where(const std::vector<std::string>& condi
 
 Where Where::parse(const std::string& text, const std::string& given) {
   const std::size_t at = text.find_first_of("<>!=");
-  const auto* sign = std::ranges::find_if(kSigns, [&](const char* s) {
-    return at != std::string::npos && text.compare(at, std::string_view(s).size(), s) == 0;
-  });
-  if (sign == kSigns.end() || at == 0) {
+  const auto relation = experiment::relation_at(at == std::string::npos ? "" : std::string_view(text).substr(at));
+  if (!relation || at == 0) {
     throw experiment::UserError(
         fmt::format("{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
                     "workload.size=\"64 KiB\"",
                     given, text));
   }
-  return {experiment::trimmed(text.substr(0, at)), *sign,
-          experiment::trimmed(text.substr(at + std::string_view(*sign).size()))};
+  const std::size_t behind = at + std::string_view(experiment::sign_of(*relation)).size();
+  return {experiment::trimmed(text.substr(0, at)), *relation, experiment::trimmed(text.substr(behind))};
 }
 
 void Run::restrict_to(const std::string& condition, const std::string& given, std::vector<std::size_t>& points) {
@@ -222,8 +207,8 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
     if (there.size() > kMostShown) break;
   }
   std::erase_if(points, [&](std::size_t point) {
-    return column.is_number ? !holds(where.sign, column.numbers[point], number)
-                            : !holds(where.sign, column.texts[point], where.value);
+    return column.is_number ? !holds(where.relation, column.numbers[point], number)
+                            : !holds(where.relation, column.texts[point], where.value);
   });
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;

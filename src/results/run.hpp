@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/experiment/conditions.hpp"
 #include "src/results/failures.hpp"
 #include "src/results/sqlite.hpp"
 #include "workloads/experiment_point.hpp"
@@ -32,7 +33,7 @@ struct RunColumn {
 // KEY=VALUE, or with !=, <, <=, >, >=: what --where takes everywhere.
 struct Where {
   std::string key;
-  std::string sign;
+  experiment::Relation relation;
   std::string value;
 
   // Throws UserError, which begins with what the user has `given` it by, when the text is none.
