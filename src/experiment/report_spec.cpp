@@ -196,29 +196,24 @@ bool has_points(const ReportSpec& spec, const Experiment& experiment) {
   return spec.only_axis.empty() || std::ranges::find(values, spec.only_value) != values.end();
 }
 
+std::string to_string(View view) { return std::ranges::find(kViews, view, &ViewKeys::view)->name; }
+
 std::string to_toml(const ReportSpec& spec) {
-  std::string text = "[[report]]\n";
-  switch (spec.view) {
-    case View::points: {
-      text += "view = \"points\"\n";
-      std::string list;
-      for (const std::string& column : spec.columns) list += (list.empty() ? "" : ", ") + quote_toml(column);
-      if (!list.empty()) text += "columns = [" + list + "]\n";
-      break;
-    }
-    case View::matrix:
-      text += "view = \"matrix\"\nmetric = " + quote_toml(spec.metric) + "\n";
-      if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
-      text += "columns = " + quote_toml(spec.columns_axis) + "\n";
-      if (!spec.baseline.empty()) text += "baseline = " + quote_toml(spec.baseline) + "\n";
-      break;
-    case View::verdict:
-      text += "view = \"verdict\"\n";
-      if (!spec.rows.empty()) text += "rows = " + quote_toml(spec.rows) + "\n";
-      text += "columns = " + quote_toml(spec.columns_axis) + "\n";
-      if (!spec.only_axis.empty()) text += "only = " + quote_toml(spec.only_axis + " = " + spec.only_value) + "\n";
-      break;
-    case View::breakdown: text += "view = \"breakdown\"\n"; break;
+  std::string text = "[[report]]\nview = " + quote_toml(to_string(spec.view)) + "\n";
+  const auto add = [&](const char* key, const std::string& value) {
+    if (!value.empty()) text += fmt::format("{} = {}\n", key, quote_toml(value));
+  };
+  const bool is_matrix = spec.view == View::matrix;
+  if (spec.view == View::points) {
+    std::string list;
+    for (const std::string& column : spec.columns) list += (list.empty() ? "" : ", ") + quote_toml(column);
+    if (!list.empty()) text += "columns = [" + list + "]\n";
+  } else if (is_matrix || spec.view == View::verdict) {
+    if (is_matrix) add("metric", spec.metric);
+    add("rows", spec.rows);
+    add("columns", spec.columns_axis);
+    if (is_matrix) add("baseline", spec.baseline);
+    if (!spec.only_axis.empty()) add("only", spec.only_axis + " = " + spec.only_value);
   }
   return text;
 }

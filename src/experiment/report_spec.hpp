@@ -9,6 +9,9 @@
 
 namespace faultline::experiment {
 
+// "points", "matrix", ...
+std::string to_string(View view);
+
 // The points alone when the file has no `report`.
 std::vector<ReportSpec> read_reports(const Node& file, const std::vector<Axis>& axes,
                                      const std::vector<Strategy>& strategies,

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/experiment/quantity.hpp"
+#include "src/experiment/report_spec.hpp"
 #include "src/results/column.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
@@ -33,15 +34,6 @@ Json encoded(const std::vector<std::vector<double>>& columns, Digits digits = Di
 bool same_combination(const experiment::Point& a, const experiment::Point& b) {
   return a.strategy == b.strategy &&
          std::ranges::equal(a.axes, b.axes, [](const auto& x, const auto& y) { return x.text == y.text; });
-}
-
-std::string name_of(experiment::View view) {
-  switch (view) {
-    case experiment::View::matrix: return "matrix";
-    case experiment::View::verdict: return "verdict";
-    case experiment::View::breakdown: return "breakdown";
-    default: return "points";
-  }
 }
 
 Json verdict_json(const Verdict& verdict) {
@@ -324,7 +316,7 @@ Json ReportData::reports_json() const {
   Json list = Json::array();
   for (std::size_t i = 0; i < experiment_.reports.size(); ++i) {
     const experiment::ReportSpec& spec = experiment_.reports[i];
-    Json report{{"view", name_of(spec.view)}};
+    Json report{{"view", to_string(spec.view)}};
     if (spec.view == experiment::View::points) {
       report["columns"] = Json::array();
       for (const TableColumn& column : choose_columns(spec, is_measured)) {
