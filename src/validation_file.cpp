@@ -201,21 +201,8 @@ class FigureReader {
   void read_points(const experiment::Node& node, const Figure& figure, experiment::Experiment& experiment) {
     experiment.name = figure.name;
     experiment.file = node.place.file;
-    experiment.platform = optional_text(node, "platform", diagnostics_);
-    if (!experiment.platform.empty()) {
-      const experiment::Presets platforms(experiment::ConfigKind::platform, library_, diagnostics_);
-      experiment.platform_settings =
-          platforms.named(experiment.platform, node.find("platform")->place, "platform").settings;
-    }
     const std::string origin = "figure " + figure.name;
-    if (const experiment::Node* parameters = node.find("parameters")) {
-      experiment.parameters = read_settings(*parameters, origin, experiment::Provenance::optional, diagnostics_);
-    }
-    if (const experiment::Node* workload = node.find("workload");
-        workload && !optional_text(node, "workload", diagnostics_).empty()) {
-      experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
-                                       workload->place, origin, "", ""});
-    }
+    read_common(node, origin, library_, experiment, diagnostics_);
     const auto strategy = [&](const std::string& key) {
       const std::string name = optional_text(node, key, diagnostics_);
       if (name.empty()) return experiment::Strategy{"default", "", {}};

@@ -188,6 +188,28 @@ void check_values(const Experiment& experiment, const Simulator& simulator, Diag
   apply(experiment.overrides, table, diagnostics);
 }
 
+void read_common(const Node& file, const std::string& origin, const ConfigLibrary& library, Experiment& experiment,
+                 Diagnostics& diagnostics) {
+  experiment.platform = optional_text(file, "platform", diagnostics);
+  if (!experiment.platform.empty()) {
+    const Presets platforms(ConfigKind::platform, library, diagnostics);
+    Preset platform = platforms.named(experiment.platform, file.find("platform")->place, "platform");
+    experiment.platform_settings = std::move(platform.settings);
+    experiment.platform_bases = std::move(platform.bases);
+  }
+  if (const Node* parameters = file.find("parameters")) {
+    experiment.parameters = read_settings(*parameters, origin, Provenance::optional, diagnostics);
+  }
+  const Node* workload = file.find("workload");
+  if (workload == nullptr || optional_text(file, "workload", diagnostics).empty()) return;
+  const std::string key(workloads::kWorkloadParameter);
+  if (const auto twin = std::ranges::find(experiment.parameters, key, &Setting::key);
+      twin != experiment.parameters.end()) {
+    diagnostics.add(twin->place, key, "says again what 'workload' says at " + workload->place.text());
+  }
+  experiment.parameters.push_back({key, workload->value, workload->key_place, workload->place, origin, "", ""});
+}
+
 Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
                            const ConfigLibrary& library, const Simulator& simulator) {
   Diagnostics diagnostics;
@@ -196,27 +218,10 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   experiment.name = name;
   experiment.file = file.place.file;
   experiment.question = optional_text(file, "question", diagnostics);
-  experiment.platform = optional_text(file, "platform", diagnostics);
   experiment.seed = optional_whole(file, "seed", 0, kMostSeed, "seed", diagnostics).value_or(1);
   experiment.repetitions = static_cast<unsigned>(
       optional_whole(file, "repetitions", 1, kMostRepetitions, "repetitions", diagnostics).value_or(1));
-  if (!experiment.platform.empty()) {
-    const Presets platforms(ConfigKind::platform, library, diagnostics);
-    Preset platform = platforms.named(experiment.platform, file.find("platform")->place, "platform");
-    experiment.platform_settings = std::move(platform.settings);
-    experiment.platform_bases = std::move(platform.bases);
-  }
-  if (const Node* parameters = file.find("parameters")) {
-    experiment.parameters = read_settings(*parameters, "experiment", Provenance::optional, diagnostics);
-  }
-  if (const Node* workload = file.find("workload"); workload && !optional_text(file, "workload", diagnostics).empty()) {
-    const auto twin = std::ranges::find(experiment.parameters, workloads::kWorkloadParameter, &Setting::key);
-    if (twin != experiment.parameters.end()) {
-      diagnostics.add(twin->place, twin->key, "says again what 'workload' says at " + workload->place.text());
-    }
-    experiment.parameters.push_back({std::string(workloads::kWorkloadParameter), workload->value, workload->key_place,
-                                     workload->place, "experiment", "", ""});
-  }
+  read_common(file, "experiment", library, experiment, diagnostics);
   experiment.strategies = read_strategies(file, library, diagnostics);
   read_points(file, experiment, simulator, diagnostics);
   experiment.overrides = parse_overrides(overrides, diagnostics);

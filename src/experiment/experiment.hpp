@@ -70,6 +70,10 @@ Experiment read_experiment(const std::filesystem::path& path, const std::vector<
 Experiment read_experiment(const Node& file, const std::string& name, const std::vector<std::string>& overrides,
                            const ConfigLibrary& library, const Simulator& simulator);
 
+// What every combination has: platform, parameters and workload of a table. `origin`: who sets them, for people.
+void read_common(const Node& file, const std::string& origin, const ConfigLibrary& library, Experiment& experiment,
+                 Diagnostics& diagnostics);
+
 // Every value against the declarations, layer by layer.
 void check_values(const Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics);
 
