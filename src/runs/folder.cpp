@@ -90,12 +90,14 @@ void remove_parts(const fs::path& folder) {
   }
 }
 
-// So that a new file is in it after a power failure, too.
-void sync_folder(const fs::path& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
+// False, with the reason in errno, where it cannot be. What knows no syncing counts as synced.
+bool sync_path(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool is_synced = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
+  const int why = errno;
+  if (descriptor >= 0) close(descriptor);
+  errno = why;
+  return is_synced;
 }
 
 // The last of runs/NAME-N, or 0.
@@ -270,56 +272,31 @@ std::set<std::string> Folder::names_in(const std::string& folder) const {
 }
 
 void Folder::write(const std::string& file, const std::string& text, Sync sync) {
-  const fs::path target = path_ / file;
-  std::error_code error;
-  fs::create_directories(target.parent_path(), error);
-  const fs::path part = part_of(target);
-  const int descriptor = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) refuse(target, "cannot be written", std::strerror(errno));
-  const auto give_up = [&](int why) {
-    close(descriptor);
-    unlink(part.c_str());
-    refuse(target, "cannot be written", std::strerror(why));
+  std::error_code ignored;
+  fs::create_directories((path_ / file).parent_path(), ignored);
+  const auto fill = [&](const fs::path& part) {
+    std::ofstream stream(part, std::ios::binary);
+    stream << text;
+    stream.close();
+    if (!stream) refuse(path_ / file, "cannot be written", std::strerror(errno));
   };
-  for (std::size_t at = 0; at < text.size();) {
-    const ssize_t n = ::write(descriptor, text.data() + at, text.size() - at);
-    if (n < 0 && errno != EINTR) give_up(errno);
-    if (n > 0) at += static_cast<std::size_t>(n);
-  }
-  if (sync == Sync::yes && fsync(descriptor) != 0 && errno != EINVAL) give_up(errno);
-  close(descriptor);
-  put_in_place(file, part, sync);
+  make(file, fill, sync);
 }
 
-void Folder::make(const std::string& file, const std::function<void(const fs::path& part)>& fill) {
+void Folder::make(const std::string& file, const std::function<void(const fs::path& part)>& fill, Sync sync) {
   const fs::path target = path_ / file;
   const fs::path part = part_of(target);
   unlink(part.c_str());
   try {
     fill(part);
+    const bool is_synced = sync == Sync::no || sync_path(part);
+    if (!is_synced || rename(part.c_str(), target.c_str()) != 0)
+      refuse(target, "cannot be written", std::strerror(errno));
   } catch (...) {
     unlink(part.c_str());
     throw;
   }
-  const int descriptor = ::open(part.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = descriptor >= 0 && (fsync(descriptor) == 0 || errno == EINVAL);
-  const int why = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!synced) {
-    unlink(part.c_str());
-    refuse(target, "cannot be written", std::strerror(why));
-  }
-  put_in_place(file, part, Sync::yes);
-}
-
-void Folder::put_in_place(const std::string& file, const fs::path& part, Sync sync) {
-  const fs::path target = path_ / file;
-  if (rename(part.c_str(), target.c_str()) != 0) {
-    const int why = errno;
-    unlink(part.c_str());
-    refuse(target, "cannot be written", std::strerror(why));
-  }
-  if (sync == Sync::yes) sync_folder(target.parent_path());
+  if (sync == Sync::yes) sync_path(target.parent_path());  // so that it is in it after a power failure, too
   files_.push_back(file);
 }
 

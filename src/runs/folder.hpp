@@ -52,7 +52,8 @@ class Folder {
   enum class Sync { yes, no };
   void write(const std::string& file, const std::string& text, Sync sync = Sync::yes);
   // Likewise for a file that `fill` writes by itself, under the name that it is given; what it throws goes on.
-  void make(const std::string& file, const std::function<void(const std::filesystem::path& part)>& fill);
+  void make(const std::string& file, const std::function<void(const std::filesystem::path& part)>& fill,
+            Sync sync = Sync::yes);
   void remove(const std::string& file);
   bool has(const std::string& file) const;
   // Empty when there is no such file.
@@ -69,7 +70,6 @@ class Folder {
  private:
   static Folder open_chosen(const std::filesystem::path& path);
   static Folder open_numbered(const std::string& name, const IsUnfinished& is_unfinished);
-  void put_in_place(const std::string& file, const std::filesystem::path& part, Sync sync);
   bool take();  // false: another process has it
   void remove_all();
   Folder(std::filesystem::path path, bool made) : path_(std::move(path)), made_(made) {}

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/runs/seal.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -76,18 +74,10 @@ void seal_file(const std::filesystem::path& file, const Seal& seal) {
   std::ifstream content(file, std::ios::binary);
   const auto [checksum, whole] = checksum_of_next(content, std::filesystem::file_size(file));
   if (!whole) throw experiment::UserError(file.string() + ": cannot be read");
-  const std::string text = text_of(seal, checksum);
-  const int descriptor = open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  // Where a part fits, the next call says why the rest does not.
-  std::string_view rest = text;
-  for (ssize_t count = 0; descriptor >= 0 && !rest.empty() && count >= 0;) {
-    count = write(descriptor, rest.data(), rest.size());
-    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
-  }
-  const int why = errno;
-  if (descriptor >= 0) close(descriptor);
-  if (!rest.empty())
-    throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(why)));
+  std::ofstream end(file, std::ios::binary | std::ios::app);
+  end << text_of(seal, checksum);
+  end.close();
+  if (!end) throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
 }
 
 bool is_file_sealed(const std::filesystem::path& file, const Seal& seal) {
