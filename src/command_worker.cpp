@@ -6,8 +6,8 @@
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/interrupt.hpp"
-#include "src/runs/launcher.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/outcome_text.hpp"
 #include "src/work.hpp"

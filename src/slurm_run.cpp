@@ -15,8 +15,8 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/cost_estimate.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/interrupt.hpp"
-#include "src/runs/process_name.hpp"
 #include "src/runs/progress.hpp"
 #include "src/runs/seal.hpp"
 #include "src/runs/slurm_job.hpp"

@@ -17,7 +17,7 @@
 
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/runs/process_name.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::runs {

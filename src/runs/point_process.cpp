@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/runs/host_memory.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/point_result_json.hpp"
 
 // _exit() skips gcov's own exit handler, and what a child covers would be lost. Null without coverage.

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "src/runs/host_memory.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/interrupt.hpp"
 #include "src/runs/point_process.hpp"
 

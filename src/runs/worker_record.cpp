@@ -9,8 +9,7 @@
 #include <system_error>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/runs/launcher.hpp"
-#include "src/runs/process_name.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::runs {

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "src/runs/claimed_points.hpp"
-#include "src/runs/launcher.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/seal.hpp"
 #include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"

@@ -13,7 +13,7 @@
 #include <numeric>
 #include <thread>
 
-#include "src/runs/host_memory.hpp"
+#include "src/runs/host.hpp"
 #include "src/runs/point_result_json.hpp"
 #include "src/runs/point_runner.hpp"
 #include "src/runs/progress.hpp"
