@@ -13,7 +13,7 @@
 #include "src/results/repetitions.hpp"
 #include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/runs/progress.hpp"
 #include "src/runs/worker_record.hpp"
 

@@ -9,7 +9,7 @@
 #include "src/runs/host.hpp"
 #include "src/runs/interrupt.hpp"
 #include "src/runs/manifest.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/work.hpp"
 
 namespace faultline::app {

@@ -15,7 +15,7 @@
 #include "src/results/statistics.hpp"
 #include "src/results/strategy_looks.hpp"
 #include "src/results/text_numbers.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {

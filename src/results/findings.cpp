@@ -11,7 +11,7 @@
 #include "src/results/repetitions.hpp"
 #include "src/results/text_table.hpp"
 #include "src/results/turns.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 namespace {

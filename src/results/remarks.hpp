@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
-#include "src/runs/outcome_text.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::results {

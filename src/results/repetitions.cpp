@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "src/results/statistics.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/runs/point_store.hpp"
 
 namespace faultline::results {

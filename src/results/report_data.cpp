@@ -10,7 +10,7 @@
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/results/strategy_looks.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 

@@ -12,7 +12,7 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/runs/manifest.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {

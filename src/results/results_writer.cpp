@@ -11,7 +11,7 @@
 #include "src/experiment/quantity.hpp"
 #include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 namespace {

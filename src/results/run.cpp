@@ -16,7 +16,7 @@
 #include "src/experiment/quantity.hpp"
 #include "src/experiment/toml_document.hpp"
 #include "src/results/database.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 namespace {

@@ -15,7 +15,7 @@
 #include "src/results/report.hpp"
 #include "src/results/statistics.hpp"
 #include "src/results/turns.hpp"
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
 namespace {

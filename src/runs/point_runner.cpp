@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/runs/point_runner.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "src/runs/point_process.hpp"
 
 namespace faultline::runs {
+
 namespace {
 
 constexpr int kTickMilliseconds = 500;
@@ -118,6 +120,17 @@ void run_points(const NextFunction& next, const PointFunction& point, const Limi
     progress(now);
   }
   // Leaving scope kills and reaps what an interrupt left running.
+}
+
+std::string status_text(const PointOutcome& outcome) {
+  if (!outcome.result.refused.empty()) return kStatusRefused;
+  const bool ended = outcome.status == PointStatus::complete;
+  return ended && !outcome.result.failed_checks.empty() ? kStatusCheckFailed : to_string(outcome.status);
+}
+
+std::string reason_text(const PointOutcome& outcome) {
+  if (!outcome.result.refused.empty()) return outcome.result.refused;
+  return outcome.error.empty() ? fmt::format("{}", fmt::join(outcome.result.failed_checks, "; ")) : outcome.error;
 }
 
 }  // namespace faultline::runs

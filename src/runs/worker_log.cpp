@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 #include "src/runs/speed.hpp"
 
 namespace faultline::runs {

@@ -2,7 +2,7 @@
 // What tables and files say of points without a result, or with one that is wrong.
 #include <catch2/catch.hpp>
 
-#include "src/runs/outcome_text.hpp"
+#include "src/runs/point_runner.hpp"
 
 using namespace faultline::runs;
 
