@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How far a run is: a bar with the time left on a terminal, a line now and then elsewhere, nothing for
-// runs that end at once. With what has been simulated so far, and the rates in host time since the start.
+// runs that end at once. With what has been simulated so far, and how fast in host time.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 
 #include "src/runs/point_runner.hpp"
+#include "workloads/experiment_point.hpp"
 
 namespace faultline::runs {
 
@@ -50,5 +52,12 @@ class Progress {
 
 // "0:42", "1:02:03"
 std::string clock_text(double seconds);
+
+// "12.3 M events (4.1 M/s), 3.21 M cell-hops (1.07 M/s), 1.2 ms simulated (400 us/s)": three digits each, rates per
+// second of host time.
+std::string speed_text(const workloads::Totals& totals, double host_seconds);
+
+// Adds totals and rates to an object. A rate in no time is null.
+void add_speed(nlohmann::ordered_json& json, const workloads::Totals& totals, double host_seconds);
 
 }  // namespace faultline::runs

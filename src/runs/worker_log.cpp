@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "src/runs/point_runner.hpp"
-#include "src/runs/speed.hpp"
+#include "src/runs/progress.hpp"
 
 namespace faultline::runs {
 namespace {

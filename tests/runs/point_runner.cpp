@@ -17,7 +17,6 @@
 #include "src/runs/point_result_json.hpp"
 #include "src/runs/point_runner.hpp"
 #include "src/runs/progress.hpp"
-#include "src/runs/speed.hpp"
 #include "tests/support/fake_simulator.hpp"
 
 using namespace faultline;
