@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What points have to say beside their numbers: notes, checks that failed, refusals, errors.
+// What points have to say beside their numbers: notes, checks that failed, refusals, errors; and what limits their
+// transfers. Of points that say the same it is said once.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +39,25 @@ class Remarks {
 
   std::vector<Remark> all_;
   std::unordered_map<std::string, std::size_t> places_;  // by kind and text
+};
+
+class Limits {
+ public:
+  struct Group {
+    workloads::Limit limit;
+    std::string where;  // the first point
+    std::size_t points = 0;
+  };
+
+  // The number of its group; none where nothing is known.
+  std::optional<std::size_t> add(const experiment::Point& point, const runs::PointOutcome& outcome);
+  // In the order of their first points.
+  const std::vector<Group>& all() const { return all_; }
+  // A line each, of the first ones.
+  std::string text() const;
+
+ private:
+  std::vector<Group> all_;
 };
 
 }  // namespace faultline::results

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "src/results/limits.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/text_numbers.hpp"

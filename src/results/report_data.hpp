@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "src/results/findings.hpp"
-#include "src/results/limits.hpp"
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/results_reader.hpp"
