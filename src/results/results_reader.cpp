@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/results/percentiles.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_runner.hpp"
 #include "src/runs/seal.hpp"

@@ -9,11 +9,11 @@
 
 #include "models/sim/histogram.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
 #include "src/runs/point_runner.hpp"
 
 namespace faultline::results {
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -177,6 +177,13 @@ std::string results_csv(const std::vector<experiment::Point>& points, const std:
     csv += "," + status_text(outcomes[i]) + "," + csv_field(reason_text(outcomes[i])) + "\n";
   }
   return csv;
+}
+
+std::array<double, kPercentiles.size()> percentiles_of(const workloads::Distribution& distribution) {
+  const auto at = [&](double share) {
+    return sim::quantile(distribution.buckets, distribution.count, distribution.max, share);
+  };
+  return {at(0.5), at(0.9), at(0.99), at(0.999)};
 }
 
 }  // namespace faultline::results

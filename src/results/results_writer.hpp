@@ -2,12 +2,14 @@
 // Results for programs: JSON and CSV. The bytes depend on configuration, seed and version alone.
 #pragma once
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "src/experiment/expansion.hpp"
 #include "src/runs/point_runner.hpp"
+#include "workloads/experiment_point.hpp"
 
 namespace faultline::results {
 
@@ -24,5 +26,10 @@ std::string csv_field(const std::string& text);
 std::string csv_number(double value);
 // A line of such fields. What is null has no value.
 std::string csv_line(const std::vector<nlohmann::ordered_json>& fields);
+
+inline constexpr std::array<const char*, 4> kPercentiles{"p50", "p90", "p99", "p99.9"};
+
+// These, in the distribution's unit: each the greatest value of its bucket, too great by a 64th at most.
+std::array<double, kPercentiles.size()> percentiles_of(const workloads::Distribution& distribution);
 
 }  // namespace faultline::results

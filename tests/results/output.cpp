@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/results/percentiles.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
