@@ -17,8 +17,6 @@
 #include "src/experiment/refusals.hpp"
 #include "src/results/database.hpp"
 #include "src/results/findings.hpp"
-#include "src/results/idle_axes.hpp"
-#include "src/results/profile_view.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results_reader.hpp"
 #include "src/results/results_writer.hpp"

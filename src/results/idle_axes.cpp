@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/idle_axes.hpp"
+#include "src/results/report.hpp"
 
 #include <fmt/format.h>
 

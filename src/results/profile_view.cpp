@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/profile_view.hpp"
+#include "src/results/report.hpp"
 
 #include <fmt/format.h>
 

@@ -79,4 +79,15 @@ bool is_part_of_faults(const std::string& metric);
 // Above a metric's column in the points view: "t_avg" for "latency_mean".
 std::string column_title(const std::string& metric);
 
+// Axes whose values differ and whose points, where all else is the same, have the same metrics. Axes that advance
+// together are one, "a.b and c.d". None where a point is not complete: then nobody knows.
+std::vector<std::string> idle_axes(const Results& results);
+
+// Parts of all points together, the most time first.
+std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutcome>& outcomes);
+
+// Both tables. `width`: of a line.
+std::string profile_text(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
+                         std::size_t width);
+
 }  // namespace faultline::results
