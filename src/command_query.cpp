@@ -14,7 +14,6 @@
 #include "src/results/query.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
-#include "src/results/schema.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {

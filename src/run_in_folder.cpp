@@ -20,7 +20,6 @@
 #include "src/results/report.hpp"
 #include "src/results/results_reader.hpp"
 #include "src/results/results_writer.hpp"
-#include "src/results/schema.hpp"
 #include "src/runs/host.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/progress.hpp"

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/results/schema.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::results {

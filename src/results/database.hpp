@@ -3,6 +3,10 @@
 // database is made of them, and can be made again.
 #pragma once
 
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "src/results/report.hpp"
 #include "src/results/sqlite.hpp"
 #include "src/runs/folder.hpp"
@@ -21,5 +25,21 @@ SqlDatabase open_database(const std::filesystem::path& run);
 
 // For a mistake that turned up while it was read.
 [[noreturn]] void refuse_database(const std::filesystem::path& run, const SqlError& error);
+
+inline constexpr const char* kDatabaseFile = "results.sqlite";
+inline constexpr int kSchemaVersion = 5;           // PRAGMA user_version; another one is refused
+inline constexpr int kApplicationId = 0x464c544c;  // PRAGMA application_id, "FLTL"
+
+// All tables, and the views that are the same in every run.
+extern const std::string_view kSchema;
+
+// The views that have a column for each axis and each metric: `results` a row a point, `mean_results` a row for points
+// that differ by their seed alone.
+std::string wide_views(const std::vector<std::string>& axes, const std::vector<std::string>& metrics);
+
+// "a ""b""": a name in SQL.
+std::string sql_name(const std::string& name);
+// 'it''s': a text in SQL.
+std::string sql_text(const std::string& text);
 
 }  // namespace faultline::results

@@ -11,7 +11,6 @@
 #include "src/results/database.hpp"
 #include "src/results/repetitions.hpp"
 #include "src/results/results_writer.hpp"
-#include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
 #include "src/results/strategy_looks.hpp"
 #include "src/results/text_numbers.hpp"

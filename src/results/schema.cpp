@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/results/schema.hpp"
+#include "src/results/database.hpp"
 
 #include <fmt/format.h>
 

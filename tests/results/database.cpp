@@ -6,7 +6,6 @@
 #include <set>
 
 #include "src/results/database.hpp"
-#include "src/results/schema.hpp"
 #include "src/results/statistics.hpp"
 #include "src/results/strategy_looks.hpp"
 #include "tests/results/made_run.hpp"
