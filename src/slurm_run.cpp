@@ -20,7 +20,6 @@
 #include "src/runs/progress.hpp"
 #include "src/runs/seal.hpp"
 #include "src/runs/slurm_job.hpp"
-#include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
 
 namespace faultline::app {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "src/runs/cost_estimate.hpp"
-#include "src/runs/worker_log.hpp"
+#include "src/runs/worker_record.hpp"
 
 namespace faultline::app {
 

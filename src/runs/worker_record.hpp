@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker leaves in the run folder for others to see: who it is, how much it has done, which points it is at. For
-// people, and for whoever finds out why a point has no result; who may simulate what is decided by locks alone.
+// What a worker leaves in the run folder for others to see. Its record: who it is, how much it has done, which points
+// it is at. For people, and for whoever finds out why a point has no result; who may simulate what is decided by locks
+// alone. Its log: lines with their time, of what it does and, twice a minute, how far it is.
 #pragma once
 
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "src/runs/folder.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::runs {
 
@@ -62,5 +65,28 @@ std::string silent_workers(const Folder& folder);
 unsigned jobs_at_work(const Folder& folder);
 // At which points workers have died that have not been simulated since: their ids, and how many workers.
 std::map<std::string, unsigned> deaths_in(const Folder& folder);
+
+// What the names of logs begin with: of workers that are tasks of the Slurm array 12, "logs/worker-12_".
+std::string logs_of_slurm_job(const std::string& job);
+
+class WorkerLog {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Of this process. A log that cannot be written costs nothing but itself.
+  WorkerLog(const Folder& folder, const WorkerState& worker);
+  void begins(const std::string& label);
+  void ended(const std::string& label, const PointOutcome& outcome);
+  // Writes twice a minute, however often it is called.
+  void heartbeat(const Standing& standing, const WorkerState& worker, Clock::time_point now);
+  void ends(const WorkerState& worker);
+
+ private:
+  void line(const std::string& text);
+
+  std::ofstream file_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point last_ = start_;
+};
 
 }  // namespace faultline::runs

@@ -13,7 +13,6 @@
 #include "src/runs/claimed_points.hpp"
 #include "src/runs/host.hpp"
 #include "src/runs/seal.hpp"
-#include "src/runs/worker_log.hpp"
 #include "src/runs/worker_record.hpp"
 #include "tests/support/program.hpp"
 
