@@ -83,10 +83,10 @@ std::string column_title(const std::string& metric);
 // together are one, "a.b and c.d". None where a point is not complete: then nobody knows.
 std::vector<std::string> idle_axes(const Results& results);
 
-// Parts of all points together, the most time first.
+// Host time, of --profile: by parts of the model, of all points together, the most time first.
 std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutcome>& outcomes);
 
-// Both tables. `width`: of a line.
+// And by process, both as tables. `width`: of a line.
 std::string profile_text(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
                          std::size_t width);
 

@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr auto kBetweenChanges = std::chrono::seconds(1);
 constexpr auto kSignOfLife = std::chrono::seconds(10);
+constexpr auto kBetweenBeats = std::chrono::seconds(30);
 
 std::string file_of_worker(const std::string& name) { return std::string(Folder::kWorkers) + "/" + name + ".json"; }
 std::string lock_of(const std::string& name) { return "worker " + name; }
@@ -136,12 +137,6 @@ std::map<std::string, unsigned> deaths_in(const Folder& folder) {
   }
   return deaths;
 }
-
-namespace {
-
-constexpr auto kBetweenBeats = std::chrono::seconds(30);
-
-}  // namespace
 
 std::string logs_of_slurm_job(const std::string& job) { return fmt::format("{}/worker-{}_", Folder::kLogs, job); }
 
