@@ -11,8 +11,8 @@
 
 #include "models/sim/random.hpp"
 #include "src/experiment/axes.hpp"
-#include "src/experiment/plausible.hpp"
 #include "src/experiment/quantity.hpp"
+#include "src/experiment/variations.hpp"
 #include "src/results/text_table.hpp"
 
 namespace faultline::app {

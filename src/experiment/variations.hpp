@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// For a sensitivity analysis: each point again, with one parameter at a time that has no published source at other
-// values that it may well have.
+// For a sensitivity analysis, and for bands: what a parameter without a published source may be as well, and each point
+// again with one parameter at a time at other values that it may well have.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/sim/parameters.hpp"
 #include "src/experiment/expansion.hpp"
+#include "src/experiment/point.hpp"
 
 namespace faultline::experiment {
+
+// Of the value that a point with these settings has: the platform's word on its own number, else the declaration's.
+std::string standing_of(const sim::Parameter& parameter, const SettingLayers& settings);
+
+// Of a standing_of(): a source states the value, or it is the user's choice and no claim.
+bool has_nothing_to_vary(const std::string& standing);
+
+// In number_of()'s unit; `low` is below `high`.
+struct NumberRange {
+  double low = 0;
+  double high = 0;
+};
+// The plausible range as declared; nothing for what is no number, and where nobody has said.
+std::optional<NumberRange> plausible_range(const sim::Parameter& parameter);
+
+// The number at a share of the way, from 0 to 1: by equal factors where the lowest is above 0, else by equal steps.
+double at_share(const NumberRange& range, double share);
 
 // One parameter of one point at one other value.
 struct Variation {
