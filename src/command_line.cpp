@@ -12,7 +12,6 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/input_limits.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/help_texts.hpp"
 
 namespace faultline::app {
 namespace po = boost::program_options;

@@ -8,7 +8,6 @@
 
 #include "src/command_line.hpp"
 #include "src/experiment/diagnostics.hpp"
-#include "src/help_texts.hpp"
 
 namespace faultline::app {
 namespace {

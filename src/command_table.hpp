@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands and options there are.
+// What commands and options there are, and what `faultline help` says.
 #pragma once
 
 #include <cstddef>
@@ -40,5 +40,11 @@ const OptionRow& option_row(const std::string& name, const std::string& command)
 const std::vector<const char*>& common_options();
 // "--set" or "-j".
 bool takes_value(const std::string& typed);
+
+// Before and after the list of commands.
+extern const std::string_view kHelpHead, kHelpTail;
+// Use and examples of each command.
+extern const std::string_view kRunHelp, kWorkerHelp, kSensitivityHelp, kPlotHelp, kStatusHelp, kQueryHelp, kDiffHelp,
+    kReportHelp, kListHelp, kConfigHelp, kValidateHelp;
 
 }  // namespace faultline::app

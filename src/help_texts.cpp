@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/help_texts.hpp"
+#include "src/command_table.hpp"
 
 namespace faultline::app {
 
