@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,9 +17,9 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
-#include "src/work.hpp"
 
 namespace faultline::app {
+
 namespace {
 
 using Clock = runs::Progress::Clock;
@@ -177,6 +179,24 @@ int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted)
   if (any([](const runs::PointOutcome& o) { return o.status != runs::PointStatus::complete; })) return kUsage;
   if (any([](const runs::PointOutcome& o) { return !o.result.failed_checks.empty(); })) return kCheckFailed;
   return kFine;
+}
+
+namespace fs = std::filesystem;
+
+void check_output(const std::string& option, const fs::path& file, const std::string& what,
+                  const std::function<bool(std::string_view)>& is_alike) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored)) return;
+  const auto refuse = [&](const std::string& why) {
+    throw experiment::UserError(fmt::format("{}: {}: {}", file.string(), option, why));
+  };
+  if (fs::is_directory(file, ignored)) refuse("is a folder; name a file");
+  if (!fs::is_regular_file(file, ignored)) refuse("is no regular file; name another");
+  std::array<char, 64> first{};
+  std::ifstream in(file, std::ios::binary);
+  in.read(first.data(), first.size());
+  const std::string_view begin(first.data(), static_cast<std::size_t>(in.gcount()));
+  if (!begin.empty() && !is_alike(begin)) refuse("is there and is no " + what + "; name another file");
 }
 
 }  // namespace faultline::app

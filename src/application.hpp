@@ -3,18 +3,23 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "src/command_line.hpp"
 #include "src/experiment/config_library.hpp"
 #include "src/experiment/expansion.hpp"
+#include "src/experiment/experiment.hpp"
 #include "src/experiment/simulator.hpp"
+#include "src/runs/claimed_points.hpp"
 #include "src/runs/point_runner.hpp"
 #include "src/runs/point_store.hpp"
 #include "src/runs/progress.hpp"
+#include "src/runs/worker_record.hpp"
 
 namespace faultline::app {
 
@@ -94,5 +99,46 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
 
 // The worst that happened to any point.
 int exit_code(const std::vector<runs::PointOutcome>& outcomes, bool interrupted);
+
+// New, empty, or one whose first bytes `is_alike` knows as of the kind that is to be written: nothing else is written
+// over. Throws UserError that names the option; `what`: "trace".
+void check_output(const std::string& option, const std::filesystem::path& file, const std::string& what,
+                  const std::function<bool(std::string_view)>& is_alike);
+
+// Prints the points, the first one's configuration, and an estimate from a few of them that are simulated.
+int dry_run(const experiment::Experiment& experiment, const std::vector<experiment::Point>& points, const Call& call);
+
+// Submits workers for the points that are not run, unless those of an earlier start are still in the queue,
+// and follows the job to its end. Points at which a task has died get a result that says so. False: interrupted; the
+// job goes on. Throws UserError where Slurm is missing or refuses, and where the tasks do not see the store's folder.
+bool simulate_on_slurm(const experiment::Experiment& experiment, runs::PointStore& store,
+                       std::vector<runs::PointOutcome>& outcomes, const Call& call);
+
+// The point that is recorded: the only one, or the one that is named by its number in the list or by its id, or how
+// that begins. Throws UserError with the list when there are several and none is chosen.
+std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options);
+
+// Throws UserError when a file cannot be made: before hours of simulation, not after.
+void check_trace_files(const TraceOptions& options);
+
+// Simulates the point for its trace, whether its outcome is there or not, and keeps a final one that is not. Says on
+// the console what was recorded. False: interrupted.
+bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call);
+
+struct Work {
+  std::vector<std::size_t> missing;  // of the store's points
+  runs::ClaimedPoints::Others others;
+  unsigned jobs;
+  bool quiet;
+  bool log = false;  // into the run folder
+};
+
+// Simulates what is missing and nobody else is at, keeps each result in the store, and hands it on. Ends early when a
+// result cannot be kept: hours whose results nobody can keep are lost. Returns what this process has done.
+runs::WorkerState work_on(const Work& work, runs::PointStore& store, const Call& call,
+                          const std::function<void(std::size_t index, runs::PointOutcome outcome)>& ended);
+
+// Of points' files.
+void tell_damage(const std::vector<std::string>& files, const Console& console);
 
 }  // namespace faultline::app

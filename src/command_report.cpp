@@ -7,7 +7,6 @@
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
-#include "src/output_file.hpp"
 #include "src/results/html_report.hpp"
 #include "src/results/report_data.hpp"
 

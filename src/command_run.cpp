@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "src/application.hpp"
-#include "src/dry_run.hpp"
 #include "src/runs/manifest.hpp"
 
 namespace faultline::app {

@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "src/application.hpp"
-#include "src/dry_run.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/variations.hpp"
 #include "src/results/sensitivity.hpp"

@@ -10,7 +10,6 @@
 #include "src/runs/interrupt.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_runner.hpp"
-#include "src/work.hpp"
 
 namespace faultline::app {
 namespace {

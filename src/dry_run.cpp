@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/dry_run.hpp"
+#include "src/application.hpp"
 
 #include <fmt/format.h>
 

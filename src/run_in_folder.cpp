@@ -24,9 +24,6 @@
 #include "src/runs/manifest.hpp"
 #include "src/runs/progress.hpp"
 #include "src/runs/seal.hpp"
-#include "src/slurm_run.hpp"
-#include "src/traced_point.hpp"
-#include "src/work.hpp"
 
 namespace faultline::app {
 namespace {

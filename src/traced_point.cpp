@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/traced_point.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,9 +9,9 @@
 #include <cstring>
 #include <utility>
 
+#include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/output_file.hpp"
 
 namespace faultline::app {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "src/work.hpp"
+#include "src/application.hpp"
 
 #include <algorithm>
 #include <optional>
