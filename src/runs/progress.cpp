@@ -56,7 +56,7 @@ namespace {
 
 constexpr auto kQuietFor = std::chrono::seconds(2);
 constexpr auto kBetweenLines = std::chrono::seconds(5);
-constexpr auto kSignOfLife = std::chrono::seconds(30);  // a line even though no point has ended
+constexpr auto kLongestSilence = std::chrono::seconds(30);  // a line even though no point has ended
 constexpr std::size_t kBarWidth = 30;
 constexpr std::size_t kLeastBarWidth = 5;
 
@@ -112,7 +112,7 @@ void Progress::update(const Standing& standing, Clock::time_point now) {
                            (standing.so_far.events > 0 ? "; " + speed_text(standing.so_far, elapsed) : "");
   if (columns_ > 0) return draw(done, fmt::format("{}/{} {}, {}", done, total_, what_, rest));
   const auto since = now - std::max(last_line_, start_);
-  if ((done != last_done_ && now - last_line_ >= kBetweenLines) || since >= kSignOfLife) {
+  if ((done != last_done_ && now - last_line_ >= kBetweenLines) || since >= kLongestSilence) {
     out_ << fmt::format("{} of {} {} done, {}\n", done, total_, what_, rest) << std::flush;
     last_line_ = now;
     last_done_ = done;
