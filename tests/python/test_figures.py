@@ -77,7 +77,7 @@ class Figures(FigureTest):
             return {"name": name, "marks": marks, "low": low, "default": response("5 us", 100.0), "high": high}
 
         analysis = {"measure": "latency_mean", "metric": "latency_mean", "unit": "us", "tornado": {
-            "point": "fault", "low": "low end", "high": "high end", "marks": {}, "bars": [
+            "point": "fault, a = $1 to $2", "low": "low end", "high": "high end", "marks": {}, "bars": [
                 bar("a", response("1 us", 90.0), response("9 us", 130.0)), bar("b", None, response("9 us", 95.0))]}}
         content = json.dumps(analysis)[:-1].encode()
         file = self.run_folder / "sensitivity.json"
@@ -86,6 +86,7 @@ class Figures(FigureTest):
             self.make("tornado")
         file.write_bytes(content + seal.seal_of(content, seal.JSON))
         _, (axes,) = self.make("tornado")
+        self.assertEqual(axes.get_title(), r"fault, a = \$1 to \$2")
         self.assertEqual(axes.get_xlabel(), "mean latency [µs]")
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["a = 5 µs", "b = 5 µs"])
         bars = {(bar.get_y() + bar.get_height() / 2, bar.get_width()) for group in axes.containers for bar in group}

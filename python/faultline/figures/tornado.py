@@ -7,7 +7,7 @@ from pathlib import Path
 from matplotlib.lines import Line2D
 
 from faultline import seal
-from faultline.figures.style import HIGH, LOW, PAGE, legend, panels
+from faultline.figures.style import HIGH, LOW, PAGE, legend, panels, plain
 from faultline.names import name_of, with_unit
 from faultline.points import PlotError
 from faultline.quantities import unit_text, value_text
@@ -58,8 +58,8 @@ def _draw_row(axes, place, bar, middle, legend_of, gap):
     for below, each in values.items():
         if each:
             furthest = middle + (min if below else max)(reach for reach, _ in each)
-            axes.text(furthest - gap if below else furthest + gap, place, ", ".join(text for _, text in each), va="center",
-                      fontsize=5.5, ha="right" if below else "left")
+            axes.text(furthest - gap if below else furthest + gap, place, plain(", ".join(text for _, text in each)),
+                      va="center", fontsize=5.5, ha="right" if below else "left")
 
 
 def tornado(analysis):
@@ -82,13 +82,14 @@ def tornado(analysis):
     for place, bar in zip(places, shown):
         _draw_row(axes, place, bar, middle, legend_of, 0.006 * (most - least))
     axes.axvline(middle, color="black", linewidth=0.7)
-    axes.set_yticks(places, [f"{bar['name']} = {value_text(bar['default']['value'])} {bar['marks']}".strip() for bar in shown])
+    titles = [f"{bar['name']} = {value_text(bar['default']['value'])} {bar['marks']}".strip() for bar in shown]
+    axes.set_yticks(places, [plain(title) for title in titles])
     axes.set_xlim(least - 0.1 * (most - least), most + 0.1 * (most - least))
     axes.set_ylim(-0.7, len(shown) - 0.3)
     relative = analysis.get("baseline")
-    axes.set_xlabel(f"{name_of(analysis['metric'])} relative to {relative}" if relative
+    axes.set_xlabel(f"{name_of(analysis['metric'])} relative to {plain(relative)}" if relative
                     else with_unit(analysis["metric"], unit_text(analysis["unit"])))
-    axes.set_title(analysis["tornado"]["point"])
+    axes.set_title(plain(analysis["tornado"]["point"]))
     axes.grid(False, axis="y")
     percent = axes.secondary_xaxis("top", functions=(lambda value: 100 * (value - middle) / abs(middle or 1),
                                                      lambda share: middle + share * abs(middle or 1) / 100))
