@@ -87,7 +87,7 @@ int run_application(const std::vector<std::string>& arguments, const experiment:
       return kUsage;
     }
     return code;
-  } catch (const experiment::UserError& error) {
+  } catch (const UserError& error) {
     console.err << experiment::printable(error.what()) << "\n";
     return kUsage;
   } catch (const std::filesystem::filesystem_error& error) {
@@ -187,9 +187,7 @@ void check_output(const std::string& option, const fs::path& file, const std::st
                   const std::function<bool(std::string_view)>& is_alike) {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return;
-  const auto refuse = [&](const std::string& why) {
-    throw experiment::UserError(fmt::format("{}: {}: {}", file.string(), option, why));
-  };
+  const auto refuse = [&](const std::string& why) { throw UserError("{}: {}: {}", file.string(), option, why); };
   if (fs::is_directory(file, ignored)) refuse("is a folder; name a file");
   if (!fs::is_regular_file(file, ignored)) refuse("is no regular file; name another");
   std::array<char, 64> first{};

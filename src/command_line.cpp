@@ -44,15 +44,14 @@ po::options_description options_of(const CommandRow& command) {
 
 std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t low, std::uint64_t high) {
   if (const auto number = experiment::whole(text); number && *number >= low && *number <= high) return *number;
-  throw experiment::UserError(
-      fmt::format("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high));
+  throw UserError("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high);
 }
 
 Format format_of(const std::string& text) {
   const std::vector<std::string> names{"table", "json", "csv"};
   const auto it = std::ranges::find(names, text);
   if (it != names.end()) return static_cast<Format>(it - names.begin());
-  throw experiment::UserError(fmt::format("--format: '{}'; {}", text, experiment::allowed_names(text, names)));
+  throw UserError("--format: '{}'; {}", text, experiment::allowed_names(text, names));
 }
 
 // What the user typed as an option that the command does not have.
@@ -66,8 +65,7 @@ std::string unknown_option(const std::string& typed, const CommandRow& entry) {
 }
 
 std::string checked(const std::string& option, const std::string& text, std::string (*why_not)(const std::string&)) {
-  if (const std::string why = why_not(text); !why.empty())
-    throw experiment::UserError(fmt::format("--{}: {}", option, why));
+  if (const std::string why = why_not(text); !why.empty()) throw UserError("--{}: {}", option, why);
   return text;
 }
 
@@ -76,19 +74,16 @@ void read_slurm_options(const po::variables_map& values, Options& options) {
   if (values.count("on") != 0) {
     const std::vector<std::string> places{"here", "slurm"};
     if (std::ranges::find(places, text("on")) == places.end())
-      throw experiment::UserError(
-          fmt::format("--on: '{}'; {}", text("on"), experiment::allowed_names(text("on"), places)));
+      throw UserError("--on: '{}'; {}", text("on"), experiment::allowed_names(text("on"), places));
     options.on_slurm = text("on") == "slurm";
   }
   for (const char* other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {
     if (options.on_slurm && values.count(other) != 0)
-      throw experiment::UserError(
-          fmt::format("--on slurm and --{}: choose one{}", other,
-                      std::string(other) == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : ""));
+      throw UserError("--on slurm and --{}: choose one{}", other,
+                      std::string(other) == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : "");
   }
   for (const auto& [name, value] : values) {
-    if (name.starts_with("slurm-") && !options.on_slurm)
-      throw experiment::UserError(fmt::format("--{}: needs --on slurm", name));
+    if (name.starts_with("slurm-") && !options.on_slurm) throw UserError("--{}: needs --on slurm", name);
   }
   if (values.count("slurm-partition") != 0) options.slurm.partition = text("slurm-partition");
   if (values.count("slurm-time") != 0)
@@ -109,18 +104,16 @@ TraceOptions trace_options(const po::variables_map& values) {
   const auto given = [&](const char* name) { return values.count(name) != 0; };
   const auto text = [&](const char* name) { return given(name) ? values[name].as<std::string>() : std::string(); };
   for (const char* file : {"trace", "vcd"}) {
-    if (given(file) && text(file).empty()) throw experiment::UserError(fmt::format("--{}: needs a file", file));
+    if (given(file) && text(file).empty()) throw UserError("--{}: needs a file", file);
   }
   options.request.perfetto = text("trace");
   options.vcd = text("vcd");
   if (given("vcd")) options.request.vcd = vcd_file(options.vcd);
   for (const char* name : {"trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit"}) {
-    if (given(name) && !options.any())
-      throw experiment::UserError(fmt::format("--{}: needs --trace FILE or --vcd FILE", name));
+    if (given(name) && !options.any()) throw UserError("--{}: needs --trace FILE or --vcd FILE", name);
   }
-  if (given("trace-transfers") && !given("trace")) throw experiment::UserError("--trace-transfers: needs --trace FILE");
-  if (options.any() && given("dry-run"))
-    throw experiment::UserError("--dry-run records nothing: leave out --trace and --vcd");
+  if (given("trace-transfers") && !given("trace")) throw UserError("--trace-transfers: needs --trace FILE");
+  if (options.any() && given("dry-run")) throw UserError("--dry-run records nothing: leave out --trace and --vcd");
   options.point = text("trace-point");
   trace::TraceFilter& filter = options.request.filter;
   if (given("trace-nodes")) filter.nodes = number_ranges("trace-nodes", text("trace-nodes"));
@@ -145,19 +138,19 @@ Options interpret(const po::variables_map& values, Options options) {
   options.profile = values.count("profile") != 0;
   options.changed = values.count("changed") != 0;
   options.trace = trace_options(values);
-  if (options.quiet && options.verbose) throw experiment::UserError("--quiet and --verbose: choose one");
+  if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
   for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format", "trace", "vcd"}) {
     if (options.prepare && values.count(other) != 0)
-      throw experiment::UserError(fmt::format("--prepare and --{}: --prepare simulates nothing", other));
+      throw UserError("--prepare and --{}: --prepare simulates nothing", other);
   }
   if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
   if (values.count("by") != 0) options.by = values["by"].as<std::vector<std::string>>();
   if (values.count("where") != 0) options.where = values["where"].as<std::vector<std::string>>();
-  if (options.command == "plot" && options.by.size() > 1) throw experiment::UserError("--by: a figure takes one");
+  if (options.command == "plot" && options.by.size() > 1) throw UserError("--by: a figure takes one");
   options.sql = text("sql");
-  if (values.count("sql") != 0 && options.sql.empty()) throw experiment::UserError("--sql: needs a SELECT");
+  if (values.count("sql") != 0 && options.sql.empty()) throw UserError("--sql: needs a SELECT");
   if (values.count("format") != 0) options.format = format_of(text("format"));
-  if (values.count("out") != 0 && text("out").empty()) throw experiment::UserError("--out: needs a name");
+  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
   options.out = text("out");
   options.metric = text("metric");
   options.baseline = text("baseline");
@@ -168,7 +161,7 @@ Options interpret(const po::variables_map& values, Options options) {
     options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
   options.bands = values.count("bands") != 0;
   if (values.count("samples") != 0) {
-    if (!options.bands) throw experiment::UserError("--samples: needs --bands");
+    if (!options.bands) throw UserError("--samples: needs --bands");
     options.samples = static_cast<unsigned>(whole_number("samples", text("samples"), 1, kMostSamples));
   }
   options.configs = text("configs");
@@ -202,8 +195,7 @@ std::vector<std::string>::const_iterator find_command(const std::vector<std::str
 Options parse_command_line(const std::vector<std::string>& arguments) {
   for (const std::string& argument : arguments) {
     if (const std::string shown = experiment::printable(argument); shown != argument)
-      throw experiment::UserError(
-          fmt::format("'{}' has control characters, or is no UTF-8; allowed: arguments of printable UTF-8", shown));
+      throw UserError("'{}' has control characters, or is no UTF-8; allowed: arguments of printable UTF-8", shown);
   }
   const auto command = find_command(arguments);
   Options options;
@@ -225,21 +217,20 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
     const int style = po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
     po::store(po::command_line_parser(rest).options(all).positional(positional).style(style).run(), values);
   } catch (const po::unknown_option& error) {
-    throw experiment::UserError(unknown_option(error.get_option_name(), entry));
+    throw UserError(unknown_option(error.get_option_name(), entry));
   } catch (const po::error& error) {
-    throw experiment::UserError(fmt::format("{}; see 'faultline help {}'", error.what(), entry.name));
+    throw UserError("{}; see 'faultline help {}'", error.what(), entry.name);
   }
   options = interpret(values, std::move(options));
   if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
-    throw experiment::UserError(
-        fmt::format("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.name, entry.needs));
+    throw UserError("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.name, entry.needs);
   }
   if (options.arguments.size() > entry.most_arguments) {
-    throw experiment::UserError(fmt::format("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",
-                                            options.arguments[entry.most_arguments], entry.name, entry.most_arguments,
-                                            entry.most_arguments == 1 ? "" : "s", entry.name));
+    throw UserError("'{}': 'faultline {}' takes at most {} argument{}; see 'faultline help {}'",
+                    options.arguments[entry.most_arguments], entry.name, entry.most_arguments,
+                    entry.most_arguments == 1 ? "" : "s", entry.name);
   }
   return options;
 }

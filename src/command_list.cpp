@@ -52,7 +52,7 @@ void list_experiments(const experiment::ConfigLibrary& library, Listing& listing
       experiment::Diagnostics ignored;
       const auto path = library.path(experiment::ConfigKind::experiment, name);
       description = optional_text(experiment::read_toml(path), "question", ignored);
-    } catch (const experiment::UserError& error) {
+    } catch (const UserError& error) {
       // A broken file must not hide the others.
       description = kUnreadable + error.what();
     }
@@ -192,11 +192,10 @@ int list_command(const Call& call) {
   const std::string kind = call.options.arguments.empty() ? "" : call.options.arguments[0];
   const std::string pattern = call.options.arguments.size() > 1 ? call.options.arguments[1] : "";
   if (!kind.empty() && std::ranges::find(kKinds, kind) == kKinds.end()) {
-    throw experiment::UserError(
-        fmt::format("list: nothing is called '{}'; {}", kind, experiment::allowed_names(kind, kKinds)));
+    throw UserError("list: nothing is called '{}'; {}", kind, experiment::allowed_names(kind, kKinds));
   }
   if (kind.empty() && call.options.format == Format::csv) {
-    throw experiment::UserError(fmt::format("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", ")));
+    throw UserError("list --format csv: needs a kind; allowed: {}", fmt::join(kKinds, ", "));
   }
   std::vector<Listing> listings;
   for (const std::string& each : kKinds) {
@@ -205,7 +204,7 @@ int list_command(const Call& call) {
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, call.library, call.simulator));
   }
   if (!pattern.empty() && listings.front().entries.empty()) {
-    throw experiment::UserError(fmt::format("list {}: none matches '{}'", kind, pattern));
+    throw UserError("list {}: none matches '{}'", kind, pattern);
   }
   if (call.options.format == Format::json) {
     Json all = Json::object();

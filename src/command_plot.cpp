@@ -33,8 +33,7 @@ fs::path python_folder() {
     const fs::path folder = each.lexically_normal();
     if (fs::is_regular_file(folder / "faultline" / "plot.py")) return folder;
   }
-  throw experiment::UserError(
-      "the Python files that draw are neither installed beside the program nor in its source tree");
+  throw UserError("the Python files that draw are neither installed beside the program nor in its source tree");
 }
 
 // What is drawn is a mean over all seeds of a combination, which leaves out those without results.
@@ -42,10 +41,10 @@ void refuse_parts_of_combinations(const std::vector<std::string>& where) {
   for (const std::string& condition : where) {
     const std::string key = results::Where::parse(condition).key;
     if (key == "seed" || key == "status") {
-      throw experiment::UserError(
-          fmt::format("--where: {}: a figure has means over all seeds that have results; allowed here: a parameter or "
-                      "strategy; 'faultline query' takes {}, too",
-                      condition, key));
+      throw UserError(
+          "--where: {}: a figure has means over all seeds that have results; allowed here: a parameter or "
+          "strategy; 'faultline query' takes {}, too",
+          condition, key);
     }
   }
 }
@@ -65,7 +64,7 @@ std::string combinations_where(const std::string& run_folder, const std::vector<
       ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", first, last);
     }
     if (ranges.size() > kLongestArgument) {
-      throw experiment::UserError(fmt::format("--where: leaves {} combinations, too many for a figure", left.size()));
+      throw UserError("--where: leaves {} combinations, too many for a figure", left.size());
     }
     return ranges;
   } catch (const results::SqlError& error) {
@@ -108,14 +107,12 @@ std::vector<std::string> environment_with(const fs::path& folder) {
 
 int plot_command(const Call& call) {
   if (call.options.figure.empty())
-    throw experiment::UserError(
-        "'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
+    throw UserError("'faultline plot' needs --figure NAME: latency, bandwidth, breakdown, heatmap or tornado");
   const fs::path folder = python_folder();
   call.console.out.flush();
   const auto code = runs::run_attached(words_for(call.options, folder), environment_with(folder));
   if (!code)
-    throw experiment::UserError(fmt::format(
-        "{}: no such file: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas", kPython));
+    throw UserError("{}: no such file: 'faultline plot' needs Debian's python3-matplotlib and python3-pandas", kPython);
   if (*code == kInterrupted) return kInterrupted;
   // 1 is Python's word for an exception that nobody expected.
   return *code == 1 || *code > 128 ? kBug : *code;

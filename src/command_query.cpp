@@ -188,11 +188,10 @@ SqlRows select(results::Run& run, const std::string& sql) {
   try {
     results::SqlStatement statement(run.database(), sql);
     if (statement.rest().find_first_not_of(" \t\n;") != std::string::npos) {
-      throw experiment::UserError("--sql: several statements; allowed: one");
+      throw UserError("--sql: several statements; allowed: one");
     }
     if (statement.columns() == 0 || !statement.is_read_only()) {
-      throw experiment::UserError(
-          "--sql: allowed: what reads, as SELECT; results are made of the points' files, not here");
+      throw UserError("--sql: allowed: what reads, as SELECT; results are made of the points' files, not here");
     }
     SqlRows all;
     for (int i = 0; i < statement.columns(); ++i) all.names.push_back(statement.name(i));
@@ -203,8 +202,7 @@ SqlRows select(results::Run& run, const std::string& sql) {
     return all;
   } catch (const results::SqlError& error) {
     if (error.code() != SQLITE_ERROR && error.code() != SQLITE_READONLY) throw;
-    throw experiment::UserError(std::string("--sql: ") + error.what() +
-                                "; docs/results.md names tables, views and columns");
+    throw UserError(std::string("--sql: ") + error.what() + "; docs/results.md names tables, views and columns");
   }
 }
 
@@ -261,7 +259,7 @@ void answer(results::Run& run, const Options& options, const Console& console) {
   const results::Question question{{options.arguments.begin() + 1, options.arguments.end()}, options.by, options.where};
   if (!options.sql.empty()) {
     if (!question.metrics.empty() || !question.by.empty() || !question.where.empty()) {
-      throw experiment::UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
+      throw UserError("--sql: does not go with METRIC, --by and --where; say all of it in SQL");
     }
     console.err << run.failed_checks(run.points_where({}));
     const SqlRows rows = select(run, options.sql);
@@ -270,8 +268,7 @@ void answer(results::Run& run, const Options& options, const Console& console) {
   }
   if (question.metrics.empty()) {
     if (!question.by.empty() || !question.where.empty() || options.format != Format::table) {
-      throw experiment::UserError(
-          fmt::format("no METRIC; 'faultline query {}' names those that there are", run.path()));
+      throw UserError("no METRIC; 'faultline query {}' names those that there are", run.path());
     }
     console.err << run.failed_checks(run.points_where({}));
     return print_overview(run, console);

@@ -36,7 +36,7 @@ class Reading {
 
 int report_command(const Call& call) {
   if (results::kPage.head.empty()) {
-    throw experiment::UserError(
+    throw UserError(
         "this faultline was built without reports; configure it with -DFAULTLINE_REPORTS=ON, which needs the Debian "
         "packages nodejs and npm, and build it again");
   }

@@ -24,8 +24,8 @@ void check_metric(const std::string& metric, const experiment::Simulator& simula
   std::vector<std::string> names;
   for (const auto& doc : simulator.metric_docs()) names.push_back(doc.name);
   if (std::ranges::find(names, metric) != names.end()) return;
-  throw experiment::UserError(fmt::format("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
-                                          experiment::did_you_mean(sim::nearest_name(metric, names))));
+  throw UserError("--metric: no metric '{}'; 'faultline list metrics' shows all{}", metric,
+                  experiment::did_you_mean(metric, names));
 }
 
 // Conditions on strategies that are not there any more: none of the points is one of theirs.
@@ -49,8 +49,8 @@ const experiment::Strategy& strategy_of(const experiment::Experiment& experiment
   for (const experiment::Strategy& strategy : experiment.strategies) names.push_back(strategy.name);
   const auto it = std::ranges::find(names, name);
   if (it == names.end()) {
-    throw experiment::UserError(fmt::format("{}: {} has no strategy '{}'; {}", option, experiment.file, name,
-                                            experiment::allowed_names(name, names)));
+    throw UserError("{}: {} has no strategy '{}'; {}", option, experiment.file, name,
+                    experiment::allowed_names(name, names));
   }
   return experiment.strategies[static_cast<std::size_t>(it - names.begin())];
 }
@@ -63,8 +63,7 @@ void choose_strategies(experiment::Experiment& experiment, std::vector<std::stri
     const auto is_baseline = [&](const auto& name) { return name == baseline; };
     const bool has_others =
         chosen.empty() ? experiment.strategies.size() > 1 : !std::ranges::all_of(chosen, is_baseline);
-    if (!has_others)
-      throw experiment::UserError("--baseline: there is no other strategy whose metric could be related to it");
+    if (!has_others) throw UserError("--baseline: there is no other strategy whose metric could be related to it");
     if (!chosen.empty() && std::ranges::none_of(chosen, is_baseline)) chosen.push_back(baseline);
   }
   if (chosen.empty()) return;
@@ -102,8 +101,7 @@ int sensitivity_command(const Call& call) {
   experiment.most_points = call.options.most_points.value_or(experiment.most_points);
   const std::vector<experiment::Point> points = expand(experiment, call);
   if (std::ranges::all_of(points, [&](const experiment::Point& p) { return p.strategy == call.options.baseline; }))
-    throw experiment::UserError(
-        fmt::format("--baseline: skip leaves points of '{}' alone, and none to relate to them", call.options.baseline));
+    throw UserError("--baseline: skip leaves points of '{}' alone, and none to relate to them", call.options.baseline);
   const experiment::Variations variations =
       vary(points, experiment, call.simulator, call.options.levels, planning(call, "points of the plan"));
   std::vector<experiment::Point> all = points;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/command_table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <stdexcept>
 
@@ -179,7 +177,7 @@ const CommandRow& command_row(const std::string& command) {
   const auto it = std::ranges::find_if(kCommands, [&](const auto& c) { return command == c.name; });
   if (it != kCommands.end()) return *it;
   const std::vector<std::string> names = command_names();
-  throw experiment::UserError(fmt::format("no command '{}'; {}", command, experiment::allowed_names(command, names)));
+  throw UserError("no command '{}'; {}", command, experiment::allowed_names(command, names));
 }
 
 const OptionRow& option_row(const std::string& name, const std::string& command) {

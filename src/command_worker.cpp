@@ -67,7 +67,7 @@ int worker_command(const Call& call) {
     };
     call.console.err << summary(state, static_cast<std::size_t>(std::ranges::count_if(missing, is_left)));
   }
-  if (!store.failure().empty()) throw experiment::UserError(store.failure());
+  if (!store.failure().empty()) throw UserError(store.failure());
   return exit_code(outcomes, runs::InterruptGuard::requested());
 }
 

@@ -162,9 +162,8 @@ void start_over(runs::PointStore& store, const std::string& manifest, const expe
   runs::Folder& folder = store.folder();
   const Options& options = call.options;
   const auto refuse = [&](const std::string& why, const std::string& whose) {
-    throw experiment::UserError(
-        fmt::format("{}: {}, {} tables would be lost; name another folder with --out, or replace them with --replace",
-                    folder.path().string(), why, whose));
+    throw UserError("{}: {}, {} tables would be lost; name another folder with --out, or replace them with --replace",
+                    folder.path().string(), why, whose);
   };
   if (const std::string why = why_another(store, experiment); !why.empty() && !options.replace)
     refuse("the run in it " + why, "and its");
@@ -256,7 +255,7 @@ int conclude(const results::Results& results, bool restore, const RunFacts& fact
       write_results(folder, results, facts);
     }
     if (own.write) own.write(folder, results.outcomes);
-  } catch (const experiment::UserError&) {
+  } catch (const UserError&) {
     // A full disk must not cost what was simulated.
     show();
     throw;
@@ -271,7 +270,7 @@ int conclude(const results::Results& results, bool restore, const RunFacts& fact
         results.points.size());
   }
   if (!call.options.quiet) call.console.err << "run folder: " << folder.path().string() << "\n";
-  if (!store.failure().empty()) throw experiment::UserError(store.failure());
+  if (!store.failure().empty()) throw UserError(store.failure());
   return exit_code(results.outcomes, facts.interrupted);
 }
 
@@ -282,7 +281,7 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
   const Options& options = call.options;
   const std::optional<std::size_t> traced = traced_of(points, options.trace);
   if (options.replace && options.out.empty())
-    throw experiment::UserError("--replace: needs --out FOLDER, or a run's folder to go on with");
+    throw UserError("--replace: needs --out FOLDER, or a run's folder to go on with");
   const std::string list = runs::to_text(runs::manifest_of(experiment, points));
   // A trace may be made of a run that is at its end: its results are these.
   runs::Folder folder = runs::Folder::open(options.out, experiment.name, [&](const runs::Folder& last) {

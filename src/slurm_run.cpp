@@ -175,17 +175,16 @@ void Follower::give_up() {
   const std::string how = ends_text(job_.ends());
   const auto is_cancelled = [](const auto& end) { return end.second == "CANCELLED"; };
   if (!job_.ends().empty() && std::ranges::all_of(job_.ends(), is_cancelled)) {
-    throw experiment::UserError(fmt::format("Slurm job {} was cancelled before any of its tasks was at work", id));
+    throw UserError("Slurm job {} was cancelled before any of its tasks was at work", id);
   }
   if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::Folder::kLogs, id)); !printed.empty()) {
-    throw experiment::UserError(fmt::format("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id,
-                                            folder_.path().string(), how, printed.front().string(),
-                                            last_line(printed.front())));
+    throw UserError("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id, folder_.path().string(),
+                    how, printed.front().string(), last_line(printed.front()));
   }
-  throw experiment::UserError(
-      fmt::format("no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
-                  "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
-                  id, fs::absolute(folder_.path()).string(), how, runs::host_name()));
+  throw UserError(
+      "no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
+      "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
+      id, fs::absolute(folder_.path()).string(), how, runs::host_name());
 }
 
 void Follower::account_for_rest() {
@@ -220,14 +219,14 @@ std::optional<runs::SlurmJob> job_in_queue(const runs::Folder& folder) {
   if (!text) return {};
   const auto json = runs::unsealed_json(*text);
   if (!json) {
-    throw experiment::UserError(fmt::format(
+    throw UserError(
         "{}: is damaged: which Slurm job is at work in this folder is not known, and a second one would be too many. "
         "'squeue --me' shows it; end it by 'scancel JOB', or wait for its end, then remove the file",
-        (folder.path() / kJobFile).string()));
+        (folder.path() / kJobFile).string());
   }
   runs::SlurmJob job(json->at("job").get<std::string>());
   const runs::SlurmQueue queue = job.look();
-  if (!queue.known) throw experiment::UserError("--on slurm: Slurm does not answer: " + queue.trouble);
+  if (!queue.known) throw UserError("--on slurm: Slurm does not answer: " + queue.trouble);
   return queue.is_over() ? std::nullopt : std::optional(job);
 }
 
@@ -247,7 +246,7 @@ runs::SlurmJob submit(const experiment::Experiment& experiment, std::size_t poin
                                                              (logs / "slurm-%A_%a.log").string(), worker);
   try {
     job.emplace(runs::SlurmJob::submit(sbatch));
-  } catch (const experiment::UserError&) {
+  } catch (const UserError&) {
     std::error_code ignored;
     fs::remove(logs, ignored);  // as long as it is empty
     throw;

@@ -36,8 +36,7 @@ std::vector<trace::NumberRange> number_ranges(const std::string& option, const s
     const std::size_t comma = std::min(text.find(',', at), text.size());
     const auto range = range_of(std::string_view(text).substr(at, comma - at));
     if (!range) {
-      throw experiment::UserError(
-          fmt::format("--{}: '{}'; allowed: whole numbers and ranges of them, such as 0,4-7", option, text));
+      throw UserError("--{}: '{}'; allowed: whole numbers and ranges of them, such as 0,4-7", option, text);
     }
     ranges.push_back(*range);
     at = comma + 1;
@@ -48,8 +47,7 @@ std::vector<trace::NumberRange> number_ranges(const std::string& option, const s
 void set_window(trace::TraceFilter& filter, const std::string& text) {
   const auto dots = text.find("..");
   const auto refuse = [&](const std::string& why) {
-    throw experiment::UserError(
-        fmt::format("--trace-time: '{}': {}; allowed: FROM..TO, such as \"10us..2ms\", 10us.. or ..2ms", text, why));
+    throw UserError("--trace-time: '{}': {}; allowed: FROM..TO, such as \"10us..2ms\", 10us.. or ..2ms", text, why);
   };
   if (dots == std::string::npos) refuse("no range");
   const std::string from = experiment::trimmed(std::string_view(text).substr(0, dots));
@@ -71,9 +69,9 @@ std::uint64_t trace_limit(const std::string& text) {
     const std::uint64_t bytes = sim::parse_bytes(text);
     if (bytes >= kLeastLimit && bytes <= kMostLimit) return bytes;
   } catch (const sim::BadQuantity& error) {
-    throw experiment::UserError(fmt::format("--trace-limit: '{}': {}; {}", text, error.what(), allowed));
+    throw UserError("--trace-limit: '{}': {}; {}", text, error.what(), allowed);
   }
-  throw experiment::UserError(fmt::format("--trace-limit: '{}'; {}", text, allowed));
+  throw UserError("--trace-limit: '{}'; {}", text, allowed);
 }
 
 std::string vcd_file(const std::string& text) {
@@ -81,7 +79,7 @@ std::string vcd_file(const std::string& text) {
   // Somebody who names a device or a pipe does not mean a file beside it.
   std::error_code ignored;
   if (std::filesystem::exists(text, ignored) && !std::filesystem::is_regular_file(text, ignored))
-    throw experiment::UserError(fmt::format("--vcd: {}: is no regular file; name another, ending in .vcd", text));
+    throw UserError("--vcd: {}: is no regular file; name another, ending in .vcd", text);
   return text + ".vcd";
 }
 
@@ -89,8 +87,7 @@ std::vector<trace::NumberRange> transfer_ranges(const std::string& text) {
   std::vector<trace::NumberRange> ranges = number_ranges("trace-transfers", text);
   for (const trace::NumberRange& range : ranges) {
     if (range.last == 0)
-      throw experiment::UserError(
-          fmt::format("--trace-transfers: '{}': there is no transfer 0; they are counted from 1", text));
+      throw UserError("--trace-transfers: '{}': there is no transfer 0; they are counted from 1", text);
   }
   return ranges;
 }

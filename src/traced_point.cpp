@@ -32,8 +32,7 @@ void check_file(const std::string& option, const std::string& path, const std::s
   if (path.empty()) return;
   check_output(option, path, what, is_alike);
   const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0)
-    throw experiment::UserError(fmt::format("{}: {}: cannot be written: {}", option, path, std::strerror(errno)));
+  if (descriptor < 0) throw UserError("{}: {}: cannot be written: {}", option, path, std::strerror(errno));
   close(descriptor);
 }
 
@@ -42,10 +41,10 @@ void check_file(const std::string& option, const std::string& path, const std::s
 std::size_t traced_point(const std::vector<experiment::Point>& points, const TraceOptions& options) {
   if (options.point.empty()) {
     if (points.size() == 1) return 0;
-    throw experiment::UserError(
-        fmt::format("a trace is of one point and the experiment has {}: name it with --trace-point (its "
-                    "number or how its id begins), or leave one with --set:{}",
-                    points.size(), list_of(points)));
+    throw UserError(
+        "a trace is of one point and the experiment has {}: name it with --trace-point (its "
+        "number or how its id begins), or leave one with --set:{}",
+        points.size(), list_of(points));
   }
   if (const auto number = experiment::whole(options.point); number && *number >= 1 && *number <= points.size())
     return *number - 1;
@@ -54,11 +53,11 @@ std::size_t traced_point(const std::vector<experiment::Point>& points, const Tra
     if (points[i].id.starts_with(options.point)) found.push_back(i);
   }
   if (found.size() == 1) return found.front();
-  throw experiment::UserError(
-      fmt::format("--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
-                  "or more:{}",
-                  options.point, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId,
-                  list_of(points)));
+  throw UserError(
+      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
+      "or more:{}",
+      options.point, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId,
+      list_of(points));
 }
 
 void check_trace_files(const TraceOptions& options) {

@@ -86,8 +86,8 @@ class FigureReader {
       if (name == text) return value;
     }
     if (given->is_text()) {
-      diagnostics_.add(given->place, key,
-                       fmt::format("'{}' is not one of the choices; {}", text, diagnostics_.allowed(text, allowed)));
+      diagnostics_.add(given->place, key, "'{}' is not one of the choices; {}", text,
+                       diagnostics_.allowed(text, allowed));
     }
     return names.front().second;
   }
@@ -116,9 +116,8 @@ class FigureReader {
     for (const experiment::Node* name : optional_texts(node, "fitted", diagnostics_)) {
       figure.fitted.push_back(name->text());
       if (machine->parameters().find(name->text()) != nullptr) continue;
-      diagnostics_.add(name->place, "fitted",
-                       fmt::format("no such parameter '{}'{}", name->text(),
-                                   experiment::did_you_mean(machine->parameters().nearest(name->text()))));
+      diagnostics_.add(name->place, "fitted", "no such parameter '{}'{}", name->text(),
+                       experiment::did_you_mean(machine->parameters().nearest(name->text())));
     }
     if (figure.use == Use::fit && figure.fitted.empty())
       missing(node, "fitted", "the parameters that were fitted to this figure");
@@ -137,9 +136,8 @@ class FigureReader {
   std::string metric(const experiment::Node& node, const std::string& key) {
     std::string name = optional_text(node, key, diagnostics_);
     if (!name.empty() && std::ranges::find(metrics_, name) == metrics_.end()) {
-      diagnostics_.add(node.find(key)->place, key,
-                       fmt::format("no metric '{}'; allowed: {}{}", name, fmt::join(metrics_, ", "),
-                                   experiment::did_you_mean(sim::nearest_name(name, metrics_))));
+      diagnostics_.add(node.find(key)->place, key, "no metric '{}'; allowed: {}{}", name, fmt::join(metrics_, ", "),
+                       experiment::did_you_mean(name, metrics_));
     }
     return name;
   }
@@ -195,7 +193,7 @@ class FigureReader {
     tolerance.relative = true;
     if (error == std::errc{} && (rest == "%" || rest == " %") && tolerance.amount >= 0) return;
     diagnostics_.add(node.place, "tolerance",
-                     fmt::format("'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text));
+                     "'{}' is no tolerance; allowed: \"5 %\", or a number in the figure's unit", text);
   }
 
   void read_points(const experiment::Node& node, const Figure& figure, experiment::Experiment& experiment) {

@@ -28,7 +28,7 @@ bool is_range(const Node& node) {
 // False: one more would be too many. A diagnostic says so of the first.
 bool has_room(const std::vector<Axis>& axes, Diagnostics& diagnostics) {
   if (axes.size() < kMostAxes) return true;
-  diagnostics.add(axes.front().key_place, "axes", fmt::format("are more than {}", kMostAxes));
+  diagnostics.add(axes.front().key_place, "axes", "are more than {}", kMostAxes);
   return false;
 }
 
@@ -83,8 +83,8 @@ std::string read_label(const Node& entry, const std::string& key, Diagnostics& d
   } else {
     return label;
   }
-  diagnostics.add(node->place, key + ".label",
-                  fmt::format("{}; allowed: one line of 1 to {} characters", wrong, kMostLabelCharacters));
+  diagnostics.add(node->place, key + ".label", "{}; allowed: one line of 1 to {} characters", wrong,
+                  kMostLabelCharacters);
   return {};
 }
 
@@ -199,18 +199,16 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
       if (found == axes.end()) {
         std::vector<std::string> keys(axes.size());
         std::transform(axes.begin(), axes.end(), keys.begin(), [](const Axis& axis) { return axis.key; });
-        diagnostics.add(name.place, "zip",
-                        fmt::format("{} is no axis under [axes]; allowed: {}{}", describe(name), fmt::join(keys, ", "),
-                                    name.is_text() ? diagnostics.hint(name.text(), keys) : ""));
+        diagnostics.add(name.place, "zip", "{} is no axis under [axes]; allowed: {}{}", describe(name),
+                        fmt::join(keys, ", "), name.is_text() ? diagnostics.hint(name.text(), keys) : "");
         continue;
       }
       const auto number = static_cast<std::size_t>(found - axes.begin());
       if (!is_alone(axes, number) || leader == number) {
-        diagnostics.add(name.place, "zip", fmt::format("'{}' is in two groups, or twice in one", found->key));
+        diagnostics.add(name.place, "zip", "'{}' is in two groups, or twice in one", found->key);
       } else if (leader && axes[*leader].values.size() != found->values.size()) {
-        diagnostics.add(name.place, "zip",
-                        fmt::format("'{}' has {} values and '{}' has {}; allowed: as many", found->key,
-                                    found->values.size(), axes[*leader].key, axes[*leader].values.size()));
+        diagnostics.add(name.place, "zip", "'{}' has {} values and '{}' has {}; allowed: as many", found->key,
+                        found->values.size(), axes[*leader].key, axes[*leader].values.size());
       } else {
         found->leader = leader.value_or(number);
         leader = leader.value_or(number);
@@ -228,14 +226,13 @@ void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector
   refuse_unknown_keys(table, {"count", "method", "seed", "axes"}, "sample.", diagnostics);
   const auto count = optional_whole(table, "count", 1, kMostValues, "sample.count", diagnostics);
   if (table.find("count") == nullptr) {
-    diagnostics.add(table.place, "sample",
-                    fmt::format("says no count; allowed: a whole number from 1 to {}", kMostValues));
+    diagnostics.add(table.place, "sample", "says no count; allowed: a whole number from 1 to {}", kMostValues);
   }
   const std::string method = optional_text(table, "method", diagnostics);
   const std::vector<std::string> methods{"latin-hypercube", "random"};
   if (table.find("method") != nullptr && std::ranges::find(methods, method) == methods.end()) {
-    diagnostics.add(table.find("method")->place, "sample.method",
-                    fmt::format("'{}'; {}", method, diagnostics.allowed(method, methods)));
+    diagnostics.add(table.find("method")->place, "sample.method", "'{}'; {}", method,
+                    diagnostics.allowed(method, methods));
   }
   const std::uint64_t seed = optional_whole(table, "seed", 0, kMostSeed, "sample.seed", diagnostics).value_or(1);
   const Node* drawn = table.find("axes");

@@ -53,8 +53,7 @@ class SkipReader {
 
   void add(const Node& node, const std::string& key, Skip& skip) {
     if (std::ranges::find(keys_, key) == keys_.end()) {
-      diagnostics_.add(node.key_place, "skip",
-                       fmt::format("'{}' is no axis; {}", key, diagnostics_.allowed(key, keys_)));
+      diagnostics_.add(node.key_place, "skip", "'{}' is no axis; {}", key, diagnostics_.allowed(key, keys_));
       return;
     }
     if (node.kind != Node::Kind::value) {
@@ -80,9 +79,8 @@ class SkipReader {
     const auto* name = std::get_if<std::string>(&value);
     const bool known = name != nullptr && std::ranges::find(strategies_, *name) != strategies_.end();
     if (!known) {
-      diagnostics_.add(node.place, "skip",
-                       fmt::format("strategy = {}; allowed: {}{}", describe(node), fmt::join(strategies_, ", "),
-                                   name == nullptr ? "" : diagnostics_.hint(*name, strategies_)));
+      diagnostics_.add(node.place, "skip", "strategy = {}; allowed: {}{}", describe(node), fmt::join(strategies_, ", "),
+                       name == nullptr ? "" : diagnostics_.hint(*name, strategies_));
       return false;
     }
     condition.text = *name;
@@ -104,8 +102,7 @@ class SkipReader {
   bool has_order(const Node& node, const Condition& condition) {
     const bool plain = condition.relation == Relation::equal || condition.relation == Relation::unequal;
     if (plain || condition.is_number) return true;
-    diagnostics_.add(node.place, "skip",
-                     fmt::format("'{}' has no order; allowed: a value, or \"!= VALUE\"", condition.key));
+    diagnostics_.add(node.place, "skip", "'{}' has no order; allowed: a value, or \"!= VALUE\"", condition.key);
     return false;
   }
 

@@ -42,7 +42,7 @@ ConfigLibrary ConfigLibrary::find(const std::string& chosen) {
   const std::string named = !chosen.empty() ? chosen : variable != nullptr ? variable : "";
   if (!named.empty()) {
     if (fs::is_directory(named)) return ConfigLibrary(named);
-    throw UserError(fmt::format("{} {}: no such folder", chosen.empty() ? "FAULTLINE_CONFIGS" : "--configs", named));
+    throw UserError("{} {}: no such folder", chosen.empty() ? "FAULTLINE_CONFIGS" : "--configs", named);
   }
   std::error_code error;
   const fs::path executable = fs::read_symlink("/proc/self/exe", error);
@@ -77,14 +77,13 @@ fs::path ConfigLibrary::resolve(ConfigKind kind, const std::string& reference, c
     fs::path file = (fs::path(place.file).parent_path() / reference).lexically_normal();
     const std::string why = why_no_input(file);
     if (why.empty()) return file;
-    diagnostics.add(place, key, fmt::format("{}: {}", why, file.string()));
+    diagnostics.add(place, key, "{}: {}", why, file.string());
     return {};
   }
   const std::vector<std::string> known = names(kind);
   if (std::ranges::find(known, reference) != known.end()) return path(kind, reference);
-  diagnostics.add(place, key,
-                  fmt::format("no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
-                              list_of(known, folder_), diagnostics.hint(reference, known)));
+  diagnostics.add(place, key, "no {} '{}'; allowed: {}, or a path ending in .toml{}", to_string(kind), reference,
+                  list_of(known, folder_), diagnostics.hint(reference, known));
   return {};
 }
 
@@ -97,8 +96,8 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
   if (fs::exists(fs::symlink_status(reference, ignored)) || ends_with_toml(reference)) {
     throw UserError(reference + ": " + why);
   }
-  throw UserError(fmt::format("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference,
-                              list_of(known, folder_), did_you_mean(sim::nearest_name(reference, known))));
+  throw UserError("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference, list_of(known, folder_),
+                  did_you_mean(reference, known));
 }
 
 Preset read_preset(ConfigKind kind, const fs::path& path, const std::string& name, Diagnostics& diagnostics) {
@@ -151,14 +150,13 @@ Preset Presets::named(const std::string& reference, const Place& place, const st
     found = find(below.based_on, below.based_on_place, "based_on", found.is_own);
     whole.bases.push_back(below.based_on);
     if (std::ranges::find(seen, found.id) != seen.end()) {
-      diagnostics_.add(below.based_on_place, "based_on",
-                       fmt::format("a {} that is based on itself: '{}' on '{}'", to_string(kind_), reference,
-                                   fmt::join(whole.bases, "' on '")));
+      diagnostics_.add(below.based_on_place, "based_on", "a {} that is based on itself: '{}' on '{}'", to_string(kind_),
+                       reference, fmt::join(whole.bases, "' on '"));
       break;
     }
     if (seen.size() > kMostBases) {
-      diagnostics_.add(below.based_on_place, "based_on",
-                       fmt::format("'{}' is based on more than {} others, each on the next", reference, kMostBases));
+      diagnostics_.add(below.based_on_place, "based_on", "'{}' is based on more than {} others, each on the next",
+                       reference, kMostBases);
       break;
     }
     seen.push_back(found.id);

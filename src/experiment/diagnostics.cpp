@@ -6,31 +6,13 @@
 #include <algorithm>
 #include <boost/algorithm/string/replace.hpp>
 #include <boost/algorithm/string/trim.hpp>
+#include <boost/locale/utf.hpp>
 #include <tuple>
 
 #include "models/sim/parameters.hpp"
 #include "src/experiment/input_limits.hpp"
 
 namespace faultline::experiment {
-namespace {
-
-// Of the UTF-8 character that the text begins with, in bytes; 0 where it begins with none: a lone byte, a character in
-// more bytes than it needs, a surrogate, or one beyond U+10FFFF.
-std::size_t size_of_character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first < 0xC2 || first > 0xF4) return 0;
-  const std::size_t size = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  const bool is_overlong = (first == 0xE0 && byte(1) < 0xA0) || (first == 0xF0 && byte(1) < 0x90);
-  const bool is_beyond = (first == 0xED && byte(1) > 0x9F) || (first == 0xF4 && byte(1) > 0x8F);
-  return is_overlong || is_beyond ? 0 : size;
-}
-
-}  // namespace
 
 std::string Place::text() const { return line == 0 ? file : fmt::format("{}:{}:{}", file, line, column); }
 
@@ -54,7 +36,7 @@ void Diagnostics::add_line(Line line) {
 bool Diagnostics::is_full() const { return lines_.size() >= kMostMistakes; }
 
 std::string Diagnostics::hint(std::string_view typed, const std::vector<std::string>& candidates) const {
-  return is_full() ? "" : did_you_mean(sim::nearest_name(typed, candidates));
+  return is_full() ? "" : did_you_mean(typed, candidates);
 }
 
 std::string Diagnostics::allowed(std::string_view typed, const std::vector<std::string>& names) const {
@@ -86,8 +68,12 @@ std::string did_you_mean(const std::string& nearest) {
   return nearest.empty() ? "" : "; did you mean '" + nearest + "'?";
 }
 
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates) {
+  return did_you_mean(sim::nearest_name(typed, candidates));
+}
+
 std::string allowed_names(std::string_view typed, const std::vector<std::string>& names) {
-  return fmt::format("allowed: {}{}", fmt::join(names, ", "), did_you_mean(sim::nearest_name(typed, names)));
+  return fmt::format("allowed: {}{}", fmt::join(names, ", "), did_you_mean(typed, names));
 }
 
 std::string shortened(std::string text) {
@@ -102,19 +88,20 @@ std::string joined_lines(const std::string& text) {
 }
 
 std::string printable(std::string_view text, bool one_line) {
+  namespace utf = boost::locale::utf;
   std::string shown;
   for (std::size_t size = 1; !text.empty(); text.remove_prefix(size)) {
-    const auto first = static_cast<unsigned char>(text[0]);
-    size = std::max<std::size_t>(1, size_of_character(text));
-    const std::string_view character = text.substr(0, size);
-    if (first >= 0x80 && size == 1) {
-      shown += fmt::format("\\x{:02X}", first);  // of no character; many terminals take 0x80 to 0x9F for controls
-    } else if (size == 2 && character < "\u00A0") {
-      shown += fmt::format("\\u{:04X}", static_cast<unsigned char>(text[1]));  // U+0080 to U+009F: controls, too
-    } else if ((first < 0x20 && first != '\t' && (first != '\n' || one_line)) || first == 0x7F) {
-      shown += fmt::format("\\u{:04X}", first);
+    const char* next = text.data();
+    const utf::code_point point = utf::utf_traits<char>::decode(next, text.data() + text.size());
+    const bool is_character = point != utf::illegal && point != utf::incomplete;
+    const bool is_shown = point == '\t' || (point == '\n' && !one_line);
+    size = is_character ? static_cast<std::size_t>(next - text.data()) : 1;
+    if (!is_character) {
+      shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(text[0]));
+    } else if ((point < 0x20 && !is_shown) || (point >= 0x7F && point < 0xA0)) {
+      shown += fmt::format("\\u{:04X}", point);
     } else {
-      shown += character;
+      shown += text.substr(0, size);
     }
   }
   return shown;

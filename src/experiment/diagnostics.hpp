@@ -3,14 +3,32 @@
 // allowed. All mistakes of a file are collected before anything is refused.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
+namespace faultline {
+
+// What every room throws: the user's mistake, not ours: exit code 2. what() is the whole message, perhaps of several
+// lines.
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+  template <typename... Values>
+  explicit UserError(fmt::format_string<Values...> text, Values&&... values)
+      : std::runtime_error(fmt::format(text, std::forward<Values>(values)...)) {}
+};
+
+}  // namespace faultline
+
 namespace faultline::experiment {
+
+using faultline::UserError;
 
 // A spot in a file, or an option of the command line (then line is 0).
 struct Place {
@@ -21,16 +39,16 @@ struct Place {
   std::string text() const;  // "mine.toml:3:12"
 };
 
-// The user's mistake, not ours: exit code 2. what() is the whole message, perhaps of several lines.
-struct UserError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 class Diagnostics {
  public:
   // key may be empty when the message is about the file as a whole. The same message twice counts once
   // (a strategy that two files name is read twice). Of more than kMostMistakes the number alone is kept.
   void add(const Place& place, const std::string& key, const std::string& message);
+  template <typename Value, typename... Values>
+  void add(const Place& place, const std::string& key, fmt::format_string<Value, Values...> text, Value&& value,
+           Values&&... values) {
+    add(place, key, fmt::format(text, std::forward<Value>(value), std::forward<Values>(values)...));
+  }
   // A message that already names its place in `file`.
   void add_text(const std::string& file, const std::string& text);
   bool empty() const { return lines_.empty(); }
@@ -59,6 +77,7 @@ class Diagnostics {
 
 // "; did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(const std::string& nearest);
+std::string did_you_mean(std::string_view typed, const std::vector<std::string>& candidates);
 // "allowed: a, b, c", and the nearest of them, for a name that is none.
 std::string allowed_names(std::string_view typed, const std::vector<std::string>& names);
 

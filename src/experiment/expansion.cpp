@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/experiment/expansion.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <unordered_set>
 
@@ -17,15 +15,15 @@ constexpr std::size_t kMostRefusals = 100;  // then people know enough
 
 void refuse_many(const Experiment& experiment) {
   if (experiment.seed > kMostSeed - (experiment.repetitions - 1)) {
-    throw UserError(fmt::format("{}: seed = {}, and {} after it (repetitions); allowed: up to {}", experiment.file,
-                                experiment.seed, experiment.repetitions - 1, kMostSeed));
+    throw UserError("{}: seed = {}, and {} after it (repetitions); allowed: up to {}", experiment.file, experiment.seed,
+                    experiment.repetitions - 1, kMostSeed);
   }
   const std::size_t most = experiment.most_points / experiment.strategies.size() / experiment.repetitions;
   if (combinations_of(experiment.axes) <= most) return;
   throw UserError(
-      fmt::format("{}: axes, strategies and repetitions make more than {} points, skipped ones included; "
-                  "if that is meant, --max-points allows more",
-                  experiment.file, experiment.most_points));
+      "{}: axes, strategies and repetitions make more than {} points, skipped ones included; "
+      "if that is meant, --max-points allows more",
+      experiment.file, experiment.most_points);
 }
 
 // What is no axis and not the default, as declared.
@@ -169,7 +167,7 @@ std::vector<Point> expand(const Experiment& experiment, const Simulator& simulat
     }
   }
   refuse(refusals);
-  if (points.empty()) throw UserError(fmt::format("{}: skip leaves no point", experiment.file));
+  if (points.empty()) throw UserError("{}: skip leaves no point", experiment.file);
   return points;
 }
 

@@ -38,7 +38,7 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
   for (const char* name : {"strategy", "strategies"}) {
     const Node* given = file.find(name);
     if (given == nullptr || given->children.size() <= kMostStrategies) continue;
-    diagnostics.add(given->place, name, fmt::format("are more than {}", kMostStrategies));
+    diagnostics.add(given->place, name, "are more than {}", kMostStrategies);
     return strategies;
   }
   if (const Node* table = file.find("strategy")) {
@@ -59,8 +59,7 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
   for (const Node* node : optional_texts(file, "strategies", diagnostics)) {
     const std::string& name = node->text();
     if (const auto [twin, added] = seen.emplace(name, node->place); !added) {
-      diagnostics.add(node->place, "strategies",
-                      fmt::format("'{}' is named twice; first at {}", name, twin->second.text()));
+      diagnostics.add(node->place, "strategies", "'{}' is named twice; first at {}", name, twin->second.text());
       continue;
     }
     strategies.push_back(presets.named(name, node->place, "strategies"));
@@ -78,8 +77,7 @@ void check_axis(const Axis& axis, bool alone, sim::ParameterTable& table, Diagno
     if (!apply(value, table, diagnostics) || !alone) continue;
     const std::string text = table.find(axis.key)->get();
     if (const auto [twin, added] = seen.emplace(text, value.place); !added) {
-      diagnostics.add(value.place, axis.key,
-                      fmt::format("'{}' is on the axis twice; first at {}", text, twin->second.text()));
+      diagnostics.add(value.place, axis.key, "'{}' is on the axis twice; first at {}", text, twin->second.text());
     }
   }
 }
@@ -121,8 +119,8 @@ void refuse_parts_of_groups(const Experiment& experiment, Diagnostics& diagnosti
     const std::vector<std::string> partners = unset_partners(experiment, axis);
     if (partners.empty() || experiment.axes[axis].drawn) continue;
     diagnostics.add(setting->place, setting->key,
-                    fmt::format("advances together with {0} (zip), whose values are not set: --set {1}=VALUE as well",
-                                fmt::join(partners, ", "), fmt::join(partners, "=VALUE --set ")));
+                    "advances together with {0} (zip), whose values are not set: --set {1}=VALUE as well",
+                    fmt::join(partners, ", "), fmt::join(partners, "=VALUE --set "));
   }
 }
 
@@ -146,17 +144,16 @@ void read_labels(Experiment& experiment, const Simulator& simulator, Diagnostics
       if (value.label.empty()) continue;
       const auto [known, is_new] = (*labels)[axis.key].emplace(text, value.label);
       if (known->second == value.label) continue;
-      diagnostics.add(value.place, axis.key + ".label",
-                      fmt::format("'{}' is '{}' already; allowed: one label a value", text, known->second));
+      diagnostics.add(value.place, axis.key + ".label", "'{}' is '{}' already; allowed: one label a value", text,
+                      known->second);
     }
     std::map<std::string, std::string> called;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const std::string& name = label_of(*labels, axis.key, texts[i]);
       const std::string& other = called.emplace(name, texts[i]).first->second;
       if (other == texts[i]) continue;
-      diagnostics.add(
-          axis.values[i].place, axis.key + ".label",
-          fmt::format("'{}' is what '{}' is called, too; allowed: another label for each value", name, other));
+      diagnostics.add(axis.values[i].place, axis.key + ".label",
+                      "'{}' is what '{}' is called, too; allowed: another label for each value", name, other);
     }
   }
   experiment.labels = std::move(labels);

@@ -99,10 +99,10 @@ void Refusals::tell(Diagnostics& diagnostics) const {
     const std::string instead = advice(line);
     const std::size_t all = line.strategies.size();
     const auto end = line.strategies.begin() + static_cast<std::ptrdiff_t>(std::min(all, kMostNamed));
-    diagnostics.add(line.place, line.key,
-                    fmt::format("{}{}{} [{} {}{}]", line.reason, others, advised.insert(instead).second ? instead : "",
-                                all == 1 ? "strategy" : "strategies", fmt::join(line.strategies.begin(), end, ", "),
-                                all > kMostNamed ? fmt::format(" and {} more", all - kMostNamed) : ""));
+    diagnostics.add(line.place, line.key, "{}{}{} [{} {}{}]", line.reason, others,
+                    advised.insert(instead).second ? instead : "", all == 1 ? "strategy" : "strategies",
+                    fmt::join(line.strategies.begin(), end, ", "),
+                    all > kMostNamed ? fmt::format(" and {} more", all - kMostNamed) : "");
   }
 }
 

@@ -90,16 +90,15 @@ class ReportReader {
       if (view.name == node.text()) return view;
       names.push_back(view.name);
     }
-    diagnostics_.add(node.place, "report.view",
-                     fmt::format("no view '{}'; {}", node.text(), diagnostics_.allowed(node.text(), names)));
+    diagnostics_.add(node.place, "report.view", "no view '{}'; {}", node.text(),
+                     diagnostics_.allowed(node.text(), names));
     return kViews[0];
   }
 
   bool is_known(const Node& node, const std::string& key, const std::string& what,
                 const std::vector<std::string>& known) {
     if (std::ranges::find(known, node.text()) != known.end()) return true;
-    diagnostics_.add(node.place, key,
-                     fmt::format("no {} '{}'; {}", what, node.text(), diagnostics_.allowed(node.text(), known)));
+    diagnostics_.add(node.place, key, "no {} '{}'; {}", what, node.text(), diagnostics_.allowed(node.text(), known));
     return false;
   }
 
@@ -134,7 +133,7 @@ class ReportReader {
       diagnostics_.add(node.place, "report.baseline", "is a strategy, so the columns must be the strategies");
     }
     if (!spec.rows.empty() && spec.rows == spec.columns_axis) {
-      diagnostics_.add(node.place, "report", fmt::format("rows and columns are the same axis '{}'", spec.rows));
+      diagnostics_.add(node.place, "report", "rows and columns are the same axis '{}'", spec.rows);
     }
   }
 
@@ -151,8 +150,8 @@ class ReportReader {
     spec.only_value = trimmed(text.substr(equals + 1));
     spec.only_place = node.place;
     if (std::ranges::find(axes, spec.only_axis) != axes.end()) return;
-    diagnostics_.add(node.place, "report.only",
-                     fmt::format("no axis '{}'; {}", spec.only_axis, diagnostics_.allowed(spec.only_axis, axes)));
+    diagnostics_.add(node.place, "report.only", "no axis '{}'; {}", spec.only_axis,
+                     diagnostics_.allowed(spec.only_axis, axes));
   }
 
   Diagnostics& diagnostics_;
@@ -185,9 +184,8 @@ void resolve_shown_values(Experiment& experiment, const Simulator& simulator, Di
     }
     // Of an axis that is set the other values are gone: the tables say so.
     if (deciding(experiment.overrides, spec.only_axis) != nullptr || has_points(spec, experiment)) continue;
-    diagnostics.add(spec.only_place, "report.only",
-                    fmt::format("{} has no value '{}'; allowed: {}", spec.only_axis, as_written,
-                                fmt::join(values_of(experiment, spec.only_axis), ", ")));
+    diagnostics.add(spec.only_place, "report.only", "{} has no value '{}'; allowed: {}", spec.only_axis, as_written,
+                    fmt::join(values_of(experiment, spec.only_axis), ", "));
   }
 }
 

@@ -59,8 +59,7 @@ class Reader {
     const std::string source = optional_text(entry, "source", diagnostics_);
     const bool known = std::ranges::find(kStandings, standing) != kStandings.end();
     if (!known && (!standing.empty() || provenance_ == Provenance::required)) {
-      diagnostics_.add(entry.place, key,
-                       fmt::format("standing '{}'; {}", standing, diagnostics_.allowed(standing, kStandings)));
+      diagnostics_.add(entry.place, key, "standing '{}'; {}", standing, diagnostics_.allowed(standing, kStandings));
     }
     if (provenance_ == Provenance::required && known && standing != "setting" && source.empty()) {
       diagnostics_.add(entry.place, key, "has no source; allowed: source = \"...\", or standing = \"setting\"");
@@ -96,9 +95,8 @@ bool is_group(const std::string& key, const sim::ParameterTable& table) {
 bool refuse_no_value(const Setting& setting, const sim::Parameter& parameter, Diagnostics& diagnostics) {
   Node node;
   node.kind = setting.kind;
-  diagnostics.add(setting.place, setting.key,
-                  fmt::format("{} is not a value; allowed: {}{}", describe(node), parameter.allowed,
-                              setting.kind == Node::Kind::list ? "; lists belong under [axes]" : ""));
+  diagnostics.add(setting.place, setting.key, "{} is not a value; allowed: {}{}", describe(node), parameter.allowed,
+                  setting.kind == Node::Kind::list ? "; lists belong under [axes]" : "");
   return false;
 }
 
@@ -154,7 +152,7 @@ bool apply(const Setting& setting, sim::ParameterTable& table, Diagnostics& diag
         text && parameter->kind == sim::ParameterKind::choice) {
       hint = diagnostics.hint(*text, split_list(parameter->allowed));
     }
-    diagnostics.add(setting.place, setting.key, fmt::format("{}; allowed: {}{}", error.what(), error.allowed(), hint));
+    diagnostics.add(setting.place, setting.key, "{}; allowed: {}{}", error.what(), error.allowed(), hint);
     return false;
   }
 }

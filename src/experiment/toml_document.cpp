@@ -204,8 +204,7 @@ std::optional<std::uint64_t> optional_whole(const Node& table, const std::string
     const auto value = static_cast<std::uint64_t>(*number);
     if (value >= low && value <= high) return value;
   }
-  diagnostics.add(node->place, key,
-                  fmt::format("{}; allowed: a whole number from {} to {}", describe(*node), low, high));
+  diagnostics.add(node->place, key, "{}; allowed: a whole number from {} to {}", describe(*node), low, high);
   return {};
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/experiment/variations.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -96,10 +94,10 @@ std::vector<std::string> other_texts(const Parameter& parameter, const Candidate
 void refuse_many(const Variations& variations, const Experiment& experiment, std::size_t points) {
   if (variations.all.size() * experiment.repetitions <= experiment.most_points) return;
   throw UserError(
-      fmt::format("{}: with every value of every parameter without a published source it is more "
-                  "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
-                  "more",
-                  experiment.file, experiment.most_points, points));
+      "{}: with every value of every parameter without a published source it is more "
+      "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
+      "more",
+      experiment.file, experiment.most_points, points);
 }
 
 // One point with its repetitions; `machine` has its values.

@@ -31,13 +31,12 @@ std::string what_to_do(const fs::path& file) {
 void check_kind(SqlDatabase& database, const fs::path& file) {
   const fs::path folder = file.parent_path();
   if (database.number("PRAGMA application_id") != kApplicationId) {
-    throw experiment::UserError(
-        fmt::format("{}: is no database of Faultline's results{}", file.string(), what_to_do(file)));
+    throw UserError("{}: is no database of Faultline's results{}", file.string(), what_to_do(file));
   }
   const auto version = database.number("PRAGMA user_version");
   if (version != kSchemaVersion) {
-    throw experiment::UserError(fmt::format("{}: has schema version {}, and this program reads {}; {}", file.string(),
-                                            version, kSchemaVersion, again(folder)));
+    throw UserError("{}: has schema version {}, and this program reads {}; {}", file.string(), version, kSchemaVersion,
+                    again(folder));
   }
   if (!is_file_sealed(file, runs::kDatabaseSeal)) throw SqlError(SQLITE_CORRUPT, "its checksum is another");
 }
@@ -49,8 +48,8 @@ SqlDatabase open_database(const fs::path& run) {
   std::error_code ignored;
   if (!fs::exists(run, ignored)) runs::check_folder(run);
   if (!fs::is_regular_file(file, ignored)) {
-    throw experiment::UserError(fmt::format("{}: has no {}: no run has ended there, or an older program's; {}",
-                                            run.string(), kDatabaseFile, again(run)));
+    throw UserError("{}: has no {}: no run has ended there, or an older program's; {}", run.string(), kDatabaseFile,
+                    again(run));
   }
   try {
     SqlDatabase database(file, SqlDatabase::Open::to_read);
@@ -69,13 +68,13 @@ void refuse_database(const fs::path& run, const SqlError& error) {
     case SQLITE_LOCKED: why = "another program has locked it; end what writes to it (sqlite3?) and try again"; break;
     case SQLITE_NOTADB:
       if (!is_ours(file)) {
-        throw experiment::UserError(fmt::format("{}: is no database{}", file.string(), what_to_do(file)));
+        throw UserError("{}: is no database{}", file.string(), what_to_do(file));
       }
       [[fallthrough]];
     case SQLITE_CORRUPT: why = "is damaged; " + again(file.parent_path()); break;
     default: why = "cannot be read"; break;
   }
-  throw experiment::UserError(fmt::format("{}: {} ({})", file.string(), why, error.what()));
+  throw UserError("{}: {} ({})", file.string(), why, error.what());
 }
 
 bool has_database(const runs::Folder& folder) {
@@ -83,7 +82,7 @@ bool has_database(const runs::Folder& folder) {
   try {
     open_database(folder.path());
     return true;
-  } catch (const experiment::UserError&) {
+  } catch (const UserError&) {
     return false;
   }
 }

@@ -329,8 +329,8 @@ void write_database(runs::Folder& folder, const Results& results, const experime
       database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
       database.execute("COMMIT");
     } catch (const SqlError& error) {
-      throw experiment::UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
-                                  "; the points' results are kept, and the same command writes it");
+      throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
+                      "; the points' results are kept, and the same command writes it");
     }
     seal_file(part, runs::kDatabaseSeal);
   });

@@ -82,10 +82,10 @@ class ToldApart {
     }
     if (keys.empty()) return;
     const std::string& run = side_.run.path();
-    throw experiment::UserError(fmt::format(
+    throw UserError(
         "{}: points {} and {} cannot be matched with those of another part: they differ by {} alone; choose among them "
         "with --where, or compare two points, as {}:{}",
-        run, point + 1, other + 1, fmt::join(keys, ", "), run, point + 1));
+        run, point + 1, other + 1, fmt::join(keys, ", "), run, point + 1);
   }
 
  private:
@@ -199,8 +199,7 @@ std::string run_of(const std::string& name) {
 Side::Side(const std::string& name, const std::vector<std::string>& where) : run(run_of(name)) {
   const std::string which = name.size() > run.path().size() ? name.substr(run.path().size() + 1) : "";
   if (which.empty() && name != run.path())
-    throw experiment::UserError(
-        fmt::format("{}: nothing follows the colon; allowed: RUN, RUN:NUMBER, RUN:ID, RUN:KEY=VALUE", name));
+    throw UserError("{}: nothing follows the colon; allowed: RUN, RUN:NUMBER, RUN:ID, RUN:KEY=VALUE", name);
   is_point = !which.empty() && which.find_first_of("<>!=") == std::string::npos;
   if (!is_point) {
     points = run.points_where(where);
@@ -208,10 +207,10 @@ Side::Side(const std::string& name, const std::vector<std::string>& where) : run
     chosen = Where::parse(which, name).key;
     const std::vector<std::size_t> part = run.points_where({which}, name);
     std::erase_if(points, [&](std::size_t point) { return !std::ranges::binary_search(part, point); });
-    if (points.empty()) throw experiment::UserError(fmt::format("{}: no point of it is left by --where", name));
+    if (points.empty()) throw UserError("{}: no point of it is left by --where", name);
     return;
   }
-  if (!where.empty()) throw experiment::UserError(fmt::format("{}: is one point; --where is for runs", name));
+  if (!where.empty()) throw UserError("{}: is one point; --where is for runs", name);
   const std::size_t number = run.point(which);
   for (std::size_t i = 0; i < run.size(); ++i) {
     if (run.combination(i) == run.combination(number)) points.push_back(i);
@@ -244,16 +243,16 @@ void check_one_value(Side& side, const std::string& key) {
   const auto other = std::ranges::find_if(
       side.points, [&](std::size_t point) { return column.texts[point] != column.texts[side.points.front()]; });
   if (other == side.points.end()) return;
-  throw experiment::UserError(fmt::format(
-      "{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}", side.run.path(), key,
-      column.texts[side.points.front()], column.texts[*other], side.run.path(), key, column.texts[*other]));
+  throw UserError("{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}", side.run.path(),
+                  key, column.texts[side.points.front()], column.texts[*other], side.run.path(), key,
+                  column.texts[*other]);
 }
 
 }  // namespace
 
 Difference difference(Side& a, Side& b, const std::vector<std::string>& names, bool all) {
   if (a.is_point != b.is_point) {
-    throw experiment::UserError(
+    throw UserError(
         "a run and a point cannot be compared; name two runs, two points as RUN:NUMBER, or two parts of runs as "
         "RUN:KEY=VALUE");
   }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/results/results_reader.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -96,15 +94,15 @@ runs::PointOutcome outcome_of(const Json& json) {
 void check_results(const runs::Folder& folder) {
   const std::string path = folder.path().string();
   const auto damaged = [&](const char* file) {
-    return experiment::UserError(
-        fmt::format("{0}/{1}: is damaged; the same 'faultline run' with --out {0} writes it again from the "
-                    "points that are there",
-                    path, file));
+    return UserError(
+        "{0}/{1}: is damaged; the same 'faultline run' with --out {0} writes it again from the "
+        "points that are there",
+        path, file);
   };
   if (!folder.has("results.json") || !folder.has("meta.json")) {
-    throw experiment::UserError(fmt::format(
+    throw UserError(
         "{0}: has no results yet: {1}; 'faultline status {0}' says how far it is", path,
-        folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on"));
+        folder.is_taken() ? "a run is at work in it" : "its run was ended, and the same 'faultline run' goes on");
   }
   const auto meta = runs::unsealed_json(folder.read("meta.json").value_or(""));
   if (!meta || !meta->contains(kResultsChecksum)) throw damaged("meta.json");

@@ -113,8 +113,8 @@ const workloads::MetricDoc& Run::metric(const std::string& name) const {
   if (found != metrics_.end()) return *found;
   std::vector<std::string> names;
   for (const workloads::MetricDoc& metric : metrics_) names.push_back(metric.name);
-  throw experiment::UserError(fmt::format("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
-                                          experiment::did_you_mean(sim::nearest_name(name, names)), path_));
+  throw UserError("{}: no metric '{}'{}; 'faultline query {}' names them", path_, name,
+                  experiment::did_you_mean(name, names), path_);
 }
 
 RunColumn Run::column(const std::string& key) {
@@ -134,9 +134,8 @@ RunColumn Run::column(const std::string& key) {
     std::vector<std::string> known(kOfPoints.begin(), kOfPoints.end());
     const std::vector<std::string> all = parameters();
     known.insert(known.end(), all.begin(), all.end());
-    throw experiment::UserError(fmt::format("{}: '{}' is no parameter{}; its axes are {}", path_, key,
-                                            experiment::did_you_mean(sim::nearest_name(key, known)),
-                                            fmt::join(axes_, ", ")));
+    throw UserError("{}: '{}' is no parameter{}; its axes are {}", path_, key, experiment::did_you_mean(key, known),
+                    fmt::join(axes_, ", "));
   }
   column.unit = doc.text(0);
   column.is_number = !column.unit.empty();
@@ -179,10 +178,10 @@ Where Where::parse(const std::string& text, const std::string& given) {
   const std::size_t at = text.find_first_of("<>!=");
   const auto relation = experiment::relation_at(at == std::string::npos ? "" : std::string_view(text).substr(at));
   if (!relation || at == 0) {
-    throw experiment::UserError(
-        fmt::format("{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
-                    "workload.size=\"64 KiB\"",
-                    given, text));
+    throw UserError(
+        "{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
+        "workload.size=\"64 KiB\"",
+        given, text);
   }
   const std::size_t behind = at + std::string_view(experiment::sign_of(*relation)).size();
   return {experiment::trimmed(text.substr(0, at)), *relation, experiment::trimmed(text.substr(behind))};
@@ -196,10 +195,10 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
   }
   const double number = column.is_number ? number_in(column, kind_with_unit(column.unit), where.value) : 0;
   if (std::isnan(number)) {
-    throw experiment::UserError(fmt::format("{}: {}: '{}' is no {}", given, column.key, where.value,
-                                            column.is_share      ? "share, as 0.5 or 50 %"
-                                            : column.unit == "1" ? "number"
-                                                                 : "number with a unit, as " + column.texts.front()));
+    throw UserError("{}: {}: '{}' is no {}", given, column.key, where.value,
+                    column.is_share      ? "share, as 0.5 or 50 %"
+                    : column.unit == "1" ? "number"
+                                         : "number with a unit, as " + column.texts.front());
   }
   std::vector<std::string> there;
   for (const std::size_t point : points) {
@@ -213,9 +212,8 @@ void Run::restrict_to(const std::string& condition, const std::string& given, st
   if (!points.empty()) return;
   const bool more = there.size() > kMostShown;
   if (more) there.pop_back();
-  throw experiment::UserError(fmt::format(
-      "{}: no point of {} has {}; there are {}{}{}", given, path_, condition, fmt::join(there, ", "),
-      more ? ", ..." : "", column.is_number ? "" : experiment::did_you_mean(sim::nearest_name(where.value, there))));
+  throw UserError("{}: no point of {} has {}; there are {}{}{}", given, path_, condition, fmt::join(there, ", "),
+                  more ? ", ..." : "", column.is_number ? "" : experiment::did_you_mean(where.value, there));
 }
 
 std::size_t Run::point(const std::string& number_or_id) {
@@ -226,9 +224,9 @@ std::size_t Run::point(const std::string& number_or_id) {
   std::vector<std::size_t> found;
   while (rows.step()) found.push_back(static_cast<std::size_t>(rows.whole(0)));
   if (found.size() == 1) return found.front() - 1;
-  throw experiment::UserError(fmt::format(
-      "{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
-      found.empty() ? "no point" : "several points begin with", number_or_id, size(), experiment::kLeastOfId));
+  throw UserError("{}: {} '{}'; allowed: a number from 1 to {}, or how an id begins, with {} characters or more", path_,
+                  found.empty() ? "no point" : "several points begin with", number_or_id, size(),
+                  experiment::kLeastOfId);
 }
 
 std::string Run::failed_checks(const std::vector<std::size_t>& points) {

@@ -214,9 +214,8 @@ Sensitivity rank(const Measure& measured, const experiment::Experiment& experime
   const workloads::Metric* first = first_of(results, measured.metric);
   if (first == nullptr) {
     const std::string trouble = trouble_of(bases.outcomes.front());
-    throw experiment::UserError(
-        fmt::format("{}: no point has {}{}", experiment.file, measured.metric,
-                    trouble.empty() ? "" : fmt::format(" ({}: {})", bases.points.front().label(), trouble)));
+    throw UserError("{}: no point has {}{}", experiment.file, measured.metric,
+                    trouble.empty() ? "" : fmt::format(" ({}: {})", bases.points.front().label(), trouble));
   }
   result.unit = measured.baseline.empty() ? first->unit : "1";
   const Responses responses(measured, variations, bases, outcomes_of(variations, experiment, points.size(), outcomes));

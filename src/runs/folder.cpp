@@ -29,7 +29,7 @@ constexpr const char* kPart = ".part";
 constexpr const char* kLocks = ".locks";
 
 [[noreturn]] void refuse(const fs::path& path, const std::string& what, const std::string& why) {
-  throw experiment::UserError(fmt::format("{}: {}: {}", path.string(), what, why));
+  throw UserError("{}: {}: {}", path.string(), what, why);
 }
 
 // A name that may be a file's anywhere, and in a path is one part.
@@ -147,7 +147,7 @@ Folder Folder::open_chosen(const fs::path& path) {
   folder.kept_ = holds == Holds::run;
   if (!folder.take()) {
     folder.kept_ = true;
-    throw experiment::UserError(path.string() + ": another run is at work in it");
+    throw UserError(path.string() + ": another run is at work in it");
   }
   return folder;
 }
@@ -183,7 +183,7 @@ void check_folder(const fs::path& path) {
   std::error_code error;
   if (fs::is_directory(path, error)) return;
   const bool has_none = !error || error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory;
-  throw experiment::UserError(fmt::format("{}: {}", path.string(), has_none ? "no such folder" : error.message()));
+  throw UserError("{}: {}", path.string(), has_none ? "no such folder" : error.message());
 }
 
 Folder Folder::look_at(const fs::path& path) {

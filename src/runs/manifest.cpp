@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "src/runs/manifest.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -102,18 +100,17 @@ std::string to_text(const Manifest& manifest) {
 Manifest read_manifest(const Folder& folder) {
   const std::string path = folder.path().string();
   const auto text = folder.read(Folder::kManifest);
-  if (!text) throw experiment::UserError(path + ": holds no run: it has no manifest.json");
+  if (!text) throw UserError(path + ": holds no run: it has no manifest.json");
   if (const auto format = other_format(*text)) {
-    throw experiment::UserError(
-        fmt::format("{}: holds a run of another version of the program (its format is {}, not {})", path, *format,
-                    Folder::kFormat));
+    throw UserError("{}: holds a run of another version of the program (its format is {}, not {})", path, *format,
+                    Folder::kFormat);
   }
   if (auto manifest = from_text(*text)) return *std::move(manifest);
   if (const Json json = shallow_json(*text); json.is_object() && !json.contains("format") && !json.contains(kChecksum))
-    throw experiment::UserError(path + ": holds no run: its manifest.json is not one of a run");
-  throw experiment::UserError(fmt::format(
+    throw UserError(path + ": holds no run: its manifest.json is not one of a run");
+  throw UserError(
       "{0}/manifest.json: is damaged; 'faultline {1}' of the same experiment with --out {0} writes it again", path,
-      command_of(folder).value_or("run")));
+      command_of(folder).value_or("run"));
 }
 
 std::optional<Manifest> find_manifest(const Folder& folder) {
@@ -130,21 +127,19 @@ experiment::Experiment experiment_in(const Folder& folder, const Manifest& manif
                                      const std::vector<std::string>& overrides,
                                      const experiment::ConfigLibrary& library, const experiment::Simulator& simulator) {
   if (manifest.command != "run") {
-    throw experiment::UserError(
-        fmt::format("{0}: is of 'faultline {1}', whose points are more than its effective.toml tells: the same "
-                    "'faultline {1}' goes on with it, 'faultline plot {0} --figure tornado' draws it",
-                    folder.path().string(), manifest.command));
+    throw UserError(
+        "{0}: is of 'faultline {1}', whose points are more than its effective.toml tells: the same "
+        "'faultline {1}' goes on with it, 'faultline plot {0} --figure tornado' draws it",
+        folder.path().string(), manifest.command);
   }
   if (!folder.has(kEffective)) {
-    throw experiment::UserError(
-        folder.path().string() +
-        ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
-        "--out writes it again");
+    throw UserError(folder.path().string() +
+                    ": has no effective.toml, which says what is simulated; 'faultline run' of its experiment with "
+                    "--out writes it again");
   }
   if (!is_file_sealed(folder.path() / kEffective, kTomlSeal)) {
-    throw experiment::UserError(
-        fmt::format("{}: is damaged, or was changed; 'faultline run' of its experiment with --out {} writes it again",
-                    (folder.path() / kEffective).string(), folder.path().string()));
+    throw UserError("{}: is damaged, or was changed; 'faultline run' of its experiment with --out {} writes it again",
+                    (folder.path() / kEffective).string(), folder.path().string());
   }
   experiment::Experiment experiment = read_experiment(experiment::read_toml(folder.path() / kEffective),
                                                       manifest.experiment, overrides, library, simulator);
@@ -162,16 +157,16 @@ void check_manifest(const Folder& folder, const Manifest& manifest, const std::v
   if (same) return;
   const std::string where = folder.path().string();
   if (is_of_this_program(manifest)) {
-    throw experiment::UserError(where +
-                                ": its effective.toml does not give the points of its manifest.json: one of them was "
-                                "changed; 'faultline run' of the experiment with --out writes both again");
+    throw UserError(where +
+                    ": its effective.toml does not give the points of its manifest.json: one of them was "
+                    "changed; 'faultline run' of the experiment with --out writes both again");
   }
-  throw experiment::UserError(
-      fmt::format("{}: was made by another program (faultline {}, commit {}, build {}); this one is "
-                  "faultline {}, commit {}, build {}, and its points would be others; start the same "
-                  "program on every machine, or go on with this one by 'faultline run {}'",
-                  where, manifest.version, manifest.commit, manifest.build, build::kVersion, build::commit(),
-                  experiment::program_id(), where));
+  throw UserError(
+      "{}: was made by another program (faultline {}, commit {}, build {}); this one is "
+      "faultline {}, commit {}, build {}, and its points would be others; start the same "
+      "program on every machine, or go on with this one by 'faultline run {}'",
+      where, manifest.version, manifest.commit, manifest.build, build::kVersion, build::commit(),
+      experiment::program_id(), where);
 }
 
 void check_own_toml(const std::filesystem::path& file) {
@@ -180,10 +175,10 @@ void check_own_toml(const std::filesystem::path& file) {
   const bool is_of_a_run = file.filename() == kEffective &&
                            std::filesystem::is_regular_file(file.parent_path() / Folder::kManifest, ignored);
   if (!is_of_a_run && !has_seal(file, kTomlSeal)) return;
-  throw experiment::UserError(fmt::format(
+  throw UserError(
       "{}: is damaged, or was changed since 'faultline run' wrote it; a copy with another name, without the line "
       "'{}...', is an experiment like any",
-      file.string(), kTomlSeal.before));
+      file.string(), kTomlSeal.before);
 }
 
 }  // namespace faultline::runs

@@ -2,7 +2,6 @@
 #include "src/runs/named_locks.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,8 +37,7 @@ short type_of(NamedLocks::Kind kind) { return kind == NamedLocks::Kind::shared ?
 NamedLocks NamedLocks::in(const std::filesystem::path& file) {
   NamedLocks locks;
   locks.file_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (locks.file_ < 0)
-    throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
+  if (locks.file_ < 0) throw UserError("{}: cannot be written: {}", file.string(), std::strerror(errno));
   struct flock probe = on_byte("", F_WRLCK);
   if (fcntl(locks.file_, F_OFD_GETLK, &probe) != 0) locks.leave();
   return locks;

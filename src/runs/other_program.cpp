@@ -53,7 +53,7 @@ std::optional<int> run(const std::vector<std::string>& words, char* const* envir
   const std::vector<char*> arguments = pointers(words);
   const int error = posix_spawnp(&process, arguments[0], actions, attributes, arguments.data(), environment);
   if (error == ENOENT) return {};
-  if (error != 0) throw experiment::UserError(words.at(0) + ": cannot be started: " + std::strerror(error));
+  if (error != 0) throw UserError(words.at(0) + ": cannot be started: " + std::strerror(error));
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }

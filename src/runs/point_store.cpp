@@ -115,7 +115,7 @@ void PointStore::keep(std::size_t index, const PointOutcome& outcome) {
   try {
     // Not synced: what a power failure takes is simulated again.
     folder_.write(file_of(points_[index].id), sealed_json(json, -1), Folder::Sync::no);
-  } catch (const experiment::UserError& error) {
+  } catch (const UserError& error) {
     if (failure_.empty()) failure_ = error.what();
   }
 }

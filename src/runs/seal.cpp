@@ -73,11 +73,11 @@ bool is_sealed(std::string_view text, const Seal& seal) {
 void seal_file(const std::filesystem::path& file, const Seal& seal) {
   std::ifstream content(file, std::ios::binary);
   const auto [checksum, whole] = checksum_of_next(content, std::filesystem::file_size(file));
-  if (!whole) throw experiment::UserError(file.string() + ": cannot be read");
+  if (!whole) throw UserError(file.string() + ": cannot be read");
   std::ofstream end(file, std::ios::binary | std::ios::app);
   end << text_of(seal, checksum);
   end.close();
-  if (!end) throw experiment::UserError(fmt::format("{}: cannot be written: {}", file.string(), std::strerror(errno)));
+  if (!end) throw UserError("{}: cannot be written: {}", file.string(), std::strerror(errno));
 }
 
 bool is_file_sealed(const std::filesystem::path& file, const Seal& seal) {

@@ -75,7 +75,7 @@ SlurmQueue queue_from(const std::string& job, const std::string& printed) {
 SlurmJob SlurmJob::submit(const std::vector<std::string>& sbatch) {
   const auto printed = run_program(sbatch);
   if (!printed) {
-    throw experiment::UserError(
+    throw UserError(
         "--on slurm: there is no 'sbatch' in PATH: Slurm is not installed on this machine, or its commands "
         "are somewhere else (some clusters: 'module load slurm')");
   }
@@ -83,9 +83,8 @@ SlurmJob SlurmJob::submit(const std::vector<std::string>& sbatch) {
   const std::string id = experiment::joined_lines(printed->out.substr(0, printed->out.find(';')));
   const bool is_number = !id.empty() && id.find_first_not_of("0123456789") == std::string::npos;
   if (printed->code != 0 || !is_number) {
-    throw experiment::UserError(
-        fmt::format("--on slurm: sbatch refuses the job: {}",
-                    experiment::joined_lines(printed->err.empty() ? printed->out : printed->err)));
+    throw UserError("--on slurm: sbatch refuses the job: {}",
+                    experiment::joined_lines(printed->err.empty() ? printed->out : printed->err));
   }
   return SlurmJob(id);
 }

@@ -87,7 +87,7 @@ void WorkerRecord::write() {
                   {"stopped", state_.stopped}};
   try {
     folder_.write(file_of_worker(state_.name), sealed_json(json, 1), Folder::Sync::no);
-  } catch (const experiment::UserError&) {
+  } catch (const UserError&) {
     // The results' own failure is told.
   }
   changed_ = false;
