@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <optional>
 #include <sstream>
+#include <type_traits>
+#include <utility>
 
 #include "src/command_table.hpp"
 #include "src/experiment/diagnostics.hpp"
@@ -35,17 +38,40 @@ void add_option(po::options_description& options, const OptionRow& row) {
   }
 }
 
-po::options_description options_of(const CommandRow& command) {
+po::options_description described_options(const CommandRow& command) {
   po::options_description options("Options", 110, 70);
-  for (const char* name : command.options) add_option(options, option_row(name, command.name));
-  for (const char* name : common_options()) add_option(options, option_row(name, command.name));
+  for (const std::string& name : options_of(command)) add_option(options, option_row(name, command.name));
   return options;
 }
 
-std::uint64_t whole_number(const std::string& option, const std::string& text, std::uint64_t low, std::uint64_t high) {
-  if (const auto number = experiment::whole(text); number && *number >= low && *number <= high) return *number;
-  throw UserError("--{}: '{}'; allowed: a whole number from {} to {}", option, text, low, high);
-}
+// What the user has given, by the options' names.
+class Given {
+ public:
+  explicit Given(const po::variables_map& values) : values_(values) {}
+  bool has(const std::string& name) const { return values_.count(name) != 0; }
+  std::string text(const std::string& name) const { return has(name) ? values_[name].as<std::string>() : ""; }
+  std::vector<std::string> texts(const std::string& name) const {
+    return has(name) ? values_[name].as<std::vector<std::string>>() : std::vector<std::string>();
+  }
+  // A whole number, where it is given; else `number` stays as it is.
+  template <typename Number>
+  void read(const std::string& name, std::uint64_t low, std::uint64_t high, Number& number) const {
+    if (!has(name)) return;
+    const auto whole = experiment::whole(text(name));
+    if (!whole || *whole < low || *whole > high)
+      throw UserError("--{}: '{}'; allowed: a whole number from {} to {}", name, text(name), low, high);
+    number = static_cast<std::remove_cvref_t<decltype(*std::optional(number))>>(*whole);
+  }
+  // A text in which something may be wrong, which `why_not` says.
+  std::string checked(const std::string& name, std::string (*why_not)(const std::string&)) const {
+    const std::string why = has(name) ? why_not(text(name)) : "";
+    if (!why.empty()) throw UserError("--{}: {}", name, why);
+    return text(name);
+  }
+
+ private:
+  const po::variables_map& values_;
+};
 
 Format format_of(const std::string& text) {
   const std::vector<std::string> names{"table", "json", "csv"};
@@ -57,136 +83,115 @@ Format format_of(const std::string& text) {
 // What the user typed as an option that the command does not have.
 std::string unknown_option(const std::string& typed, const CommandRow& entry) {
   std::vector<std::string> known;
-  for (const char* name : common_options()) known.push_back(std::string("--") + name);
-  for (const char* name : entry.options) known.push_back(std::string("--") + name);
+  for (const std::string& name : options_of(entry)) known.push_back("--" + name);
   std::ranges::sort(known);
   return fmt::format("{}: no such option of 'faultline {}'; {}", typed, entry.name,
                      experiment::allowed_names(typed, known));
 }
 
-std::string checked(const std::string& option, const std::string& text, std::string (*why_not)(const std::string&)) {
-  if (const std::string why = why_not(text); !why.empty()) throw UserError("--{}: {}", option, why);
-  return text;
-}
-
-void read_slurm_options(const po::variables_map& values, Options& options) {
-  const auto text = [&](const char* name) { return values[name].as<std::string>(); };
-  if (values.count("on") != 0) {
+void read_slurm_options(const Given& given, const po::variables_map& values, Options& options) {
+  if (const std::string place = given.text("on"); given.has("on")) {
     const std::vector<std::string> places{"here", "slurm"};
-    if (std::ranges::find(places, text("on")) == places.end())
-      throw UserError("--on: '{}'; {}", text("on"), experiment::allowed_names(text("on"), places));
-    options.on_slurm = text("on") == "slurm";
+    if (std::ranges::find(places, place) == places.end())
+      throw UserError("--on: '{}'; {}", place, experiment::allowed_names(place, places));
+    options.on_slurm = place == "slurm";
   }
-  for (const char* other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {
-    if (options.on_slurm && values.count(other) != 0)
+  for (const std::string other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {
+    if (options.on_slurm && given.has(other))
       throw UserError("--on slurm and --{}: choose one{}", other,
-                      std::string(other) == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : "");
+                      other == "jobs" ? "; --slurm-cpus is what a task simulates at a time" : "");
   }
   for (const auto& [name, value] : values) {
     if (name.starts_with("slurm-") && !options.on_slurm) throw UserError("--{}: needs --on slurm", name);
   }
-  if (values.count("slurm-partition") != 0) options.slurm.partition = text("slurm-partition");
-  if (values.count("slurm-time") != 0)
-    options.slurm.time = checked("slurm-time", text("slurm-time"), experiment::why_no_slurm_time);
-  if (values.count("slurm-memory") != 0)
-    options.slurm.memory = checked("slurm-memory", text("slurm-memory"), experiment::why_no_slurm_memory);
-  if (values.count("slurm-tasks") != 0)
-    options.slurm.tasks =
-        static_cast<unsigned>(whole_number("slurm-tasks", text("slurm-tasks"), 1, experiment::kMostSlurmTasks));
-  if (values.count("slurm-cpus") != 0)
-    options.slurm.cpus =
-        static_cast<unsigned>(whole_number("slurm-cpus", text("slurm-cpus"), 1, experiment::kMostSlurmCpus));
-  if (values.count("slurm-sbatch") != 0) options.slurm.sbatch = values["slurm-sbatch"].as<std::vector<std::string>>();
+  experiment::SlurmSettings& slurm = options.slurm;
+  slurm.partition = given.text("slurm-partition");
+  slurm.time = given.checked("slurm-time", experiment::why_no_slurm_time);
+  slurm.memory = given.checked("slurm-memory", experiment::why_no_slurm_memory);
+  given.read("slurm-tasks", 1, experiment::kMostSlurmTasks, slurm.tasks);
+  given.read("slurm-cpus", 1, experiment::kMostSlurmCpus, slurm.cpus);
+  slurm.sbatch = given.texts("slurm-sbatch");
 }
 
-TraceOptions trace_options(const po::variables_map& values) {
+TraceOptions trace_options(const Given& given) {
   TraceOptions options;
-  const auto given = [&](const char* name) { return values.count(name) != 0; };
-  const auto text = [&](const char* name) { return given(name) ? values[name].as<std::string>() : std::string(); };
   for (const char* file : {"trace", "vcd"}) {
-    if (given(file) && text(file).empty()) throw UserError("--{}: needs a file", file);
+    if (given.has(file) && given.text(file).empty()) throw UserError("--{}: needs a file", file);
   }
-  options.request.perfetto = text("trace");
-  options.vcd = text("vcd");
-  if (given("vcd")) options.request.vcd = vcd_file(options.vcd);
+  options.request.perfetto = given.text("trace");
+  options.vcd = given.text("vcd");
+  if (given.has("vcd")) options.request.vcd = vcd_file(options.vcd);
   for (const char* name : {"trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit"}) {
-    if (given(name) && !options.any()) throw UserError("--{}: needs --trace FILE or --vcd FILE", name);
+    if (given.has(name) && !options.any()) throw UserError("--{}: needs --trace FILE or --vcd FILE", name);
   }
-  if (given("trace-transfers") && !given("trace")) throw UserError("--trace-transfers: needs --trace FILE");
-  if (options.any() && given("dry-run")) throw UserError("--dry-run records nothing: leave out --trace and --vcd");
-  options.point = text("trace-point");
+  if (given.has("trace-transfers") && !given.has("trace")) throw UserError("--trace-transfers: needs --trace FILE");
+  if (options.any() && given.has("dry-run")) throw UserError("--dry-run records nothing: leave out --trace and --vcd");
+  options.point = given.text("trace-point");
   trace::TraceFilter& filter = options.request.filter;
-  if (given("trace-nodes")) filter.nodes = number_ranges("trace-nodes", text("trace-nodes"));
-  if (given("trace-transfers")) filter.transfers = transfer_ranges(text("trace-transfers"));
-  if (given("trace-time")) set_window(filter, text("trace-time"));
-  if (given("trace-limit")) filter.limit = trace_limit(text("trace-limit"));
+  if (given.has("trace-nodes")) filter.nodes = number_ranges("trace-nodes", given.text("trace-nodes"));
+  if (given.has("trace-transfers")) filter.transfers = transfer_ranges(given.text("trace-transfers"));
+  if (given.has("trace-time")) set_window(filter, given.text("trace-time"));
+  if (given.has("trace-limit")) filter.limit = trace_limit(given.text("trace-limit"));
   return options;
 }
 
-Options interpret(const po::variables_map& values, Options options) {
-  const auto text = [&](const char* name) {
-    return values.count(name) != 0 ? values[name].as<std::string>() : std::string();
-  };
-  options.version = values.count("version") != 0;
-  options.help = values.count("help") != 0;
-  options.quiet = values.count("quiet") != 0;
-  options.verbose = values.count("verbose") != 0;
-  options.all = values.count("all") != 0;
-  options.dry_run = values.count("dry-run") != 0;
-  options.prepare = values.count("prepare") != 0;
-  options.replace = values.count("replace") != 0;
-  options.profile = values.count("profile") != 0;
-  options.changed = values.count("changed") != 0;
-  options.trace = trace_options(values);
+void check_combinations(const Given& given, const Options& options) {
   if (options.quiet && options.verbose) throw UserError("--quiet and --verbose: choose one");
   for (const char* other : {"dry-run", "profile", "jobs", "timeout", "format", "trace", "vcd"}) {
-    if (options.prepare && values.count(other) != 0)
-      throw UserError("--prepare and --{}: --prepare simulates nothing", other);
+    if (options.prepare && given.has(other)) throw UserError("--prepare and --{}: --prepare simulates nothing", other);
   }
-  if (values.count("set") != 0) options.overrides = values["set"].as<std::vector<std::string>>();
-  if (values.count("by") != 0) options.by = values["by"].as<std::vector<std::string>>();
-  if (values.count("where") != 0) options.where = values["where"].as<std::vector<std::string>>();
   if (options.command == "plot" && options.by.size() > 1) throw UserError("--by: a figure takes one");
-  options.sql = text("sql");
-  if (values.count("sql") != 0 && options.sql.empty()) throw UserError("--sql: needs a SELECT");
-  if (values.count("format") != 0) options.format = format_of(text("format"));
-  if (values.count("out") != 0 && text("out").empty()) throw UserError("--out: needs a name");
-  options.out = text("out");
-  options.metric = text("metric");
-  options.baseline = text("baseline");
-  options.figure = text("figure");
-  options.x_axis = text("x");
-  if (values.count("strategy") != 0) options.strategies = values["strategy"].as<std::vector<std::string>>();
-  if (values.count("levels") != 0)
-    options.levels = static_cast<unsigned>(whole_number("levels", text("levels"), 2, kMostLevels));
-  options.bands = values.count("bands") != 0;
-  if (values.count("samples") != 0) {
-    if (!options.bands) throw UserError("--samples: needs --bands");
-    options.samples = static_cast<unsigned>(whole_number("samples", text("samples"), 1, kMostSamples));
-  }
-  options.configs = text("configs");
-  if (values.count("seed") != 0) options.seed = whole_number("seed", text("seed"), 0, experiment::kMostSeed);
-  if (values.count("repetitions") != 0)
-    options.repetitions =
-        static_cast<unsigned>(whole_number("repetitions", text("repetitions"), 1, experiment::kMostRepetitions));
-  if (values.count("timeout") != 0)
-    options.timeout = std::chrono::seconds(whole_number("timeout", text("timeout"), 1, kMostSeconds));
-  if (values.count("max-points") != 0)
-    options.most_points = whole_number("max-points", text("max-points"), 1, kMostMostPoints);
-  read_slurm_options(values, options);
+  if (given.has("sql") && options.sql.empty()) throw UserError("--sql: needs a SELECT");
+  if (given.has("out") && options.out.empty()) throw UserError("--out: needs a name");
+  if (given.has("samples") && !options.bands) throw UserError("--samples: needs --bands");
+}
+
+Options interpret(const po::variables_map& values, Options options) {
+  const Given given(values);
+  options.version = given.has("version");
+  options.help = given.has("help");
+  options.quiet = given.has("quiet");
+  options.verbose = given.has("verbose");
+  options.all = given.has("all");
+  options.dry_run = given.has("dry-run");
+  options.prepare = given.has("prepare");
+  options.replace = given.has("replace");
+  options.profile = given.has("profile");
+  options.changed = given.has("changed");
+  options.bands = given.has("bands");
+  options.jobs_chosen = given.has("jobs");
+  options.sql = given.text("sql");
+  options.out = given.text("out");
+  options.metric = given.text("metric");
+  options.baseline = given.text("baseline");
+  options.figure = given.text("figure");
+  options.x_axis = given.text("x");
+  options.configs = given.text("configs");
+  options.overrides = given.texts("set");
+  options.by = given.texts("by");
+  options.where = given.texts("where");
+  options.strategies = given.texts("strategy");
+  options.arguments = given.texts("argument");
+  options.trace = trace_options(given);
+  check_combinations(given, options);
+  if (given.has("format")) options.format = format_of(given.text("format"));
+  given.read("levels", 2, kMostLevels, options.levels);
+  given.read("samples", 1, kMostSamples, options.samples);
+  given.read("seed", 0, experiment::kMostSeed, options.seed);
+  given.read("repetitions", 1, experiment::kMostRepetitions, options.repetitions);
+  given.read("timeout", 1, kMostSeconds, options.timeout);
+  given.read("max-points", 1, kMostMostPoints, options.most_points);
+  read_slurm_options(given, values, options);
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   options.jobs = cores > 0 ? static_cast<unsigned>(cores) : 1;
-  options.jobs_chosen = values.count("jobs") != 0;
-  if (options.jobs_chosen) options.jobs = static_cast<unsigned>(whole_number("jobs", text("jobs"), 1, kMostJobs));
+  given.read("jobs", 1, kMostJobs, options.jobs);
   return options;
 }
 
 // The first word that is neither an option nor an option's value.
 std::vector<std::string>::const_iterator find_command(const std::vector<std::string>& arguments) {
   auto at = arguments.begin();
-  while (at != arguments.end() && at->starts_with('-')) {
-    at += takes_value(*at) && at + 1 != arguments.end() ? 2 : 1;
-  }
+  while (at != arguments.end() && at->starts_with('-')) at += takes_value(*at) && at + 1 != arguments.end() ? 2 : 1;
   return at;
 }
 
@@ -205,7 +210,7 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
   std::vector<std::string> rest(arguments.begin(), command);
   if (command != arguments.end()) rest.insert(rest.end(), command + 1, arguments.end());
 
-  po::options_description described = options_of(entry);
+  po::options_description described = described_options(entry);
   po::options_description hidden;
   hidden.add_options()("argument", po::value<std::vector<std::string>>());
   po::options_description all;
@@ -222,7 +227,6 @@ Options parse_command_line(const std::vector<std::string>& arguments) {
     throw UserError("{}; see 'faultline help {}'", error.what(), entry.name);
   }
   options = interpret(values, std::move(options));
-  if (values.count("argument") != 0) options.arguments = values["argument"].as<std::vector<std::string>>();
   if (options.help || options.version) return options;
   if (options.arguments.size() < entry.least_arguments) {
     throw UserError("'faultline {0}' needs {1}; see 'faultline help {0}'", entry.name, entry.needs);
@@ -255,7 +259,7 @@ std::string general_help() {
 std::string command_help(const std::string& command) {
   std::ostringstream options;
   const CommandRow& row = command_row(command);
-  options << options_of(row);
+  options << described_options(row);
   return (row.help.empty() ? general_help() : std::string(row.help)) + "\n" + options.str();
 }
 

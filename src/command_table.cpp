@@ -2,6 +2,7 @@
 #include "src/command_table.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <stdexcept>
 
 #include "src/command_line.hpp"
@@ -17,88 +18,34 @@ constexpr const char* kRun = "a run folder, such as runs/NAME-1";
 constexpr const char* kTwoRuns = "two runs, such as runs/NAME-1 runs/NAME-2";
 
 const std::vector<CommandRow> kCommands{
-    {"run",
-     "EXPERIMENT",
-     "simulate every point of an experiment and print its tables",
-     {"set",         "format",      "repetitions",     "out",        "seed",
-      "jobs",        "timeout",     "max-points",      "dry-run",    "prepare",
-      "profile",     "on",          "slurm-partition", "slurm-time", "slurm-memory",
-      "slurm-tasks", "slurm-cpus",  "slurm-sbatch",    "trace",      "vcd",
-      "trace-point", "trace-nodes", "trace-transfers", "trace-time", "trace-limit",
-      "replace"},
-     1,
-     1,
-     kExperiment,
-     kRunHelp},
-    {"worker",
-     "RUN",
-     "help with a run's points, on this machine or another one",
-     {"jobs", "timeout"},
-     1,
-     1,
-     kRun,
+    {"run", "EXPERIMENT", "simulate every point of an experiment and print its tables",
+     "set format repetitions out seed jobs timeout max-points dry-run prepare profile on slurm-partition slurm-time "
+     "slurm-memory slurm-tasks slurm-cpus slurm-sbatch trace vcd trace-point trace-nodes trace-transfers trace-time "
+     "trace-limit replace",
+     1, 1, kExperiment, kRunHelp},
+    {"worker", "RUN", "help with a run's points, on this machine or another one", "jobs timeout", 1, 1, kRun,
      kWorkerHelp},
-    {"sensitivity",
-     "EXPERIMENT",
-     "which of the parameters without a published source matter, and how much",
-     {"metric", "baseline", "strategy", "levels", "set", "format", "out", "replace", "seed", "repetitions", "jobs",
-      "timeout", "max-points", "dry-run"},
-     1,
-     1,
-     kExperiment,
-     kSensitivityHelp},
-    {"plot",
-     "RUN --figure NAME",
-     "a figure for a paper, as PDF and PNG",
-     {"figure", "out", "metric", "x", "by", "where"},
-     1,
-     1,
-     kRun,
+    {"sensitivity", "EXPERIMENT", "which of the parameters without a published source matter, and how much",
+     "metric baseline strategy levels set format out replace seed repetitions jobs timeout max-points dry-run", 1, 1,
+     kExperiment, kSensitivityHelp},
+    {"plot", "RUN --figure NAME", "a figure for a paper, as PDF and PNG", "figure out metric x by where", 1, 1, kRun,
      kPlotHelp},
-    {"status", "RUN", "how far a run is, from another terminal", {"format"}, 1, 1, kRun, kStatusHelp},
-    {"query",
-     "RUN METRIC",
-     "what a run has measured, by axis",
-     {"by", "where", "sql", "format"},
-     1,
-     kMostMetrics,
-     kRun,
+    {"status", "RUN", "how far a run is, from another terminal", "format", 1, 1, kRun, kStatusHelp},
+    {"query", "RUN METRIC", "what a run has measured, by axis", "by where sql format", 1, kMostMetrics, kRun,
      kQueryHelp},
-    {"diff",
-     "A B",
-     "what tells two runs, or two points, apart",
-     {"where", "format", "all"},
-     2,
-     kMostMetrics,
-     kTwoRuns,
+    {"diff", "A B", "what tells two runs, or two points, apart", "where format all", 2, kMostMetrics, kTwoRuns,
      kDiffHelp},
-    {"report", "RUN", "one HTML page with the charts and tables of a run", {"out"}, 1, 1, kRun, kReportHelp},
-    {"list",
-     "",
-     "what there is: platforms, strategies, workloads, experiments, parameters, ...",
-     {"format"},
-     0,
-     2,
-     "",
+    {"report", "RUN", "one HTML page with the charts and tables of a run", "out", 1, 1, kRun, kReportHelp},
+    {"list", "", "what there is: platforms, strategies, workloads, experiments, parameters, ...", "format", 0, 2, "",
      kListHelp},
-    {"config",
-     "EXPERIMENT",
-     "what an experiment would simulate, and who set which value",
-     {"set", "format", "repetitions", "max-points", "all", "changed"},
-     1,
-     1,
-     kExperiment,
-     kConfigHelp},
-    {"validate",
-     "",
-     "published figures beside simulated ones",
-     {"bands", "samples", "set", "format", "seed", "jobs"},
-     0,
-     1,
-     "",
+    {"config", "EXPERIMENT", "what an experiment would simulate, and who set which value",
+     "set format repetitions max-points all changed", 1, 1, kExperiment, kConfigHelp},
+    {"validate", "", "published figures beside simulated ones", "bands samples set format seed jobs", 0, 1, "",
      kValidateHelp},
-    {"help", "COMMAND", "more about one of them, with examples", {}, 0, 1, "", ""},
+    {"help", "COMMAND", "more about one of them, with examples", "", 0, 1, "", ""},
 };
+
+constexpr const char* kOfAllCommands = "configs quiet verbose version help";
 
 // A command's own meaning of an option stands before everybody else's.
 const std::vector<OptionRow> kOptions{
@@ -188,9 +135,11 @@ const OptionRow& option_row(const std::string& name, const std::string& command)
   return *it;
 }
 
-const std::vector<const char*>& common_options() {
-  static const std::vector<const char*> kCommon{"configs", "quiet", "verbose", "version", "help"};
-  return kCommon;
+std::vector<std::string> options_of(const CommandRow& command) {
+  std::vector<std::string> names;
+  std::istringstream words(std::string(command.options) + " " + kOfAllCommands);
+  for (std::string name; words >> name;) names.push_back(name);
+  return names;
 }
 
 bool takes_value(const std::string& typed) {

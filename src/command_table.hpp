@@ -13,8 +13,8 @@ struct CommandRow {
   const char* name;
   const char* arguments;  // "EXPERIMENT": as the list of commands shows them
   const char* summary;    // what that says of it
-  // Which options it takes; the rest would be silently useless, and so is refused.
-  std::vector<const char*> options;
+  // Which options it takes, beside those of all commands; the rest would be silently useless, and so is refused.
+  const char* options;
   std::size_t least_arguments;
   std::size_t most_arguments;
   const char* needs;      // what to say where arguments are missing
@@ -36,8 +36,8 @@ const std::vector<CommandRow>& command_rows();
 const CommandRow& command_row(const std::string& command);
 
 const OptionRow& option_row(const std::string& name, const std::string& command);
-// Those that every command takes.
-const std::vector<const char*>& common_options();
+// All that a command takes.
+std::vector<std::string> options_of(const CommandRow& command);
 // "--set" or "-j".
 bool takes_value(const std::string& typed);
 
