@@ -15,10 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json parameters_json(const experiment::Point& point, const experiment::Simulator& simulator, bool changed) {
-  return Json::parse(effective_point_json(point, simulator, changed));
-}
-
 const std::vector<std::string>& bases_of(const experiment::Experiment& experiment, const std::string& strategy) {
   return std::ranges::find(experiment.strategies, strategy, &experiment::Strategy::name)->bases;
 }
@@ -37,15 +33,15 @@ int config_command(const Call& call) {
       for (const experiment::Point& point : points) {
         list.push_back({{"strategy", point.strategy},
                         {"based_on", bases_of(experiment, point.strategy)},
-                        {"parameters", parameters_json(point, call.simulator, call.options.changed)}});
+                        {"parameters", effective_point_json(point, call.simulator, call.options.changed)}});
       }
-      call.console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+      call.console.out << results::json_text(list);
       break;
     }
     case Format::csv:
       call.console.out << "point,strategy,name,value,default,set_by\n";
       for (std::size_t i = 0; i < points.size(); ++i) {
-        for (const Json& p : parameters_json(points[i], call.simulator, call.options.changed)) {
+        for (const Json& p : effective_point_json(points[i], call.simulator, call.options.changed)) {
           call.console.out << results::csv_line(
               {i + 1, points[i].strategy, p.at("name"), p.at("value"), p.at("default"), p.at("set_by")});
         }

@@ -124,9 +124,8 @@ Json noise_json(results::BeyondNoise beyond) {
 Json to_json(const results::Difference& difference) {
   Json json;
   json["configuration"] = Json::array();
-  for (const auto& setting : difference.configuration) {
+  for (const auto& setting : difference.configuration)
     json["configuration"].push_back({{"key", setting.key}, {"a", setting.a}, {"b", setting.b}});
-  }
   json["only_in_a"] = difference.only_a;
   json["only_in_b"] = difference.only_b;
   json["equal"] = difference.equal;
@@ -158,31 +157,17 @@ std::string to_csv(const results::Difference& difference) {
   return csv;
 }
 
-// For a database that turns out to be damaged while it is read.
-template <typename Work>
-auto reading(const std::string& name, Work work) {
-  try {
-    return work();
-  } catch (const results::SqlError& error) {
-    refuse_database(results::run_of(name), error);
-  }
-}
-
 }  // namespace
 
 int diff_command(const Call& call) {
   const std::string& name_a = call.options.arguments[0];
   const std::string& name_b = call.options.arguments[1];
-  results::Side a = reading(name_a, [&] { return results::Side(name_a, call.options.where); });
-  results::Side b = reading(name_b, [&] { return results::Side(name_b, call.options.where); });
+  results::Side a(name_a, call.options.where), b(name_b, call.options.where);
   const std::vector<std::string> metrics(call.options.arguments.begin() + 2, call.options.arguments.end());
-  const results::Difference found = reading(name_a, [&] { return difference(a, b, metrics, call.options.all); });
-  call.console.err << reading(name_a, [&] { return a.run.failed_checks(a.points); })
-                   << reading(name_b, [&] { return b.run.failed_checks(b.points); });
+  const results::Difference found = difference(a, b, metrics, call.options.all);
+  call.console.err << a.run.failed_checks(a.points) << b.run.failed_checks(b.points);
   switch (call.options.format) {
-    case Format::json:
-      call.console.out << to_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-      break;
+    case Format::json: call.console.out << results::json_text(to_json(found)); break;
     case Format::csv: call.console.out << to_csv(found); break;
     case Format::table:
       call.console.out << "A: " << name_a << "\nB: " << name_b << "\n\n";

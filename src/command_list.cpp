@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // faultline list
 #include <fmt/format.h>
+#include <fnmatch.h>
 
 #include <algorithm>
-#include <boost/algorithm/string/classification.hpp>
-#include <boost/algorithm/string/split.hpp>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -32,17 +31,8 @@ struct Listing {
 
 // Without '*' a part of the name is enough.
 bool matches(const std::string& name, const std::string& pattern) {
-  std::vector<std::string> parts;
-  boost::split(parts, pattern, boost::is_any_of("*"));
-  if (parts.size() == 1) return name.find(pattern) != std::string::npos;
-  if (!name.starts_with(parts.front())) return false;
-  std::size_t at = parts.front().size();
-  for (std::size_t i = 1; i + 1 < parts.size(); ++i) {
-    const std::size_t found = name.find(parts[i], at);
-    if (found == std::string::npos) return false;
-    at = found + parts[i].size();
-  }
-  return name.ends_with(parts.back()) && at + parts.back().size() <= name.size();
+  if (pattern.find('*') == std::string::npos) return name.find(pattern) != std::string::npos;
+  return fnmatch(pattern.c_str(), name.c_str(), FNM_NOESCAPE) == 0;
 }
 
 void list_experiments(const experiment::ConfigLibrary& library, Listing& listing) {
@@ -113,9 +103,8 @@ Listing listing_of(const std::string& kind, const std::string& pattern, const ex
     }
   }
   if (kind == "steps") {
-    for (const auto& doc : simulator.step_docs()) {
+    for (const auto& doc : simulator.step_docs())
       listing.entries.push_back({{"name", doc.name}, {"description", doc.description}, {"parameters", doc.parameters}});
-    }
   }
   Json kept = Json::array();
   for (const Json& entry : listing.entries) {
@@ -161,9 +150,8 @@ std::string plain_text(const Listing& listing, std::size_t width, bool with_para
       return entry.contains(key) && entry.at(key).is_string() ? entry.at(key).get<std::string>() : "";
     };
     std::string unit = optional("unit").empty() || optional("unit") == "1" ? "" : " [" + optional("unit") + "]";
-    if (!optional("column").empty() && entry.at("column") != entry.at("name")) {
+    if (!optional("column").empty() && entry.at("column") != entry.at("name"))
       unit += " (column " + optional("column") + ")";
-    }
     if (!optional("based_on").empty()) unit += " (based on " + optional("based_on") + ")";
     if (!optional("parameters").empty()) unit += " [" + optional("parameters") + "]";
     const std::size_t room = std::max<std::size_t>(width > names + 4 ? width - names - 4 : 0, 40);
@@ -203,13 +191,12 @@ int list_command(const Call& call) {
                                            (each != "parameters" && each != "metrics" && each != "steps"));
     if (each == kind || overview) listings.push_back(listing_of(each, pattern, call.library, call.simulator));
   }
-  if (!pattern.empty() && listings.front().entries.empty()) {
+  if (!pattern.empty() && listings.front().entries.empty())
     throw UserError("list {}: none matches '{}'", kind, pattern);
-  }
   if (call.options.format == Format::json) {
     Json all = Json::object();
     for (const Listing& listing : listings) all[listing.kind] = listing.entries;
-    call.console.out << (kind.empty() ? all : all[kind]).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    call.console.out << results::json_text(kind.empty() ? all : all[kind]);
   } else if (call.options.format == Format::csv) {
     call.console.out << csv_text(listings.front().entries);
   } else {

@@ -52,24 +52,19 @@ void refuse_parts_of_combinations(const std::vector<std::string>& where) {
 // The conditions are those of 'faultline query'; what draws hears which combinations are left, as "1-3,7".
 std::string combinations_where(const std::string& run_folder, const std::vector<std::string>& where) {
   refuse_parts_of_combinations(where);
-  try {
-    results::Run run(run_folder);
-    std::set<std::size_t> left;
-    for (const std::size_t point : run.points_where(where)) left.insert(run.combination(point));
-    std::string ranges;
-    for (auto it = left.begin(); it != left.end();) {
-      const std::size_t first = *it;
-      std::size_t last = first;
-      while (++it != left.end() && *it == last + 1) last = *it;
-      ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", first, last);
-    }
-    if (ranges.size() > kLongestArgument) {
-      throw UserError("--where: leaves {} combinations, too many for a figure", left.size());
-    }
-    return ranges;
-  } catch (const results::SqlError& error) {
-    refuse_database(run_folder, error);
+  results::Run run(run_folder);
+  std::set<std::size_t> left;
+  for (const std::size_t point : run.points_where(where)) left.insert(run.combination(point));
+  std::string ranges;
+  for (auto it = left.begin(); it != left.end();) {
+    const std::size_t first = *it;
+    std::size_t last = first;
+    while (++it != left.end() && *it == last + 1) last = *it;
+    ranges += fmt::format("{}{}-{}", ranges.empty() ? "" : ",", first, last);
   }
+  if (ranges.size() > kLongestArgument)
+    throw UserError("--where: leaves {} combinations, too many for a figure", left.size());
+  return ranges;
 }
 
 // By its path, for the package asks for pandas as soon as it is imported, and the script says better what is missing;

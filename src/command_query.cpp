@@ -70,12 +70,10 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
   const std::string unit_text = plain_unit + (results::is_sum(metric.name) ? "/point" : "");
   const std::string unit = unit_text.empty() ? "" : "[" + unit_text + "]";
   std::vector<results::Column> heads;
-  for (const results::RunColumn& by : answer.by) {
+  for (const results::RunColumn& by : answer.by)
     heads.push_back(by.is_number ? results::right(by.key) : results::left(by.key));
-  }
-  for (const char* title : {"points", "mean", "\u00b1", "min", "max"}) {
+  for (const char* title : {"points", "mean", "\u00b1", "min", "max"})
     heads.push_back(results::right(title, title == std::string("points") ? "" : unit));
-  }
   results::TextTable table(heads);
   const int decimals = decimals_for(answer, metric);
   results::Legend legend;
@@ -84,9 +82,8 @@ void print_metric(const results::Run& run, const results::Answer& answer, const 
     std::vector<std::string> cells;
     for (const results::RunColumn& by : answer.by) cells.push_back(by.shown(row.first));
     cells.push_back(std::to_string(row.summary.count));
-    for (const double value : {row.summary.mean, row.half_width, row.min, row.max}) {
+    for (const double value : {row.summary.mean, row.half_width, row.min, row.max})
       cells.push_back(results::fixed(value, decimals));
-    }
     const std::string mark = mark_of(metric.name, row.failures);
     const std::size_t keys = answer.by.size();
     cells[keys + 1] += mark;
@@ -105,12 +102,10 @@ void print_answer(results::Run& run, const results::Question& question, const re
     if (i > 0) console.out << "\n";
     print_metric(run, answer, run.metric(question.metrics[i]), console);
   }
-  if (run.repetitions() > 1) {
+  if (run.repetitions() > 1)
     console.out << "(\u00b1: half of the 95 % confidence interval of the mean over the seeds, by Student's t)\n";
-  }
-  if (const std::vector<std::string> others = run.following_axes(); question.by.empty() && !others.empty()) {
+  if (const std::vector<std::string> others = run.following_axes(); question.by.empty() && !others.empty())
     console.out << fmt::format("(--by shows what advances with these axes: {})\n", fmt::join(others, ", "));
-  }
   if (!answer.mixed.empty()) {
     const std::size_t shown = std::min(answer.mixed.size(), kMostMixed);
     console.out << fmt::format(
@@ -202,7 +197,7 @@ SqlRows select(results::Run& run, const std::string& sql) {
     return all;
   } catch (const results::SqlError& error) {
     if (error.code() != SQLITE_ERROR && error.code() != SQLITE_READONLY) throw;
-    throw UserError(std::string("--sql: ") + error.what() + "; docs/results.md names tables, views and columns");
+    throw UserError("--sql: " + error.phrase() + "; docs/results.md names tables, views and columns");
   }
 }
 
@@ -219,7 +214,7 @@ void print_sql(const SqlRows& all, Format format, const Console& console) {
       Json& json = list.emplace_back(Json::object());
       for (std::size_t i = 0; i < row.size(); ++i) json[all.names[i]] = row[i];
     }
-    console.out << list.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    console.out << results::json_text(list);
     return;
   }
   if (format == Format::csv) {
@@ -277,24 +272,17 @@ void answer(results::Run& run, const Options& options, const Console& console) {
   console.err << run.failed_checks(found.points);
   switch (options.format) {
     case Format::table: return print_answer(run, question, found, console);
-    case Format::json:
-      console.out << answer_json(found).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
-      return;
-    case Format::csv: console.out << answer_csv(found); return;
+    case Format::json: console.out << results::json_text(answer_json(found)); break;
+    case Format::csv: console.out << answer_csv(found); break;
   }
 }
 
 }  // namespace
 
 int query_command(const Call& call) {
-  const std::string& folder = call.options.arguments.front();
-  try {
-    results::Run run(folder);
-    answer(run, call.options, call.console);
-    return kFine;
-  } catch (const results::SqlError& error) {
-    refuse_database(folder, error);
-  }
+  results::Run run(call.options.arguments.front());
+  answer(run, call.options, call.console);
+  return kFine;
 }
 
 }  // namespace faultline::app

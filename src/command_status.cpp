@@ -11,6 +11,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/results/repetitions.hpp"
+#include "src/results/results_writer.hpp"
 #include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/point_runner.hpp"
@@ -134,7 +135,7 @@ int status_command(const Call& call) {
     for (const runs::WorkerState& worker : workers) json["workers"].push_back(worker_json(worker));
     json["by_status"] = Json::object();
     for (const auto& [status, points] : count.by_status) json["by_status"][status] = points;
-    call.console.out << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    call.console.out << results::json_text(json);
     return kFine;
   }
   std::string ended;

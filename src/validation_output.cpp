@@ -113,7 +113,7 @@ std::string checks_json(const std::vector<Check>& checks) {
                     {"note", figure.note}});
     if (check.band) list.back()["band"] = band_json(check);
   }
-  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return results::json_text(list);
 }
 
 std::string checks_csv(const std::vector<Check>& checks) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "src/experiment/report_spec.hpp"
 
@@ -42,8 +41,7 @@ std::string strategy_tables(const Experiment& experiment, const Simulator& simul
     text += "\n[strategy." + quote_toml(strategy.name) + "]" + based_on(strategy.bases, "  # ") + "\n";
     if (!strategy.description.empty()) text += "description = " + quote_toml(strategy.description) + "\n";
     const auto machine = simulator.machine();
-    Diagnostics none;
-    apply(strategy.settings, machine->parameters(), none);
+    apply_checked(strategy.settings, machine->parameters());
     for (const sim::Parameter* parameter : named_by(strategy.settings, machine->parameters())) {
       // --set wins over the strategy, and stands under [parameters] already.
       if (deciding(experiment.overrides, parameter->name) != nullptr) continue;
@@ -60,8 +58,7 @@ std::string axes_table(const Experiment& experiment, const Simulator& simulator)
   for (const Axis& axis : experiment.axes) {
     std::string values;
     for (const Setting& value : axis.values) {
-      Diagnostics none;
-      apply(value, machine->parameters(), none);
+      apply_checked({value}, machine->parameters());
       const sim::Parameter& parameter = *machine->parameters().find(axis.key);
       const std::string* label = find_label(*experiment.labels, axis.key, parameter.get());
       values += (values.empty() ? "" : ", ") +
@@ -101,9 +98,7 @@ std::string effective_experiment(const Experiment& experiment, const Simulator& 
   common.insert(common.end(), experiment.parameters.begin(), experiment.parameters.end());
   common.insert(common.end(), experiment.overrides.begin(), experiment.overrides.end());
   const auto machine = simulator.machine();
-  Diagnostics none;
-  apply(common, machine->parameters(), none);
-
+  apply_checked(common, machine->parameters());
   std::string names;
   for (const Strategy& strategy : experiment.strategies)
     names += (names.empty() ? "" : ", ") + quote_toml(strategy.name);
@@ -147,9 +142,9 @@ std::string effective_point(const Point& point, const Simulator& simulator, bool
   return text;
 }
 
-std::string effective_point_json(const Point& point, const Simulator& simulator, bool changed_only) {
+nlohmann::ordered_json effective_point_json(const Point& point, const Simulator& simulator, bool changed_only) {
   const auto machine = configure(point, simulator);
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  auto list = nlohmann::ordered_json::array();
   for (const sim::Parameter& parameter : machine->parameters().all()) {
     if (changed_only && parameter.get() == parameter.initial) continue;
     const Setting* setting = deciding(point.settings, parameter.name);
@@ -158,7 +153,7 @@ std::string effective_point_json(const Point& point, const Simulator& simulator,
                     {"default", parameter.initial},
                     {"set_by", setting == nullptr ? "default" : setting->set_by()}});
   }
-  return list.dump(2);
+  return list;
 }
 
 }  // namespace faultline::experiment

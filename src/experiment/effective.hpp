@@ -3,6 +3,7 @@
 // set it.
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "src/experiment/expansion.hpp"
@@ -19,7 +20,7 @@ std::string origins(const Experiment& experiment, const std::string& strategy);
 // One point as TOML; only the values that are not the default when `changed_only`.
 std::string effective_point(const Point& point, const Simulator& simulator, bool changed_only);
 
-// One point as JSON: [{name, value, default, set_by}...].
-std::string effective_point_json(const Point& point, const Simulator& simulator, bool changed_only);
+// [{name, value, default, set_by}...]
+nlohmann::ordered_json effective_point_json(const Point& point, const Simulator& simulator, bool changed_only);
 
 }  // namespace faultline::experiment

@@ -23,9 +23,6 @@ bool has_database(const runs::Folder& folder);
 // it again.
 SqlDatabase open_database(const std::filesystem::path& run);
 
-// For a mistake that turned up while it was read.
-[[noreturn]] void refuse_database(const std::filesystem::path& run, const SqlError& error);
-
 inline constexpr const char* kDatabaseFile = "results.sqlite";
 inline constexpr int kSchemaVersion = 5;           // PRAGMA user_version; another one is refused
 inline constexpr int kApplicationId = 0x464c544c;  // PRAGMA application_id, "FLTL"

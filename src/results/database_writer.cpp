@@ -2,7 +2,9 @@
 // From results to the tables of results.sqlite.
 #include <algorithm>
 #include <map>
-#include <span>
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "faultline_build.hpp"
 #include "models/sim/histogram.hpp"
@@ -31,17 +33,20 @@ class Ids : public TextNumbers {
   }
 };
 
-// What cannot be known of a single seed is NULL.
-double unless_single(const Summary& summary, double value) { return summary.count < 2 ? std::nan("") : value; }
+// NULL where a value cannot be known.
+template <typename Value>
+std::optional<Value> only_if(bool is_known, Value value) {
+  return is_known ? std::optional(std::move(value)) : std::nullopt;
+}
 
 class Writer {
  public:
   Writer(SqlDatabase& database, const Results& results, const experiment::Simulator& simulator)
       : database_(database),
-        results_(results),
         experiment_(results.experiment),
         points_(results.points),
         outcomes_(results.outcomes),
+        merged_(merge_repetitions(results)),
         machine_(simulator.machine()) {}
 
   void write() {
@@ -76,45 +81,32 @@ class Writer {
                          std::string(build::commit()), std::int64_t{kSchemaVersion});
     SqlStatement strategy = insert("strategies", 4);
     const std::vector<unsigned> looks = looks_of(experiment_.strategies);
-    for (std::size_t i = 0; i < experiment_.strategies.size(); ++i) {
+    for (std::size_t i = 0; i < experiment_.strategies.size(); ++i)
       strategy.run(i + 1, experiment_.strategies[i].name, experiment_.strategies[i].description, looks[i]);
-    }
   }
 
   void write_combinations() {
     SqlStatement row = insert("combinations", 7);
-    for (std::size_t first = 0; first < points_.size(); first += experiment_.repetitions) {
-      experiment::Point point = points_[first];
-      point.repeated = false;
-      const std::span own(&outcomes_[first], experiment_.repetitions);
-      const runs::PointOutcome* one = standing_for_all(own);
-      Failures failures;
-      for (const runs::PointOutcome& outcome : own) {
-        if (one == nullptr || &outcome == one) failures += failures_of(outcome);
-      }
-      row.run(combination_of(first), point.strategy, point.label(), failures.points - failures.unfinished,
-              std::int64_t{one == nullptr}, failures.unfinished, failures.failed);
-      is_exact_.push_back(one != nullptr);
+    for (std::size_t i = 0; i < merged_.points.size(); ++i) {
+      const Failures& failures = merged_.failures[i];
+      row.run(i + 1, merged_.points[i].strategy, merged_.points[i].label(), merged_.seeds[i], !merged_.is_exact[i],
+              failures.unfinished, failures.failed);
     }
   }
 
   void write_points() {
     SqlStatement row = insert("points", 13);
-    SqlStatement no_error(database_, "UPDATE points SET error = NULL WHERE error = ''");
-    SqlStatement no_end(database_,
-                        "UPDATE points SET events = NULL, cell_hops = NULL, simulated_ps = NULL"
-                        " WHERE status NOT IN ('complete', 'refused', 'check failed')");
-    SqlStatement no_metrics(database_, "UPDATE points SET transfers = NULL, failed_transfers = NULL WHERE number = ?");
     for (std::size_t i = 0; i < points_.size(); ++i) {
       const runs::PointOutcome& outcome = outcomes_[i];
+      const workloads::PointResult& result = outcome.result;
       const Failures failures = failures_of(outcome);
+      const std::string reason = reason_text(outcome);
+      const bool has_ended = outcome.status == runs::PointStatus::complete, has_metrics = failures.unfinished == 0;
       row.run(i + 1, points_[i].id, combination_of(i), points_[i].strategy, points_[i].seed, points_[i].label(),
-              status_text(outcome), reason_text(outcome), outcome.result.events, outcome.result.cell_hops,
-              outcome.result.simulated_ps, failures.transfers, failures.failed);
-      if (failures.unfinished > 0) no_metrics.run(i + 1);
+              status_text(outcome), only_if(!reason.empty(), reason), only_if(has_ended, result.events),
+              only_if(has_ended, result.cell_hops), only_if(has_ended, result.simulated_ps),
+              only_if(has_metrics, failures.transfers), only_if(has_metrics, failures.failed));
     }
-    no_error.run();
-    no_end.run();
   }
 
   const sim::Parameter& parameter(const std::string& key) const { return *machine_->parameters().find(key); }
@@ -138,18 +130,10 @@ class Writer {
     const auto& axes = experiment_.axes;
     const std::vector<bool> leads = leading_axes(axes);
     for (std::size_t i = 0; i < axes.size(); ++i) {
-      if (is_alone(axes, i)) {
-        row.run(i + 1, axes[i].key, nullptr, std::int64_t{leads[i]});
-      } else {
-        row.run(i + 1, axes[i].key, axes[axes[i].leader].key, std::int64_t{leads[i]});
-      }
+      row.run(i + 1, axes[i].key, only_if(!is_alone(axes, i), axes[axes[i].leader].key), bool{leads[i]});
       for (std::size_t v = 0; v < axes[i].texts.size(); ++v) {
         const std::string* label = experiment::find_label(*experiment_.labels, axes[i].key, axes[i].texts[v]);
-        if (label == nullptr) {
-          value.run(axes[i].key, v + 1, axes[i].texts[v], nullptr);
-        } else {
-          value.run(axes[i].key, v + 1, axes[i].texts[v], *label);
-        }
+        value.run(axes[i].key, v + 1, axes[i].texts[v], label == nullptr ? std::nullopt : std::optional(*label));
       }
     }
   }
@@ -209,10 +193,11 @@ class Writer {
         if (experiment_.repetitions > 1) of_seeds[combination_of(value.point)].push_back(value.value);
       }
       for (const auto& [combination, each] : of_seeds) {
-        const Summary summary = is_exact_[combination - 1] ? exact_summary(each) : summary_of(each);
+        const Summary summary = merged_.is_exact[combination - 1] ? exact_summary(each) : summary_of(each);
         if (summary.count == 0) continue;
-        mean.run(combination, id, summary.mean, unless_single(summary, summary.half_width),
-                 unless_single(summary, summary.deviation), summary.count);
+        const bool is_several = summary.count > 1;
+        mean.run(combination, id, summary.mean, only_if(is_several, summary.half_width),
+                 only_if(is_several, summary.deviation), summary.count);
       }
     }
   }
@@ -223,9 +208,8 @@ class Writer {
     SqlStatement limit = insert("limits", 2);
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       for (const workloads::PartResult& part : outcomes_[i].result.parts) {
-        for (const workloads::Metric& metric : part.metrics) {
+        for (const workloads::Metric& metric : part.metrics)
           row.run(i + 1, part.part, part.about, metric_ids_.of(metric.name).first, metric.value);
-        }
       }
       const std::string text = workloads::limit_of(outcomes_[i].result).text();
       if (!text.empty()) limit.run(i + 1, text);
@@ -243,18 +227,16 @@ class Writer {
     SqlStatement row = insert("breakdown_values", 5);
     for (std::size_t i = 0; i < outcomes_.size(); ++i) {
       std::size_t position = 0;
-      for (const auto& each : outcomes_[i].result.breakdown) {
+      for (const auto& each : outcomes_[i].result.breakdown)
         row.run(i + 1, ++position, id_of(each), each.mean_us, each.samples);
-      }
     }
     if (experiment_.repetitions < 2) return;
     SqlStatement mean = insert("mean_steps", 6);
-    const Merged merged = merge_repetitions(results_);
-    for (std::size_t i = 0; i < merged.outcomes.size(); ++i) {
+    for (std::size_t i = 0; i < merged_.outcomes.size(); ++i) {
       std::size_t position = 0;
-      for (const auto& each : merged.outcomes[i].result.breakdown) {
-        const double half_width = merged.seeds[i] < 2 ? std::nan("") : each.half_width_us;
-        mean.run(i + 1, ++position, id_of(each), each.mean_us, half_width, each.samples);
+      for (const auto& each : merged_.outcomes[i].result.breakdown) {
+        mean.run(i + 1, ++position, id_of(each), each.mean_us, only_if(merged_.seeds[i] > 1, each.half_width_us),
+                 each.samples);
       }
     }
   }
@@ -305,12 +287,11 @@ class Writer {
   }
 
   SqlDatabase& database_;
-  const Results& results_;
   const experiment::Experiment& experiment_;
   const std::vector<experiment::Point>& points_;
   const std::vector<runs::PointOutcome>& outcomes_;
+  const Merged merged_;  // by combination
   std::unique_ptr<experiment::Machine> machine_;
-  std::vector<bool> is_exact_;  // combinations
   Ids metric_ids_;
 };
 
@@ -329,7 +310,7 @@ void write_database(runs::Folder& folder, const Results& results, const experime
       database.execute("PRAGMA user_version = " + std::to_string(kSchemaVersion));
       database.execute("COMMIT");
     } catch (const SqlError& error) {
-      throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.what() +
+      throw UserError((folder.path() / kDatabaseFile).string() + ": cannot be written: " + error.phrase() +
                       "; the points' results are kept, and the same command writes it");
     }
     seal_file(part, runs::kDatabaseSeal);

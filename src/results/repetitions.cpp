@@ -90,11 +90,6 @@ runs::PointOutcome merge(const Outcomes& outcomes, const Outcomes& measured) {
 
 }  // namespace
 
-const runs::PointOutcome* standing_for_all(std::span<const runs::PointOutcome> repetitions) {
-  const auto found = std::ranges::find_if(repetitions, runs::stands_for_all);
-  return found == repetitions.end() ? nullptr : &*found;
-}
-
 std::string standing_text(std::size_t exact, std::size_t combinations, unsigned repetitions) {
   if (exact == 0 || repetitions < 2) return "";
   return fmt::format("{} of {} combinations draw no random number: one run of each stands for all {} repetitions",
@@ -107,14 +102,14 @@ Merged merge_repetitions(const Results& results) {
   for (std::size_t first = 0; first < results.points.size(); first += each) {
     Outcomes outcomes, measured;
     Failures failures;
-    const std::span own(&results.outcomes[first], each);
-    const runs::PointOutcome* one = standing_for_all(own);
-    if (one != nullptr) ++merged.exact;
-    for (std::size_t i = first; i < first + each; ++i) {
-      if (one != nullptr && one != &results.outcomes[i]) continue;
-      outcomes.push_back(&results.outcomes[i]);
-      failures += failures_of(results.outcomes[i]);
-      if (!results.outcomes[i].result.metrics.empty()) measured.push_back(&results.outcomes[i]);
+    std::span own(&results.outcomes[first], each);
+    const auto one = std::ranges::find_if(own, runs::stands_for_all);
+    merged.is_exact.push_back(one != own.end());
+    if (merged.is_exact.back()) own = std::span(&*one, 1);
+    for (const runs::PointOutcome& outcome : own) {
+      outcomes.push_back(&outcome);
+      failures += failures_of(outcome);
+      if (!outcome.result.metrics.empty()) measured.push_back(&outcome);
     }
     merged.points.push_back(results.points[first]);
     merged.points.back().repeated = false;

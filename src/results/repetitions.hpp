@@ -14,12 +14,10 @@ struct Merged {
   std::vector<experiment::Point> points;     // the first of each
   std::vector<runs::PointOutcome> outcomes;  // metrics and steps are means over the seeds that measured
   std::vector<std::size_t> seeds;            // that measured; one where it stands for all
-  std::size_t exact = 0;                     // of the points those of which one stands for all
+  std::vector<bool> is_exact;                // one stands for all
   std::vector<Failures> failures;            // of all seeds together, or of the one that stands for all
 };
 
-// Of the repetitions of a point one that stands for all of them; nullptr where there is none.
-const runs::PointOutcome* standing_for_all(std::span<const runs::PointOutcome> repetitions);
 // For people; empty where there is none.
 std::string standing_text(std::size_t exact, std::size_t combinations, unsigned repetitions);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "src/results/remarks.hpp"
 #include "src/results/repetitions.hpp"
@@ -96,6 +97,35 @@ std::string title_of(const Remarks::Remark& remark) {
   return remark.kind == Remarks::kCheckFailed ? "CHECK FAILED" : "ERROR";
 }
 
+// What a point has beside the axes that advance with `leader`.
+std::string all_else(const experiment::Point& point, const std::vector<experiment::Axis>& axes, std::size_t leader) {
+  std::string text = fmt::format("{}\n{}", point.strategy, point.seed);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].leader != leader) text += '\n' + point.axes[i].text;
+  }
+  return text;
+}
+
+bool same_metrics(const runs::PointOutcome& a, const runs::PointOutcome& b) {
+  const auto same = [](const workloads::Metric& x, const workloads::Metric& y) {
+    return x.name == y.name && (x.value == y.value || (std::isnan(x.value) && std::isnan(y.value)));
+  };
+  const auto& metrics = a.result.metrics;
+  return a.result.refused == b.result.refused && std::ranges::equal(metrics, b.result.metrics, same);
+}
+
+bool is_idle(const Results& results, std::size_t leader) {
+  std::unordered_map<std::string, std::size_t> first;
+  bool compared = false;
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const auto [twin, added] = first.emplace(all_else(results.points[i], results.experiment.axes, leader), i);
+    if (added) continue;
+    compared = true;
+    if (!same_metrics(results.outcomes[twin->second], results.outcomes[i])) return false;
+  }
+  return compared;
+}
+
 }  // namespace
 
 const workloads::Metric* find_metric(const runs::PointOutcome& outcome, const std::string& name) {
@@ -149,9 +179,8 @@ std::string remarks(const Results& results) {
   Remarks found;
   for (std::size_t i = 0; i < results.points.size(); ++i) found.add(results.points[i], results.outcomes[i]);
   std::string text;
-  for (const Remarks::Remark& remark : found.all()) {
+  for (const Remarks::Remark& remark : found.all())
     text += fmt::format("{}: {}\n", title_of(remark), with_place(remark.text, remark.where, remark.points));
-  }
   return text;
 }
 
@@ -170,9 +199,10 @@ std::string report_tables(const Results& results, std::size_t width) {
     text += (text.empty() || view.empty() ? "" : "\n") + view;
   }
   text += unseen.text(results.points);
-  const std::string standing = standing_text(merged.exact, merged.points.size(), seeds);
+  const auto exact = static_cast<std::size_t>(std::ranges::count(merged.is_exact, true));
+  const std::string standing = standing_text(exact, merged.points.size(), seeds);
   if (!standing.empty()) text += "(" + standing + ")\n";
-  if (any_mean && seeds > 1 && merged.exact < merged.points.size())
+  if (any_mean && seeds > 1 && exact < merged.points.size())
     text += fmt::format("(means over {} seeds; \u00b1: half of the 95 % confidence interval, by Student's t)\n", seeds);
   Legend legend;
   for (std::size_t i = 0; i < means.points.size(); ++i) legend.add(means.points[i].label(), means.failures_at(i));
@@ -181,6 +211,24 @@ std::string report_tables(const Results& results, std::size_t width) {
   for (std::size_t i = 0; i < means.points.size(); ++i) limits.add(means.points[i], means.outcomes[i]);
   const std::string notes = limits.text() + remarks(results);
   return notes.empty() ? text : text + "\n" + notes;
+}
+
+std::vector<std::string> idle_axes(const Results& results) {
+  std::vector<std::string> idle;
+  const auto is_complete = [](const runs::PointOutcome& outcome) {
+    return outcome.status == runs::PointStatus::complete;
+  };
+  if (!std::ranges::all_of(results.outcomes, is_complete)) return idle;
+  const std::vector<experiment::Axis>& axes = results.experiment.axes;
+  for (std::size_t leader = 0; leader < axes.size(); ++leader) {
+    if (axes[leader].leader != leader || axes[leader].values.size() < 2 || !is_idle(results, leader)) continue;
+    std::vector<std::string> keys;
+    for (const experiment::Axis& axis : axes) {
+      if (axis.leader == leader) keys.push_back(axis.key);
+    }
+    idle.push_back(fmt::format("{}", fmt::join(keys, " and ")));
+  }
+  return idle;
 }
 
 }  // namespace faultline::results

@@ -75,9 +75,20 @@ Json point_json(const experiment::Point& point, const runs::PointOutcome& outcom
   return json;
 }
 
-std::string plain_value(sim::ParameterKind kind, const std::string& text) {
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  return '"' + boost::replace_all_copy(text, "\"", "\"\"") + '"';
+}
+
+std::string csv_number(double value) {
+  if (!std::isfinite(value)) return "";
+  // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
+  return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
+}
+
+Json plain_value(sim::ParameterKind kind, const std::string& text) {
   const std::string unit = experiment::plain_unit(kind);
-  return unit.empty() || unit == "1" ? csv_field(text) : csv_number(experiment::plain_number(kind, text));
+  return unit.empty() || unit == "1" ? Json(text) : Json(experiment::plain_number(kind, text));
 }
 
 bool has_labels(const experiment::Point& point, const std::string& axis) {
@@ -101,7 +112,7 @@ std::vector<MetricColumn> metric_columns(const std::vector<runs::PointOutcome>& 
 }
 
 std::string titled(const std::string& name, const std::string& unit) {
-  return csv_field(unit.empty() || unit == "1" ? name : name + " [" + unit + "]");
+  return unit.empty() || unit == "1" ? name : name + " [" + unit + "]";
 }
 
 }  // namespace
@@ -119,16 +130,7 @@ std::string results_json(const std::vector<experiment::Point>& points,
   return text + (text.size() == 1 ? "]\n" : "\n]\n");
 }
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  return '"' + boost::replace_all_copy(text, "\"", "\"\"") + '"';
-}
-
-std::string csv_number(double value) {
-  if (!std::isfinite(value)) return "";
-  // Whole numbers without an exponent: spreadsheets take 4.1943e+06 for text in some locales.
-  return std::floor(value) == value && std::abs(value) < 1e15 ? fmt::format("{:.0f}", value) : fmt::format("{}", value);
-}
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string csv_line(const std::vector<Json>& fields) {
   std::string line;
@@ -147,34 +149,36 @@ std::string results_csv(const std::vector<experiment::Point>& points, const std:
                         const experiment::Simulator& simulator) {
   const auto machine = simulator.machine();
   std::vector<sim::ParameterKind> kinds;  // of the axes
-  std::string csv = "strategy";
+  std::vector<Json> heads{"strategy"};
   if (!points.empty()) {
     for (const experiment::NamedText& axis : points.front().axes) {
       kinds.push_back(machine->parameters().find(axis.name)->kind);
-      csv += "," + titled(axis.name, experiment::plain_unit(kinds.back()));
-      if (has_labels(points.front(), axis.name)) csv += "," + csv_field(axis.name + " label");
+      heads.push_back(titled(axis.name, experiment::plain_unit(kinds.back())));
+      if (has_labels(points.front(), axis.name)) heads.push_back(axis.name + " label");
     }
   }
-  csv += ",seed";
+  heads.push_back("seed");
   const std::vector<MetricColumn> metrics = metric_columns(outcomes);
-  for (const MetricColumn& metric : metrics) csv += "," + titled(metric.name, metric.unit);
-  csv += ",status,error\n";
+  for (const MetricColumn& metric : metrics) heads.push_back(titled(metric.name, metric.unit));
+  heads.insert(heads.end(), {"status", "error"});
+  std::string csv = csv_line(heads);
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (outcomes[i].status == runs::PointStatus::not_run) continue;
-    csv += csv_field(points[i].strategy);
+    std::vector<Json> fields{points[i].strategy};
     for (std::size_t a = 0; a < kinds.size(); ++a) {
       const experiment::NamedText& axis = points[i].axes[a];
-      csv += "," + plain_value(kinds[a], axis.text);
+      fields.push_back(plain_value(kinds[a], axis.text));
       if (!has_labels(points[i], axis.name)) continue;
       const std::string* label = points[i].label_on(axis);
-      csv += "," + (label == nullptr ? std::string() : csv_field(*label));
+      fields.push_back(label == nullptr ? Json() : Json(*label));
     }
-    csv += fmt::format(",{}", points[i].seed);
+    fields.push_back(points[i].seed);
     for (const MetricColumn& column : metrics) {
       const auto* metric = find_metric(outcomes[i], column.name);
-      csv += "," + (metric == nullptr ? std::string() : csv_number(metric->value));
+      fields.push_back(metric == nullptr ? Json() : Json(metric->value));
     }
-    csv += "," + status_text(outcomes[i]) + "," + csv_field(reason_text(outcomes[i])) + "\n";
+    fields.insert(fields.end(), {status_text(outcomes[i]), reason_text(outcomes[i])});
+    csv += csv_line(fields);
   }
   return csv;
 }

@@ -20,11 +20,10 @@ std::string results_json(const std::vector<experiment::Point>& points, const std
 std::string results_csv(const std::vector<experiment::Point>& points, const std::vector<runs::PointOutcome>& outcomes,
                         const experiment::Simulator& simulator);
 
-// A field of a CSV file, quoted where it must be.
-std::string csv_field(const std::string& text);
-// Empty where there is no value.
-std::string csv_number(double value);
-// A line of such fields. What is null has no value.
+// As commands print it.
+std::string json_text(const nlohmann::ordered_json& json);
+
+// A line of a CSV file: texts quoted where they must be, nothing where there is no value.
 std::string csv_line(const std::vector<nlohmann::ordered_json>& fields);
 
 inline constexpr std::array<const char*, 4> kPercentiles{"p50", "p90", "p99", "p99.9"};

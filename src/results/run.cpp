@@ -155,7 +155,8 @@ RunColumn Run::column(const std::string& key) {
   SqlStatement labels(database_, "SELECT value, label FROM axis_values WHERE key = ? AND label IS NOT NULL");
   labels.bind(key);
   while (labels.step()) column.labels.emplace(labels.text(0), labels.text(1));
-  if (column.texts.size() != size()) throw SqlError(SQLITE_CORRUPT, "values of " + key + " are missing");
+  if (column.texts.size() != size())
+    throw SqlError(database_.path(), SQLITE_CORRUPT, "values of " + key + " are missing");
   return column;
 }
 
@@ -179,9 +180,8 @@ Where Where::parse(const std::string& text, const std::string& given) {
   const auto relation = experiment::relation_at(at == std::string::npos ? "" : std::string_view(text).substr(at));
   if (!relation || at == 0) {
     throw UserError(
-        "{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as "
-        "workload.size=\"64 KiB\"",
-        given, text);
+        "{}: '{}' is no condition; allowed: KEY=VALUE, and with !=, <, <=, >, >=, as workload.size=\"64 KiB\"", given,
+        text);
   }
   const std::size_t behind = at + std::string_view(experiment::sign_of(*relation)).size();
   return {experiment::trimmed(text.substr(0, at)), *relation, experiment::trimmed(text.substr(behind))};

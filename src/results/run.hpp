@@ -40,7 +40,7 @@ struct Where {
   static Where parse(const std::string& text, const std::string& given = "--where");
 };
 
-// Points are known by their places, from 0. Reading throws SqlError.
+// Points are known by their places, from 0. Reading throws SqlError, which is a UserError.
 class Run {
  public:
   // Throws UserError as open_database() does.

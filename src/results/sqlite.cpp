@@ -11,18 +11,18 @@ namespace {
 
 constexpr int kPrimaryCode = 0xff;
 
-[[noreturn]] void fail(sqlite3* database, int code) {
-  std::string what = database == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(database);
-  const int primary = code & kPrimaryCode;
-  const int reason = database == nullptr ? 0 : sqlite3_system_errno(database);
-  const bool of_the_host = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL;
-  if (of_the_host && reason != 0) what += std::string(" (") + std::strerror(reason) + ")";
-  throw SqlError(primary, what);
-}
-
 }  // namespace
 
-SqlDatabase::SqlDatabase(const std::filesystem::path& path, Open open, int wait_ms) {
+void SqlDatabase::fail(int code) const {
+  std::string phrase = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_.get());
+  const int primary = code & kPrimaryCode;
+  const int reason = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_.get());
+  const bool of_the_host = primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN || primary == SQLITE_FULL;
+  if (of_the_host && reason != 0) phrase += std::string(" (") + std::strerror(reason) + ")";
+  throw SqlError(path_, primary, phrase);
+}
+
+SqlDatabase::SqlDatabase(const std::filesystem::path& path, Open open, int wait_ms) : path_(path) {
   const bool fill = open == Open::to_fill;
   const int flags = fill ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   // Absolute: a name that begins with "file:" or ':' means something else to SQLite.
@@ -30,7 +30,7 @@ SqlDatabase::SqlDatabase(const std::filesystem::path& path, Open open, int wait_
   sqlite3* handle = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, fill ? "unix-none" : nullptr);
   handle_.reset(handle);
-  if (code != SQLITE_OK) fail(handle, code);
+  if (code != SQLITE_OK) fail(code);
   sqlite3_busy_timeout(handle, wait_ms);
   if (fill) execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA page_size = 4096");
   execute("PRAGMA foreign_keys = ON");
@@ -38,7 +38,7 @@ SqlDatabase::SqlDatabase(const std::filesystem::path& path, Open open, int wait_
 
 void SqlDatabase::execute(const std::string& script) {
   const int code = sqlite3_exec(handle_.get(), script.c_str(), nullptr, nullptr, nullptr);
-  if (code != SQLITE_OK) fail(handle_.get(), code);
+  if (code != SQLITE_OK) fail(code);
 }
 
 std::int64_t SqlDatabase::number(const std::string& query) {
@@ -46,10 +46,10 @@ std::int64_t SqlDatabase::number(const std::string& query) {
   return statement.step() ? statement.whole(0) : 0;
 }
 
-SqlStatement::SqlStatement(const SqlDatabase& database, const std::string& sql) : database_(database.handle()) {
+SqlStatement::SqlStatement(const SqlDatabase& database, const std::string& sql) : database_(database) {
   sqlite3_stmt* handle = nullptr;
   const char* rest = nullptr;
-  check(sqlite3_prepare_v2(database_, sql.c_str(), static_cast<int>(sql.size()), &handle, &rest));
+  check(sqlite3_prepare_v2(database_.handle(), sql.c_str(), static_cast<int>(sql.size()), &handle, &rest));
   handle_.reset(handle);
   rest_ = rest == nullptr ? "" : rest;
 }
@@ -77,16 +77,16 @@ void SqlStatement::set(int at, const std::string& text) {
 }
 
 void SqlStatement::set(int at, double value) {
-  if (!std::isfinite(value)) return set(at, nullptr);
+  if (!std::isfinite(value)) return set(at, std::nullopt);
   check(sqlite3_bind_double(handle_.get(), at, value));
 }
 
-void SqlStatement::set(int at, std::nullptr_t) { check(sqlite3_bind_null(handle_.get(), at)); }
+void SqlStatement::set(int at, std::nullopt_t) { check(sqlite3_bind_null(handle_.get(), at)); }
 
 void SqlStatement::set(int at, std::int64_t value) { check(sqlite3_bind_int64(handle_.get(), at, value)); }
 
 void SqlStatement::check(int code) const {
-  if (code != SQLITE_OK) fail(database_, code);
+  if (code != SQLITE_OK) database_.fail(code);
 }
 
 }  // namespace faultline::results

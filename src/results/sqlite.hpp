@@ -8,19 +8,24 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
+#include <optional>
 #include <string>
+
+#include "src/experiment/diagnostics.hpp"
 
 namespace faultline::results {
 
-// what() is SQLite's own phrase, and of a statement that it refuses the statement's mistake.
-class SqlError : public std::runtime_error {
+// what() names the file, says what is wrong with it and what to do.
+class SqlError : public UserError {
  public:
-  SqlError(int code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  SqlError(const std::filesystem::path& file, int code, const std::string& phrase);
   int code() const { return code_; }  // SQLITE_BUSY, SQLITE_CORRUPT, ... without what extends them
+  // SQLite's own, and of a statement that it refuses the statement's mistake.
+  const std::string& phrase() const { return phrase_; }
 
  private:
   int code_;
+  std::string phrase_;
 };
 
 class SqlDatabase {
@@ -34,17 +39,20 @@ class SqlDatabase {
   // The first column of the first row; 0 without one.
   std::int64_t number(const std::string& query);
   sqlite3* handle() const { return handle_.get(); }
+  const std::filesystem::path& path() const { return path_; }
+  [[noreturn]] void fail(int code) const;
 
  private:
   struct Close {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
+  std::filesystem::path path_;
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
 class SqlStatement {
  public:
-  // Of several statements in `sql` it is the first; what follows is rest().
+  // The database outlives it. Of several statements in `sql` it is the first; what follows is rest().
   SqlStatement(const SqlDatabase& database, const std::string& sql);
 
   // For statements that return nothing: the values stand for its question marks.
@@ -79,7 +87,11 @@ class SqlStatement {
   void set(int at, const std::string& text);
   void set(int at, const char* text) { set(at, std::string(text)); }
   void set(int at, double value);  // NULL unless it is finite
-  void set(int at, std::nullptr_t);
+  void set(int at, std::nullopt_t);
+  template <typename Value>
+  void set(int at, const std::optional<Value>& value) {
+    value ? set(at, *value) : set(at, std::nullopt);
+  }
   void set(int at, bool value) { set(at, std::int64_t{value}); }
   void set(int at, std::int64_t value);
   template <std::unsigned_integral Value>
@@ -91,7 +103,7 @@ class SqlStatement {
   struct Finalize {
     void operator()(sqlite3_stmt* handle) const { sqlite3_finalize(handle); }
   };
-  sqlite3* database_;
+  const SqlDatabase& database_;
   std::unique_ptr<sqlite3_stmt, Finalize> handle_;
   std::string rest_;
 };

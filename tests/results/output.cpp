@@ -168,23 +168,23 @@ TEST_CASE("what limits points is said once for those of which one sentence says 
             "faster would save 9.0 % of the time at most. [default, workload.size = 1 MiB]\n") != std::string::npos);
 }
 
-TEST_CASE("numbers, lines and csv fields") {
+TEST_CASE("numbers, lines and fields of CSV") {
   CHECK(fixed(1234.5678, 2) == "1234.57");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
   CHECK(wrap("one two three", 7, 2) == "one two\n  three");
-  CHECK(csv_field("a,b") == "\"a,b\"");
-  CHECK(csv_field("say \"x\"") == "\"say \"\"x\"\"\"");
-  CHECK(csv_field("plain") == "plain");
+  CHECK(csv_line({"a,b"}) == "\"a,b\"\n");
+  CHECK(csv_line({"say \"x\""}) == "\"say \"\"x\"\"\"\n");
+  CHECK(csv_line({"plain"}) == "plain\n");
 }
 
 TEST_CASE("numbers in CSV are whole where they are whole, and absent where there is none") {
-  CHECK(csv_number(4194304) == "4194304");
-  CHECK(csv_number(1e14) == "100000000000000");
-  CHECK(csv_number(-0.5) == "-0.5");
-  CHECK(csv_number(0.1) == "0.1");
-  CHECK(csv_number(1e300) == "1e+300");
-  CHECK(csv_number(std::numeric_limits<double>::quiet_NaN()).empty());
-  CHECK(csv_number(std::numeric_limits<double>::infinity()).empty());
+  CHECK(csv_line({4194304}) == "4194304\n");
+  CHECK(csv_line({1e14}) == "100000000000000\n");
+  CHECK(csv_line({-0.5}) == "-0.5\n");
+  CHECK(csv_line({0.1}) == "0.1\n");
+  CHECK(csv_line({1e300}) == "1e+300\n");
+  CHECK(csv_line({std::numeric_limits<double>::quiet_NaN()}) == "\n");
+  CHECK(csv_line({std::numeric_limits<double>::infinity()}) == "\n");
 }
 
 TEST_CASE("percentiles are the greatest values of their buckets") {
