@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 #include <map>
 #include <optional>
 
@@ -40,10 +41,7 @@ class FigureReader {
   // The figure, and in `experiment` what has to run for it.
   Figure read(const experiment::Node& node, experiment::Experiment& experiment) {
     Figure figure;
-    if (node.kind != experiment::Node::Kind::table) {
-      diagnostics_.add(node.place, "figure", describe(node) + " is not a table; allowed: [[figure]]");
-      return figure;
-    }
+    if (!is_table(node, "figure", "[[figure]]", diagnostics_)) return figure;
     refuse_unknown_keys(node, kKeys, "", diagnostics_);
     figure.name = needed_text(node, "name");
     figure.quantity = needed_text(node, "quantity");
@@ -103,11 +101,19 @@ class FigureReader {
     return {};
   }
 
+  // Keys that say nothing beside the others.
+  void refuse_useless(const experiment::Node& node, std::initializer_list<const char*> keys, const char* allowed) {
+    for (const char* key : keys) {
+      if (const experiment::Node* useless = node.find(key))
+        diagnostics_.add(useless->place, key, "is useless; allowed: {}", allowed);
+    }
+  }
+
   void read_fails_if(const experiment::Node& node, Figure& figure) {
     if (figure.use != Use::reading) {
       figure.fails_if = needed_text(node, "fails_if");
-    } else if (const experiment::Node* useless = node.find("fails_if")) {
-      diagnostics_.add(useless->place, "fails_if", "is useless; allowed: not with use = reading, which is not checked");
+    } else {
+      refuse_useless(node, {"fails_if"}, "not with use = reading, which is not checked");
     }
   }
 
@@ -148,11 +154,7 @@ class FigureReader {
     if (figure.compare == Comparison::less || figure.compare == Comparison::greater) {
       // No published number: the measured ones are compared in their own unit.
       if (figure.unit.empty()) figure.unit = figure.metric.empty() ? "us" : units_[figure.metric];
-      for (const char* key : {"value", "at_least", "at_most", "tolerance"}) {
-        if (const experiment::Node* value = node.find(key))
-          diagnostics_.add(value->place, key, "is useless; allowed: not with compare = less or greater");
-      }
-      return;
+      return refuse_useless(node, {"value", "at_least", "at_most", "tolerance"}, "not with compare = less or greater");
     }
     published.value = number(node, "value");
     published.at_least = number(node, "at_least");
@@ -169,7 +171,7 @@ class FigureReader {
   void read_tolerance(const experiment::Node& node, bool has_ends, Tolerance& tolerance) {
     const experiment::Node* given = node.find("tolerance");
     if (has_ends) {
-      if (given != nullptr) diagnostics_.add(given->place, "tolerance", "is useless; allowed: only with a value");
+      refuse_useless(node, {"tolerance"}, "only with a value");
     } else if (given == nullptr) {
       missing(node, "tolerance", "\"5 %\", or a number in the figure's unit");
     } else if (given->is_text()) {
@@ -182,8 +184,8 @@ class FigureReader {
   // A reason takes the place of a wider tolerance: who mends the cause has to take it away.
   void read_known_off(const experiment::Node& node, Figure& figure) {
     figure.known_off = optional_text(node, "known_off", diagnostics_);
-    if (figure.known_off.empty() || figure.use == Use::predicted) return;
-    diagnostics_.add(node.find("known_off")->place, "known_off", "is useless; allowed: only with use = predicted");
+    if (!figure.known_off.empty() && figure.use != Use::predicted)
+      refuse_useless(node, {"known_off"}, "only with use = predicted");
   }
 
   void read_percent(const experiment::Node& node, Tolerance& tolerance) {
@@ -216,9 +218,8 @@ class FigureReader {
                            : "is useless; allowed: only with compare = difference, ratio, overhead, less or greater");
     }
     if (needs_baseline) experiment.strategies.push_back(strategy("baseline"));
-    if (const experiment::Node* axes = node.find("axes")) {
+    if (const experiment::Node* axes = node.find("axes"))
       experiment.axes = read_axes(*axes, origin, simulator_.machine()->parameters(), diagnostics_);
-    }
     experiment.overrides = parse_overrides(overrides_, diagnostics_);
     check_values(experiment, simulator_, diagnostics_);
   }

@@ -48,7 +48,7 @@ void for_each_axis(const Node& table, const std::string& prefix, Diagnostics& di
       for_each_axis(child, key + ".", diagnostics, visit);
     } else {
       diagnostics.add(child.place, key,
-                      describe(child) + " is not a list; allowed: a list of values, a range " + ValueRange::kForm +
+                      describe(child) + " is not a list; allowed: a list of values, a range " + kRangeForm +
                           ", or one value under [parameters]");
     }
   }
@@ -135,13 +135,11 @@ const Setting& at_share(const std::vector<Setting>& values, double share) {
 // What is drawn for one axis; empty where it is wrong.
 std::vector<Setting> drawn_values(const Node& node, const std::string& key, const std::vector<double>& shares,
                                   sim::ParameterTable& parameters, Diagnostics& diagnostics) {
-  ValueRange range(node, key, "sample", parameters, diagnostics);
-  const bool is_list = node.kind == Node::Kind::list;
-  const std::vector<Setting> list = is_list ? listed(node, key, "sample", diagnostics) : std::vector<Setting>{};
-  if (is_list ? list.empty() : !range.read({"from", "to", "scale"})) return {};
+  if (node.kind != Node::Kind::list) return drawn_from_range(node, key, shares, parameters, diagnostics);
+  const std::vector<Setting> list = listed(node, key, "sample", diagnostics);
   std::vector<Setting> values;
-  values.reserve(shares.size());
-  for (const double share : shares) values.push_back(is_list ? at_share(list, share) : range.drawn(share));
+  if (list.empty()) return values;
+  for (const double share : shares) values.push_back(at_share(list, share));
   return values;
 }
 
@@ -162,20 +160,13 @@ std::vector<double> drawn_shares(std::uint64_t points, bool by_parts, sim::Rando
 std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::ParameterTable& parameters,
                             Diagnostics& diagnostics) {
   std::vector<Axis> axes;
-  if (table.kind != Node::Kind::table) {
-    diagnostics.add(table.place, "axes", describe(table) + " is not a table; allowed: parameters with lists of values");
-    return axes;
-  }
+  if (!is_table(table, "axes", "parameters with lists of values", diagnostics)) return axes;
   for_each_axis(table, "", diagnostics, [&](const Node& node, const std::string& key) {
     if (!has_room(axes, diagnostics) || is_known(axes, node, key, diagnostics)) return;
     Axis axis{key, node.key_place, {}, axes.size()};
-    if (node.kind == Node::Kind::list) {
-      axis.values = listed(node, key, origin, diagnostics);
-    } else {
-      ValueRange range(node, key, origin, parameters, diagnostics);
-      if (!range.read({"from", "to", "scale", "steps", "step"})) return;
-      axis.values = range.values();
-    }
+    axis.values = node.kind == Node::Kind::list ? listed(node, key, origin, diagnostics)
+                                                : range_values(node, key, origin, parameters, diagnostics);
+    if (node.kind != Node::Kind::list && axis.values.empty()) return;
     axes.push_back(std::move(axis));
   });
   sort_by_place(axes.begin(), axes.end());
@@ -184,12 +175,11 @@ std::vector<Axis> read_axes(const Node& table, const std::string& origin, sim::P
 }
 
 void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostics) {
-  const std::string form = "allowed: a list of lists of axes, [[\"a.b\", \"c.d\"]]";
-  if (list.kind != Node::Kind::list)
-    return diagnostics.add(list.place, "zip", describe(list) + " is not a list; " + form);
+  const std::string form = "a list of lists of axes, [[\"a.b\", \"c.d\"]]";
+  if (!is_list(list, "zip", form, diagnostics)) return;
   for (const Node& group : list.children) {
     if (group.kind != Node::Kind::list || group.children.size() < 2) {
-      diagnostics.add(group.place, "zip", describe(group) + " is no group of axes; " + form);
+      diagnostics.add(group.place, "zip", describe(group) + " is no group of axes; allowed: " + form);
       continue;
     }
     std::optional<std::size_t> leader;
@@ -220,9 +210,7 @@ void read_zip(const Node& list, std::vector<Axis>& axes, Diagnostics& diagnostic
 
 void read_sample(const Node& table, sim::ParameterTable& parameters, std::vector<Axis>& axes,
                  Diagnostics& diagnostics) {
-  if (table.kind != Node::Kind::table) {
-    return diagnostics.add(table.place, "sample", describe(table) + " is not a table; allowed: [sample]");
-  }
+  if (!is_table(table, "sample", "[sample]", diagnostics)) return;
   refuse_unknown_keys(table, {"count", "method", "seed", "axes"}, "sample.", diagnostics);
   const auto count = optional_whole(table, "count", 1, kMostValues, "sample.count", diagnostics);
   if (table.find("count") == nullptr) {
@@ -267,9 +255,8 @@ namespace {
 // Numbers the different rows of a table that gets one more column; how many there are.
 std::size_t refine(std::vector<std::size_t>& rows, const std::vector<std::string>& column) {
   std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
+  for (std::size_t i = 0; i < rows.size(); ++i)
     rows[i] = numbers.emplace(std::pair(rows[i], column[i]), numbers.size()).first->second;
-  }
   return numbers.size();
 }
 

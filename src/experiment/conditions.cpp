@@ -70,9 +70,8 @@ class SkipReader {
         text->erase(0, std::min(text->find_first_not_of(' '), text->size()));
       }
     }
-    if (key == "strategy" ? complete_strategy(node, value, condition) : complete(node, std::move(value), condition)) {
+    if (key == "strategy" ? complete_strategy(node, value, condition) : complete(node, std::move(value), condition))
       skip.push_back(std::move(condition));
-    }
   }
 
   bool complete_strategy(const Node& node, const sim::ParameterValue& value, Condition& condition) {
@@ -126,10 +125,7 @@ std::vector<Skip> read_skips(const Node& list, const std::vector<Axis>& axes,
                              const std::vector<std::string>& strategies, sim::ParameterTable& parameters,
                              Diagnostics& diagnostics) {
   std::vector<Skip> skips;
-  if (list.kind != Node::Kind::list) {
-    diagnostics.add(list.place, "skip", describe(list) + " is not a list; allowed: [[skip]], or a list of conditions");
-    return skips;
-  }
+  if (!is_list(list, "skip", "[[skip]], or a list of conditions", diagnostics)) return skips;
   SkipReader reader(axes, strategies, parameters, diagnostics);
   for (const Node& table : list.children) skips.push_back(reader.read(table));
   return skips;

@@ -42,10 +42,7 @@ std::vector<Strategy> read_strategies(const Node& file, const ConfigLibrary& lib
     return strategies;
   }
   if (const Node* table = file.find("strategy")) {
-    if (table->kind != Node::Kind::table) {
-      diagnostics.add(table->place, "strategy",
-                      describe(*table) + " is not a table; allowed: [strategy.NAME], or 'strategies'");
-    }
+    is_table(*table, "strategy", "[strategy.NAME], or 'strategies'", diagnostics);
     for (const Node& node : table->children) own.push_back(read_own_strategy(node, diagnostics));
   }
   const Presets presets(ConfigKind::strategy, library, diagnostics, own);
@@ -132,20 +129,18 @@ void apply_overrides(Experiment& experiment) {
 }
 
 // Two values that are called alike could not be told apart, whether by labels or as files write them.
-void read_labels(Experiment& experiment, const Simulator& simulator, Diagnostics& diagnostics) {
-  const auto machine = simulator.machine();
+void read_labels(Experiment& experiment, Diagnostics& diagnostics) {
   auto labels = std::make_shared<Labels>();
   for (const Axis& axis : experiment.axes) {
+    const std::vector<std::string>& texts = axis.texts;
     if (std::ranges::all_of(axis.values, [](const Setting& value) { return value.label.empty(); })) continue;
-    std::vector<std::string> texts;
-    for (const Setting& value : axis.values) {
-      apply(value, machine->parameters(), diagnostics);
-      const std::string& text = texts.emplace_back(machine->parameters().find(axis.key)->get());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const Setting& value = axis.values[i];
       if (value.label.empty()) continue;
-      const auto [known, is_new] = (*labels)[axis.key].emplace(text, value.label);
-      if (known->second == value.label) continue;
-      diagnostics.add(value.place, axis.key + ".label", "'{}' is '{}' already; allowed: one label a value", text,
-                      known->second);
+      const std::string& known = (*labels)[axis.key].emplace(texts[i], value.label).first->second;
+      if (known == value.label) continue;
+      diagnostics.add(value.place, axis.key + ".label", "'{}' is '{}' already; allowed: one label a value", texts[i],
+                      known);
     }
     std::map<std::string, std::string> called;
     for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -161,10 +156,10 @@ void read_labels(Experiment& experiment, const Simulator& simulator, Diagnostics
 
 void write_texts(Experiment& experiment, const Simulator& simulator) {
   const auto machine = simulator.machine();
-  Diagnostics none;
   for (Axis& axis : experiment.axes) {
+    axis.texts.clear();
     for (const Setting& value : axis.values) {
-      apply(value, machine->parameters(), none);
+      apply_checked({value}, machine->parameters());
       axis.texts.push_back(machine->parameters().find(axis.key)->get());
     }
   }
@@ -179,9 +174,8 @@ void check_values(const Experiment& experiment, const Simulator& simulator, Diag
   apply(experiment.platform_settings, table, diagnostics);
   apply(experiment.parameters, table, diagnostics);
   for (const Strategy& strategy : experiment.strategies) apply(strategy.settings, table, diagnostics);
-  for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
+  for (std::size_t i = 0; i < experiment.axes.size(); ++i)
     check_axis(experiment.axes[i], is_alone(experiment.axes, i), table, diagnostics);
-  }
   apply(experiment.overrides, table, diagnostics);
 }
 
@@ -194,9 +188,8 @@ void read_common(const Node& file, const std::string& origin, const ConfigLibrar
     experiment.platform_settings = std::move(platform.settings);
     experiment.platform_bases = std::move(platform.bases);
   }
-  if (const Node* parameters = file.find("parameters")) {
+  if (const Node* parameters = file.find("parameters"))
     experiment.parameters = read_settings(*parameters, origin, Provenance::optional, diagnostics);
-  }
   const Node* workload = file.find("workload");
   if (workload == nullptr || optional_text(file, "workload", diagnostics).empty()) return;
   const std::string key(workloads::kWorkloadParameter);
@@ -227,9 +220,10 @@ Experiment read_experiment(const Node& file, const std::string& name, const std:
   check_values(experiment, simulator, diagnostics);
   refuse_parts_of_groups(experiment, diagnostics);
   diagnostics.raise();
-  read_labels(experiment, simulator, diagnostics);
-  apply_overrides(experiment);
   write_texts(experiment, simulator);
+  read_labels(experiment, diagnostics);
+  apply_overrides(experiment);
+  write_texts(experiment, simulator);  // of what is overridden, too
   resolve_shown_values(experiment, simulator, diagnostics);
   diagnostics.raise();
   return experiment;

@@ -115,11 +115,7 @@ class ReportReader {
       const Node* value = node.find(name);
       if (value == nullptr) return;
       const std::string key = std::string("report.") + name;
-      if (!value->is_text()) {
-        diagnostics_.add(value->place, key, describe(*value) + " is not text; allowed: text in quotes");
-      } else if (is_known(*value, key, what, known)) {
-        into = value->text();
-      }
+      if (is_text(*value, key, diagnostics_) && is_known(*value, key, what, known)) into = value->text();
     };
     take("metric", "metric", metrics_, spec.metric);
     std::vector<std::string> both = axes_;
@@ -129,12 +125,10 @@ class ReportReader {
     take("baseline", "strategy", strategies_, spec.baseline);
     if (const Node* only = node.find("only"); only != nullptr && spec.view == View::verdict)
       read_only(*only, spec, both);
-    if (!spec.baseline.empty() && spec.columns_axis != "strategy") {
+    if (!spec.baseline.empty() && spec.columns_axis != "strategy")
       diagnostics_.add(node.place, "report.baseline", "is a strategy, so the columns must be the strategies");
-    }
-    if (!spec.rows.empty() && spec.rows == spec.columns_axis) {
+    if (!spec.rows.empty() && spec.rows == spec.columns_axis)
       diagnostics_.add(node.place, "report", "rows and columns are the same axis '{}'", spec.rows);
-    }
   }
 
   // "os.kernel = 4.9"; whether the axis has the value is known when its values have been written.
@@ -179,9 +173,8 @@ void resolve_shown_values(Experiment& experiment, const Simulator& simulator, Di
   for (ReportSpec& spec : experiment.reports) {
     if (spec.only_axis.empty()) continue;
     const std::string as_written = spec.only_value;
-    if (const sim::Parameter* parameter = machine->parameters().find(spec.only_axis)) {
+    if (const sim::Parameter* parameter = machine->parameters().find(spec.only_axis))
       spec.only_value = canonical(*parameter, as_written);
-    }
     // Of an axis that is set the other values are gone: the tables say so.
     if (deciding(experiment.overrides, spec.only_axis) != nullptr || has_points(spec, experiment)) continue;
     diagnostics.add(spec.only_place, "report.only", "{} has no value '{}'; allowed: {}", spec.only_axis, as_written,

@@ -50,19 +50,15 @@ std::string why_no_slurm_time(const std::string& text) {
 std::string why_no_slurm_memory(const std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
   const std::string_view unit = std::string_view(text).substr(digits);
-  if (digits > 0 && text.front() != '0' && unit.size() == 1 && std::string_view("KMGT").find(unit) != unit.npos) {
+  if (digits > 0 && text.front() != '0' && unit.size() == 1 && std::string_view("KMGT").find(unit) != unit.npos)
     return "";
-  }
   return fmt::format("'{}' is no memory for Slurm; allowed: a whole number and K, M, G or T (times 1024), such as 4G",
                      text);
 }
 
 SlurmSettings read_slurm(const Node& table, Diagnostics& diagnostics) {
   SlurmSettings settings;
-  if (table.kind != Node::Kind::table) {
-    diagnostics.add(table.place, "slurm", describe(table) + " is not a table; allowed: [slurm]");
-    return settings;
-  }
+  if (!is_table(table, "slurm", "[slurm]", diagnostics)) return settings;
   refuse_unknown_keys(table, {"partition", "time", "memory", "tasks", "cpus", "sbatch"}, "slurm.", diagnostics);
   settings.partition = optional_text(table, "partition", diagnostics);
   settings.time = read_checked(table, "time", why_no_slurm_time, diagnostics);

@@ -146,9 +146,7 @@ std::string why_no_input(const std::filesystem::path& path) {
   if (error) return "cannot be read: " + error.message();
   if (std::filesystem::is_directory(status)) return "is a folder, not a file";
   if (!std::filesystem::is_regular_file(status)) return "is no regular file";  // a pipe would be waited for
-  if (std::filesystem::file_size(path, error) > kMostInputBytes && !error) {
-    return too_much();
-  }
+  if (std::filesystem::file_size(path, error) > kMostInputBytes && !error) return too_much();
   return "";
 }
 
@@ -159,9 +157,8 @@ Node read_toml(const std::filesystem::path& path) {
   std::string text;
   std::array<char, 1 << 16> part{};
   // What a kernel makes up while it is read has no size, and no end perhaps.
-  while (text.size() <= kMostInputBytes && (file.read(part.data(), part.size()), file.gcount() > 0)) {
+  while (text.size() <= kMostInputBytes && (file.read(part.data(), part.size()), file.gcount() > 0))
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
-  }
   if (text.size() > kMostInputBytes) throw UserError(path.string() + ": " + too_much());
   return parse_toml(text, path.string());
 }
@@ -179,6 +176,28 @@ std::string describe(const Node& node) {
   return fmt::format("{}", std::get<double>(node.value));
 }
 
+namespace {
+
+bool is_so(bool is_it, const Node& node, const char* what, const std::string& key, const std::string& allowed,
+           Diagnostics& diagnostics) {
+  if (!is_it) diagnostics.add(node.place, key, "{} is not {}; allowed: {}", describe(node), what, allowed);
+  return is_it;
+}
+
+}  // namespace
+
+bool is_table(const Node& node, const std::string& key, const std::string& allowed, Diagnostics& diagnostics) {
+  return is_so(node.kind == Node::Kind::table, node, "a table", key, allowed, diagnostics);
+}
+
+bool is_list(const Node& node, const std::string& key, const std::string& allowed, Diagnostics& diagnostics) {
+  return is_so(node.kind == Node::Kind::list, node, "a list", key, allowed, diagnostics);
+}
+
+bool is_text(const Node& node, const std::string& key, Diagnostics& diagnostics) {
+  return is_so(node.is_text(), node, "text", key, "text in quotes", diagnostics);
+}
+
 void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allowed, const std::string& prefix,
                          Diagnostics& diagnostics) {
   for (const Node& child : table.children) {
@@ -189,10 +208,7 @@ void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allo
 
 std::string optional_text(const Node& table, const std::string& name, Diagnostics& diagnostics) {
   const Node* node = table.find(name);
-  if (node == nullptr) return {};
-  if (node->is_text()) return node->text();
-  diagnostics.add(node->place, name, describe(*node) + " is not text; allowed: text in quotes");
-  return {};
+  return node != nullptr && is_text(*node, name, diagnostics) ? node->text() : "";
 }
 
 std::optional<std::uint64_t> optional_whole(const Node& table, const std::string& name, std::uint64_t low,
@@ -210,18 +226,10 @@ std::optional<std::uint64_t> optional_whole(const Node& table, const std::string
 
 std::vector<const Node*> optional_texts(const Node& table, const std::string& name, Diagnostics& diagnostics) {
   const Node* node = table.find(name);
-  if (node == nullptr) return {};
-  if (node->kind != Node::Kind::list) {
-    diagnostics.add(node->place, name, describe(*node) + " is not a list; allowed: [\"...\", \"...\"]");
-    return {};
-  }
   std::vector<const Node*> texts;
+  if (node == nullptr || !is_list(*node, name, "[\"...\", \"...\"]", diagnostics)) return texts;
   for (const Node& item : node->children) {
-    if (item.is_text()) {
-      texts.push_back(&item);
-    } else {
-      diagnostics.add(item.place, name, describe(item) + " is not text; allowed: text in quotes");
-    }
+    if (is_text(item, name, diagnostics)) texts.push_back(&item);
   }
   return texts;
 }

@@ -40,6 +40,10 @@ Node parse_toml(const std::string& text, const std::string& shown_path);
 
 // What a node is, for messages: "a list", "the text 'abc'", "7".
 std::string describe(const Node& node);
+// Whether it is that; else a diagnostic about `key` that says what would be allowed.
+bool is_table(const Node& node, const std::string& key, const std::string& allowed, Diagnostics& diagnostics);
+bool is_list(const Node& node, const std::string& key, const std::string& allowed, Diagnostics& diagnostics);
+bool is_text(const Node& node, const std::string& key, Diagnostics& diagnostics);
 
 // Refuses keys of a table that are not in `allowed`, with the nearest one.
 void refuse_unknown_keys(const Node& table, const std::vector<std::string>& allowed, const std::string& prefix,
