@@ -11,28 +11,10 @@
 #include "src/results/report_data.hpp"
 
 namespace faultline::app {
-namespace {
 
 namespace fs = std::filesystem;
 
-// Says every two seconds how much has been read.
-class Reading {
- public:
-  Reading(std::ostream& out, bool quiet) : out_(out), quiet_(quiet) {}
-  void update(double share) {
-    const auto now = std::chrono::steady_clock::now();
-    if (quiet_ || now - last_ < std::chrono::seconds(2)) return;
-    last_ = now;
-    if (share >= 0) out_ << fmt::format("reading the results: {:.0f} %\n", 100 * share) << std::flush;
-  }
-
- private:
-  std::ostream& out_;
-  bool quiet_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-}  // namespace
+constexpr auto kBetweenNews = std::chrono::seconds(2);
 
 int report_command(const Call& call) {
   if (results::kPage.head.empty()) {
@@ -50,11 +32,14 @@ int report_command(const Call& call) {
   runs::Folder place = runs::Folder::look_at(file.has_parent_path() ? file.parent_path() : fs::path("."));
 
   results::ReportData data(effective, manifest, call.simulator);
-  Reading reading(call.console.err, call.options.quiet);
+  auto told = std::chrono::steady_clock::now();
   results::read_results(folder, effective.experiment,
                         [&](experiment::Point point, runs::PointOutcome outcome, double share) {
                           data.add(std::move(point), std::move(outcome));
-                          reading.update(share);
+                          const auto now = std::chrono::steady_clock::now();
+                          if (call.options.quiet || share < 0 || now - told < kBetweenNews) return;
+                          told = now;
+                          call.console.err << fmt::format("reading the results: {:.0f} %\n", 100 * share) << std::flush;
                         });
   const std::string& question = effective.experiment.question;
   place.write(file.filename().string(),

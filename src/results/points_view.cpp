@@ -14,46 +14,44 @@ namespace {
 
 // When the table is too wide the columns with the largest `rank` go first, those of one rank together: a
 // part of the CPU time would mislead.
-struct KnownColumn {
-  const char* metric;
-  const char* title;
-  int rank;
-  bool each;  // a sum over the run, shown for one transfer, as the latencies are
-};
 constexpr int kNeverByItself = 9;
-constexpr KnownColumn kColumns[] = {{"transfers", "iterations", 3, false},
-                                    {"latency_min", "t_min", 2, false},
-                                    {"latency_typical", "t_typical", 2, false},
-                                    {"latency_mean", "t_avg", 0, false},
-                                    {"latency_p99", "t_p99", 2, false},
-                                    {"latency_max", "t_max", kNeverByItself, false},
-                                    {"goodput_peak", "BW_peak", 3, false},
-                                    {"goodput", "BW_avg", 0, false},
-                                    {"faults", "faults", 0, true},
-                                    {"retransmitted_bytes", "resent", 1, true},
-                                    {"dropped_bytes", "dropped", kNeverByItself, true},
-                                    {"timeouts", "timeouts", kNeverByItself, true},
-                                    {"cpu_time", "cpu", 0, true},
-                                    {"cpu_time_user", "user", 4, true},
-                                    {"cpu_time_system", "system", 4, true},
-                                    {"cpu_time_softirq", "softirq", 4, true},
-                                    {"cpu_time_irq", "irq", 4, true},
-                                    {"cpu_time_polling", "polling", 5, true},
-                                    {"cpu_time_initiator", "cpu_initiator", kNeverByItself, true},
-                                    {"cpu_time_target", "cpu_target", kNeverByItself, true},
-                                    {"setup_time", "setup", 1, false},
-                                    {"pinned_bytes_peak", "pinned", 1, false},
-                                    {"locked_bytes_peak", "locked", 1, false},
-                                    {"hugetlb_bytes", "hugetlb", 1, false}};
+const std::vector<TableColumn> kColumns{{"transfers", "iterations", 3, false},
+                                        {"latency_min", "t_min", 2, false},
+                                        {"latency_typical", "t_typical", 2, false},
+                                        {"latency_mean", "t_avg", 0, false},
+                                        {"latency_p99", "t_p99", 2, false},
+                                        {"latency_max", "t_max", kNeverByItself, false},
+                                        {"goodput_peak", "BW_peak", 3, false},
+                                        {"goodput", "BW_avg", 0, false},
+                                        {"faults", "faults", 0, true},
+                                        {"retransmitted_bytes", "resent", 1, true},
+                                        {"dropped_bytes", "dropped", kNeverByItself, true},
+                                        {"timeouts", "timeouts", kNeverByItself, true},
+                                        {"cpu_time", "cpu", 0, true},
+                                        {"cpu_time_user", "user", 4, true},
+                                        {"cpu_time_system", "system", 4, true},
+                                        {"cpu_time_softirq", "softirq", 4, true},
+                                        {"cpu_time_irq", "irq", 4, true},
+                                        {"cpu_time_polling", "polling", 5, true},
+                                        {"cpu_time_initiator", "cpu_initiator", kNeverByItself, true},
+                                        {"cpu_time_target", "cpu_target", kNeverByItself, true},
+                                        {"setup_time", "setup", 1, false},
+                                        {"pinned_bytes_peak", "pinned", 1, false},
+                                        {"locked_bytes_peak", "locked", 1, false},
+                                        {"hugetlb_bytes", "hugetlb", 1, false}};
+
+const TableColumn* known_column(const std::string& metric) {
+  const auto found = std::ranges::find(kColumns, metric, &TableColumn::metric);
+  return found == kColumns.end() ? nullptr : &*found;
+}
 
 }  // namespace
 
 bool is_part_of_faults(const std::string& metric) { return metric.starts_with("faults_") || metric == "refaults"; }
 
 bool is_sum(const std::string& metric) {
-  return is_part_of_faults(metric) ||
-         std::any_of(std::begin(kColumns), std::end(kColumns),
-                     [&](const KnownColumn& column) { return metric == column.metric && column.each; });
+  const TableColumn* known = known_column(metric);
+  return is_part_of_faults(metric) || (known != nullptr && known->each);
 }
 
 namespace {
@@ -75,17 +73,13 @@ std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, cons
   std::vector<TableColumn> chosen;
   if (!spec.columns.empty()) {
     for (const std::string& name : spec.columns) {
-      const auto* known =
-          std::find_if(std::begin(kColumns), std::end(kColumns), [&](const auto& c) { return name == c.metric; });
-      const bool is_known = known != std::end(kColumns);
-      chosen.push_back({name, is_known ? known->title : name, 0, is_sum(name)});
+      chosen.push_back({name, column_title(name), 0, is_sum(name)});
     }
     return chosen;
   }
-  for (const KnownColumn& column : kColumns) {
-    if (column.rank < kNeverByItself && is_measured(column.metric))
-      chosen.push_back({column.metric, column.title, column.rank, column.each});
-    if (column.metric == std::string_view("faults")) add_parts_of_faults(chosen, is_measured);
+  for (const TableColumn& column : kColumns) {
+    if (column.rank < kNeverByItself && is_measured(column.metric)) chosen.push_back(column);
+    if (column.metric == "faults") add_parts_of_faults(chosen, is_measured);
   }
   // When every point failed, a column must still say so.
   if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
@@ -186,10 +180,8 @@ std::string narrow(const Results& results, std::size_t width, std::vector<TableC
 }  // namespace
 
 std::string column_title(const std::string& metric) {
-  for (const KnownColumn& column : kColumns) {
-    if (metric == column.metric) return column.title;
-  }
-  return metric;
+  const TableColumn* known = known_column(metric);
+  return known == nullptr ? metric : known->title;
 }
 
 std::string points_view(const Results& results, const experiment::ReportSpec& spec, std::size_t width) {

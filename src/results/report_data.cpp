@@ -68,7 +68,7 @@ void put(std::vector<std::vector<double>>& columns, std::size_t column, std::siz
 }  // namespace
 
 void PointColumns::add(const std::vector<double>& coordinates, const runs::PointOutcome& outcome,
-                       std::vector<workloads::Metric>& known_metrics) {
+                       std::vector<workloads::Metric>& known_metrics, const Named& named) {
   coordinates_.resize(coordinates.size());
   for (std::size_t i = 0; i < coordinates.size(); ++i) coordinates_[i].push_back(coordinates[i]);
   for (const auto& metric : outcome.result.metrics) {
@@ -76,6 +76,11 @@ void PointColumns::add(const std::vector<double>& coordinates, const runs::Point
     if (metric.value != 0) known_metrics[number].value = metric.value;  // so that it is 0 only where all are
     put(metrics_, number, count_, metric.value, kNone);
     if (half_widths_) put(widths_, number, count_, metric.half_width, 0);
+  }
+  named_.resize(named.size());
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    named_[i].first = named[i].first;
+    named_[i].second.push_back(named[i].second);
   }
   ++count_;
 }
@@ -85,10 +90,10 @@ Json PointColumns::json() const {
   for (auto& column : metrics) column.resize(count_, kNone);
   const Digits digits = count_ > kManyPoints ? Digits::seven : Digits::all;
   Json json{{"count", count_}, {"axes", encoded(coordinates_)}, {"metrics", encoded(metrics, digits)}};
-  if (!half_widths_) return json;
   auto widths = widths_;
   for (auto& column : widths) column.resize(count_, 0);
-  json["half_widths"] = encoded(widths, digits);
+  if (half_widths_) json["half_widths"] = encoded(widths, digits);
+  for (const auto& [name, column] : named_) json[name] = encode_column(column);
   return json;
 }
 
@@ -117,9 +122,10 @@ std::vector<double> ReportData::coordinates(const experiment::Point& point) {
   return numbers;
 }
 
-void ReportData::add_fate(const runs::PointOutcome& outcome, Fates& fates) {
-  fates.status.push_back(statuses_.number_of(status_text(outcome)));
-  fates.reason.push_back(reasons_.number_of(reason_text(outcome)));
+PointColumns::Named ReportData::fate(const char* name, double value, const runs::PointOutcome& outcome) {
+  return {{name, value},
+          {"status", statuses_.number_of(status_text(outcome))},
+          {"reason", reasons_.number_of(reason_text(outcome))}};
 }
 
 void ReportData::add(experiment::Point point, runs::PointOutcome outcome) {
@@ -128,10 +134,11 @@ void ReportData::add(experiment::Point point, runs::PointOutcome outcome) {
     if (experiment_.reports[i].view == experiment::View::verdict) verdicts_[i].add(point, outcome);
   }
   add_series(outcome);
-  add_parts(point, outcome);
-  points_.add(coordinates(point), outcome, metrics_);
-  seeds_.push_back(static_cast<double>(point.seed));
-  add_fate(outcome, fates_);
+  add_parts(outcome);
+  PointColumns::Named named = fate("seed", static_cast<double>(point.seed), outcome);
+  const auto limit = limits_.add(point, outcome);
+  named.emplace_back("limit", limit ? static_cast<double>(*limit) : kNone);
+  points_.add(coordinates(point), outcome, metrics_, named);
   if (!waiting_.empty() && !same_combination(waiting_.front(), point)) add_means();
   waiting_.push_back(std::move(point));
   waiting_outcomes_.push_back(std::move(outcome));
@@ -147,9 +154,8 @@ void ReportData::add_means() {
     add_steps(merged.outcomes[i]);
     findings_.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
     if (each == 1) continue;  // the points are their own means
-    means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_);
-    add_fate(merged.outcomes[i], fates_of_means_);
-    seeds_of_means_.push_back(static_cast<double>(merged.seeds[i]));
+    means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_,
+               fate("seeds", static_cast<double>(merged.seeds[i]), merged.outcomes[i]));
   }
   waiting_.clear();
   waiting_outcomes_.clear();
@@ -175,9 +181,8 @@ void ReportData::add_series(const runs::PointOutcome& outcome) {
     }
     samples_ += series.values.size();
     auto kind = std::ranges::find_if(series_kinds_, [&](const auto& known) { return known.name == series.name; });
-    if (kind == series_kinds_.end()) {
+    if (kind == series_kinds_.end())
       kind = series_kinds_.insert(kind, {series.name, series.unit, series.description, 0, {}});
-    }
     series_.push_back({{"point", points_.size()},
                        {"kind", kind - series_kinds_.begin()},
                        {"interval", series.interval_us},
@@ -186,9 +191,7 @@ void ReportData::add_series(const runs::PointOutcome& outcome) {
   }
 }
 
-void ReportData::add_parts(const experiment::Point& point, const runs::PointOutcome& outcome) {
-  const auto limit = limits_.add(point, outcome);
-  limit_.push_back(limit ? static_cast<double>(*limit) : kNone);
+void ReportData::add_parts(const runs::PointOutcome& outcome) {
   const auto& parts = outcome.result.parts;
   if (part_.size() + parts.size() > kMostParts) {
     ++parts_left_out_;
@@ -231,9 +234,8 @@ Json ReportData::parts_json() const {
 
 Json ReportData::series_json() const {
   Json kinds = Json::array();
-  for (const auto& kind : series_kinds_) {
+  for (const auto& kind : series_kinds_)
     kinds.push_back({{"name", kind.name}, {"unit", kind.unit}, {"meaning", kind.description}});
-  }
   return {{"kinds", kinds}, {"of", series_}, {"left_out", series_left_out_}};
 }
 
@@ -277,9 +279,8 @@ Json ReportData::axes_json() const {
 // What every point has in common and no default explains.
 Json ReportData::configuration_json() const {
   const auto machine = simulator_.machine();
-  experiment::Diagnostics none;
   for (const experiment::Settings* settings : {&experiment_.platform_settings, &experiment_.parameters})
-    apply(*settings, machine->parameters(), none);
+    experiment::apply_checked(*settings, machine->parameters());
   Json list = Json::array();
   for (const sim::Parameter& parameter : machine->parameters().all()) {
     if (parameter.get() == parameter.initial) continue;
@@ -297,8 +298,7 @@ Json ReportData::strategies_json() const {
   Json list = Json::array();
   for (const experiment::Strategy& strategy : experiment_.strategies) {
     const auto machine = simulator_.machine();
-    experiment::Diagnostics none;
-    apply(strategy.settings, machine->parameters(), none);
+    experiment::apply_checked(strategy.settings, machine->parameters());
     Json settings = Json::array();
     for (const sim::Parameter* each : named_by(strategy.settings, machine->parameters()))
       settings.push_back({each->name, each->get()});
@@ -345,9 +345,8 @@ Json ReportData::reports_json() const {
 
 Json ReportData::steps_json() const {
   Json names = Json::array();
-  for (const auto& step : steps_) {
+  for (const auto& step : steps_)
     names.push_back({{"step", step.step}, {"where", step.where}, {"meaning", step.description}});
-  }
   return {{"names", names},
           {"first", encode_column(step_first_)},
           {"step", encode_column(step_)},
@@ -381,18 +380,9 @@ std::string ReportData::json(const runs::Folder& run) {
   }
   json["reports"] = reports_json();
   json["points"] = points_.json();
-  json["points"]["seed"] = encode_column(seeds_);
-  json["points"]["status"] = encode_column(fates_.status);
-  json["points"]["reason"] = encode_column(fates_.reason);
-  json["points"]["limit"] = encode_column(limit_);
   json["statuses"] = statuses_.texts();
   json["reasons"] = reasons_.texts();
-  if (experiment_.repetitions > 1) {
-    json["means"] = means_.json();
-    json["means"]["seeds"] = encode_column(seeds_of_means_);
-    json["means"]["status"] = encode_column(fates_of_means_.status);
-    json["means"]["reason"] = encode_column(fates_of_means_.reason);
-  }
+  if (experiment_.repetitions > 1) json["means"] = means_.json();
   json["steps"] = steps_json();
   json["series"] = series_json();
   json["limits"] = limits_json();

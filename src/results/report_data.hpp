@@ -23,8 +23,10 @@ class PointColumns {
   // A value for each point so far and, with `half_widths`, how far its confidence interval reaches.
   explicit PointColumns(bool half_widths) : half_widths_(half_widths) {}
   std::size_t size() const { return count_; }
+  // `named`: what else is to be known of a point; of all points the same.
+  using Named = std::vector<std::pair<const char*, double>>;
   void add(const std::vector<double>& coordinates, const runs::PointOutcome& outcome,
-           std::vector<workloads::Metric>& known_metrics);
+           std::vector<workloads::Metric>& known_metrics, const Named& named);
   nlohmann::ordered_json json() const;
 
  private:
@@ -33,6 +35,7 @@ class PointColumns {
   std::vector<std::vector<double>> coordinates_;
   std::vector<std::vector<double>> metrics_;  // of the known ones; NaN where a point has none
   std::vector<std::vector<double>> widths_;
+  std::vector<std::pair<const char*, std::vector<double>>> named_;
 };
 
 class ReportData {
@@ -45,16 +48,13 @@ class ReportData {
   std::string json(const runs::Folder& run);
 
  private:
-  // What became of points, as numbers of texts.
-  struct Fates {
-    std::vector<double> status, reason;
-  };
   std::vector<double> coordinates(const experiment::Point& point);
-  void add_fate(const runs::PointOutcome& outcome, Fates& fates);
+  // What became of a point, beside something else: as numbers of texts.
+  PointColumns::Named fate(const char* name, double value, const runs::PointOutcome& outcome);
   void add_means();  // of the points that wait
   void add_steps(const runs::PointOutcome& outcome);
   void add_series(const runs::PointOutcome& outcome);
-  void add_parts(const experiment::Point& point, const runs::PointOutcome& outcome);
+  void add_parts(const runs::PointOutcome& outcome);
   nlohmann::ordered_json axes_json() const;
   nlohmann::ordered_json configuration_json() const;
   nlohmann::ordered_json strategies_json() const;
@@ -71,12 +71,8 @@ class ReportData {
   std::vector<TextNumbers> axes_;  // the strategy, then the experiment's
   std::vector<workloads::Metric> metrics_;
   PointColumns points_{false};
-  std::vector<double> seeds_;
   TextNumbers statuses_, reasons_;
-  Fates fates_;
   PointColumns means_{true};
-  Fates fates_of_means_;
-  std::vector<double> seeds_of_means_;  // that measured
   std::vector<experiment::Point> waiting_;
   std::vector<runs::PointOutcome> waiting_outcomes_;
   std::vector<workloads::BreakdownRow> steps_;
@@ -86,7 +82,6 @@ class ReportData {
   std::size_t samples_ = 0;
   std::size_t series_left_out_ = 0;
   Limits limits_;
-  std::vector<double> limit_;  // of each point: number of its group
   // A row for each part of each point.
   TextNumbers parts_, abouts_;
   std::vector<double> part_, about_, part_first_{0};
