@@ -88,17 +88,107 @@ class Follower {
   }
 
   // False when it was interrupted.
-  bool follow();
+  bool follow() {
+    const runs::InterruptGuard interrupt;
+    const auto start = Clock::now();
+    auto progress = progress_of(call_, points_.size(), "points", points_.size() - todo_);
+    std::optional<Clock::time_point> first_end;
+    for (;;) {
+      const runs::SlurmQueue queue = job_.look();
+      complain(queue);
+      look_for_results();
+      standing_.elsewhere = task_text(queue);
+      standing_.seconds_left = costs_.seconds_left({}, jobs_at_work(folder_));
+      if (!call_.options.quiet) progress.update(standing_, Clock::now());
+      if (is_everything_there()) job_.cancel(runs::SlurmJob::Which::waiting);  // nothing is left for them
+      if (is_everything_there() || queue.is_over()) return true;
+      if (!queue.ended.empty() && !first_end) first_end = Clock::now();
+      is_at_work_ = is_at_work_ || has_seen_a_worker();
+      if (!is_at_work_ && first_end && Clock::now() - *first_end > kSettles) give_up();
+      pollfd signal{interrupt.descriptor(), POLLIN, 0};
+      poll(&signal, 1, static_cast<int>(until_next_look(Clock::now() - start).count()));
+      if (runs::InterruptGuard::requested()) return false;
+    }
+  }
+
   // When the job is over: what became of the points that have no result.
-  void account_for_rest();
+  void account_for_rest() {
+    const auto until = Clock::now() + kSettles;
+    for (look_for_results(); !is_everything_there() && Clock::now() < until; look_for_results())
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    if (is_everything_there()) return;
+    if (!has_seen_a_worker()) give_up();
+    job_.look_up_ends();
+    for (const runs::WorkerState& worker : workers_in(folder_)) {
+      if (!worker.task.starts_with(job_.id() + "_")) continue;
+      const auto end = job_.ends().find(worker.task);
+      const std::string state = end == job_.ends().end() ? "nobody knows how" : end->second;
+      for (const std::size_t index : missing_) {
+        if (worker.at.count(points_[index].id) == 0) continue;
+        runs::PointOutcome outcome;
+        outcome.status = runs::PointStatus::host_failed;
+        outcome.error = fmt::format("the Slurm task {} that was at it ({}) has ended: {}{}", worker.task, worker.name,
+                                    state, advice(state));
+        store_.keep(index, outcome);
+      }
+    }
+    look_for_results();
+    if (is_everything_there()) return;
+    console_.err << fmt::format("Slurm job {} has ended ({}); {} points have no result, starting again submits them\n",
+                                job_.id(), ends_text(job_.ends()), missing_.size());
+  }
 
  private:
   bool is_everything_there() const { return missing_.empty(); }
-  void look_for_results();
-  void complain(const runs::SlurmQueue& queue);
-  std::vector<fs::path> logs(const std::string& prefix) const;
   bool has_seen_a_worker() const { return !logs(runs::logs_of_slurm_job(job_.id())).empty(); }
-  [[noreturn]] void give_up();
+
+  void look_for_results() {
+    const std::set<std::string> there = folder_.names_in("points");
+    for (const std::size_t index : missing_) {
+      if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) continue;
+      auto outcome = result_in(folder_, points_[index].id).outcome;
+      if (!outcome) continue;
+      costs_.ended(index, outcome->host_seconds, stands_for_all(*outcome));
+      if (outcome->status != runs::PointStatus::complete) ++standing_.failed;
+      standing_.so_far += outcome->totals;
+      outcomes_[index] = *std::move(outcome);
+    }
+    share(outcomes_, points_);
+    std::erase_if(missing_, [&](std::size_t i) { return outcomes_[i].status != runs::PointStatus::not_run; });
+    standing_.done = todo_ - missing_.size();
+    standing_.shared = costs_.shared();
+  }
+
+  void complain(const runs::SlurmQueue& queue) {
+    if (queue.known || std::exchange(has_complained_, true)) return;
+    console_.err << fmt::format("Slurm does not answer ({}); asking again until it does\n", queue.trouble);
+  }
+
+  std::vector<fs::path> logs(const std::string& prefix) const {
+    std::vector<fs::path> found;
+    for (const std::string& name : folder_.names_in(runs::Folder::kLogs)) {
+      if ((std::string(runs::Folder::kLogs) + "/" + name).starts_with(prefix))
+        found.push_back(folder_.path() / runs::Folder::kLogs / name);
+    }
+    return found;
+  }
+
+  [[noreturn]] void give_up() {
+    job_.cancel(runs::SlurmJob::Which::all);
+    const std::string id = job_.id();
+    const std::string how = ends_text(job_.ends());
+    const auto is_cancelled = [](const auto& end) { return end.second == "CANCELLED"; };
+    if (!job_.ends().empty() && std::ranges::all_of(job_.ends(), is_cancelled))
+      throw UserError("Slurm job {} was cancelled before any of its tasks was at work", id);
+    if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::Folder::kLogs, id)); !printed.empty()) {
+      throw UserError("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id,
+                      folder_.path().string(), how, printed.front().string(), last_line(printed.front()));
+    }
+    throw UserError(
+        "no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
+        "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
+        id, fs::absolute(folder_.path()).string(), how, runs::host_name());
+  }
 
   const std::vector<experiment::Point>& points_;
   std::vector<std::size_t> missing_;  // without a result, as far as can be seen
@@ -114,105 +204,6 @@ class Follower {
   bool has_complained_ = false;
   bool is_at_work_ = false;
 };
-
-void Follower::look_for_results() {
-  const std::set<std::string> there = folder_.names_in("points");
-  for (const std::size_t index : missing_) {
-    if (there.count(fs::path(runs::file_of(points_[index].id)).filename().string()) == 0) continue;
-    auto outcome = result_in(folder_, points_[index].id).outcome;
-    if (!outcome) continue;
-    costs_.ended(index, outcome->host_seconds, stands_for_all(*outcome));
-    if (outcome->status != runs::PointStatus::complete) ++standing_.failed;
-    standing_.so_far += outcome->totals;
-    outcomes_[index] = *std::move(outcome);
-  }
-  share(outcomes_, points_);
-  std::erase_if(missing_, [&](std::size_t i) { return outcomes_[i].status != runs::PointStatus::not_run; });
-  standing_.done = todo_ - missing_.size();
-  standing_.shared = costs_.shared();
-}
-
-void Follower::complain(const runs::SlurmQueue& queue) {
-  if (queue.known || std::exchange(has_complained_, true)) return;
-  console_.err << fmt::format("Slurm does not answer ({}); asking again until it does\n", queue.trouble);
-}
-
-std::vector<fs::path> Follower::logs(const std::string& prefix) const {
-  std::vector<fs::path> found;
-  for (const std::string& name : folder_.names_in(runs::Folder::kLogs)) {
-    if ((std::string(runs::Folder::kLogs) + "/" + name).starts_with(prefix))
-      found.push_back(folder_.path() / runs::Folder::kLogs / name);
-  }
-  return found;
-}
-
-bool Follower::follow() {
-  const runs::InterruptGuard interrupt;
-  const auto start = Clock::now();
-  auto progress = progress_of(call_, points_.size(), "points", points_.size() - todo_);
-  std::optional<Clock::time_point> first_end;
-  for (;;) {
-    const runs::SlurmQueue queue = job_.look();
-    complain(queue);
-    look_for_results();
-    standing_.elsewhere = task_text(queue);
-    standing_.seconds_left = costs_.seconds_left({}, jobs_at_work(folder_));
-    if (!call_.options.quiet) progress.update(standing_, Clock::now());
-    if (is_everything_there()) job_.cancel(runs::SlurmJob::Which::waiting);  // nothing is left for them
-    if (is_everything_there() || queue.is_over()) return true;
-    if (!queue.ended.empty() && !first_end) first_end = Clock::now();
-    is_at_work_ = is_at_work_ || has_seen_a_worker();
-    if (!is_at_work_ && first_end && Clock::now() - *first_end > kSettles) give_up();
-    pollfd signal{interrupt.descriptor(), POLLIN, 0};
-    poll(&signal, 1, static_cast<int>(until_next_look(Clock::now() - start).count()));
-    if (runs::InterruptGuard::requested()) return false;
-  }
-}
-
-void Follower::give_up() {
-  job_.cancel(runs::SlurmJob::Which::all);
-  const std::string id = job_.id();
-  const std::string how = ends_text(job_.ends());
-  const auto is_cancelled = [](const auto& end) { return end.second == "CANCELLED"; };
-  if (!job_.ends().empty() && std::ranges::all_of(job_.ends(), is_cancelled)) {
-    throw UserError("Slurm job {} was cancelled before any of its tasks was at work", id);
-  }
-  if (const auto printed = logs(fmt::format("{}/slurm-{}_", runs::Folder::kLogs, id)); !printed.empty()) {
-    throw UserError("no task of Slurm job {} has got to work in {} ({}); {} ends with: {}", id, folder_.path().string(),
-                    how, printed.front().string(), last_line(printed.front()));
-  }
-  throw UserError(
-      "no task of Slurm job {} has left a trace in {} ({}): is this folder of {} on a file system that the "
-      "compute nodes share, at the same path? Name one that is with --out; the job is cancelled",
-      id, fs::absolute(folder_.path()).string(), how, runs::host_name());
-}
-
-void Follower::account_for_rest() {
-  const auto until = Clock::now() + kSettles;
-  for (look_for_results(); !is_everything_there() && Clock::now() < until; look_for_results()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  }
-  if (is_everything_there()) return;
-  if (!has_seen_a_worker()) give_up();
-  job_.look_up_ends();
-  for (const runs::WorkerState& worker : workers_in(folder_)) {
-    if (!worker.task.starts_with(job_.id() + "_")) continue;
-    const auto end = job_.ends().find(worker.task);
-    const std::string state = end == job_.ends().end() ? "nobody knows how" : end->second;
-    for (const std::size_t index : missing_) {
-      if (worker.at.count(points_[index].id) == 0) continue;
-      runs::PointOutcome outcome;
-      outcome.status = runs::PointStatus::host_failed;
-      outcome.error = fmt::format("the Slurm task {} that was at it ({}) has ended: {}{}", worker.task, worker.name,
-                                  state, advice(state));
-      store_.keep(index, outcome);
-    }
-  }
-  look_for_results();
-  if (is_everything_there()) return;
-  console_.err << fmt::format("Slurm job {} has ended ({}); {} points have no result, starting again submits them\n",
-                              job_.id(), ends_text(job_.ends()), missing_.size());
-}
 
 std::optional<runs::SlurmJob> job_in_queue(const runs::Folder& folder) {
   const auto text = folder.read(kJobFile);

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <boost/algorithm/string/classification.hpp>
+#include <boost/algorithm/string/split.hpp>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -32,14 +33,13 @@ std::optional<trace::NumberRange> range_of(std::string_view text) {
 
 std::vector<trace::NumberRange> number_ranges(const std::string& option, const std::string& text) {
   std::vector<trace::NumberRange> ranges;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', at), text.size());
-    const auto range = range_of(std::string_view(text).substr(at, comma - at));
+  std::vector<std::string> parts;
+  for (const std::string& part : boost::split(parts, text, boost::is_any_of(","))) {
+    const auto range = range_of(part);
     if (!range) {
       throw UserError("--{}: '{}'; allowed: whole numbers and ranges of them, such as 0,4-7", option, text);
     }
     ranges.push_back(*range);
-    at = comma + 1;
   }
   return ranges;
 }

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 
 namespace faultline::runs {
 namespace {
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 
 // Only a signal handler needs these: it can be handed nothing.
 volatile std::sig_atomic_t interrupted = 0;
@@ -33,17 +37,15 @@ InterruptGuard::InterruptGuard() {
   wake_descriptor = pipe_[1];
   struct sigaction action {};
   action.sa_handler = on_signal;
-  sigaction(SIGINT, &action, &old_interrupt_);
-  sigaction(SIGTERM, &action, &old_terminate_);
-  sigaction(SIGHUP, &action, &old_hang_up_);
-  // Under nohup the run is meant to outlive the terminal.
-  if (old_hang_up_.sa_handler == SIG_IGN) sigaction(SIGHUP, &old_hang_up_, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    // Under nohup the run is meant to outlive the terminal.
+    if (kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN) sigaction(SIGHUP, &before_[i], nullptr);
+  }
 }
 
 InterruptGuard::~InterruptGuard() {
-  sigaction(SIGINT, &old_interrupt_, nullptr);
-  sigaction(SIGTERM, &old_terminate_, nullptr);
-  sigaction(SIGHUP, &old_hang_up_, nullptr);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
   wake_descriptor = -1;
   close(pipe_[0]);
   close(pipe_[1]);

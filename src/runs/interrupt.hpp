@@ -2,6 +2,7 @@
 // Ctrl-C, SIGTERM and a hang-up as something that a loop with poll() can wait for.
 #pragma once
 
+#include <array>
 #include <csignal>
 
 namespace faultline::runs {
@@ -20,9 +21,7 @@ class InterruptGuard {
 
  private:
   int pipe_[2];
-  struct sigaction old_interrupt_ {};
-  struct sigaction old_terminate_ {};
-  struct sigaction old_hang_up_ {};
+  std::array<struct sigaction, 3> before_{};
 };
 
 }  // namespace faultline::runs
