@@ -11,6 +11,10 @@ export function axisColumns(run, set) {
   }));
 }
 
+/** A column of words; rows are points, or `of` takes what they are. */
+export const wordColumn = (title, of, meaning) => ({title, meaning, text: (row) => shown(of(row)), value: of});
+export const seedColumn = (set) => ({title: 'seed', number: true, text: (i) => String(set.named('seed')[i]), value: (i) => set.named('seed')[i]});
+
 /** `each`: a sum over the run, shown for one transfer. */
 export function metricColumn(run, set, metric, title = metric.name, each = false) {
   const transfers = run.metricNamed('transfers');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was simulated, folded: parameters that are not at their defaults and who set them, strategies, metrics.
-import {el} from './dom.js';
+import {el, plainTable} from './dom.js';
 import {shown, withUnit} from './format.js';
 
 // On paper nothing can be unfolded.
@@ -13,14 +13,10 @@ const forPaper = (details) => {
 const folded = (id, title, ...children) =>
   el('details', {class: 'card', id}, el('summary', {}, el('h2', {}, title)), ...children);
 
-const table = (heads, rows) => el('div', {class: 'scroll'}, el('table', {},
-  el('thead', {}, el('tr', {}, heads.map((head) => el('th', {scope: 'col'}, head)))),
-  el('tbody', {}, rows.map((cells) => el('tr', {}, cells.map((cell) => el('td', {}, cell)))))));
-
 function axesTable(run) {
   const shown = run.axes.slice(1);
   if (shown.length === 0) return null;
-  return [el('h3', {}, 'Axes'), table(['parameter', 'values', 'meaning'], shown.map((axis) => [el('code', {}, axis.name),
+  return [el('h3', {}, 'Axes'), plainTable(['parameter', 'values', 'meaning'], shown.map((axis) => [el('code', {}, axis.name),
     axis.values.length <= 40 ? axis.texts.join(', ')
       : `${axis.texts.slice(0, 3).join(', ')}, … ${axis.texts[axis.texts.length - 1]} (${axis.values.length} values)`,
     axis.meaning]))];
@@ -31,14 +27,14 @@ export function configurationSection(run) {
   const strategies = run.strategies.map((s) => [s.name, s.description,
     s.settings.map(([key, value]) => el('div', {}, el('code', {}, `${key} = ${shown(value)}`)))]);
   return forPaper(folded('configuration', `Configuration: ${rows.length} parameters differ from the default`,
-    rows.length > 0 ? table(['parameter', 'value', 'default', 'set by', 'meaning'], rows) : null,
+    rows.length > 0 ? plainTable(['parameter', 'value', 'default', 'set by', 'meaning'], rows) : null,
     ...(axesTable(run) || []),
-    el('h3', {}, 'Strategies'), table(['strategy', 'what it does', 'settings'], strategies),
+    el('h3', {}, 'Strategies'), plainTable(['strategy', 'what it does', 'settings'], strategies),
     el('p', {class: 'hint'}, `First seed ${run.seed}, ${run.repetitions} of each combination. The run folder's `,
       el('code', {}, 'effective.toml'), ' has every parameter, and ', el('code', {}, 'faultline run'), ' reads it again.')));
 }
 
 export function metricsSection(run) {
   return folded('metrics', 'Metrics: what the columns mean',
-    table(['metric', 'meaning'], run.metrics.map((m) => [el('code', {}, withUnit(m.name, m.unit)), shown(m.meaning)])));
+    plainTable(['metric', 'meaning'], run.metrics.map((m) => [el('code', {}, withUnit(m.name, m.unit)), shown(m.meaning)])));
 }

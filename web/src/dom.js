@@ -25,10 +25,15 @@ export function select(label, options, value, changed) {
   return node;
 }
 
-export function checkbox(label, checked, changed) {
+export function checkbox(label, checked, changed, title) {
   const box = el('input', {type: 'checkbox', checked, onchange: () => changed(box.checked)});
-  return el('label', {class: 'check'}, box, el('span', {}, label));
+  return el('label', {class: 'check', title}, box, el('span', {}, label));
 }
+
+/** Cells: texts, nodes, or cells of their own; `classOf(row)`: of its line. */
+export const plainTable = (heads, rows, classOf = () => '') => el('div', {class: 'scroll'}, el('table', {},
+  el('thead', {}, el('tr', {}, heads.map((head) => el('th', {scope: 'col'}, head)))),
+  el('tbody', {}, rows.map((cells) => el('tr', {class: classOf(cells)}, cells.map((cell) => (cell instanceof HTMLTableCellElement ? cell : el('td', {}, cell))))))));
 
 /** Hands a file to the reader. */
 export function download(name, type, content) {

@@ -78,12 +78,6 @@ export class Filters {
     }
     return found.subarray(0, n);
   }
-  reset() {
-    for (const mask of this.shown) mask.fill(1);
-    this.bounds.clear();
-    this.draw();
-    this.changed();
-  }
 
   /** The controls. */
   element() {
@@ -91,7 +85,7 @@ export class Filters {
     const summary = el('summary', {});
     this.draw = () => {
       body.replaceChildren(...this.run.axes.filter((axis) => axis.values.length > 1).map((axis) => this.axis(axis)),
-        el('button', {type: 'button', onclick: () => this.reset()}, 'Show all'));
+        el('button', {type: 'button', onclick: () => this.restore([])}, 'Show all'));
     };
     const count = () => {
       const {points} = this.run;

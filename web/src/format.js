@@ -74,4 +74,6 @@ export function tickText(value, unit, digits = 4) {
   return short(value, digits);
 }
 
-export const csvField = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+const csvField = (text) => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+/** `lines`: of texts. */
+export const csvText = (lines) => lines.map((line) => `${line.map(csvField).join(',')}\n`).join('');

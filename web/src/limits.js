@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What limits the transfers, in sentences over all points, and how busy each node was, or what each flow reached.
-import {axisColumns, metricColumn} from './columns.js';
+import {axisColumns, metricColumn, seedColumn, wordColumn} from './columns.js';
 import {decode} from './data.js';
 import {el} from './dom.js';
 import {shown} from './format.js';
@@ -24,14 +24,11 @@ function partsTable(run, filters, view) {
   });
   const ofPoint = (column) => ({...column, text: ({i}) => column.text(i), value: ({i}) => column.value(i)});
   const ofPart = (column) => ({...column, text: ({row}) => column.text(row), value: ({row}) => column.value(row)});
-  const word = (title, of) => ({title, text: ({row}) => shown(of(row)), value: ({row}) => of(row)});
-  const seed = {title: 'seed', number: true, text: (i) => String(set.named('seed')[i]), value: (i) => set.named('seed')[i]};
   const rows = () => Array.from(filters.indices(set)).flatMap((i) =>
     Array.from({length: first[i + 1] - first[i]}, (_, k) => ({i, row: first[i] + k})));
-  const table = new Table(`${run.experiment} parts`, [...axisColumns(run, set), ...(run.repetitions > 1 ? [seed] : [])].map(ofPoint)
-    .concat(word('part', (row) => names[part[row]]), abouts.some((text) => text) ? [word('what', (row) => abouts[about[row]])] : [],
-      columns.map(ofPart)), rows, () => null, view, 'limits.sort');
-  filters.onChange(() => { table.page = 0; table.draw(); });
+  const table = new Table(`${run.experiment} parts`, [...axisColumns(run, set), ...(run.repetitions > 1 ? [seedColumn(set)] : [])].map(ofPoint)
+    .concat(wordColumn('part', ({row}) => names[part[row]]), abouts.some((text) => text) ? [wordColumn('what', ({row}) => abouts[about[row]])] : [],
+      columns.map(ofPart)), rows, {filters, view, id: 'limits.sort'});
   return table.node;
 }
 

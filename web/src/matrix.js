@@ -2,7 +2,7 @@
 // Tables with an axis on either side: a metric, or what the device met.
 import {download, el, fileName} from './dom.js';
 import {failuresBeside, remarkOf} from './columns.js';
-import {csvField, metricText, shown} from './format.js';
+import {csvText, metricText, shown} from './format.js';
 import {freeAxes} from './lines.js';
 import {measured} from './ratios.js';
 
@@ -11,8 +11,8 @@ const MOST_SHEETS = 24;
 function grid(name, corner, rows, columns, cell) {
   // What stands below a value has a column of its own in a file.
   const extra = columns.map((_, c) => c).filter((c) => rows.some((_, r) => cell(r, c).kind === 'lost'));
-  const csv = () => [[corner, ...columns, ...extra.map((c) => `${columns[c]} failed transfers`)],
-    ...rows.map((row, r) => [row, ...columns.map((_, c) => cell(r, c).text), ...extra.map((c) => cell(r, c).small || '')])].map((line) => line.map(csvField).join(',')).join('\n');
+  const csv = () => csvText([[corner, ...columns, ...extra.map((c) => `${columns[c]} failed transfers`)],
+    ...rows.map((row, r) => [row, ...columns.map((_, c) => cell(r, c).text), ...extra.map((c) => cell(r, c).small || '')])]);
   return el('div', {class: 'table'}, el('div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name}, el('table', {},
     el('thead', {}, el('tr', {}, el('th', {scope: 'col', class: 'plain'}, corner), columns.map((c) => el('th', {scope: 'col', class: 'number plain'}, c)))),
     el('tbody', {}, rows.map((row, r) => el('tr', {}, el('th', {scope: 'row'}, row), columns.map((_, c) => {
@@ -20,7 +20,7 @@ function grid(name, corner, rows, columns, cell) {
       return el('td', {class: `number ${kind || ''}`, title}, text, small ? el('small', {}, small) : null);
     })))))),
   el('div', {class: 'tools'}, el('span', {class: 'count'}), el('button', {type: 'button', class: 'csv',
-    onclick: () => download(`${fileName(name)}.csv`, 'text/csv', `${csv()}\n`)}, 'CSV')));
+    onclick: () => download(`${fileName(name)}.csv`, 'text/csv', csv())}, 'CSV')));
 }
 
 /** One table for each combination of the axes that are on neither side. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The experiment's reports, each with its chart and its table, and the explorer.
-import {axisColumns, failureColumns, halfWidthColumn, isZero, metricColumn, remarkOf} from './columns.js';
+import {axisColumns, failureColumns, halfWidthColumn, isZero, metricColumn, remarkOf, wordColumn} from './columns.js';
 import {el} from './dom.js';
 import {Explorer} from './explorer.js';
 import {isOfTransfers, labelOf} from './data.js';
@@ -44,16 +44,10 @@ function pointsTable(run, filters, view, id, report) {
   const set = run.means;
   const {kept, said} = chooseColumns(run, report);
   const columns = [...axisColumns(run, set), ...kept.map((c) => metricColumn(run, set, c.metric, c.title, c.each))];
-  const table = new Table(run.experiment, columns, () => filters.indices(set), remarkOf(run, set), view, `${id}.sort`);
   // A file has intervals and failures in columns of their own.
-  const csv = table.csv.bind(table);
-  table.csv = () => {
-    table.columns = [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])), ...(kept.some((c) => isOfTransfers(c.metric)) ? failureColumns(run, set) : [])];
-    const text = csv();
-    table.columns = columns;
-    return text;
-  };
-  filters.onChange(() => { table.page = 0; table.draw(); });
+  const csvColumns = () => [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])),
+    ...(kept.some((c) => isOfTransfers(c.metric)) ? failureColumns(run, set) : [])];
+  const table = new Table(run.experiment, columns, () => filters.indices(set), {remark: remarkOf(run, set), csvColumns, filters, view, id: `${id}.sort`});
   const hints = [kept.some((c) => c.each) && '/op: for each transfer, both nodes together',
     said.length > 0 && `left out, ${said.join('; ')}`].filter(Boolean);
   return [table.node, hints.length > 0 ? el('p', {class: 'hint'}, `${hints.join('; ')}.`) : null];
@@ -69,15 +63,14 @@ function stepsTable(run, filters, view, id) {
   const number = (title, unit, value, text, meaning) => ({title, unit, meaning, number: true, value, text});
   const share = ({row, total}) => 100 * mean[row] / total;
   const table = new Table(`${run.experiment} steps`, [
-    {title: 'point', text: ({i}) => labelOf(run, set, i), value: ({i}) => labelOf(run, set, i)},
-    {title: 'step', text: ({row}) => names[step[row]].step, value: ({row}) => names[step[row]].step},
-    {title: 'where', text: ({row}) => names[step[row]].where, value: ({row}) => names[step[row]].where},
+    wordColumn('point', ({i}) => labelOf(run, set, i)),
+    wordColumn('step', ({row}) => names[step[row]].step),
+    wordColumn('where', ({row}) => names[step[row]].where),
     number('time', 'us', ({row}) => mean[row], ({row}) => mean[row].toFixed(3), 'mean over the transfers'),
     number('share', '%', share, (r) => share(r).toFixed(1), 'of the whole time'),
     number('samples', '1', ({row}) => samples[row], ({row}) => String(samples[row])),
-    {title: 'what happens', text: ({row}) => names[step[row]].meaning, value: ({row}) => names[step[row]].meaning},
-  ], rows, () => null, view, `${id}.steps`);
-  filters.onChange(() => { table.page = 0; table.draw(); });
+    wordColumn('what happens', ({row}) => names[step[row]].meaning),
+  ], rows, {filters, view, id: `${id}.steps`});
   return el('details', {}, el('summary', {}, 'The steps as a table'), table.node);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A table of many rows: sorted by a click on a head, a page at a time, downloaded whole as CSV.
 import {download, el, fileName} from './dom.js';
-import {csvField, unitText} from './format.js';
+import {csvText, unitText} from './format.js';
 import {sectionOf} from './view.js';
 
 const PAGE = 100;
@@ -13,12 +13,14 @@ const smallOf = (column, row) => {
 /**
  * Columns: {title, unit, meaning, number (aligned right), text(row), value(row)}; a row is whatever `rows()` lists.
  * `small(row)`: what stands below the text, or null. `remark(row)`: text that stands in place of the columns that have `measured`, or null.
+ * `csvColumns()`: those of the file, if they are others. `filters`: with which the rows change. `id`: of its sorting in the page's address.
  */
 export class Table {
-  constructor(name, columns, rows, remark = () => null, view = null, id = '') {
-    Object.assign(this, {name, columns, rows, remark, view});
+  constructor(name, columns, rows, {remark = () => null, csvColumns = () => this.columns, filters, view, id} = {}) {
+    Object.assign(this, {name, columns, rows, remark, csvColumns, view});
     this.page = 0;
-    if (view && id) view.add(id, () => this.viewed(), (pairs) => this.restore(pairs));
+    if (id) view.add(id, () => this.viewed(), (pairs) => this.restore(pairs));
+    filters?.onChange(() => { this.page = 0; this.draw(); });
     this.order = null; // [column, 1 or -1]
     this.node = el('div', {class: 'table'});
     this.draw();
@@ -99,13 +101,9 @@ export class Table {
         'CSV'));
   }
   csv() {
-    const lines = [this.columns.map((c) => csvField(c.unit && c.unit !== '1' ? `${c.title} [${c.unit}]` : c.title)).join(',')];
-    for (const row of this.sorted()) {
-      lines.push(this.columns.map((column) => {
-        const value = column.value(row);
-        return typeof value === 'number' ? (Number.isFinite(value) ? String(value) : '') : csvField(String(value ?? ''));
-      }).join(','));
-    }
-    return `${lines.join('\n')}\n`;
+    const columns = this.csvColumns();
+    const field = (value) => (typeof value === 'number' && !Number.isFinite(value) ? '' : String(value ?? ''));
+    return csvText([columns.map((c) => (c.unit && c.unit !== '1' ? `${c.title} [${c.unit}]` : c.title)),
+      ...Array.from(this.sorted(), (row) => columns.map((column) => field(column.value(row))))]);
   }
 }
