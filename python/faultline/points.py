@@ -33,6 +33,7 @@ class Failures:
 class Step:
     name: str
     mean_us: float
+    side: str = ""  # source or destination of the data
 
 
 @dataclass
@@ -104,9 +105,9 @@ def read_points(folder):
             for row in run.sql("SELECT combination, name, mean, half_width, unit FROM means").itertuples():
                 half_width = 0.0 if row.half_width is None or row.half_width != row.half_width else row.half_width
                 points[row.combination].metrics[row.name] = Value(row.mean, half_width, row.unit)
-            for row in run.sql("SELECT combination, step, time_us FROM mean_breakdown ORDER BY combination, position"
+            for row in run.sql("SELECT combination, step, time_us, side FROM mean_breakdown ORDER BY combination, position"
                                ).itertuples():
-                points[row.combination].steps.append(Step(row.step, row.time_us))
+                points[row.combination].steps.append(Step(row.step, row.time_us, row.side))
     except RunError as error:
         raise PlotError(str(error)) from error
     if not points:

@@ -31,7 +31,7 @@ def point(strategy, parameters, metrics, steps=(), trouble="", failures=()):
     values = {name: Value(*(each if isinstance(each, tuple) else (each, 0.0)), units[name])
               for name, each in metrics.items()}
     texts = {name: NUMBERS.get(text, text) for name, text in parameters.items()}
-    return Point({"strategy": strategy, **texts}, values, [Step(*each) for each in steps], trouble,
+    return Point({"strategy": strategy, **texts}, values, [Step(name, time, "source" if name in SOURCE else "destination") for name, time in steps], trouble,
                  failures=Failures(*failures))
 
 
@@ -45,12 +45,9 @@ class FigureTest(unittest.TestCase):
     def write(self, points_of_run):
         for number, each in enumerate(points_of_run, 1):
             each.number = number
-        sides = {each.number: ["source" if name in SOURCE else "destination" for name in (s.name for s in each.steps)]
-                 for each in points_of_run}
-        for name, result in (("read_points", points_of_run), ("read_sides", sides)):
-            reader = mock.patch(f"faultline.figures.{name}", lambda folder, result=result: result)
-            reader.start()
-            self.addCleanup(reader.stop)
+        reader = mock.patch("faultline.figures.read_points", lambda folder: points_of_run)
+        reader.start()
+        self.addCleanup(reader.stop)
         return points_of_run
 
     def make(self, name, **options):

@@ -65,7 +65,6 @@ class Reproduction(unittest.TestCase):
         found = []
         runs = Runs(Path("nowhere"), read_published(CONFIGS))
         with mock.patch("faultline.reproduction.sections.read_points", lambda folder: points.get(folder.name, [])), \
-                mock.patch("faultline.reproduction.sections.read_sides", lambda folder: {}), \
                 mock.patch("faultline.reproduction.sections.read_sensitivity", side_effect=PlotError("no run")):
             for _, draw in section.figures:
                 try:

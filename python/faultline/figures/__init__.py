@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
-from faultline.figures.breakdown import breakdown, read_sides
+from faultline.figures.breakdown import breakdown
 from faultline.figures.curves import bandwidth, latency
 from faultline.figures.heatmap import heatmap
 from faultline.figures.style import plt, styled
@@ -32,18 +32,22 @@ def _of_points(draw):
     return draw_chosen
 
 
-def _tornado(run, options):
-    for option, value in (("--x", options.x), ("--by", options.by), ("--where", options.combinations)):
+def _refuse(why, **given):
+    for option, value in given.items():
         if value:
-            raise PlotError(f"{option}: a tornado has no axes; 'faultline sensitivity' chooses what is varied")
+            raise PlotError(f"--{option}: {why}")
+
+
+def _tornado(run, options):
+    _refuse("a tornado has no axes; 'faultline sensitivity' chooses what is varied", x=options.x, by=options.by,
+            where=options.combinations)
     return tornado(read_sensitivity(run, options.metric))
 
 
 def _breakdown(run, options):
-    for option, value in (("--x", options.x), ("--by", options.by), ("--metric", options.metric)):
-        if value:
-            raise PlotError(f"{option}: the breakdown is of each point's steps; --where chooses points")
-    return _of_points(lambda points, _: breakdown(points, sides=read_sides(run)))(run, options)
+    _refuse("the breakdown is of each point's steps; --where chooses points", x=options.x, by=options.by,
+            metric=options.metric)
+    return _of_points(breakdown)(run, options)
 
 
 FIGURES = {

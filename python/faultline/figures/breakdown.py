@@ -14,7 +14,6 @@ from faultline.figures.style import COLUMN, PAGE, PUBLISHED, footnotes, legend, 
 from faultline.labels import labels_of
 from faultline.names import name_of
 from faultline.points import PlotError, axes_of, reason
-from faultline.run import Run, RunError
 
 _MOST_PANELS = 8
 _MOST_ROWS = 50  # of a panel; later attempts are one row each where there are more
@@ -30,19 +29,6 @@ class Row:
     side: str
     start: float  # us
     time: float
-
-
-def read_sides(folder):
-    """Of each combination the sides of its steps, in their order."""
-    try:
-        with Run(folder) as run:
-            steps = run.sql("SELECT combination, side FROM mean_breakdown ORDER BY combination, position")
-    except RunError as error:
-        raise PlotError(str(error)) from error
-    sides = {}
-    for row in steps.itertuples():
-        sides.setdefault(row.combination, []).append(row.side)
-    return sides
 
 
 def _attempt(name):
@@ -64,12 +50,12 @@ def _together(rows, attempts):
     return kept
 
 
-def waterfall(steps, sides=()):
+def waterfall(steps):
     """Each step begins where the one before it ends. Where there are too many rows the attempts are one each, the last ones
     first, and then all that are left together."""
     rows, start = [], 0.0
-    for index, step in enumerate(steps):
-        rows.append(Row(step.name, sides[index] if index < len(sides) else "", start, step.mean_us))
+    for step in steps:
+        rows.append(Row(step.name, step.side, start, step.mean_us))
         start += step.mean_us
     attempts = list(dict.fromkeys(_attempt(row.name) for row in rows if _attempt(row.name)))
     together = []
@@ -150,10 +136,10 @@ def _empty(count, heights):
     return figure, strip, shown
 
 
-def breakdown(points, _options=None, marks=(), sides=None):
-    """`marks`: (index of the panel, value, tolerance, text), published totals in us. `sides`: as read_sides() has them."""
+def breakdown(points, _options=None, marks=()):
+    """`marks`: (index of the panel, value, tolerance, text), published totals in us."""
     timed, varying = _chosen(points)
-    waterfalls = [waterfall(point.steps, (sides or {}).get(point.number, ())) for point in timed]
+    waterfalls = [waterfall(point.steps) for point in timed]
     totals = [sum(step.mean_us for step in point.steps) for point in timed]
     colours = colours_of(waterfalls)
     labels = [labels_of(timed, name) for name in varying]

@@ -21,7 +21,8 @@ _FLAT = 0.1  # of the highest panel, below which another one has a scale of its 
 HOLLOW = "not of all transfers"
 
 
-def _choose_axes(points, x, by, preferred):
+def varying_axes(points, x, by):
+    """What differs between the points; `x` and `by` must, where they are given."""
     varying = axes_of(points, [name for name in (x, by) if name])
     for option, name in (("--x", x), ("--by", by)):
         if name is not None and name not in varying:
@@ -29,6 +30,11 @@ def _choose_axes(points, x, by, preferred):
                             f"{', '.join(varying) or 'nothing'}")
     if x is not None and x == by:
         raise PlotError(f"--by {by}: is the x axis already")
+    return varying
+
+
+def _choose_axes(points, x, by, preferred):
+    varying = varying_axes(points, x, by)
     # Strategies are series: in their own colours.
     others = [name for name in varying if name not in (by, "strategy")]
     x = x or next((name for name in [preferred, *others] if name in others), "strategy")

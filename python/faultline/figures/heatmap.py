@@ -6,26 +6,20 @@ import math
 import numpy
 from matplotlib.colors import LogNorm, Normalize
 
-from faultline.figures.curves import measured, refuse_doubles, split_panels
+from faultline.figures.curves import measured, refuse_doubles, split_panels, varying_axes
 from faultline.figures.failures import failed_of, failed_text, notes_on
 from faultline.figures.style import COLUMN, PAGE, columns_for, footnotes, panels, plain
 from faultline.labels import labels_of
 from faultline.names import name_of, with_unit
-from faultline.points import PlotError, axes_of, follows, values_of
+from faultline.points import PlotError, follows, values_of
 from faultline.quantities import unit_text
 
 
 def _choose_axes(points, x, by):
-    varying = axes_of(points, [name for name in (x, by) if name])
-    for option, name in (("--x", x), ("--by", by)):
-        if name is not None and name not in varying:
-            raise PlotError(f"{option} {name}: does not differ between the points; what does: "
-                            f"{', '.join(varying) or 'nothing'}")
+    varying = varying_axes(points, x, by)
     if len(varying) < 2:
         raise PlotError("a heat map needs two axes whose values differ between the points; there is "
                         f"{varying[0] if varying else 'none'}")
-    if x is not None and x == by:
-        raise PlotError(f"--by {by}: is the x axis already")
     x = x or [name for name in varying if name != by][-1]
     # Strategies are panels, unless there is no second axis.
     by = by or [name for name in varying if name != x][-1]

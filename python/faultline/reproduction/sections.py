@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field, replace
 
 from faultline.figures import Options, read_sensitivity
-from faultline.figures.breakdown import breakdown, read_sides
+from faultline.figures.breakdown import breakdown
 from faultline.figures.curves import bandwidth, curves, latency
 from faultline.figures.tornado import tornado
 from faultline.points import Value, read_points
@@ -68,8 +68,7 @@ def _breakdown(runs):
     points = runs.points("fault-breakdown")
     ends = [point.parameters["workload.cold"] for point in points]
     above = points[ends.index("none")].metrics["latency_mean"].mean
-    return breakdown(points, marks=[(ends.index("destination"), *runs.mark("T5", above=above))],
-                     sides=read_sides(runs.folder / "fault-breakdown"))
+    return breakdown(points, marks=[(ends.index("destination"), *runs.mark("T5", above=above))])
 
 
 def _one_fault(runs):
