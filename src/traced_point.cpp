@@ -20,9 +20,8 @@ constexpr std::size_t kShown = 40;  // points
 
 std::string list_of(const std::vector<experiment::Point>& points) {
   std::string text;
-  for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i) {
+  for (std::size_t i = 0; i < std::min(points.size(), kShown); ++i)
     text += fmt::format("\n  {:>3}  {}  {}", i + 1, points[i].id.substr(0, experiment::kLeastOfId), points[i].label());
-  }
   if (points.size() > kShown) text += fmt::format("\n  ... and {} more (--dry-run --verbose)", points.size() - kShown);
   return text;
 }
@@ -54,8 +53,7 @@ std::size_t traced_point(const std::vector<experiment::Point>& points, const Tra
   }
   if (found.size() == 1) return found.front();
   throw UserError(
-      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters "
-      "or more:{}",
+      "--trace-point: '{}' is {}; allowed: a number from 1 to {}, or how one id begins, with {} characters or more:{}",
       options.point, found.empty() ? "no point" : "several points", points.size(), experiment::kLeastOfId,
       list_of(points));
 }

@@ -93,9 +93,8 @@ fs::path ConfigLibrary::resolve_experiment(const std::string& reference) const {
   const std::vector<std::string> known = names(ConfigKind::experiment);
   if (std::ranges::find(known, reference) != known.end()) return path(ConfigKind::experiment, reference);
   std::error_code ignored;
-  if (fs::exists(fs::symlink_status(reference, ignored)) || ends_with_toml(reference)) {
+  if (fs::exists(fs::symlink_status(reference, ignored)) || ends_with_toml(reference))
     throw UserError(reference + ": " + why);
-  }
   throw UserError("no experiment '{}'; allowed: a file, or one that ships: {}{}", reference, list_of(known, folder_),
                   did_you_mean(reference, known));
 }

@@ -83,12 +83,10 @@ class StrategyPoints {
     const std::vector<std::size_t> indices = indices_in(experiment_.axes, combination);
     for (std::size_t i = 0; i < indices.size(); ++i) point.settings.push_back(values_[i][indices[i]]);
     point.settings.push_back(overrides_);
-    for (std::size_t i = below_.size(); i < point.settings.size(); ++i) {
+    for (std::size_t i = below_.size(); i < point.settings.size(); ++i)
       apply_checked(*point.settings[i], machine_->parameters());
-    }
-    for (const Axis& axis : experiment_.axes) {
+    for (const Axis& axis : experiment_.axes)
       point.axes.push_back({axis.key, machine_->parameters().find(axis.key)->get()});
-    }
     if (common_.changed == nullptr) {
       common_.changed = changed_beside(point.axes, machine_->parameters());
       common_.reset = reset_beside(point.axes, platform_, machine_->parameters());

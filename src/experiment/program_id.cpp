@@ -24,9 +24,8 @@ std::string build_id_in(const char* note, std::size_t size) {
     const char* content = name + padded(header.n_namesz);
     if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
       std::string text;
-      for (std::size_t i = 0; i < header.n_descsz; ++i) {
+      for (std::size_t i = 0; i < header.n_descsz; ++i)
         text += fmt::format("{:02x}", static_cast<unsigned char>(content[i]));
-      }
       return text;
     }
     at += sizeof(header) + padded(header.n_namesz) + padded(header.n_descsz);

@@ -94,9 +94,8 @@ std::vector<std::string> other_texts(const Parameter& parameter, const Candidate
 void refuse_many(const Variations& variations, const Experiment& experiment, std::size_t points) {
   if (variations.all.size() * experiment.repetitions <= experiment.most_points) return;
   throw UserError(
-      "{}: with every value of every parameter without a published source it is more "
-      "than {} points; --set and --strategy choose fewer of the experiment's {}, --max-points allows "
-      "more",
+      "{}: with every value of every parameter without a published source it is more than {} points; --set and "
+      "--strategy choose fewer of the experiment's {}, --max-points allows more",
       experiment.file, experiment.most_points, points);
 }
 

@@ -38,9 +38,8 @@ std::optional<std::size_t> Limits::add(const experiment::Point& point, const run
 
 std::string Limits::text() const {
   std::string text;
-  for (std::size_t i = 0; i < std::min(all_.size(), kMostTold); ++i) {
+  for (std::size_t i = 0; i < std::min(all_.size(), kMostTold); ++i)
     text += fmt::format("limit: {}\n", with_place(all_[i].limit.text(), all_[i].where, all_[i].points));
-  }
   if (all_.size() > kMostTold)
     text += fmt::format("limit: {} more; 'faultline report' shows all\n", all_.size() - kMostTold);
   return text;

@@ -30,9 +30,8 @@ experiment::Point point_of(const Json& json, const experiment::Experiment& exper
   point.repeated = experiment.repetitions > 1;
   point.labels = experiment.labels;
   point.repetition = static_cast<unsigned>(point.seed - experiment.seed);
-  for (const experiment::Axis& axis : experiment.axes) {
+  for (const experiment::Axis& axis : experiment.axes)
     point.axes.push_back({axis.key, json.at("parameters").at(axis.key).get<std::string>()});
-  }
   return point;
 }
 
@@ -40,9 +39,8 @@ experiment::Point point_of(const Json& json, const experiment::Experiment& exper
 void add_distributions(const Json& json, std::vector<workloads::Metric>& metrics) {
   if (!json.contains("distributions")) return;
   for (const auto& [name, d] : json.at("distributions").items()) {
-    for (const char* share : kPercentiles) {
+    for (const char* share : kPercentiles)
       metrics.push_back({name + " " + share, number(d.at(share)), d.at("unit"), d.at("description")});
-    }
   }
 }
 
@@ -72,9 +70,8 @@ runs::PointOutcome outcome_of(const Json& json) {
   outcome.status = is_at_its_end ? runs::PointStatus::complete : runs::point_status(status);
   outcome.error = json.value("error", "");
   workloads::PointResult& result = outcome.result;
-  for (const auto& [name, metric] : json.at("metrics").items()) {
+  for (const auto& [name, metric] : json.at("metrics").items())
     result.metrics.push_back({name, number(metric.at("value")), metric.at("unit"), metric.at("description")});
-  }
   add_distributions(json, result.metrics);
   add_parts(json, result.parts);
   add_series(json, result.series);
@@ -95,8 +92,7 @@ void check_results(const runs::Folder& folder) {
   const std::string path = folder.path().string();
   const auto damaged = [&](const char* file) {
     return UserError(
-        "{0}/{1}: is damaged; the same 'faultline run' with --out {0} writes it again from the "
-        "points that are there",
+        "{0}/{1}: is damaged; the same 'faultline run' with --out {0} writes it again from the points that are there",
         path, file);
   };
   if (!folder.has("results.json") || !folder.has("meta.json")) {

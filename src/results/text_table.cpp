@@ -81,9 +81,8 @@ std::string TextTable::text() const {
   std::string all;
   const auto line = [&](const auto& cell_of) {
     std::string text;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (std::size_t c = 0; c < columns_.size(); ++c)
       text += padded(cell_of(c), wide[c], columns_[c].align) + std::string(kBetween, ' ');
-    }
     text.erase(text.find_last_not_of(' ') + 1);
     all += text + "\n";
   };

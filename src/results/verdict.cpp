@@ -31,9 +31,8 @@ void Verdict::add(const experiment::Point& point, const runs::PointOutcome& outc
   ++cell.runs;
   cell.error = cell.error || !outcome.error.empty();
   cell.refused = cell.refused || !outcome.result.refused.empty();
-  for (const char* name : {"injections", "stale_accesses", "data_errors", "other_data_errors", "delay_max"}) {
+  for (const char* name : {"injections", "stale_accesses", "data_errors", "other_data_errors", "delay_max"})
     cell.most[name] = std::max(cell.most[name], value_of(outcome, name));
-  }
   if (value_of(outcome, "faults") != 0) {
     ++cell.hits;
     cell.went_through = cell.went_through || value_of(outcome, "injected_pages") > 0;

@@ -136,8 +136,7 @@ Folder Folder::open_chosen(const fs::path& path) {
   const Holds holds = what_it_holds(path);
   if (holds == Holds::other_run) {
     refuse(path, "--out",
-           fmt::format("holds a run of another version of the program (its format is not {}); name a new "
-                       "folder",
+           fmt::format("holds a run of another version of the program (its format is not {}); name a new folder",
                        kFormat));
   }
   if (holds == Holds::no_run && !holds_nothing(path)) {
@@ -265,9 +264,8 @@ void Folder::remove_all() {
 std::set<std::string> Folder::names_in(const std::string& folder) const {
   std::set<std::string> names;
   std::error_code error;
-  for (fs::directory_iterator at(path_ / folder, error), end; !error && at != end; at.increment(error)) {
+  for (fs::directory_iterator at(path_ / folder, error), end; !error && at != end; at.increment(error))
     names.insert(at->path().filename().string());
-  }
   return names;
 }
 
