@@ -143,6 +143,18 @@ std::vector<Setting> drawn_values(const Node& node, const std::string& key, cons
   return values;
 }
 
+// Numbers the different rows of a table that gets one more column; how many there are.
+std::size_t refine(std::vector<std::size_t>& rows, const std::vector<std::string>& column) {
+  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    rows[i] = numbers.emplace(std::pair(rows[i], column[i]), numbers.size()).first->second;
+  return numbers.size();
+}
+
+std::size_t different(const std::vector<std::string>& texts) {
+  return std::set<std::string>(texts.begin(), texts.end()).size();
+}
+
 }  // namespace
 
 std::vector<double> drawn_shares(std::uint64_t points, bool by_parts, sim::RandomStream random) {
@@ -249,22 +261,6 @@ bool is_alone(const std::vector<Axis>& axes, std::size_t axis) {
   }
   return true;
 }
-
-namespace {
-
-// Numbers the different rows of a table that gets one more column; how many there are.
-std::size_t refine(std::vector<std::size_t>& rows, const std::vector<std::string>& column) {
-  std::map<std::pair<std::size_t, std::string>, std::size_t> numbers;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = numbers.emplace(std::pair(rows[i], column[i]), numbers.size()).first->second;
-  return numbers.size();
-}
-
-std::size_t different(const std::vector<std::string>& texts) {
-  return std::set<std::string>(texts.begin(), texts.end()).size();
-}
-
-}  // namespace
 
 std::vector<bool> leading_axes(const std::vector<Axis>& axes) {
   std::vector<std::size_t> order(axes.size());

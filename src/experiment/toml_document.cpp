@@ -119,6 +119,12 @@ Node convert(const toml::node& source, const std::string& file, std::size_t dept
   return node;
 }
 
+bool is_so(bool is_it, const Node& node, const char* what, const std::string& key, const std::string& allowed,
+           Diagnostics& diagnostics) {
+  if (!is_it) diagnostics.add(node.place, key, "{} is not {}; allowed: {}", describe(node), what, allowed);
+  return is_it;
+}
+
 }  // namespace
 
 const Node* Node::find(const std::string& name) const {
@@ -175,16 +181,6 @@ std::string describe(const Node& node) {
   if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return std::to_string(*whole);
   return fmt::format("{}", std::get<double>(node.value));
 }
-
-namespace {
-
-bool is_so(bool is_it, const Node& node, const char* what, const std::string& key, const std::string& allowed,
-           Diagnostics& diagnostics) {
-  if (!is_it) diagnostics.add(node.place, key, "{} is not {}; allowed: {}", describe(node), what, allowed);
-  return is_it;
-}
-
-}  // namespace
 
 bool is_table(const Node& node, const std::string& key, const std::string& allowed, Diagnostics& diagnostics) {
   return is_so(node.kind == Node::Kind::table, node, "a table", key, allowed, diagnostics);

@@ -185,6 +185,35 @@ void add_rows(const Difference::Row& alike, const Combination& a, const Combinat
   }
 }
 
+// Strategy and the axes of both, but for what conditions choose and what advances with that.
+std::vector<std::string> matched_by(Side& a, Side& b) {
+  std::vector<std::string> keys{"strategy"};
+  for (const Side* side : {&a, &b}) {
+    for (const std::string& axis : side->run.axes()) {
+      if (!has(keys, axis)) keys.push_back(axis);
+    }
+  }
+  for (Side* side : {&a, &b}) {
+    for (const Side* chooser : {&a, &b}) {
+      if (chooser->chosen.empty()) continue;
+      const std::vector<std::string> together = side->run.advancing_with(chooser->chosen);
+      std::erase_if(keys, [&](const std::string& key) { return has(together, key); });
+    }
+  }
+  return keys;
+}
+
+void check_one_value(Side& side, const std::string& key) {
+  if (key.empty()) return;
+  const RunColumn column = side.run.column(key);
+  const auto other = std::ranges::find_if(
+      side.points, [&](std::size_t point) { return column.texts[point] != column.texts[side.points.front()]; });
+  if (other == side.points.end()) return;
+  throw UserError("{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}", side.run.path(),
+                  key, column.texts[side.points.front()], column.texts[*other], side.run.path(), key,
+                  column.texts[*other]);
+}
+
 }  // namespace
 
 std::string run_of(const std::string& name) {
@@ -216,39 +245,6 @@ Side::Side(const std::string& name, const std::vector<std::string>& where) : run
     if (run.combination(i) == run.combination(number)) points.push_back(i);
   }
 }
-
-namespace {
-
-// Strategy and the axes of both, but for what conditions choose and what advances with that.
-std::vector<std::string> matched_by(Side& a, Side& b) {
-  std::vector<std::string> keys{"strategy"};
-  for (const Side* side : {&a, &b}) {
-    for (const std::string& axis : side->run.axes()) {
-      if (!has(keys, axis)) keys.push_back(axis);
-    }
-  }
-  for (Side* side : {&a, &b}) {
-    for (const Side* chooser : {&a, &b}) {
-      if (chooser->chosen.empty()) continue;
-      const std::vector<std::string> together = side->run.advancing_with(chooser->chosen);
-      std::erase_if(keys, [&](const std::string& key) { return has(together, key); });
-    }
-  }
-  return keys;
-}
-
-void check_one_value(Side& side, const std::string& key) {
-  if (key.empty()) return;
-  const RunColumn column = side.run.column(key);
-  const auto other = std::ranges::find_if(
-      side.points, [&](std::size_t point) { return column.texts[point] != column.texts[side.points.front()]; });
-  if (other == side.points.end()) return;
-  throw UserError("{}: what is compared has several values of {}: {}, {}; choose one, as {}:{}={}", side.run.path(),
-                  key, column.texts[side.points.front()], column.texts[*other], side.run.path(), key,
-                  column.texts[*other]);
-}
-
-}  // namespace
 
 Difference difference(Side& a, Side& b, const std::vector<std::string>& names, bool all) {
   if (a.is_point != b.is_point) {

@@ -45,17 +45,6 @@ const TableColumn* known_column(const std::string& metric) {
   return found == kColumns.end() ? nullptr : &*found;
 }
 
-}  // namespace
-
-bool is_part_of_faults(const std::string& metric) { return metric.starts_with("faults_") || metric == "refaults"; }
-
-bool is_sum(const std::string& metric) {
-  const TableColumn* known = known_column(metric);
-  return is_part_of_faults(metric) || (known != nullptr && known->each);
-}
-
-namespace {
-
 // Why pages were not usable: in the order of the metrics, and the first to go where there is no room.
 void add_parts_of_faults(std::vector<TableColumn>& chosen, const IsMeasured& is_measured) {
   constexpr int kRank = 6;
@@ -66,27 +55,6 @@ void add_parts_of_faults(std::vector<TableColumn>& chosen, const IsMeasured& is_
     chosen.push_back({doc.name, has_prefix ? doc.name.substr(kPrefix.size()) : doc.name, kRank, true});
   }
 }
-
-}  // namespace
-
-std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured) {
-  std::vector<TableColumn> chosen;
-  if (!spec.columns.empty()) {
-    for (const std::string& name : spec.columns) {
-      chosen.push_back({name, column_title(name), 0, is_sum(name)});
-    }
-    return chosen;
-  }
-  for (const TableColumn& column : kColumns) {
-    if (column.rank < kNeverByItself && is_measured(column.metric)) chosen.push_back(column);
-    if (column.metric == "faults") add_parts_of_faults(chosen, is_measured);
-  }
-  // When every point failed, a column must still say so.
-  if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
-  return chosen;
-}
-
-namespace {
 
 // As it stands in the table.
 std::optional<workloads::Metric> shown(const runs::PointOutcome& outcome, const TableColumn& column) {
@@ -178,6 +146,30 @@ std::string narrow(const Results& results, std::size_t width, std::vector<TableC
 }
 
 }  // namespace
+
+bool is_part_of_faults(const std::string& metric) { return metric.starts_with("faults_") || metric == "refaults"; }
+
+bool is_sum(const std::string& metric) {
+  const TableColumn* known = known_column(metric);
+  return is_part_of_faults(metric) || (known != nullptr && known->each);
+}
+
+std::vector<TableColumn> choose_columns(const experiment::ReportSpec& spec, const IsMeasured& is_measured) {
+  std::vector<TableColumn> chosen;
+  if (!spec.columns.empty()) {
+    for (const std::string& name : spec.columns) {
+      chosen.push_back({name, column_title(name), 0, is_sum(name)});
+    }
+    return chosen;
+  }
+  for (const TableColumn& column : kColumns) {
+    if (column.rank < kNeverByItself && is_measured(column.metric)) chosen.push_back(column);
+    if (column.metric == "faults") add_parts_of_faults(chosen, is_measured);
+  }
+  // When every point failed, a column must still say so.
+  if (chosen.empty()) chosen.push_back({"latency_mean", "t_avg", 0, false});
+  return chosen;
+}
 
 std::string column_title(const std::string& metric) {
   const TableColumn* known = known_column(metric);
