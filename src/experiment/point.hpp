@@ -47,6 +47,10 @@ struct Point {
   const std::string* find(const std::string& parameter) const;  // its text, among these; nullptr: it is the default
 };
 
+// Which program this is. The linker's build-id: another one for other sources, another compiler or other options, the
+// same for the same. Without one the version, the commit and when the file was built.
+const std::string& program_id();
+
 // Every parameter's value: what points that differ by their seed alone have in common. Takes long beside the rest.
 std::string configuration_text(const sim::ParameterTable& parameters);
 // Which results are a point's: those of this very program, with the seed and this configuration_text(). A UUID of

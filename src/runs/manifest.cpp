@@ -10,7 +10,6 @@
 
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
-#include "src/experiment/program_id.hpp"
 #include "src/runs/seal.hpp"
 
 namespace faultline::runs {

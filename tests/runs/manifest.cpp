@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "src/experiment/diagnostics.hpp"
-#include "src/experiment/program_id.hpp"
+#include "src/experiment/point.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/seal.hpp"
 #include "tests/support/fake_simulator.hpp"

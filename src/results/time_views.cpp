@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+// Where time goes: of the host by part of the model and by process, of one transfer step by step as a stacked bar.
 #include "src/results/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -70,6 +72,34 @@ std::string processes_table(const std::vector<experiment::Point>& points,
   return text;
 }
 
+std::string bar(double from, double length, double total, std::size_t width) {
+  if (!(total > 0)) return "";
+  const auto cells = [&](double value) {
+    return static_cast<std::size_t>(std::lround(value / total * static_cast<double>(width)));
+  };
+  const std::size_t begin = std::min(cells(from), width);
+  const std::size_t end = std::min(std::max(cells(from + length), begin), width);
+  // A step too short for a cell still shows where it lies.
+  const std::string fill = end > begin ? std::string(end - begin, '#') : "|";
+  return std::string(begin, ' ') + fill;
+}
+
+std::string breakdown_table(const std::vector<workloads::BreakdownRow>& rows) {
+  double total = 0;
+  for (const auto& row : rows) total += row.mean_us;
+  TextTable table({left("step"), left("where"), right("time", "[us]"), right("cumulative", "[us]"),
+                   right("share", "[%]"), right("samples"), left("|" + std::string(38, '-') + "|")});
+  double before = 0;
+  for (const auto& row : rows) {
+    const std::string range = row.half_width_us > 0 ? " \u00b1" + fixed(row.half_width_us, 3) : "";
+    table.add({row.step, row.where, fixed(row.mean_us, 3) + range, fixed(before + row.mean_us, 3),
+               total > 0 ? fixed(100 * row.mean_us / total, 1) : "-", std::to_string(row.samples),
+               bar(before, row.mean_us, total, 40)});
+    before += row.mean_us;
+  }
+  return table.text();
+}
+
 }  // namespace
 
 std::vector<sim::Profile::Row> profile_by_part(const std::vector<runs::PointOutcome>& outcomes) {
@@ -100,6 +130,19 @@ std::string profile_text(const std::vector<experiment::Point>& points, const std
       width, 1);
   return "Host time by part of the model, all complete points together\n\n" + parts_table(profile_by_part(outcomes)) +
          note + "\n\nHost time by process: each point has one of its own\n\n" + processes_table(points, outcomes);
+}
+
+std::string breakdown_view(const Results& results) {
+  std::string text;
+  for (std::size_t i = 0; i < results.points.size(); ++i) {
+    const auto& rows = results.outcomes[i].result.breakdown;
+    if (rows.empty()) continue;
+    const Failures failures = results.failures_at(i);
+    const std::string besides = failures.any() ? fmt::format(" (!: {}; no step has them)", text_of(failures)) : "";
+    text +=
+        fmt::format("{}{}{}\n{}", text.empty() ? "" : "\n", results.points[i].label(), besides, breakdown_table(rows));
+  }
+  return text.empty() ? "no point measured a breakdown\n" : text;
 }
 
 }  // namespace faultline::results
