@@ -62,6 +62,13 @@ class Given {
       throw UserError("--{}: '{}'; allowed: a whole number from {} to {}", name, text(name), low, high);
     number = static_cast<std::remove_cvref_t<decltype(*std::optional(number))>>(*whole);
   }
+  // The place of what is given among the names.
+  std::size_t choice(const std::string& name, const std::vector<std::string>& names) const {
+    const auto found = std::ranges::find(names, text(name));
+    if (found == names.end())
+      throw UserError("--{}: '{}'; {}", name, text(name), experiment::allowed_names(text(name), names));
+    return static_cast<std::size_t>(found - names.begin());
+  }
   // A text in which something may be wrong, which `why_not` says.
   std::string checked(const std::string& name, std::string (*why_not)(const std::string&)) const {
     const std::string why = has(name) ? why_not(text(name)) : "";
@@ -73,13 +80,6 @@ class Given {
   const po::variables_map& values_;
 };
 
-Format format_of(const std::string& text) {
-  const std::vector<std::string> names{"table", "json", "csv"};
-  const auto it = std::ranges::find(names, text);
-  if (it != names.end()) return static_cast<Format>(it - names.begin());
-  throw UserError("--format: '{}'; {}", text, experiment::allowed_names(text, names));
-}
-
 // What the user typed as an option that the command does not have.
 std::string unknown_option(const std::string& typed, const CommandRow& entry) {
   std::vector<std::string> known;
@@ -90,12 +90,7 @@ std::string unknown_option(const std::string& typed, const CommandRow& entry) {
 }
 
 void read_slurm_options(const Given& given, const po::variables_map& values, Options& options) {
-  if (const std::string place = given.text("on"); given.has("on")) {
-    const std::vector<std::string> places{"here", "slurm"};
-    if (std::ranges::find(places, place) == places.end())
-      throw UserError("--on: '{}'; {}", place, experiment::allowed_names(place, places));
-    options.on_slurm = place == "slurm";
-  }
+  options.on_slurm = given.has("on") && given.choice("on", {"here", "slurm"}) == 1;
   for (const std::string other : {"dry-run", "prepare", "profile", "jobs", "trace", "vcd"}) {
     if (options.on_slurm && given.has(other))
       throw UserError("--on slurm and --{}: choose one{}", other,
@@ -174,7 +169,7 @@ Options interpret(const po::variables_map& values, Options options) {
   options.arguments = given.texts("argument");
   options.trace = trace_options(given);
   check_combinations(given, options);
-  if (given.has("format")) options.format = format_of(given.text("format"));
+  if (given.has("format")) options.format = static_cast<Format>(given.choice("format", {"table", "json", "csv"}));
   given.read("levels", 2, kMostLevels, options.levels);
   given.read("samples", 1, kMostSamples, options.samples);
   given.read("seed", 0, experiment::kMostSeed, options.seed);

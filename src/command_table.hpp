@@ -23,11 +23,11 @@ struct CommandRow {
 
 struct OptionRow {
   const char* name;
-  const char* command;  // that has this meaning of it; nullptr: all others
-  char letter;          // 0: none
-  const char* value;    // what stands for it in the help; nullptr: it takes none
-  bool is_repeated;     // may stand several times
+  const char* value;  // what stands for it in the help; nullptr: it takes none
   const char* text;
+  const char* command = nullptr;  // that has this meaning of it; nullptr: all others
+  bool is_repeated = false;       // may stand several times
+  char letter = 0;
 };
 
 // In the order of the help.
