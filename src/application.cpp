@@ -93,27 +93,23 @@ void look_at_others(const runs::PointStore& store, runs::CostEstimate& costs) {
 
 int run_application(const std::vector<std::string>& arguments, const experiment::Simulator& simulator,
                     const Console& console) {
+  const auto tell = [&](const std::string& what, int code) {
+    console.err << experiment::printable(what) << "\n";
+    return code;
+  };
   try {
     const int code = dispatch(arguments, simulator, console);
     console.out.flush();
-    if (!console.out) {
-      console.err << "faultline: standard output cannot be written\n";
-      return kUsage;
-    }
-    return code;
+    return console.out ? code : tell("faultline: standard output cannot be written", kUsage);
   } catch (const UserError& error) {
-    console.err << experiment::printable(error.what()) << "\n";
-    return kUsage;
+    return tell(error.what(), kUsage);
   } catch (const std::filesystem::filesystem_error& error) {
-    console.err << "faultline: " << experiment::printable(error.what()) << "\n";
-    return kUsage;
+    return tell(std::string("faultline: ") + error.what(), kUsage);
   } catch (const std::bad_alloc&) {
     console.err << "faultline: the host has no memory left\n";
     return kUsage;
   } catch (const std::exception& error) {
-    console.err << "faultline: a bug of the simulator, please report it: " << experiment::printable(error.what())
-                << "\n";
-    return kBug;
+    return tell(std::string("faultline: a bug of the simulator, please report it: ") + error.what(), kBug);
   }
 }
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
@@ -96,14 +96,14 @@ void print_metrics(const results::Difference& difference, const Console& console
         << "(\u00b1: half of the 95 % confidence interval over the seeds; beyond noise: Welch's t test at 5 %, so "
            "chance makes\n one mark in twenty)\n";
   }
-  if (told.contains("exact")) {
-    console.out << "(exact: no repetition gives another value, so there is no noise to test against; with one seed: no "
-                   "random number is drawn)\n";
+  for (const auto& [mark, note] :
+       {std::pair{"exact",
+                  "no repetition gives another value, so there is no noise to test against; with one seed: no random "
+                  "number is drawn"},
+        std::pair{"?", "one seed, so nothing is known of noise; 'repetitions' in the experiment adds some"},
+        std::pair{"-", "no value on one side: the point failed, was refused or has not run, or lacks the metric"}}) {
+    if (told.contains(mark)) console.out << fmt::format("({}: {})\n", mark, note);
   }
-  if (told.contains("?"))
-    console.out << "(?: one seed, so nothing is known of noise; 'repetitions' in the experiment adds some)\n";
-  if (told.contains("-"))
-    console.out << "(-: no value on one side: the point failed, was refused or has not run, or lacks the metric)\n";
 }
 
 Json summary_json(const results::Summary& summary, const results::Failures& failures) {

@@ -20,11 +20,11 @@ double value_of(const runs::PointOutcome& outcome, const std::string& metric) {
 }  // namespace
 
 void Verdict::add(const experiment::Point& point, const runs::PointOutcome& outcome) {
-  if (!only_axis_.empty() && coordinate(point, only_axis_) != only_value_) return;
+  if (!spec_->only_axis.empty() && coordinate(point, spec_->only_axis) != spec_->only_value) return;
   // One run, which stands for its repetitions.
   if (!outcome.result.draws && point.repetition > 0) return;
   const std::string row = coordinate(point, rows_axis_);
-  const std::string column = coordinate(point, columns_axis_);
+  const std::string column = coordinate(point, spec_->columns_axis);
   rows_.number_of(row);
   columns_.number_of(column);
   Cell& cell = cells_[{row, column}];
@@ -48,10 +48,8 @@ void Verdict::sort(const experiment::Experiment& experiment) {
     return planned;
   };
   rows_ = sorted(rows_axis_, rows_);
-  columns_ = sorted(columns_axis_, columns_);
+  columns_ = sorted(spec_->columns_axis, columns_);
 }
-
-double Verdict::Cell::most_of(const std::string& metric) const { return most.at(metric); }
 
 const Verdict::Cell* Verdict::find(const std::string& row, const std::string& column) const {
   const auto found = cells_.find({row, column});
@@ -63,19 +61,19 @@ std::string Verdict::word(const std::string& row, const std::string& column) con
   if (cell == nullptr) return "-";
   if (cell->error) return "error";
   if (cell->refused) return "refused";
-  if (cell->most_of("injections") == 0) return "n/a";
+  if (cell->most.at("injections") == 0) return "n/a";
   const char* word = cell->hits == 0 ? "none" : cell->went_through && 2 * cell->hits >= cell->runs ? "faults" : "race";
   std::string text = fmt::format("{} {}/{}", word, cell->hits, cell->runs);
-  if (cell->most_of("stale_accesses") > 0) text += ", stale";
-  if (cell->most_of("data_errors") + cell->most_of("other_data_errors") > 0) text += ", wrong data";
+  if (cell->most.at("stale_accesses") > 0) text += ", stale";
+  if (cell->most.at("data_errors") + cell->most.at("other_data_errors") > 0) text += ", wrong data";
   if (cell->failures.failed > 0) text += ", failed";
   return text;
 }
 
 std::string Verdict::delays(const std::string& row, const std::string& column) const {
   const Cell* cell = find(row, column);
-  if (cell == nullptr || cell->error || cell->most_of("injections") == 0) return "-";
-  const std::string longest = cell->delayed == 0 ? "" : fmt::format("{:.0f}  ", cell->most_of("delay_max"));
+  if (cell == nullptr || cell->error || cell->most.at("injections") == 0) return "-";
+  const std::string longest = cell->delayed == 0 ? "" : fmt::format("{:.0f}  ", cell->most.at("delay_max"));
   return fmt::format("{}{:.0f}/{}{}", longest, cell->delayed, cell->failures.transfers,
                      mark_of("delay_max", cell->failures));
 }

@@ -16,18 +16,14 @@ namespace faultline::results {
 
 class Verdict {
  public:
-  Verdict(std::string rows_axis, const experiment::ReportSpec& spec)
-      : rows_axis_(std::move(rows_axis)),
-        columns_axis_(spec.columns_axis),
-        only_axis_(spec.only_axis),
-        only_value_(spec.only_value) {}
+  // `spec` outlives it.
+  Verdict(std::string rows_axis, const experiment::ReportSpec& spec) : rows_axis_(std::move(rows_axis)), spec_(&spec) {}
   void add(const experiment::Point& point, const runs::PointOutcome& outcome);
 
   // After the last point: rows and columns come in the experiment's order from then on.
   void sort(const experiment::Experiment& experiment);
 
   const std::string& rows_axis() const { return rows_axis_; }
-  const std::string& columns_axis() const { return columns_axis_; }
   const std::vector<std::string>& rows() const { return rows_.texts(); }
   const std::vector<std::string>& columns() const { return columns_.texts(); }
 
@@ -47,15 +43,11 @@ class Verdict {
     std::map<std::string, double> most;
     double delayed = 0;
     Failures failures;
-
-    double most_of(const std::string& metric) const;
   };
   const Cell* find(const std::string& row, const std::string& column) const;
 
   std::string rows_axis_;
-  std::string columns_axis_;
-  std::string only_axis_;
-  std::string only_value_;
+  const experiment::ReportSpec* spec_;
   TextNumbers rows_;
   TextNumbers columns_;
   std::map<std::pair<std::string, std::string>, Cell> cells_;
