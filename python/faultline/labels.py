@@ -1,17 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the values of an axis are called in a figure."""
+"""What parameters, metrics and the values of axes are called in a figure: those without a name here have their own."""
 
 import string
 
 from faultline.points import values_of
 from faultline.quantities import numbers, value_text
 
+_NAMES = {
+    "strategy": "strategy",
+    "workload.size": "transfer size",
+    "workload.cold": "cold pages at",
+    "workload.cold_share": "share of cold pages",
+    "workload.memory": "memory",
+    "workload.window": "transfers under way",
+    "strategy.touch_ahead_pages": "pages touched ahead",
+    "workload.flows": "flows",
+    "workload.kind": "workload",
+    "workload.target": "target MPSoC",
+    "workload.initiator": "initiating MPSoC",
+    "dma.block_timeout": "block timeout",
+    "dma.rapf_enabled": "retransmission request",
+    "dma.block_bytes": "block size",
+    "dma.fault_fifo": "records that the fault FIFO holds",
+    "kernel.hupcf": "hit under previous fault",
+    "network.internal_rate": "link",
+    "os.khugepaged_scan_sleep": "khugepaged's pause",
+    "os.thp": "huge pages",
+    "smmu.macro_tlb_entries": "macro TLB entries",
+    "smmu.micro_tlb_entries": "micro-TLB entries",
+    "workload.clean_window": "clean transfers",
+    "faults": "faults of the device",
+    "walks": "page-table walks",
+    "teardown_time": "time to undo it",
+    "latency_mean": "mean latency",
+    "latency_typical": "median latency",
+    "latency_min": "lowest latency",
+    "latency_max": "highest latency",
+    "latency_p99": "99th percentile of latency",
+    "goodput": "goodput",
+    "clean_goodput": "goodput of clean transfers",
+    "retransmitted_bytes": "bytes sent again",
+    "setup_time": "set-up time",
+}
 _FLOWS = "workload.flows"
 _NODES = ("workload.target", "workload.initiator")  # their numbers are names
 _DEFAULTS = {"from": "0", "to": "1", "size": "4 KiB", "kind": "write", "cold": "none", "transfers": "1", "window": "1",
              "start": "0 us", "source_offset": "0 B", "destination_offset": "0 B"}
 _SILENT = {"kind", "size"}  # their values say what they are
 LONGEST = 36  # letters of a value that stands at a tick or in a legend; a longer one gets a letter and a key
+
+
+def name_of(key):
+    return _NAMES.get(key, key)
+
+
+def with_unit(key, unit):
+    """"mean latency [µs]"; a count or a share has no unit."""
+    return f"{name_of(key)} [{unit}]" if unit and unit != "1" else name_of(key)
 
 
 def _flow(text):

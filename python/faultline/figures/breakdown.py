@@ -11,8 +11,7 @@ from matplotlib.patches import Patch
 from faultline.figures.curves import where_example
 from faultline.figures.failures import failed_of, failed_text, notes_on
 from faultline.figures.style import COLUMN, PAGE, PUBLISHED, footnotes, legend, panels, plain
-from faultline.labels import labels_of
-from faultline.names import name_of
+from faultline.labels import labels_of, name_of
 from faultline.points import PlotError, axes_of, reason
 
 _MOST_PANELS = 8

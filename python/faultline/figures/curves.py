@@ -10,8 +10,7 @@ from faultline.figures.failures import failed_of, notes_on
 from faultline.figures.looks import colour_of, dashes_of, looks_of, marker_of
 from faultline.figures.style import (COLUMN, PAGE, PUBLISHED, ROW, columns_for, footnotes, legend, log_axis, number_axis,
                                      panels, plain)
-from faultline.labels import are_names, labels_of
-from faultline.names import name_of, with_unit
+from faultline.labels import are_names, labels_of, name_of, with_unit
 from faultline.points import PlotError, axes_of, follows, reason, values_of
 from faultline.quantities import unit_text, value_text
 

@@ -9,8 +9,7 @@ from matplotlib.colors import LogNorm, Normalize
 from faultline.figures.curves import measured, refuse_doubles, split_panels, varying_axes
 from faultline.figures.failures import failed_of, failed_text, notes_on
 from faultline.figures.style import COLUMN, PAGE, columns_for, footnotes, panels, plain
-from faultline.labels import labels_of
-from faultline.names import name_of, with_unit
+from faultline.labels import labels_of, name_of, with_unit
 from faultline.points import PlotError, follows, values_of
 from faultline.quantities import unit_text
 

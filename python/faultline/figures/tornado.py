@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from faultline import seal
 from faultline.figures.style import HIGH, LOW, PAGE, legend, panels, plain
-from faultline.names import name_of, with_unit
+from faultline.labels import name_of, with_unit
 from faultline.points import PlotError
 from faultline.quantities import unit_text, value_text
 
