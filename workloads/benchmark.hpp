@@ -46,6 +46,8 @@ class Benchmark {
   // What was injected; nullptr: nothing was to be.
   virtual const Injection* injection() const { return nullptr; }
   bool finished() const { return finished_; }
+  // Of warm-up and measured transfers that have ended, by any status: as of work_of().
+  double work_done() const { return work_done_; }
   const std::vector<Sample>& samples() const { return samples_; }
   sim::Time setup_time() const { return setup_time_; }
   sim::Time teardown_time() const { return teardown_time_; }
@@ -90,6 +92,7 @@ class Benchmark {
   Breakdown breakdown_;
   bool finished_ = false;
   bool measuring_ = false;
+  double work_done_ = 0;
   std::vector<Sample> samples_;
   sim::Time setup_time_{0};
   sim::Time teardown_time_{0};
@@ -115,8 +118,10 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 // of ours. `changing`: the cluster is not at rest.
 void check_books(platform::Cluster& cluster, bool changing);
 
-// From now on, while events run: calls `heartbeat`, if there is one, a few times a second, and check_books(). Both look
-// between events and change nothing; together they take a hundredth of the time at most.
-void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat);
+// From now on, while events run: calls `heartbeat`, if there is one, a few times a second, and check_books(); and
+// `look`, if there is one, every few thousand events. All look between events and change nothing; together they take a
+// hundredth of the time at most.
+void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat,
+               std::function<void()> look = {});
 
 }  // namespace faultline::workloads

@@ -74,12 +74,8 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   return found;
 }
 
-namespace {
-
 // What software does about a transfer costs as much as so many more bytes, roughly.
 double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes) + 32 * 1024; }
-
-}  // namespace
 
 double work_of(const Configuration& configuration) {
   const TransferConfig& w = configuration.workload;

@@ -14,6 +14,7 @@
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
+#include "workloads/course.hpp"
 #include "workloads/flows.hpp"
 #include "workloads/kernel_costs.hpp"
 #include "workloads/patterns.hpp"
@@ -24,6 +25,8 @@
 
 namespace faultline::workloads {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 const sim::ProfiledPart kSetUp{"building and booting"};
 const sim::ProfiledPart kCollecting{"collecting results"};
@@ -109,24 +112,24 @@ void check_books(platform::Cluster& cluster, bool changing) {
 
 // The host's clock is looked at seldom, a beat's sum over all routers is rarer still, and books that take long to
 // compare are compared seldom: together a hundredth of the run, and less.
-void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat) {
-  using Clock = std::chrono::steady_clock;
+void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> heartbeat, std::function<void()> look) {
   constexpr std::uint64_t kEventsBetweenLooks = 16384;
   // Static, since the watch outlives this function and the operators of std::chrono take references.
   static constexpr Clock::duration kBetweenBeats = std::chrono::milliseconds(200);
   const auto first = Clock::now() + kBetweenBeats;
-  cluster.loop.watch(kEventsBetweenLooks,
-                     [&cluster, beat = std::move(heartbeat), next_beat = first, next_check = first]() mutable {
-                       const auto now = Clock::now();
-                       if (beat && now >= next_beat) {
-                         beat(totals(cluster));
-                         next_beat = now + kBetweenBeats;
-                       }
-                       if (now < next_check) return;
-                       check_books(cluster, /*changing=*/true);
-                       const auto end = Clock::now();
-                       next_check = end + std::max(kBetweenBeats, 100 * (end - now));
-                     });
+  cluster.loop.watch(kEventsBetweenLooks, [&cluster, beat = std::move(heartbeat), see = std::move(look),
+                                           next_beat = first, next_check = first]() mutable {
+    if (see) see();
+    const auto now = Clock::now();
+    if (beat && now >= next_beat) {
+      beat(totals(cluster));
+      next_beat = now + kBetweenBeats;
+    }
+    if (now < next_check) return;
+    check_books(cluster, /*changing=*/true);
+    const auto end = Clock::now();
+    next_check = end + std::max(kBetweenBeats, 100 * (end - now));
+  });
 }
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
@@ -163,6 +166,7 @@ class Experiment {
  public:
   Experiment(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
       : configuration_(configuration),
+        work_(work_of(configuration)),
         cluster_(cluster),
         benchmark_(make_benchmark(configuration, cluster, seed)),
         background_(configuration.background, cluster, seed),
@@ -185,6 +189,7 @@ class Experiment {
   Experiment& operator=(const Experiment&) = delete;
 
   void start() { benchmark_->start(); }
+  double share_done() const { return benchmark_->work_done() / work_; }
   // Throws sim::RunFailure when the benchmark has not come to its end, or no transfer has succeeded.
   void check() {
     if (!benchmark_->finished()) check_books(cluster_, /*changing=*/true);
@@ -206,6 +211,7 @@ class Experiment {
 
  private:
   const Configuration& configuration_;
+  const double work_;
   platform::Cluster& cluster_;
   const std::unique_ptr<Benchmark> benchmark_;
   Background background_;
@@ -228,20 +234,26 @@ namespace {
 
 PointResult run_with(const Configuration& configuration, sim::Seed seed, const bool& draws, const Watch& watch) {
   PointResult result;
+  const auto start = Clock::now();
   std::optional<sim::Profile> profile;
   if (watch.profile) profile.emplace(kSetUp);
   try {
     platform::Cluster cluster("cluster", configuration.machine, seed);
     if (profile) cluster.loop.set_profile(&*profile);
-    watch_run(
-        cluster, !watch.heartbeat ? watch.heartbeat : [&](Totals so_far) {
-          so_far.draws = draws;
-          watch.heartbeat(so_far);
-        });
     std::optional<Recording> recording;
     if (watch.trace) recording.emplace(*watch.trace, configuration.machine, cluster);
     cluster.boot();
     Experiment experiment(configuration, cluster, seed);
+    Course course;
+    const auto beat = [&](Totals so_far) {
+      so_far.draws = draws;
+      so_far.seconds_in_all = course.seconds_in_all();
+      watch.heartbeat(so_far);
+    };
+    const auto look = [&] {
+      course.look(experiment.share_done(), std::chrono::duration<double>(Clock::now() - start).count());
+    };
+    watch_run(cluster, watch.heartbeat ? beat : watch.heartbeat, look);
     experiment.start();
     cluster.loop.run(configuration.workload.time_limit);
     const std::string traced = recording ? recording->finish() : "";

@@ -28,6 +28,8 @@ std::vector<Conflict> conflicts(const Configuration& configuration);
 
 // How much there is to simulate, beside other configurations: the bytes that are moved. Without conflicts.
 double work_of(const Configuration& configuration);
+// Of it, one transfer's.
+double work_of_transfer(std::uint64_t bytes);
 
 struct Metric {
   std::string name;  // "latency_mean"
@@ -77,7 +79,8 @@ struct Totals {
   std::uint64_t events = 0;
   std::uint64_t cell_hops = 0;  // cells that crossed a link, each link counted
   std::uint64_t simulated_ps = 0;
-  bool draws = false;  // a random number
+  bool draws = false;         // a random number
+  double seconds_in_all = 0;  // of the host, that one point takes, as far as its transfers tell; 0: not known
 
   Totals& operator+=(const Totals& other) {
     draws = draws || other.draws;

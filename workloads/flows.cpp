@@ -77,7 +77,7 @@ Task<void> Flows::run(Pair& pair) {
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
   if (configuration_.strategy.prepares_per_transfer()) tasks_.start(serve_handshakes(*pair.to, pair.slots));
-  co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, pair.number});
+  co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, work_done_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());
   finish_run();

@@ -24,6 +24,7 @@ sim::Task<void> KernelCosts::run() {
     co_await program_->round();
     if (i >= config_.warmup) samples_.push_back({begin, now(), program_->bytes()});
     co_await program_->after();
+    work_done_ += work_of_transfer(config_.size);
   }
   measurement_ends(now());
   co_await program_->tear_down();

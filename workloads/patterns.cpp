@@ -190,7 +190,7 @@ Task<void> Patterns::warm_up(unsigned node) {
   std::uint64_t failed = 0;
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, false);
-    co_await transfers.run({samples, failed, other_data_errors_});
+    co_await transfers.run({samples, failed, other_data_errors_, work_done_});
   }
 }
 
@@ -199,7 +199,7 @@ Task<void> Patterns::send(unsigned node) {
   if (pause > sim::Time{0}) co_await clock().loop.delay(pause);
   for (unsigned round = 0; round < pattern_.rounds(); ++round) {
     Stream transfers = stream(node, round, true);
-    co_await transfers.run({samples_, failed_[node], data_errors_, node});
+    co_await transfers.run({samples_, failed_[node], data_errors_, work_done_, node});
   }
 }
 

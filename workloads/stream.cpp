@@ -180,6 +180,7 @@ Task<void> Stream::finish_oldest() {
     tally_->samples.push_back(
         {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});
   }
+  tally_->work_done += work_of_transfer(flow_.size);
   if (strategy_.prepares_per_transfer()) co_await handshake_.release(*ends_, running.lane->slot);
 }
 

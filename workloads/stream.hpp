@@ -35,6 +35,7 @@ class Stream : private Paced {
     std::vector<Sample>& samples;
     std::uint64_t& failed;
     std::uint64_t& data_errors;
+    double& work_done;
     std::uint32_t sender = 0;  // of a Sample
   };
   // Content, arrivals and absent pages of the transfers of different streams differ: `number` tells them apart.

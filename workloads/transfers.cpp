@@ -97,6 +97,7 @@ Task<void> Transfers::run_messages() {
     }(*target_, got, end, returned, clock, received));
     co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
     while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
+    work_done_ += work_of_transfer(config_.size);
     if (got != message) ++(i >= config_.warmup ? data_errors_ : other_data_errors_);
     breakdown_.finish_message(i >= config_.warmup);
     if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});
@@ -353,6 +354,7 @@ Task<void> Transfers::finish_oldest() {
   const Error error = co_await lane.initiator_policy->after(*ends_);
   check_buffer(error, "releasing", initiator_->vm());
   const sim::Time end = now();
+  work_done_ += work_of_transfer(config_.size);
   const bool completed = status == rdma::Status::done;
   if (running.measured && completed) {
     samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
