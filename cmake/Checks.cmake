@@ -33,6 +33,12 @@ endif()
 # Whole points, recorded.
 faultline_tests(traces faultline_workloads)
 
+# What tests/runs/cost_estimate.cpp replays; by hand.
+if(BUILD_TESTING)
+  add_executable(record_costs EXCLUDE_FROM_ALL tests/support/record_costs.cpp tests/support/source_tree.cpp)
+  target_link_libraries(record_costs PRIVATE faultline_app faultline_allocator)
+endif()
+
 # A program of its own, because it replaces operator new.
 faultline_tests(allocations faultline_workloads)
 

@@ -19,6 +19,7 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
+#include "src/runs/cost_estimate.hpp"
 #include "src/experiment/toml_document.hpp"
 
 namespace faultline::app {
@@ -164,8 +165,11 @@ bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointO
   };
   {
     auto progress = progress_of(call, 1);
-    runs::run_points(runs::each_of({0}), one, {1, call.options.timeout}, ended, [&](const runs::Standing& standing) {
-      if (!call.options.quiet) progress.update(standing, runs::Progress::Clock::now());
+    runs::CostEstimate costs(runs::planned({point}));
+    runs::run_points(runs::each_of({0}), one, {1, call.options.timeout}, ended, [&](runs::Standing standing) {
+      if (call.options.quiet) return;
+      standing.seconds_left = costs.seconds_left(standing.at, 1);
+      progress.update(standing, runs::Progress::Clock::now());
     });
   }
   const std::string& what = recorded.error.empty() ? recorded.result.traced : recorded.error;

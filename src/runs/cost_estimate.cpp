@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -13,15 +13,31 @@
 namespace faultline::runs {
 namespace {
 
-constexpr double kAffordable = 0.1;         // of all work, for one point of the first ones
-constexpr double kShrinkage = 2;            // samples' worth of "this part of the label makes no difference"
+// Orders of magnitude. Half and double of each of the first four moved the mean error of recorded sweeps by 2 %.
+constexpr double kShrinkage = 2;      // samples' worth of "this part of the label makes no difference"
+constexpr double kPriorDoubt = 0.25;  // mean square of logarithms that a fit of nothing is off by
+constexpr double kDoubt = 0.3;        // what a point tells of itself early is off by, as a logarithm
+constexpr double kAmounts = 4;        // of work, to a power of two
+constexpr double kPriorSamples = 2;   // what kPriorDoubt is worth
+constexpr double kOverdue = 0.5;      // a point that runs for longer than expected needs so much of that again
+// Against waste.
 constexpr int kRounds = 15;                 // of fitting one kind of factor after the other
 constexpr std::size_t kMostSamples = 2000;  // the latest; early points were spread over all
-constexpr std::size_t kBetweenFits = 50;    // a fit with each fiftieth more samples
+constexpr double kBetweenFits = 100;        // a fit with each hundredth more of samples
+constexpr std::size_t kFew = 100;           // points a place, whose ends are looked at one by one
 constexpr double kLeastSeconds = 1e-4;
-constexpr double kOverdue = 0.1;  // a point that runs for longer than expected is taken to need so much of that again
 
-int amount_of(double work) { return static_cast<int>(std::lround(std::log2(std::max(work, 1.0)))); }
+// Of points that begin whenever one of the places is free.
+double time_of(const std::vector<double>& points, std::size_t places) {
+  if (points.size() > kFew * places)
+    return std::accumulate(points.begin(), points.end(), 0.0) / static_cast<double>(places);
+  std::vector<double> ends(places);
+  for (const double seconds : points) *std::ranges::min_element(ends) += seconds;
+  return std::ranges::max(ends);
+}
+
+int amount_of(double work) { return static_cast<int>(std::lround(kAmounts * std::log2(std::max(work, 1.0)))); }
+double work_of(int amount) { return std::exp2(amount / kAmounts); }
 
 }  // namespace
 
@@ -32,11 +48,10 @@ std::vector<PlannedPoint> planned(const std::vector<experiment::Point>& points) 
   return all;
 }
 
-std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, std::vector<std::size_t> indices) {
-  sim::RandomStream random(4, "order of points");
+std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, std::vector<std::size_t> indices,
+                                       std::uint64_t seed) {
+  sim::RandomStream random(seed, "order of points");
   for (std::size_t i = indices.size(); i > 1; --i) std::swap(indices[i - 1], indices[random.below(i)]);
-  double all_work = 0;
-  for (const std::size_t index : indices) all_work += points[index].work;
   std::map<int, std::vector<std::size_t>> by_amount;
   for (const std::size_t index : indices) {
     if (points[index].repetition == 0) by_amount[amount_of(points[index].work)].push_back(index);
@@ -44,17 +59,9 @@ std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, 
   using Place = std::tuple<unsigned, double, int, std::size_t>;  // of the repetition, in the amount, of the amount
   std::vector<Place> places;
   for (const auto& [amount, members] : by_amount) {
-    const bool is_least = amount == by_amount.begin()->first;
-    const bool is_affordable = std::exp2(amount) <= kAffordable * all_work;
     for (std::size_t i = 0; i < members.size(); ++i) {
       const double share = static_cast<double>(i) / static_cast<double>(members.size());
-      if (i > 0) {
-        places.emplace_back(0, share, -amount, members[i]);
-      } else if (is_least) {
-        places.emplace_back(0, -3, 0, members[i]);
-      } else {
-        places.emplace_back(0, is_affordable ? -2 : -1, is_affordable ? -amount : amount, members[i]);
-      }
+      places.emplace_back(0, share, i == 0 ? amount : -amount, members[i]);
     }
   }
   for (const std::size_t index : indices) {
@@ -66,7 +73,7 @@ std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, 
 }
 
 CostEstimate::CostEstimate(const std::vector<PlannedPoint>& points)
-    : done_(points.size()), own_(points.size(), -1), cost_(points.size()) {
+    : done_(points.size()), own_(points.size(), -1), cost_(points.size()), doubt_of_fit_(kPriorDoubt) {
   std::unordered_map<std::string, std::size_t> known;
   for (std::size_t i = 0; i < points.size(); ++i) {
     amounts_.push_back(amount_of(points[i].work));
@@ -103,6 +110,14 @@ void CostEstimate::ended(std::size_t index, double seconds, bool stands_for_all)
   }
 }
 
+// In what a running point tells of its cost, beside the fit: by what either may be wrong, as logarithms.
+double CostEstimate::trust(const RunningPoint& point) const {
+  if (point.in_all <= 0) return 0;
+  const double share = std::clamp(point.seconds / point.in_all, 1e-3, 1.0);
+  const double doubt = kDoubt * (1 - share) / std::sqrt(share);
+  return doubt_of_fit_ / (doubt_of_fit_ + doubt * doubt);
+}
+
 double CostEstimate::log_of_parts(std::size_t index) const {
   double sum = 0;
   for (const std::size_t part : parts_[index]) sum += factors_[part];
@@ -114,24 +129,21 @@ double CostEstimate::log_of_work(int amount) const {
   const auto above = std::ranges::lower_bound(work_factors_, amount, {}, &std::pair<int, double>::first);
   if (above != work_factors_.end() && (above->first == amount || above == work_factors_.begin())) return above->second;
   const auto& [less, log_less] = *std::prev(above);
-  if (above == work_factors_.end()) return log_less + (amount - less) * std::numbers::ln2;
-  const double share = (std::exp2(amount) - std::exp2(less)) / (std::exp2(above->first) - std::exp2(less));
+  if (above == work_factors_.end()) return log_less + std::log(work_of(amount) / work_of(less));
+  const double share = (work_of(amount) - work_of(less)) / (work_of(above->first) - work_of(less));
   return std::log(std::exp(log_less) + share * (std::exp(above->second) - std::exp(log_less)));
 }
 
-void CostEstimate::fit() {
-  fitted_ = samples_.size();
-  const auto begin = samples_.end() - static_cast<std::ptrdiff_t>(std::min(samples_.size(), kMostSamples));
-  const std::vector<Sample> samples(begin, samples_.end());
+void CostEstimate::fit(std::vector<Sample> samples) {
   std::ranges::fill(factors_, 0);
   std::size_t most_parts = 0;
   for (const Sample& sample : samples) most_parts = std::max(most_parts, parts_[sample.index].size());
   for (int round = 0; round < kRounds; ++round) {
-    std::map<int, std::pair<double, double>> of_work;  // sum, count
+    std::map<int, std::pair<double, double>> of_work;  // sum, weight
     for (const Sample& sample : samples) {
-      auto& [sum, count] = of_work[amounts_[sample.index]];
-      sum += sample.log_cost - log_of_parts(sample.index);
-      ++count;
+      auto& [sum, weight] = of_work[amounts_[sample.index]];
+      sum += sample.weight * (sample.log_cost - log_of_parts(sample.index));
+      weight += sample.weight;
     }
     work_factors_.clear();
     for (const auto& [amount, mean] : of_work) work_factors_.emplace_back(amount, mean.first / mean.second);
@@ -140,19 +152,24 @@ void CostEstimate::fit() {
       for (const Sample& sample : samples) {
         if (place >= parts_[sample.index].size()) continue;
         const std::size_t part = parts_[sample.index][place];
-        auto& [sum, count] = of_part[part];
-        sum += sample.log_cost - log_of_work(amounts_[sample.index]) - log_of_parts(sample.index) + factors_[part];
-        ++count;
+        auto& [sum, weight] = of_part[part];
+        const double others = log_of_work(amounts_[sample.index]) + log_of_parts(sample.index) - factors_[part];
+        sum += sample.weight * (sample.log_cost - others);
+        weight += sample.weight;
       }
       for (const auto& [part, mean] : of_part) factors_[part] = mean.first / (mean.second + kShrinkage);
     }
   }
   const auto fitted = [&](std::size_t i) { return std::exp(log_of_work(amounts_[i]) + log_of_parts(i)); };
   double measured = 0, expected = 0;  // so that the sum is right, not the mean of logarithms
+  double squares = kPriorSamples * kPriorDoubt, weights = kPriorSamples;
   for (const Sample& sample : samples) {
-    measured += std::exp(sample.log_cost);
-    expected += fitted(sample.index);
+    squares += sample.weight * std::pow(sample.log_cost - std::log(fitted(sample.index)), 2);
+    weights += sample.weight;
+    measured += sample.weight * std::exp(sample.log_cost);
+    expected += sample.weight * fitted(sample.index);
   }
+  doubt_of_fit_ = squares / weights;
   const double draws = firsts_ == 0 ? 1 : static_cast<double>(firsts_draw_) / static_cast<double>(firsts_);
   for (std::size_t i = 0; i < cost_.size(); ++i) {
     if (done_[i]) continue;
@@ -162,19 +179,35 @@ void CostEstimate::fit() {
   }
 }
 
-std::optional<double> CostEstimate::seconds_left(const std::vector<std::pair<std::size_t, double>>& running,
-                                                 double jobs) {
-  if (samples_.empty()) return {};
-  if (fitted_ == 0 || samples_.size() - fitted_ > fitted_ / kBetweenFits) fit();
-  std::vector<double> left(cost_);
-  for (const auto& [index, seconds] : running) left[index] = std::max(cost_[index] - seconds, kOverdue * seconds);
-  double sum = 0, longest = 0;
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (done_[i]) continue;
-    sum += left[i];
-    longest = std::max(longest, left[i]);
+std::optional<double> CostEstimate::seconds_left(const std::vector<RunningPoint>& running, double jobs) {
+  const auto begin = samples_.end() - static_cast<std::ptrdiff_t>(std::min(samples_.size(), kMostSamples));
+  std::vector<Sample> samples(begin, samples_.end());
+  double known = static_cast<double>(samples_.size());
+  for (const RunningPoint& point : running) {
+    if (point.in_all <= 0) continue;
+    samples.push_back({point.index, std::log(std::max(point.in_all, kLeastSeconds)), trust(point)});
+    known += samples.back().weight;
   }
-  return std::max(sum / std::max(jobs, 1.0), longest);
+  if (samples.empty()) return {};
+  if (fitted_ == 0 || known - fitted_ > fitted_ / kBetweenFits) {
+    fit(samples);
+    fitted_ = known;
+  }
+  std::vector<double> left;  // of those that run, then of the others
+  std::vector<bool> is_counted = done_;
+  for (const RunningPoint& point : running) {
+    if (is_counted[point.index]) continue;
+    is_counted[point.index] = true;
+    const double own = trust(point);
+    const double fitted = std::max(cost_[point.index], point.seconds);  // that has passed
+    const double cost = own > 0 ? std::pow(point.in_all, own) * std::pow(fitted, 1 - own) : fitted;
+    const double unknown = point.seconds < point.in_all ? 1 - own : 1;
+    left.push_back(std::max(cost - point.seconds, kOverdue * unknown * point.seconds));
+  }
+  for (std::size_t i = 0; i < cost_.size(); ++i) {
+    if (!is_counted[i]) left.push_back(cost_[i]);
+  }
+  return time_of(left, static_cast<std::size_t>(std::max(jobs, 1.0)));
 }
 
 }  // namespace faultline::runs

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sweep's remaining points cost, by what those cost that have ended; and an order in which early points tell
-// most about the others. Results depend on neither.
+// What a sweep's remaining points cost, by what those cost that have ended and by how far those are that run; and an
+// order in which early points tell most about the others. Results depend on neither.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "src/experiment/point.hpp"
+#include "src/runs/point_runner.hpp"
 
 namespace faultline::runs {
 
@@ -20,13 +22,14 @@ struct PlannedPoint {
 };
 std::vector<PlannedPoint> planned(const std::vector<experiment::Point>& points);
 
-// First one of each amount of work: the least, then from the greatest on that is a tenth of all work at most downwards,
-// then the greater ones. Then all the others of all amounts, evenly mixed. Repetitions come last.
-std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, std::vector<std::size_t> indices);
+// First one of each amount of work, the least amount first. Then all the others, evenly mixed. Repetitions come last.
+// `seed`: of who is the first of an amount, and of the mixture.
+std::vector<std::size_t> telling_order(const std::vector<PlannedPoint>& points, std::vector<std::size_t> indices,
+                                       std::uint64_t seed = 1);
 
 // A point's cost is the product of a factor for its amount of work and one for each part of its label. The factors are
-// those that fit what has ended best; of amounts that nobody has met the cost is in proportion. A repetition costs
-// what its point's others do, if it is not shared.
+// those that fit best what has ended and, the further it is, what runs; of amounts that nobody has met the cost is in
+// proportion. A repetition costs what its point's others do, if it is not shared.
 class CostEstimate {
  public:
   explicit CostEstimate(const std::vector<PlannedPoint>& points);
@@ -39,16 +42,18 @@ class CostEstimate {
   std::size_t done() const { return count_; }
   std::size_t shared() const { return shared_; }
 
-  // `running`: points and for how long they have been. `jobs`: points at a time. Nothing as long as no point has ended.
-  std::optional<double> seconds_left(const std::vector<std::pair<std::size_t, double>>& running, double jobs);
+  // `jobs`: points at a time. Nothing as long as nothing is known of any.
+  std::optional<double> seconds_left(const std::vector<RunningPoint>& running, double jobs);
 
  private:
   struct Sample {
     std::size_t index;
     double log_cost;
+    double weight = 1;
   };
   void finish(std::size_t index);
-  void fit();
+  void fit(std::vector<Sample> samples);
+  double trust(const RunningPoint& point) const;
   double log_of_work(int amount) const;
   double log_of_parts(std::size_t index) const;
 
@@ -60,12 +65,13 @@ class CostEstimate {
   std::vector<double> cost_;  // as fitted last
   std::vector<Sample> samples_;
   std::vector<double> factors_;                       // logarithms, of each part
-  std::vector<std::pair<int, double>> work_factors_;  // logarithms, of each amount that has ended, ascending
+  std::vector<std::pair<int, double>> work_factors_;  // logarithms, of each amount that is known, ascending
   std::size_t count_ = 0;
   std::size_t shared_ = 0;
   std::size_t firsts_ = 0;       // of those with repetitions that have ended
   std::size_t firsts_draw_ = 0;  // of them
-  std::size_t fitted_ = 0;       // samples
+  double fitted_ = 0;            // samples, by weight
+  double doubt_of_fit_;          // mean square of what logarithms of costs are off by
 };
 
 }  // namespace faultline::runs

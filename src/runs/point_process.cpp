@@ -123,6 +123,7 @@ void PointProcess::Beat::tell(const workloads::Totals& totals) {
   cell_hops.store(totals.cell_hops, std::memory_order_relaxed);
   simulated_ps.store(totals.simulated_ps, std::memory_order_relaxed);
   draws.store(totals.draws, std::memory_order_relaxed);
+  seconds_in_all.store(totals.seconds_in_all, std::memory_order_relaxed);
   // Last, and read first: who sees these events sees the rest of their beat, or of a later one.
   events.store(totals.events, std::memory_order_release);
 }
@@ -130,7 +131,7 @@ void PointProcess::Beat::tell(const workloads::Totals& totals) {
 workloads::Totals PointProcess::last_beat() const {
   const std::uint64_t events = beat_->events.load(std::memory_order_acquire);
   return {events, beat_->cell_hops.load(std::memory_order_relaxed), beat_->simulated_ps.load(std::memory_order_relaxed),
-          beat_->draws.load(std::memory_order_relaxed)};
+          beat_->draws.load(std::memory_order_relaxed), beat_->seconds_in_all.load(std::memory_order_relaxed)};
 }
 
 PointProcess::PointProcess(std::size_t index, const PointFunction& point) : index_(index) {

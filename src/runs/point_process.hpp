@@ -40,6 +40,7 @@ class PointProcess {
     std::atomic<std::uint64_t> cell_hops;
     std::atomic<std::uint64_t> simulated_ps;
     std::atomic<bool> draws;
+    std::atomic<double> seconds_in_all;
     void tell(const workloads::Totals& totals);
   };
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // a lock would be each process's own

@@ -114,7 +114,7 @@ void run_points(const NextFunction& next, const PointFunction& point, const Limi
     for (const PointProcess& process : running) {
       const workloads::Totals beat = process.last_beat();
       now.so_far += beat;
-      now.at.emplace_back(process.index(), process.seconds());
+      now.at.push_back({process.index(), process.seconds(), beat.seconds_in_all});
       if (beat.draws) now.drawing.push_back(process.index());
     }
     progress(now);

@@ -47,15 +47,20 @@ struct PointOutcome {
 using Heartbeat = std::function<void(const workloads::Totals&)>;
 // Called in the child process with the point's number.
 using PointFunction = std::function<workloads::PointResult(std::size_t, const Heartbeat&)>;
+struct RunningPoint {
+  std::size_t index;
+  double seconds;     // since its process began
+  double in_all = 0;  // that it takes, as it has told last; 0: nothing yet
+};
 // How far it is.
 struct Standing {
   std::size_t done = 0;    // points that have ended
   std::size_t failed = 0;  // of those
   std::size_t running = 0;
-  std::vector<std::pair<std::size_t, double>> at = {};  // the running ones, and for how many seconds they have been
-  std::vector<std::size_t> drawing = {};                // of them those that have drawn a random number
-  workloads::Totals so_far = {};                        // simulated, of all points
-  std::size_t shared = 0;                               // of those done: by their first repetitions, which draw nothing
+  std::vector<RunningPoint> at = {};
+  std::vector<std::size_t> drawing = {};  // of them those that have drawn a random number
+  workloads::Totals so_far = {};          // simulated, of all points
+  std::size_t shared = 0;                 // of those done: by their first repetitions, which draw nothing
   std::optional<double> seconds_left = {};
   std::string elsewhere = {};  // what others are at, for people; empty where there are none
 };

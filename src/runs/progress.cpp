@@ -73,12 +73,13 @@ std::string what_beside(const Standing& standing) {
 // Points a second, or seconds a point where there are fewer, and the time that is left: as somebody has estimated it,
 // else at this rate.
 std::string time_text(const Standing& standing, std::size_t total, double elapsed) {
-  const std::size_t simulated = standing.done - standing.shared;
-  if (simulated == 0) return "time left unknown";
-  const double each = elapsed / static_cast<double>(simulated);
-  const std::string rate = each < 1 ? fmt::format("{:.3g}/s", 1 / each) : fmt::format("one in {:.3g} s", each);
+  const auto simulated = static_cast<double>(standing.done - standing.shared);
+  if (simulated == 0 && !standing.seconds_left) return "time left unknown";
+  const double each = elapsed / simulated;
   const double left = standing.seconds_left.value_or(each * static_cast<double>(total - standing.done));
-  return fmt::format("{}, about {} left", rate, clock_text(left));
+  const std::string text = fmt::format("about {} left", clock_text(left));
+  if (simulated == 0) return text;
+  return (each < 1 ? fmt::format("{:.3g}/s, ", 1 / each) : fmt::format("one in {:.3g} s, ", each)) + text;
 }
 
 }  // namespace

@@ -153,7 +153,7 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
   int go_on[2];
   REQUIRE(pipe(go_on) == 0);
   const auto point = [&](std::size_t index, const Heartbeat& heartbeat) {
-    heartbeat({10, 20, 30});
+    heartbeat({10, 20, 30, false, 60});
     char byte = 0;
     if (index == 1) throw std::logic_error("failed in mid-run");
     if (read(go_on[0], &byte, 1) != 1) throw std::logic_error("nobody told it to go on");
@@ -165,11 +165,13 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
   };
   workloads::Totals while_running;
   workloads::Totals at_the_end;
+  double in_all = 0;
   int ticks = 0;
   const auto outcomes = run_all(2, point, 1, [&](const Standing& standing) {
     at_the_end = standing.so_far;
     if (standing.done > 0) return;
     while_running = standing.so_far;
+    in_all = standing.at.empty() ? in_all : standing.at.front().in_all;
     // Twice a second; it would wait for ever if it were never heard.
     if (while_running.events > 0 || ++ticks == 60) CHECK(write(go_on[1], "x", 1) == 1);
   });
@@ -178,6 +180,7 @@ TEST_CASE("a point that runs tells how far it is, and its result has the last wo
   CHECK(while_running.events == 10);
   CHECK(while_running.cell_hops == 20);
   CHECK(while_running.simulated_ps == 30);
+  CHECK(in_all == 60);
   CHECK(outcomes[0].totals.events == 100);
   CHECK(outcomes[1].status == PointStatus::bug);
   CHECK(outcomes[1].totals.events == 10);
@@ -283,6 +286,14 @@ TEST_CASE("where there is no terminal, a long point gives a sign of life every h
   CHECK(plain.str() ==
         "0 of 2 points done, time left unknown; 1 k events (33.3/s), 0 cell-hops (0/s), 0 ps simulated (0 ps/s)\n"
         "0 of 2 points done, time left unknown; 1 k events (16.7/s), 0 cell-hops (0/s), 0 ps simulated (0 ps/s)\n");
+}
+
+TEST_CASE("a run of which no point has ended tells the time left as soon as somebody knows") {
+  const auto start = Progress::Clock::time_point{} + std::chrono::hours(1);
+  std::ostringstream terminal;
+  Progress progress(terminal, 80, 1, start);
+  progress.update({.running = 1, .seconds_left = 90}, start + std::chrono::seconds(10));
+  CHECK(terminal.str() == "\r[..............................] 0/1 points, 1 running, about 1:30 left\033[K");
 }
 
 TEST_CASE("figures for people have three digits and a prefix that fits") {
