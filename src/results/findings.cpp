@@ -20,6 +20,7 @@ constexpr std::size_t kMostAgreeing = 4;  // more are counted, not told one by o
 constexpr std::size_t kMostCounted = 4;
 constexpr std::size_t kWidest = 120;  // of a line that one reads
 constexpr const char* kSetup = "setup_time";
+constexpr const char* kPreparesNothing = "nothing";
 
 std::string listed(const std::vector<std::string>& texts, const char* last) {
   if (texts.size() < 2) return texts.empty() ? "" : texts.front();
@@ -33,14 +34,11 @@ std::string factor_text(double factor) {
 
 std::string range_text(double least, double most) {
   const std::string from = factor_text(least), to = factor_text(most);
-  if (from == to) return from;
-  return least == 1 ? "up to " + to : from + " to " + to;
+  return from == to ? from : from + " to " + to;
 }
 
-std::string lead_text(const Stretch& stretch, const std::string& next) {
-  if (!std::isfinite(stretch.most)) return "";
-  return fmt::format(", by a factor of {}{}", range_text(stretch.least, stretch.most),
-                     " ahead of " + (next.empty() ? "the next" : next));
+std::string places_text(std::size_t some, std::size_t all) {
+  return fmt::format("at {} of {} place{}", some, all, all == 1 ? "" : "s");
 }
 
 // What makes a value no candidate; empty: it is one.
@@ -82,7 +80,7 @@ bool rises(const experiment::Axis& axis, sim::ParameterKind kind) {
 
 Findings::Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator)
     : experiment_(experiment), metrics_(compared_metrics(experiment)) {
-  setup_.resize(experiment.strategies.size());
+  strategies_.resize(experiment.strategies.size());
   const auto machine = simulator.machine();
   const std::vector<bool> leads = experiment::leading_axes(experiment.axes);
   for (std::size_t i = 0; i < experiment.axes.size(); ++i) {
@@ -99,10 +97,15 @@ Findings::Findings(const experiment::Experiment& experiment, const experiment::S
   }
 }
 
-void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, const Failures& failures) {
-  const auto strategy =
+void Findings::add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds,
+                   const Failures& failures) {
+  const auto number =
       static_cast<std::size_t>(std::ranges::find(experiment_.strategies, point.strategy, &experiment::Strategy::name) -
                                experiment_.strategies.begin());
+  Strategy& strategy = strategies_[number];
+  const std::string prepare = prepare_of(point);
+  strategy.bound = strategy.bound && prepare == kBound;
+  strategy.prepares = strategy.prepares || (prepare != kBound && prepare != kPreparesNothing);
   Place place;
   for (const Axis& axis : axes_) {
     const std::vector<std::string>& texts = experiment_.axes[axis.number].texts;
@@ -111,17 +114,19 @@ void Findings::add(const experiment::Point& point, const runs::PointOutcome& mea
   }
   std::vector<std::map<std::size_t, Value>>& there = places_[place];
   there.resize(metrics_.size());
-  draws_ = draws_ || mean.result.draws;
-  if (const auto* setup = find_metric(mean, kSetup)) setup_[strategy] = std::max(setup_[strategy], setup->value);
+  if (const auto* setup = find_metric(mean, kSetup)) strategy.setup = std::max(strategy.setup, setup->value);
+  if (mean.status == runs::PointStatus::not_run) not_run_.insert(place);
   if (const std::string why = why_unranked(mean, failures); !why.empty()) {
-    Unranked& unranked = unranked_[{why, strategy}];
+    Unranked& unranked = unranked_[{why, number}];
     ++unranked.places;
     if (failures.failed > unranked.most.failed) unranked.most = failures;
     return;
   }
+  draws_ = draws_ || mean.result.draws;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
     const auto* metric = find_metric(mean, metrics_[i]);
-    if (metric != nullptr && std::isfinite(metric->value)) there[i][strategy] = {metric->value, metric->half_width};
+    if (metric != nullptr && std::isfinite(metric->value))
+      there[i][number] = {metric->value, metric->half_width, seeds};
   }
 }
 
@@ -129,15 +134,13 @@ std::string Findings::text_of(std::size_t axis, std::size_t value) const {
   return shown_value(experiment_, key_of(axis), experiment_.axes[axes_[axis].number].texts[value]);
 }
 
-bool Findings::is_rival(std::size_t strategy) const { return !is_bound(experiment_.strategies[strategy]); }
-
-// What all rivals do alike (madvise) is nobody's preparation.
+// What all do that ask for nothing (madvise) is nobody's preparation.
 bool Findings::prepares(std::size_t strategy) const {
   double least = INFINITY;
-  for (std::size_t i = 0; i < setup_.size(); ++i) {
-    if (is_rival(i)) least = std::min(least, setup_[i]);
+  for (const Strategy& other : strategies_) {
+    if (!other.bound && !other.prepares) least = std::min(least, other.setup);
   }
-  return setup_[strategy] > (1 + kAlike) * least;
+  return strategies_[strategy].setup > (std::isfinite(least) ? (1 + kAlike) * least : 0);
 }
 
 bool Findings::is_rival_at_once(std::size_t strategy) const { return is_rival(strategy) && !prepares(strategy); }
@@ -155,10 +158,17 @@ std::map<Findings::Place, First> Findings::firsts(std::size_t metric, const Numb
   std::map<Place, First> all;
   for (const auto& [place, values] : places_) {
     std::map<std::size_t, Value> ranked;
+    Numbers absent;
     for (const std::size_t strategy : strategies) {
-      if (const auto value = values[metric].find(strategy); value != values[metric].end()) ranked.insert(*value);
+      const auto value = values[metric].find(strategy);
+      if (value != values[metric].end()) {
+        ranked.insert(*value);
+      } else {
+        absent.push_back(strategy);
+      }
     }
-    if (ranked.size() >= at_least) all.emplace(place, first_of(ranked, *better_of(metrics_[metric])));
+    if (ranked.size() < at_least || not_run_.contains(place)) continue;
+    all.emplace(place, first_of(ranked, *better_of(metrics_[metric]))).first->second.absent = std::move(absent);
   }
   return all;
 }
@@ -185,10 +195,11 @@ std::vector<Findings::Agreeing> Findings::agreeing(const std::map<Place, First>&
   return all;
 }
 
-std::string Findings::names(const Numbers& strategies) const {
+template <typename Strategies>
+std::string Findings::names(const Strategies& strategies, const char* last) const {
   std::vector<std::string> texts;
   for (const std::size_t strategy : strategies) texts.push_back(experiment_.strategies[strategy].name);
-  return listed(texts, "and");
+  return listed(texts, last);
 }
 
 std::string Findings::where(const std::vector<Stretch>& stretches, std::size_t number) const {
@@ -196,22 +207,49 @@ std::string Findings::where(const std::vector<Stretch>& stretches, std::size_t n
   const Stretch& stretch = stretches[number];
   const std::string key = number == 0 ? key_of(along_) + " = " : "";
   const std::string from = text_of(along_, stretch.from), to = text_of(along_, stretch.to);
+  const bool is_begin = stretch.from == 0;
+  const bool is_end = stretch.to + 1 == experiment_.axes[axes_[along_].number].texts.size();
   if (stretch.from == stretch.to) return " at " + key + from;
-  const bool is_whole = stretch.from == 0 && stretch.to + 1 == experiment_.axes[axes_[along_].number].texts.size();
-  if (is_whole) return fmt::format(" at every {} ({} to {})", key_of(along_), from, to);
-  if (stretches.size() == 1) return fmt::format(" from {}{} to {}", key, from, to);
-  if (number == 0) return " up to " + key + to;
-  return number + 1 == stretches.size() ? fmt::format(" from {} on", from) : fmt::format(" from {} to {}", from, to);
+  if (is_begin && is_end) return fmt::format(" at every {} ({} to {})", key_of(along_), from, to);
+  if (is_begin && stretches.size() > 1) return " up to " + key + to;
+  return is_end && number > 0 ? fmt::format(" from {} on", from) : fmt::format(" from {}{} to {}", key, from, to);
+}
+
+std::string Findings::beside(const Stretch& stretch) const {
+  std::vector<std::string> texts;
+  if (!stretch.others.empty()) {
+    texts.push_back(fmt::format("{} {} not behind {}", names(stretch.others, "or"),
+                                stretch.others.size() > 1 ? "are" : "is", places_text(stretch.shared, stretch.places)));
+  }
+  if (stretch.unclear > 1 + kAlike) {
+    texts.push_back(
+        fmt::format("the seeds do not tell apart what differs by a factor of up to {}", factor_text(stretch.unclear)));
+  }
+  if (!stretch.absent.empty()) {
+    texts.push_back(
+        fmt::format("without {} {}", names(stretch.absent, "or"), places_text(stretch.incomplete, stretch.places)));
+  }
+  return texts.empty() ? "" : fmt::format(" ({})", fmt::join(texts, "; "));
 }
 
 std::string Findings::along(const std::vector<Stretch>& stretches, const std::string& best) const {
   std::string text;
+  bool has_verb = false;
   for (std::size_t i = 0; i < stretches.size(); ++i) {
     const Stretch& stretch = stretches[i];
-    const bool several = stretch.strategies.size() > 1;
-    const std::string verb = stretch.alone ? " are alike" : i > 0 ? "" : (several ? " are " : " is ") + best;
-    text += fmt::format("{}{}{}{}", i == 0 ? "" : "; ", names(stretch.strategies), verb, where(stretches, i));
-    if (!stretch.alone) text += lead_text(stretch, stretch.next ? names({*stretch.next}) : "");
+    text += (i == 0 ? "" : "; ") + names(stretch.strategies);
+    if (stretch.is_all_alike()) {
+      text += stretch.unclear > 1 + kAlike ? " are not told apart" : " are alike";
+    } else if (!has_verb) {
+      text += (stretch.strategies.size() > 1 ? " are " : " is ") + best;
+      has_verb = true;
+    }
+    text += where(stretches, i);
+    if (!stretch.next.empty() && std::isfinite(stretch.most)) {
+      text += fmt::format(", by a factor of {} ahead of {}", range_text(stretch.least, stretch.most),
+                          stretch.next.size() == 1 ? names(stretch.next) : "the next");
+    }
+    text += beside(stretch);
   }
   return text;
 }
@@ -219,15 +257,15 @@ std::string Findings::along(const std::vector<Stretch>& stretches, const std::st
 std::string Findings::counts(const std::map<Place, First>& firsts, const std::string& best) const {
   std::map<std::size_t, std::size_t> places;  // by strategy
   for (const auto& [place, first] : firsts) {
-    for (const std::size_t strategy : first.strategies) ++places[strategy];
+    for (const auto& [strategy, value] : first.strategies) ++places[strategy];
   }
   std::vector<std::pair<std::size_t, std::size_t>> most(places.begin(), places.end());
   std::ranges::stable_sort(most, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text;
   for (std::size_t i = 0; i < std::min(most.size(), kMostCounted); ++i) {
-    text +=
-        i == 0 ? fmt::format("{} is {} at {} of {} places", names({most[i].first}), best, most[i].second, firsts.size())
-               : fmt::format(", {} at {}", names({most[i].first}), most[i].second);
+    text += i == 0 ? fmt::format("{} is {} at {} of {} places", names(Numbers{most[i].first}), best, most[i].second,
+                                 firsts.size())
+                   : fmt::format(", {} at {}", names(Numbers{most[i].first}), most[i].second);
   }
   if (most.size() > kMostCounted) text += fmt::format(", {} more at fewer", most.size() - kMostCounted);
   return text + " (alone or with others)";
@@ -271,14 +309,14 @@ std::string Findings::against_bounds(std::size_t metric, const std::map<Place, F
     for (const auto& [strategy, value] : places_.at(place)[metric]) {
       if (is_rival(strategy) || value.mean <= 0) continue;
       bounds.insert(strategy);
-      best.insert(first.strategies.begin(), first.strategies.end());
+      for (const auto& [candidate, ignored] : first.strategies) best.insert(candidate);
       least = std::min(least, first.best.mean / value.mean);
       most = std::max(most, first.best.mean / value.mean);
     }
   }
   if (bounds.empty()) return "";
-  const std::string who = best.size() == 1 ? names({*best.begin()}) : "the best";
-  const std::string bound = names({bounds.begin(), bounds.end()});
+  const std::string who = best.size() == 1 ? names(best) : "the best";
+  const std::string bound = names(bounds);
   if (least >= 1 - kAlike && most <= 1 + kAlike) return fmt::format("{} is as good as the bound, {}", who, bound);
   const std::string from = factor_text(least), to = factor_text(most);
   return fmt::format("{} is {}{} times the bound, {}", who, from, from == to ? "" : " to " + to, bound);
@@ -290,7 +328,7 @@ std::string Findings::preparation(const std::set<std::size_t>& first) const {
   for (const std::size_t strategy : first) {
     if (!prepares(strategy)) continue;
     prepared.push_back(strategy);
-    most = std::max(most, setup_[strategy]);
+    most = std::max(most, strategies_[strategy].setup);
   }
   if (prepared.empty()) return "";
   return fmt::format("{} prepare{} before the first transfer, for up to {} us (setup_time), which is in {}",
@@ -305,8 +343,7 @@ std::string Findings::unranked() const {
     std::vector<std::string> texts;
     for (; each != unranked_.end() && each->first.first == reason; ++each) {
       const Unranked& unranked = each->second;
-      texts.push_back(fmt::format("{} at {} of {} place{}", names({each->first.second}), unranked.places,
-                                  places_.size(), places_.size() == 1 ? "" : "s"));
+      texts.push_back(names(Numbers{each->first.second}) + " " + places_text(unranked.places, places_.size()));
       if (unranked.most.failed > 0)
         texts.back() += fmt::format(" (up to {} of {})", unranked.most.failed, unranked.most.transfers);
     }
@@ -319,8 +356,10 @@ std::string Findings::how_sure() const {
   const std::string alike = fmt::format("Values within {:.0f} % of each other count as alike", 100 * kAlike);
   if (!draws_) return alike + "; no run drew a random number, so every seed gives the same";
   if (experiment_.repetitions > 1) {
-    return fmt::format("{}, or within the 95 % confidence intervals over {} seeds: what is told apart is beyond noise",
-                       alike, experiment_.repetitions);
+    return fmt::format(
+        "{}; what differs by more, and is told apart, is beyond noise (Welch's t test over {} seeds; of "
+        "20 that differ by chance alone it takes one for more)",
+        alike, experiment_.repetitions);
   }
   return alike +
          "; points that drew random numbers ran once, so nobody knows how far another seed would move them "
@@ -341,8 +380,13 @@ std::vector<std::string> Findings::sentences() const {
     compared = compared || !all.empty();
     const std::vector<std::string> overall = winners(metric, all);
     for (const std::string& text : overall) say("", text);
+    if (!all.empty() && all.size() < places_.size())
+      say("", fmt::format("fewer than two strategies are ranked {}",
+                          places_text(places_.size() - all.size(), places_.size())));
     if (metrics_[metric] != kSetup && at_once.size() < rivals.size()) {
-      for (const auto& [place, there] : all) first.insert(there.strategies.begin(), there.strategies.end());
+      for (const auto& [place, there] : all) {
+        for (const auto& [strategy, value] : there.strategies) first.insert(strategy);
+      }
       const std::vector<std::string> others = winners(metric, firsts(metric, at_once, 2));
       for (const std::string& text : others) {
         if (others != overall) say("of those that prepare nothing before the first transfer, ", text);
@@ -358,7 +402,6 @@ std::vector<std::string> Findings::sentences() const {
 }
 
 std::vector<std::string> Findings::sentences(const runs::Folder& run, const runs::Manifest& manifest) const {
-  // A sensitivity analysis has other points than its experiment's.
   const bool is_run = manifest.command == "run";
   std::vector<std::string> texts = is_run ? sentences() : std::vector<std::string>();
   if (is_run && texts.empty()) return texts;
@@ -371,7 +414,7 @@ std::string findings_text(const Results& results, const experiment::Simulator& s
   Findings findings(results.experiment, simulator);
   const Merged merged = merge_repetitions(results);
   for (std::size_t i = 0; i < merged.points.size(); ++i)
-    findings.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
+    findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
   std::string text;
   for (const std::string& sentence : findings.sentences(run, runs::manifest_of(results.experiment, results.points)))
     text += wrap("* " + sentence, std::min(width, kWidest), 2) + "\n";

@@ -22,8 +22,8 @@ namespace faultline::results {
 class Findings {
  public:
   Findings(const experiment::Experiment& experiment, const experiment::Simulator& simulator);
-  // A point, its repetitions averaged, and what is not in the mean.
-  void add(const experiment::Point& point, const runs::PointOutcome& mean, const Failures& failures);
+  // A point, the mean of its repetitions, of how many seeds that is, and what is not in the mean.
+  void add(const experiment::Point& point, const runs::PointOutcome& mean, std::size_t seeds, const Failures& failures);
   // After the last point. None where there are no two strategies to compare.
   std::vector<std::string> sentences() const;
   // And what a sensitivity analysis of the `run` says of them.
@@ -35,6 +35,11 @@ class Findings {
   struct Axis {
     std::size_t number = 0;  // in the experiment
     bool ordered = false;    // its values are numbers and rise
+  };
+  struct Strategy {
+    bool bound = true;      // at all of its points
+    bool prepares = false;  // as its points say
+    double setup = 0;       // the longest time before the first transfer [us]
   };
   struct Unranked {
     std::size_t places = 0;
@@ -49,10 +54,10 @@ class Findings {
   const std::string& key_of(std::size_t axis) const { return experiment_.axes[axes_[axis].number].key; }
   std::string text_of(std::size_t axis, std::size_t value) const;
   Numbers strategies_that(bool (Findings::*are)(std::size_t strategy) const) const;
-  bool is_rival(std::size_t strategy) const;          // no bound
-  bool prepares(std::size_t strategy) const;          // for longer than others, before the first transfer
+  bool is_rival(std::size_t strategy) const { return !strategies_[strategy].bound; }
+  bool prepares(std::size_t strategy) const;          // for longer than those that ask for nothing
   bool is_rival_at_once(std::size_t strategy) const;  // and does not prepare
-  // Of the places at which so many of the strategies are ranked.
+  // Of the places at which so many of the strategies are ranked, all of which have run.
   std::map<Place, First> firsts(std::size_t metric, const Numbers& strategies, std::size_t at_least) const;
   std::vector<Agreeing> agreeing(const std::map<Place, First>& firsts) const;
 
@@ -63,11 +68,13 @@ class Findings {
   std::string counts(const std::map<Place, First>& firsts, const std::string& best) const;
   std::string along(const std::vector<Stretch>& stretches, const std::string& best) const;
   std::string where(const std::vector<Stretch>& stretches, std::size_t number) const;
+  std::string beside(const Stretch& stretch) const;  // who else is there, and who is not
   std::string against_bounds(std::size_t metric, const std::map<Place, First>& firsts) const;
   std::string preparation(const std::set<std::size_t>& first) const;
   std::string unranked() const;
   std::string how_sure() const;
-  std::string names(const Numbers& strategies) const;
+  template <typename Strategies>
+  std::string names(const Strategies& strategies, const char* last = "and") const;
 
   const experiment::Experiment& experiment_;
   std::vector<Axis> axes_;  // those that are shown
@@ -75,9 +82,10 @@ class Findings {
   // That are compared: those of the experiment's matrices of which less or more is better, else the mean latency.
   std::vector<std::string> metrics_;
   std::map<Place, std::vector<std::map<std::size_t, Value>>> places_;  // by metric, then strategy
-  std::vector<double> setup_;                                          // the longest of each strategy [us]
-  bool draws_ = false;                                                 // some point
-  std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;   // by reason, then strategy
+  std::set<Place> not_run_;                                            // at which some strategy has not run yet
+  std::vector<Strategy> strategies_;
+  bool draws_ = false;                                                // some point that is ranked
+  std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;  // by reason, then strategy
 };
 
 // The sentences of a run whose points are all at hand, and what a sensitivity analysis of it says, as a list, at most

@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <string_view>
 #include <variant>
 
-#include "src/experiment/point.hpp"
+#include "src/results/statistics.hpp"
 
 namespace faultline::results {
 
@@ -20,11 +21,10 @@ std::optional<Better> better_of(const std::string& metric) {
   return {};
 }
 
-bool is_bound(const experiment::Strategy& strategy) {
-  const experiment::Setting* prepare = experiment::deciding(strategy.settings, "strategy.prepare");
-  if (prepare == nullptr) return false;
-  const auto* text = std::get_if<std::string>(&prepare->value);
-  return text != nullptr && *text == "ideal";
+std::string prepare_of(const experiment::Point& point) {
+  const experiment::Setting* prepare = experiment::deciding(point.settings, "strategy.prepare");
+  const auto* text = prepare == nullptr ? nullptr : std::get_if<std::string>(&prepare->value);
+  return text == nullptr ? "nothing" : *text;
 }
 
 double factor(const Value& a, const Value& b) {
@@ -32,41 +32,55 @@ double factor(const Value& a, const Value& b) {
   return smaller > 0 ? std::max(a.mean, b.mean) / smaller : std::numeric_limits<double>::infinity();
 }
 
-bool are_alike(const Value& a, const Value& b) {
-  if (a.mean == b.mean) return true;
-  return factor(a, b) <= 1 + kAlike || std::abs(a.mean - b.mean) <= a.half_width + b.half_width;
+Relation relation(const Value& a, const Value& b) {
+  if (a.mean == b.mean || factor(a, b) <= 1 + kAlike) return Relation::alike;
+  const auto summary = [](const Value& v) { return summary_of_interval(v.mean, v.half_width, v.seeds); };
+  return beyond_noise(summary(a), summary(b)) == BeyondNoise::no ? Relation::not_told_apart : Relation::apart;
+}
+
+bool is_better(const Value& a, const Value& b, Better better) {
+  return better == Better::less ? a.mean < b.mean : b.mean < a.mean;
 }
 
 First first_of(const std::map<std::size_t, Value>& values, Better better) {
-  const auto is_worse = [&](const auto& a, const auto& b) {
-    return better == Better::less ? b.second.mean < a.second.mean : a.second.mean < b.second.mean;
-  };
-  const auto best = std::ranges::max_element(values, is_worse);
-  First first{best->second, {}, {}, 1};
-  for (auto each = values.begin(); each != values.end(); ++each) {
-    if (are_alike(best->second, each->second)) {
-      first.strategies.push_back(each->first);
-    } else if (!first.next || is_worse(*values.find(*first.next), *each)) {
-      first.next = each->first;
+  const auto is_worse = [&](const auto& a, const auto& b) { return is_better(b.second, a.second, better); };
+  First first;
+  first.best = std::ranges::max_element(values, is_worse)->second;
+  for (const auto& each : values) {
+    if (relation(first.best, each.second) != Relation::apart) {
+      first.strategies.insert(each);
+    } else if (!first.next || is_worse(*first.next, each)) {
+      first.next = each;
     }
   }
-  if (first.next) first.lead = factor(best->second, values.at(*first.next));
   return first;
 }
 
 namespace {
 
-// Where others are first as well, the stretch's strategies are ahead of nobody.
-void add_lead(Stretch& stretch, const First& first) {
-  const bool shared = first.strategies.size() > stretch.strategies.size();
-  if (!shared && !first.next) return;
-  const double lead = shared ? 1 : first.lead;
-  const auto next = shared ? std::nullopt : first.next;
-  stretch.least = stretch.alone ? lead : std::min(stretch.least, lead);
-  stretch.most = stretch.alone ? lead : std::max(stretch.most, lead);
-  if (stretch.alone) stretch.next = next;
-  if (stretch.next != next) stretch.next.reset();
-  stretch.alone = false;
+void add(Stretch& stretch, const First& first) {
+  ++stretch.places;
+  if (!first.absent.empty()) ++stretch.incomplete;
+  stretch.absent.insert(first.absent.begin(), first.absent.end());
+  double between = 1;  // the stretch's strategies
+  for (const auto& [strategy, value] : first.strategies) {
+    const double behind = factor(first.best, value);
+    stretch.unclear = std::max(stretch.unclear, behind);
+    if (std::ranges::find(stretch.strategies, strategy) == stretch.strategies.end()) {
+      stretch.others.insert(strategy);
+    } else {
+      between = std::max(between, behind);
+    }
+  }
+  if (first.strategies.size() > stretch.strategies.size()) {
+    ++stretch.shared;
+  } else if (first.next) {
+    // What each of them is ahead by; of those that are alike the best.
+    const double lead = factor(first.best, first.next->second) / (between > 1 + kAlike ? between : 1);
+    stretch.least = stretch.next.empty() ? lead : std::min(stretch.least, lead);
+    stretch.most = std::max(stretch.most, lead);
+    stretch.next.insert(first.next->first);
+  }
 }
 
 }  // namespace
@@ -75,16 +89,17 @@ std::vector<Stretch> stretches_of(const std::vector<std::pair<std::size_t, First
   std::vector<Stretch> stretches;
   auto begin = places.begin();
   while (begin != places.end()) {
-    Stretch stretch{begin->first, begin->first, begin->second.strategies, {}, true, 0, 0};
-    auto end = begin + 1;
-    for (; end != places.end(); ++end) {
-      std::vector<std::size_t> common;
-      std::ranges::set_intersection(stretch.strategies, end->second.strategies, std::back_inserter(common));
-      if (common.empty()) break;
-      stretch.strategies = std::move(common);
+    Stretch stretch;
+    stretch.from = stretch.to = begin->first;
+    for (const auto& [strategy, value] : begin->second.strategies) stretch.strategies.push_back(strategy);
+    const auto is_first_at = [](const auto& place) {
+      return [&](std::size_t strategy) { return place.second.strategies.contains(strategy); };
+    };
+    auto end = begin;
+    while (++end != places.end() && end->first == stretch.to + 1 &&
+           std::ranges::all_of(stretch.strategies, is_first_at(*end)))
       stretch.to = end->first;
-    }
-    for (; begin != end; ++begin) add_lead(stretch, begin->second);
+    for (; begin != end; ++begin) add(stretch, begin->second);
     stretches.push_back(std::move(stretch));
   }
   return stretches;
@@ -92,15 +107,23 @@ std::vector<Stretch> stretches_of(const std::vector<std::pair<std::size_t, First
 
 bool are_same(const std::vector<Stretch>& a, const std::vector<Stretch>& b) {
   return std::ranges::equal(a, b, [](const Stretch& x, const Stretch& y) {
-    return x.from == y.from && x.to == y.to && x.strategies == y.strategies && x.alone == y.alone;
+    return x.from == y.from && x.to == y.to && x.strategies == y.strategies && x.is_all_alike() == y.is_all_alike();
   });
 }
 
 void merge(std::vector<Stretch>& into, const std::vector<Stretch>& others) {
   for (std::size_t i = 0; i < into.size(); ++i) {
-    into[i].least = std::min(into[i].least, others[i].least);
-    into[i].most = std::max(into[i].most, others[i].most);
-    if (into[i].next != others[i].next) into[i].next.reset();
+    Stretch& stretch = into[i];
+    const Stretch& other = others[i];
+    stretch.places += other.places;
+    stretch.shared += other.shared;
+    stretch.incomplete += other.incomplete;
+    stretch.unclear = std::max(stretch.unclear, other.unclear);
+    if (!other.next.empty()) stretch.least = stretch.next.empty() ? other.least : std::min(stretch.least, other.least);
+    stretch.most = std::max(stretch.most, other.most);
+    stretch.others.insert(other.others.begin(), other.others.end());
+    stretch.absent.insert(other.absent.begin(), other.absent.end());
+    stretch.next.insert(other.next.begin(), other.next.end());
   }
 }
 

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "src/experiment/experiment.hpp"
+#include "src/experiment/point.hpp"
 
 namespace faultline::results {
 
@@ -16,39 +18,52 @@ enum class Better { less, more };
 // Nothing of a metric that is neither: a count of faults says what happened, and not how good that is.
 std::optional<Better> better_of(const std::string& metric);
 
-// Whether a strategy asks for what no kernel does: a bound for the others, and no answer.
-bool is_bound(const experiment::Strategy& strategy);
+// What a point's strategy does before transfers: "ideal" asks for what no kernel does, and is a bound for the others.
+std::string prepare_of(const experiment::Point& point);
+inline constexpr const char* kBound = "ideal";
 
 struct Value {
   double mean = 0;
   double half_width = 0;  // of the mean's 95 % confidence interval; 0 of one run
+  std::size_t seeds = 1;  // that it is a mean of; one stands for all where nothing was drawn
 };
 
 // Values that differ by less are one: no model here is exact to that.
 inline constexpr double kAlike = 0.01;
-// Within kAlike of the smaller one, or their confidence intervals meet.
-bool are_alike(const Value& a, const Value& b);
+enum class Relation {
+  alike,           // within kAlike of the smaller one
+  not_told_apart,  // they differ by more, and by beyond_noise() it may be chance
+  apart
+};
+Relation relation(const Value& a, const Value& b);
 // The greater by the smaller: by which factor one is ahead of the other. Infinity where the smaller is 0.
 double factor(const Value& a, const Value& b);
+bool is_better(const Value& a, const Value& b, Better better);
 
 struct First {
   Value best;
-  std::vector<std::size_t> strategies;  // by number: the best, and those that are alike
-  std::optional<std::size_t> next;      // the best of the others
-  double lead = 1;                      // factor of the next and the best
+  std::map<std::size_t, Value> strategies;            // by number: the best, and those that are not apart from it
+  std::optional<std::pair<std::size_t, Value>> next;  // the best of the others
+  std::vector<std::size_t> absent;                    // that have no value there
 };
 // `values`: of each strategy, by number, that is ranked; at least one.
 First first_of(const std::map<std::size_t, Value>& values, Better better);
 
-// Places in a row, along an axis, at which the same strategies are first.
+// Places next to each other, along an axis, at which those are first that are first at the first one of them.
 struct Stretch {
   std::size_t from = 0, to = 0;         // numbers of the axis's values
-  std::vector<std::size_t> strategies;  // that are first at all of these places
-  std::optional<std::size_t> next;      // where it is the same one at all of them
-  bool alone = true;                    // nowhere is there a next one
-  double least = 0, most = 0;           // factors by which they are ahead; 1 where others are first, too
+  std::vector<std::size_t> strategies;  // first at all of these places
+  std::size_t places = 0;
+  std::size_t shared = 0;        // of these: at which others are first, too
+  std::set<std::size_t> others;  // those
+  double unclear = 1;            // the greatest factor between first ones: what seeds do not tell apart
+  std::size_t incomplete = 0;    // places at which some have no value
+  std::set<std::size_t> absent;  // those
+  std::set<std::size_t> next;    // the next ones, where nobody else is first
+  double least = 0, most = 0;    // factors by which they are ahead of these; 0: there are none
+  bool is_all_alike() const { return next.empty() && others.empty(); }
 };
-// As few as there can be, from the first place on.
+// `places`: by their number along the axis, ascending.
 std::vector<Stretch> stretches_of(const std::vector<std::pair<std::size_t, First>>& places);
 // Whether the same strategies are first at the same places; what they are ahead by may differ.
 bool are_same(const std::vector<Stretch>& a, const std::vector<Stretch>& b);

@@ -152,7 +152,7 @@ void ReportData::add_means() {
   const Merged merged = merge_repetitions({experiment_, waiting_, waiting_outcomes_});
   for (std::size_t i = 0; i < merged.points.size(); ++i) {
     add_steps(merged.outcomes[i]);
-    findings_.add(merged.points[i], merged.outcomes[i], merged.failures[i]);
+    findings_.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
     if (each == 1) continue;  // the points are their own means
     means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_,
                fate("seeds", static_cast<double>(merged.seeds[i]), merged.outcomes[i]));

@@ -239,7 +239,7 @@ Sensitivity rank(const Measure& measured, const experiment::Experiment& experime
     for (Effect& effect : parameter.effects) measure(effect, parameter.range != "choices");
   }
   sort(result.parameters);
-  result.assumptions = turns_of(result, experiment);
+  result.assumptions = turns_of(result, experiment, points);
   return result;
 }
 

@@ -9,6 +9,13 @@
 
 namespace faultline::results {
 
+namespace {
+
+// Half the width of the confidence interval of a mean of n values, in standard deviations of the mean.
+double half_width_of(double n) { return quantile(boost::math::students_t(n - 1), (1 + kConfidence) / 2); }
+
+}  // namespace
+
 Summary summary_of(const std::vector<double>& values) {
   std::vector<double> finite;
   std::ranges::copy_if(values, std::back_inserter(finite), [](double v) { return std::isfinite(v); });
@@ -22,10 +29,15 @@ Summary summary_of(const std::vector<double>& values) {
   if (summary.count < 2) return summary;
   double squares = 0;
   for (const double value : finite) squares += (value - summary.mean) * (value - summary.mean);
-  const boost::math::students_t distribution(n - 1);
   summary.deviation = std::sqrt(squares / (n - 1));
-  summary.half_width = quantile(distribution, (1 + kConfidence) / 2) * std::sqrt(squares / (n - 1) / n);
+  summary.half_width = half_width_of(n) * std::sqrt(squares / (n - 1) / n);
   return summary;
+}
+
+Summary summary_of_interval(double mean, double half_width, std::size_t count) {
+  if (count < 2) return {count, mean, 0, 0, count == 1};
+  const auto n = static_cast<double>(count);
+  return {count, mean, half_width / half_width_of(n) * std::sqrt(n), half_width, false};
 }
 
 Summary exact_summary(const std::vector<double>& values) {

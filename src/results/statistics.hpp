@@ -22,6 +22,9 @@ Summary summary_of(const std::vector<double>& values);
 // Of the repetitions of a point that draws nothing: one run, which stands for all of them.
 Summary exact_summary(const std::vector<double>& values);
 
+// Of a mean whose 95 % confidence interval is known. A single value stands for all.
+Summary summary_of_interval(double mean, double half_width, std::size_t count);
+
 // Of a ratio a / b, from those of both means as if they were independent.
 double ratio_half_width(double half_width_of_a, double ratio, double b, double half_width_of_b);
 

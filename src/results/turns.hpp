@@ -12,16 +12,19 @@
 
 namespace faultline::results {
 
-// {"of": 31, "turns": [{"parameter", "value", "default", "place", "first", "instead_of"}, ...]}: of so many parameters,
-// those values at which none of the strategies is first any more that are first at the default. Null where nobody can
-// be compared: one strategy, or a metric of which neither less nor more is better. A ratio to a baseline is compared
-// with 1, the baseline's own.
-nlohmann::ordered_json turns_of(const Sensitivity& sensitivity, const experiment::Experiment& experiment);
-// As a sentence that names some of them; "" of null.
-std::string turns_text(const nlohmann::ordered_json& turns);
+// {"points": [ID, ...], "of": 31, "turns": [{"parameter", "value", "default", "place", "point", "ahead", "overtaken",
+// "was_first"}, ...]}: of so many parameters, the values at which a strategy is ahead of another one that is ahead of it
+// at the default: the best one that is overtaken there, with its point's id, and all that overtake it. `points`: of the
+// experiment. Null where nobody can be compared: one strategy, or a metric of which neither less nor more is better. A
+// ratio to a baseline is compared with 1, the baseline's own.
+nlohmann::ordered_json turns_of(const Sensitivity& sensitivity, const experiment::Experiment& experiment,
+                                const std::vector<experiment::Point>& points);
+// As a sentence that names some of them; "" of null, and where nothing could be compared. `file`: has all of them.
+std::string turns_text(const nlohmann::ordered_json& turns, const std::string& file = "sensitivity.json");
 
-// The sentences of the analyses of one of the metrics that know all points of a run: those in the run's folder, else
-// those in the last EXPERIMENT-sensitivity-N beside it. Empty where there is none.
+// The sentences of the analyses, of these metrics and in their order, that have varied the parameters at all points of
+// a run: those in the run's folder, else those in the latest other folder beside it. Empty where there is none. Of
+// what turns at other points than the run's nothing is said.
 std::vector<std::string> assumptions(const runs::Folder& run, const runs::Manifest& manifest,
                                      const std::vector<std::string>& metrics);
 
