@@ -13,10 +13,11 @@
 namespace faultline::results {
 
 // {"points": [ID, ...], "of": 31, "turns": [{"parameter", "value", "default", "place", "point", "ahead", "overtaken",
-// "was_first"}, ...]}: of so many parameters, the values at which a strategy is ahead of another one that is ahead of it
-// at the default: the best one that is overtaken there, with its point's id, and all that overtake it. `points`: of the
-// experiment. Null where nobody can be compared: one strategy, or a metric of which neither less nor more is better. A
-// ratio to a baseline is compared with 1, the baseline's own.
+//  "was_first"}, ...]}
+// Of so many parameters, the values at which a strategy is ahead of another one that is ahead of it at the default: the
+// best one that is overtaken there, with its point's id, and all that overtake it. `points`: of the experiment. Null
+// where nobody can be compared: one strategy, or a metric of which neither less nor more is better. A ratio to a
+// baseline is compared with 1, the baseline's own.
 nlohmann::ordered_json turns_of(const Sensitivity& sensitivity, const experiment::Experiment& experiment,
                                 const std::vector<experiment::Point>& points);
 // As a sentence that names some of them; "" of null, and where nothing could be compared. `file`: has all of them.
