@@ -19,8 +19,8 @@
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/quantity.hpp"
-#include "src/runs/cost_estimate.hpp"
 #include "src/experiment/toml_document.hpp"
+#include "src/runs/cost_estimate.hpp"
 
 namespace faultline::app {
 namespace {
