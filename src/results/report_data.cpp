@@ -122,8 +122,13 @@ std::vector<double> ReportData::coordinates(const experiment::Point& point) {
   return numbers;
 }
 
-PointColumns::Named ReportData::fate(const char* name, double value, const runs::PointOutcome& outcome) {
+PointColumns::Named ReportData::fate(const char* name, double value, const runs::PointOutcome& outcome,
+                                     const Failures& failures) {
   return {{name, value},
+          {"failed", static_cast<double>(failures.failed)},
+          {"transfers", static_cast<double>(failures.transfers)},
+          {"unfinished", static_cast<double>(failures.unfinished)},
+          {"of_seeds", static_cast<double>(failures.points)},
           {"status", statuses_.number_of(status_text(outcome))},
           {"reason", reasons_.number_of(reason_text(outcome))}};
 }
@@ -135,7 +140,7 @@ void ReportData::add(experiment::Point point, runs::PointOutcome outcome) {
   }
   add_series(outcome);
   add_parts(outcome);
-  PointColumns::Named named = fate("seed", static_cast<double>(point.seed), outcome);
+  PointColumns::Named named = fate("seed", static_cast<double>(point.seed), outcome, failures_of(outcome));
   const auto limit = limits_.add(point, outcome);
   named.emplace_back("limit", limit ? static_cast<double>(*limit) : kNone);
   points_.add(coordinates(point), outcome, metrics_, named);
@@ -155,7 +160,7 @@ void ReportData::add_means() {
     findings_.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
     if (each == 1) continue;  // the points are their own means
     means_.add(coordinates(merged.points[i]), merged.outcomes[i], metrics_,
-               fate("seeds", static_cast<double>(merged.seeds[i]), merged.outcomes[i]));
+               fate("seeds", static_cast<double>(merged.seeds[i]), merged.outcomes[i], merged.failures[i]));
   }
   waiting_.clear();
   waiting_outcomes_.clear();

@@ -50,7 +50,7 @@ class ReportData {
  private:
   std::vector<double> coordinates(const experiment::Point& point);
   // What became of a point, beside something else: as numbers of texts.
-  PointColumns::Named fate(const char* name, double value, const runs::PointOutcome& outcome);
+  PointColumns::Named fate(const char* name, double value, const runs::PointOutcome& outcome, const Failures& failures);
   void add_means();  // of the points that wait
   void add_steps(const runs::PointOutcome& outcome);
   void add_series(const runs::PointOutcome& outcome);

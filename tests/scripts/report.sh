@@ -71,6 +71,9 @@ view = "matrix"
 metric = "goodput"
 [[report]]
 view = "breakdown"
+[[report]]
+view = "matrix"
+baseline = "fault/touch-a-page"
 EOF
 run 1 "$program" run lossy.toml --quiet --out lossy
 expect "of 40 transfers ended with an error completion"
@@ -138,3 +141,29 @@ expect "1 sender" "2 senders"
 refuse "from=1"
 run 0 "$program" report named
 node "$FAULTLINE_SOURCE/web/test/named.mjs" named/report.html
+# Of three repetitions: points that draw nothing, bars with intervals, intervals that reach below 0.
+cat >seeds.toml <<'EOF'
+platform = "exanest-qfdb"
+workload = "flows"
+strategies = ["resident", "fault/touch-ahead"]
+repetitions = 3
+parameters.workload.start_spread = "0 us"
+[axes]
+workload.flows = [
+  { value = "from=1, to=0, transfers=4", label = "alone" },
+  { value = "from=1, to=0, arrivals=poisson, interval=100 us, transfers=20; from=2, to=0, arrivals=poisson, interval=100 us, transfers=20", label = "busy" },
+  { value = "from=1, to=0, arrivals=poisson, interval=1 ms, transfers=20; from=2, to=0, arrivals=poisson, interval=1 ms, transfers=20", label = "idle" },
+]
+[[report]]
+view = "matrix"
+[[report]]
+view = "matrix"
+metric = "queueing_mean"
+[[report]]
+view = "points"
+columns = ["latency_mean", "queueing_mean"]
+EOF
+run 0 "$program" run seeds.toml --quiet --out seeds
+expect "2 of 6 combinations draw no random number" "0.04 ±0.18"
+run 0 "$program" report seeds
+node "$FAULTLINE_SOURCE/web/test/seeds.mjs" seeds/report.html

@@ -24,20 +24,12 @@ export function metricColumn(run, set, metric, title = metric.name, each = false
   const unit = each ? (metric.unit === '1' ? '/op' : `${metric.unit}/op`) : metric.unit;
   return {title, unit, number: true, measured: true, value, halfWidth,
     meaning: `${metric.name}: ${metric.meaning}${each ? ', for each transfer' : ''}`,
-    text: (i) => metricText(value(i), metric.unit, halfWidth(i)), small: failuresBeside(run, set, metric)};
+    text: (i) => metricText(value(i), metric.unit, halfWidth(i)), small: (i) => isOfTransfers(metric) && failedText(set, [i])};
 }
 
-/** "3 of 1000 failed": what stands below a latency or a goodput that these transfers are not in. */
-export function failuresBeside(run, set, metric) {
-  if (!isOfTransfers(metric)) return () => null;
-  return (i) => {
-    const failed = run.failedOf(set, i);
-    return failed && failedText(failed);
-  };
-}
 /** For a CSV file with latencies or goodputs. */
-export const failureColumns = (run, set) => [['failed transfers', 'failed'], ['unfinished seeds', 'missing']]
-  .map(([title, name]) => ({title, value: (i) => run.failedOf(set, i)?.[name] ?? 0}));
+export const failureColumns = (set) => [['failed transfers', 'failed'], ['unfinished seeds', 'unfinished']]
+  .map(([title, name]) => ({title, value: (i) => set.named(name)[i]}));
 
 /** Behind a metric's column in a CSV file, where there are means. */
 export const halfWidthColumn = (column) => ({...column, title: `${column.title} ±`, value: column.halfWidth});

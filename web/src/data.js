@@ -36,20 +36,13 @@ class PointSet {
   named(name) { return this.column(name, this.json[name]); }
 }
 
-/** Of a point what is in no latency and no goodput, over all its seeds: {failed, of} transfers, {missing, seeds} without a result;
- * null where there is nothing. */
-function failedOf(run) {
-  const [failed, transfers] = ['transfers_failed', 'transfers'].map((name) => run.metrics.find((metric) => metric.name === name));
-  return (set, i) => {
-    const measured = set.json.seeds ? set.named('seeds')[i] : 1;
-    const all = (metric) => (metric && measured > 0 ? Math.round(measured * set.metric(metric.number)[i]) || 0 : 0);
-    const seeds = set.json.seeds ? run.repetitions : 1;
-    const found = {failed: all(failed), of: all(transfers), missing: measured > 0 ? seeds - measured : 0, seeds};
-    return found.failed > 0 || found.missing > 0 ? found : null;
-  };
+/** "3 of 1000 failed": what is in no latency and no goodput of some points, all their seeds together; "" where nothing is. */
+export function failedText(set, points) {
+  const [failed, of, missing, seeds] = ['failed', 'transfers', 'unfinished', 'of_seeds']
+    .map((name) => points.reduce((sum, i) => sum + set.named(name)[i], 0));
+  return [failed > 0 && `${failed.toLocaleString('en')} of ${of.toLocaleString('en')} failed`,
+    missing > 0 && missing < seeds && `${missing} of ${seeds} seeds without a result`].filter(Boolean).join(', ');
 }
-export const failedText = ({failed, of, missing, seeds}) => [failed > 0 && `${failed.toLocaleString('en')} of ${of.toLocaleString('en')} failed`,
-  missing > 0 && `${missing} of ${seeds} seeds without a result`].filter(Boolean).join(', ');
 /** Metrics that say nothing of transfers that failed. */
 export const isOfTransfers = (metric) => metric.of_completed;
 
@@ -70,7 +63,6 @@ export function readRun(text) {
   });
   run.metrics.forEach((metric, number) => { metric.number = number; });
   run.axisNamed = (name) => run.axes.find((axis) => axis.name === name);
-  run.failedOf = failedOf(run);
   run.metricNamed = (name) => run.metrics.find((metric) => metric.name === name);
   return run;
 }

@@ -2,7 +2,7 @@
 // A chart whose metric, axes and kind the reader chooses; what it starts with is what a report asks for.
 import {checkbox, el, select} from './dom.js';
 import {Figure} from './figure.js';
-import {failedText, isOfTransfers, labelOf} from './data.js';
+import {failedText, labelOf} from './data.js';
 import {quantityText} from './format.js';
 import {chooseValues, coincident, freeAxes, makeCloud, makeLines, pointsAt, standsFor, varying} from './lines.js';
 import {barChart, base, cloud, heatMap, lineChart, tip} from './options.js';
@@ -30,17 +30,15 @@ const spreads = (numbers, factor) => {
   }
   return high / low > factor;
 };
-/** Where values of 0 stand: a power below all others. */
+/** Where a log axis ends that has values of 0, or intervals that reach there: a power below all others. */
 function footOf(numbers, unit) {
-  let low = Infinity;
-  let zeros = false;
-  for (const v of numbers) {
-    if (v === 0) zeros = true;
-    else if (v > 0 && v < low) low = v;
-  }
-  if (!zeros || low === Infinity) return undefined;
+  const low = numbers.reduce((least, v) => (v > 0 && v < least ? v : least), Infinity);
   return unit === 'B' ? 2 ** (Math.floor(Math.log2(low)) - 2) : 10 ** (Math.ceil(Math.log10(low)) - 1);
 }
+
+/** A point's value of what measured() gives, with what is lost of it. */
+const told = ({metric, values, widths, lost}, i, value = values[i]) =>
+  [quantityText(value, metric.unit, widths[i]), lost([i])].filter(Boolean).join(', ');
 
 export class Explorer {
   /** `start`: {metrics, metric, x, series, kind, baseline}, all optional; axes and the strategy to compare with by name. */
@@ -208,9 +206,8 @@ export class Explorer {
     const rows = [this.state.metric, ...['latency_mean', 'goodput', 'faults'].map((name) => run.metricNamed(name))]
       .filter((metric, k, list) => metric && list.indexOf(metric) === k)
       .filter((metric) => Number.isFinite(set.metric(metric.number)[i]))
-      .map((metric) => [metric.name, quantityText(set.metric(metric.number)[i], metric.unit, set.halfWidth(metric.number)[i])]);
-    if (beside) rows.unshift([beside.metric.name, quantityText(beside.values[i], '1', beside.widths[i])]);
-    if (run.failedOf(set, i)) rows.splice(1, 0, ['not in it', failedText(run.failedOf(set, i))]);
+      .map((metric) => [metric.name, told(measured(run, set, metric), i)]);
+    if (beside) rows.unshift([beside.metric.name, told(beside, i)]);
     if (set.json.seeds) rows.push(['seeds', String(set.named('seeds')[i])]);
     return tip(labelOf(run, set, i), rows);
   }
@@ -228,28 +225,30 @@ export class Explorer {
     const state = {...this.state, ...this.measured()};
     const {metric} = state;
     const logs = {logX: logX && kind !== 'bars', logY};
-    const foot = logY ? footOf(Array.from(indices, (i) => state.values[i]), metric.unit) : undefined;
+    const own = Array.from(indices, (i) => state.values[i]);
+    state.floor = logY ? footOf(own, metric.unit) : -Infinity;
+    const foot = logY && state.floor < Infinity && own.includes(0) ? state.floor : undefined;
     const keep = (px, py) => (!logs.logX || px > 0) && (!logY || py >= 0);
     state.foot = foot;
     if (foot !== undefined) state.values = state.values.map((v) => (v === 0 ? foot : v));
     const made = kind === 'points' ? null : makeLines(this.run, this.set, indices, state, MOST_LINES);
     const chart = made ? this.asLines(c, indices, made, keep, state, width) : this.asCloud(c, indices, keep, state, width);
     if (chart.marks === 0) return {empty: `No point that is shown has ${metric.name}${logY ? ' above 0' : ''}.`};
-    const lost = Array.from(indices).filter((i) => isOfTransfers(metric) && Number.isFinite(state.values[i]) && this.run.failedOf(this.set, i));
+    const lost = Array.from(indices).filter((i) => Number.isFinite(state.values[i]) && state.lost([i]));
     const many = (n, what) => (n > 0 ? [`${n.toLocaleString('en')} point${n === 1 ? '' : 's'} ${what}`] : []);
     const chosen = this.chosen(indices);
     const tips = (i) => this.pointTip(i);
     return {...chart, tips, title: [`${metric.name} over ${x.name}`, ...chosen].join(', '), note: sentence([
-      ...(chosen.length > 0 ? [`at ${chosen.join(', ')}; others can be chosen above`] : []), ...this.losses(lost), ...chart.notes,
+      ...(chosen.length > 0 ? [`at ${chosen.join(', ')}; others can be chosen above`] : []), ...this.losses(lost, state.lost), ...chart.notes,
       ...many(chart.unmeasured, `without ${metric.name} not drawn${this.whyMissing(indices, state.values)}`),
       ...many(chart.dropped, `${foot === undefined ? 'at 0 or below' : 'below 0'} not drawn on a log axis`),
       ...(foot === undefined ? [] : ['values of 0 stand at the foot of the log axis']),
       ...(kind === 'bars' && logY ? ['markers, because a bar has no length on a log axis'] : [])])};
   }
   /** What hollow marks mean, and how many transfers failed at which points. */
-  losses(lost) {
+  losses(lost, textOf) {
     if (lost.length === 0) return [];
-    const named = lost.slice(0, MOST_NAMED).map((i) => `${labelOf(this.run, this.set, i)}: ${failedText(this.run.failedOf(this.set, i))}`);
+    const named = lost.slice(0, MOST_NAMED).map((i) => `${labelOf(this.run, this.set, i)}: ${textOf([i])}`);
     return [`hollow: transfers failed or seeds have no result, and are in no value (${named.join('; ')}${lost.length > MOST_NAMED ? `; and ${lost.length - MOST_NAMED} more points` : ''})`];
   }
   /** " (refused, timed out)": of the points without a value. */
@@ -265,12 +264,8 @@ export class Explorer {
       .map(([a, value]) => (a === 0 ? '' : `${this.run.axes[a].name} = `) + this.run.axes[a].texts[value]);
   }
   options(state, width) {
-    return {...state, width, pointTip: (i) => this.pointTip(i), failed: (i) => isOfTransfers(state.metric) && this.run.failedOf(this.set, i) !== null,
-      quantity: (i) => {
-        const failed = isOfTransfers(state.metric) && this.run.failedOf(this.set, i);
-        const value = state.values[i] === state.foot ? 0 : state.values[i];
-        return `${quantityText(value, state.metric.unit, state.widths[i])}${failed ? `, ${failedText(failed)}` : ''}`;
-      }};
+    return {...state, width, pointTip: (i) => this.pointTip(i),
+      quantity: (i) => told(state, i, state.values[i] === state.foot ? 0 : state.values[i])};
   }
   asLines(c, indices, made, keep, state, width) {
     const {x, series, kind} = state;
@@ -285,9 +280,7 @@ export class Explorer {
       : [`below each ${x.name}: ${also}`];
     if (kind === 'lines' && made.variants.length < 2) notes.push(...coincident(lines).map((names) => `on top of each other: ${names}`));
     const options = {...this.options(state, width), variants: made.variants};
-    const failed = options.failed;
-    const seen = lines.map((line) => ({...line, failed}));
-    const chart = kind === 'bars' ? barChart(c, seen, {...options, words: wordsOf(this.set, indices, x)}) : lineChart(c, seen, options);
+    const chart = kind === 'bars' ? barChart(c, lines, {...options, words: wordsOf(this.set, indices, x)}) : lineChart(c, lines, options);
     return {...chart, notes, dropped, unmeasured: made.unmeasured};
   }
   asCloud(c, indices, keep, state, width) {
@@ -299,33 +292,24 @@ export class Explorer {
   }
   heat(c, indices, width) {
     const {x, series: y, logY} = this.state;
-    const {metric, values} = this.measured();
+    const {metric, values, lost} = this.measured();
     const [xs, ys] = [wordsOf(this.set, indices, x), wordsOf(this.set, indices, y)];
     if (xs.length * ys.length > MOST_CELLS) return {empty: `${xs.length} x ${ys.length} cells are too many for a heat map: filter to see fewer.`};
     const [xAt, yAt] = [placesOf(xs), placesOf(ys)];
     const [xColumn, yColumn] = [this.set.axis(x.number), this.set.axis(y.number)];
-    const sums = new Map();
+    const members = new Map();
     for (const i of indices) {
       if (!Number.isFinite(values[i])) continue;
       const key = xAt.get(xColumn[i]) * ys.length + yAt.get(yColumn[i]);
-      const cell = sums.get(key) || [0, 0];
-      sums.set(key, [cell[0] + values[i], cell[1] + 1]);
+      if (!members.has(key)) members.set(key, []);
+      members.get(key).push(i);
     }
-    const failed = new Map();
-    for (const i of indices) {
-      const lost = isOfTransfers(metric) && Number.isFinite(values[i]) && this.run.failedOf(this.set, i);
-      if (!lost) continue;
-      const key = `${xAt.get(xColumn[i])},${yAt.get(yColumn[i])}`;
-      const before = failed.get(key) || {};
-      failed.set(key, Object.fromEntries(Object.entries(lost).map(([name, n]) => [name, n + (before[name] || 0)])));
-    }
-    for (const [key, lost] of failed) failed.set(key, failedText(lost));
-    const cells = [...sums].map(([key, [sum, n]]) => [Math.floor(key / ys.length), key % ys.length, sum / n, n])
-      .filter((cell) => !logY || cell[2] > 0);
+    const cells = [...members].map(([key, who]) => [Math.floor(key / ys.length), key % ys.length,
+      who.reduce((sum, i) => sum + values[i], 0) / who.length, who.length, lost(who)]).filter((cell) => !logY || cell[2] > 0);
     if (cells.length === 0) return {empty: `No point that is shown has ${metric.name}${logY ? ' above 0' : ''}.`};
     const free = freeAxes(this.run, this.set, indices, [x, y]);
     const chosen = this.chosen(indices);
-    return {...heatMap(c, cells, {x, y, xWords: xs.map((v) => x.texts[v]), yWords: ys.map((v) => y.texts[v]), metric, logY, failed, width}),
+    return {...heatMap(c, cells, {x, y, xWords: xs.map((v) => x.texts[v]), yWords: ys.map((v) => y.texts[v]), metric, logY, width}),
       title: [`${metric.name} over ${x.name} and ${y.name}`, ...chosen].join(', '),
       note: sentence(free.length > 0 ? [`each cell is the mean over ${free.map((axis) => axis.name).join(', ')}; filter to see one value`] : [])};
   }
@@ -338,8 +322,8 @@ export class Explorer {
     const panels = seen.map((i) => {
       const rows = rowsOf(run, i);
       const total = rows.reduce((sum, row) => sum + row.time, 0);
-      const failed = run.failedOf(this.set, i);
-      return {rows, total, title: `${labelOf(run, this.set, i, skip)}: ${quantityText(total, 'us')} in all${failed ? `; ${failedText(failed)}, not in it` : ''}`};
+      const failed = failedText(this.set, [i]);
+      return {rows, total, title: `${labelOf(run, this.set, i, skip)}: ${quantityText(total, 'us')} in all${failed ? `; ${failed}, not in it` : ''}`};
     });
     const made = waterfalls(c, base(c), panels, width);
     const chosen = this.chosen(indices);

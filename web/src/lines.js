@@ -73,7 +73,7 @@ export function chooseValues(run, set, indices, along, apart, most, points = Inf
 }
 
 /**
- * {lines: [{name, colour, variant, failed, points: [x, y, half width, i]}...], free, unmeasured, variants: their names}; x is the axis's number or the
+ * {lines: [{name, colour, variant, points: [x, y, half width, i]}...], free, unmeasured, variants: their names}; x is the axis's number or the
  * place of its value. `colour`: look of the series axis's value, without series which combination of free axes; `variant`: that, where
  * there is a series: dashes tell it. Null when there would be more than `most` lines, or more of a colour than there are dashes.
  */
@@ -102,7 +102,7 @@ export function makeLines(run, set, indices, {x, series, metric, values, widths}
         variants.set(variantKey, variants.size);
       }
       const variant = variants.get(variantKey);
-      lines.set(key, {name: nameOf(i), points: [], failed: (point) => run.failedOf(set, point) !== null, place: seriesColumn ? seriesColumn[i] : variant,
+      lines.set(key, {name: nameOf(i), points: [], place: seriesColumn ? seriesColumn[i] : variant,
         colour: seriesColumn ? lookOf(series, seriesColumn[i]) : alone ? lookOf(run.axes[0], set.axis(0)[i]) : variant, variant: seriesColumn ? variant : 0});
     }
     lines.get(key).points.push([place(i), values[i], widths[i], i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables with an axis on either side: a metric, or what the device met.
 import {download, el, fileName} from './dom.js';
-import {failuresBeside, remarkOf} from './columns.js';
+import {remarkOf} from './columns.js';
 import {csvText, metricText, shown} from './format.js';
 import {freeAxes} from './lines.js';
 import {measured} from './ratios.js';
@@ -45,16 +45,16 @@ export function matrixTables(run, filters, report) {
   const [rows, columns] = [ordered(rowAxis, rowsThere), ordered(columnAxis, columnsThere)];
   const remark = remarkOf(run, set);
   const seen = metric && measured(run, set, metric, report.baseline ? run.axes[0].values.indexOf(report.baseline) : undefined);
-  const beside = metric ? failuresBeside(run, set, metric) : () => null;
   const cellOf = (places) => (r, c) => {
     const i = places.get(`${rows[r]},${columns[c]}`);
     if (i === undefined) return {text: '–'};
     const why = remark(i);
     if (why !== null) return {text: why.split(':')[0], kind: 'bad', title: why};
     if (!metric) return {text: '–'};
-    if (!report.baseline) return {text: metricText(seen.values[i], metric.unit, seen.widths[i]), small: beside(i), kind: beside(i) ? 'lost' : ''};
-    const [ratio, width] = [seen.values[i], seen.widths[i]];
-    return {text: !Number.isFinite(ratio) ? '–' : ratio.toFixed(3) + (width > 0 ? ` ±${width.toFixed(3)}` : ''), small: beside(i), kind: beside(i) ? 'lost' : ''};
+    const [value, width] = [seen.values[i], seen.widths[i]];
+    const small = Number.isFinite(value) ? seen.lost([i]) : '';
+    const ratio = () => (Number.isFinite(value) ? value.toFixed(3) + (width > 0 ? ` ±${width.toFixed(3)}` : '') : '–');
+    return {text: report.baseline ? ratio() : metricText(value, metric.unit, width), small, kind: small ? 'lost' : ''};
   };
   const names = [...sheets.keys()];
   return el('div', {},

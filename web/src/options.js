@@ -156,20 +156,19 @@ const look = (c, line) => ({itemStyle: {color: colourOf(c, line.colour)}, symbol
 /** A mark of a point some of whose transfers failed. */
 const hollow = (c, colour) => ({color: c.page, borderColor: colourOf(c, colour), borderWidth: 1.8});
 
-function errorBars(lines, c) {
-  const data = lines.flatMap((line) => line.points.filter((p) => p[2] > 0)
-    .map((p) => ({value: [p[0], p[1] - p[2], p[1] + p[2]], colour: colourOf(c, line.colour), shift: line.shift || 0})));
-  if (data.length === 0 || data.length > 2000) return [];
-  return [{type: 'custom', silent: true, z: 1, data, encode: {x: 0, y: [1, 2]}, tooltip: {show: false},
+/** Whiskers of each line, which the legend hides with it; cut at the foot of a log axis. `shift(api, n)`: pixels, of line n. */
+function errorBars(lines, c, {floor = -Infinity, z = 1, shift = (api, n) => lines[n].shift || 0}) {
+  const own = lines.map((line) => line.points.filter((p) => p[2] > 0).map((p) => [p[0], Math.max(floor, p[1] - p[2]), p[1] + p[2]]));
+  if (own.flat().length > 2000) return [];
+  return lines.map((line, n) => ({type: 'custom', name: line.name, silent: true, clip: true, z, data: own[n], encode: {x: 0, y: [1, 2]},
+    tooltip: {show: false},
     renderItem: (params, api) => {
-      const [low, high] = [1, 2].map((end) => api.coord([api.value(0), api.value(end)]));
-      low[0] += data[params.dataIndex].shift;
-      high[0] += data[params.dataIndex].shift;
-      const style = {stroke: data[params.dataIndex].colour, lineWidth: 1.2, opacity: 0.8};
+      const [low, high] = [1, 2].map((end) => api.coord([api.value(0), api.value(end)])[1]);
+      const x = api.coord([api.value(0), api.value(1)])[0] + shift(api, n);
+      const style = {stroke: colourOf(c, line.colour), lineWidth: 1.2, opacity: 0.8};
       const stroke = (x1, y1, x2, y2) => ({type: 'line', shape: {x1, y1, x2, y2}, style});
-      return {type: 'group', children: [stroke(low[0], low[1], high[0], high[1]),
-        stroke(low[0] - 4, low[1], low[0] + 4, low[1]), stroke(high[0] - 4, high[1], high[0] + 4, high[1])]};
-    }}];
+      return {type: 'group', children: [stroke(x, low, x, high), stroke(x - 4, low, x + 4, low), stroke(x - 4, high, x + 4, high)]};
+    }})).filter((series) => series.data.length > 0);
 }
 
 const count = (lines) => lines.reduce((sum, line) => sum + line.points.length, 0);
@@ -186,14 +185,14 @@ function dashLegend(c, option, lines, variants, width) {
     {type: 'plain', top: own, left: 8, right: 8, data: shown, selectedMode: false, itemWidth: 34, itemStyle: {opacity: 0}, textStyle: {color: c.text}, itemGap: 12}]}};
 }
 
-const dataOf = (c, line) => line.points.map((p) => (line.failed(p[3]) ? {value: p, itemStyle: hollow(c, line.colour), symbolSize: 9} : p));
+const dataOf = (c, line, lost) => line.points.map((p) => (lost([p[3]]) ? {value: p, itemStyle: hollow(c, line.colour), symbolSize: 9} : p));
 
 /** Lines; the tip of whatever is near the pointer is the explorer's. `foot`: where values of 0 stand on a log axis. */
-export function lineChart(c, lines, {x, metric, logX, logY, foot, variants, width}) {
+export function lineChart(c, lines, {x, metric, logX, logY, foot, floor, lost, variants, width}) {
   const several = lines.length > 1;
   const dashes = dashesOf(lines);
   const series = lines.map((line) => ({
-    ...look(c, line), type: 'line', name: line.name, data: dataOf(c, line), encode: {x: 0, y: 1}, symbolSize: 8, symbolKeepAspect: true,
+    ...look(c, line), type: 'line', name: line.name, data: dataOf(c, line, lost), encode: {x: 0, y: 1}, symbolSize: 8, symbolKeepAspect: true,
     showSymbol: true, showAllSymbol: true, lineStyle: {width: 2, type: dashes(line), color: colourOf(c, line.colour)},
     emphasis: {focus: several ? 'series' : 'none', lineStyle: {width: 3}}, blur: {lineStyle: {opacity: 0.25}}, tooltip: {show: false},
   }));
@@ -202,16 +201,16 @@ export function lineChart(c, lines, {x, metric, logX, logY, foot, variants, widt
   return {marks: count(lines), height: 346 + legendHeight(option),
     near: {logX, logY, joined: true, lines: lines.map(({name, points}) => ({name, points: points.map((p) => [p[0], p[1], p[3]])}))},
     option: {...option, xAxis: overNumbers(c, x, logX, width), yAxis: footed(numberAxis(c, metric.name, metric.unit, logY, true), foot),
-      series: [...series, ...errorBars(lines, c), ...key.series]}};
+      series: [...series, ...errorBars(lines, c, {floor}), ...key.series]}};
 }
 
 /** Many points without lines. */
-export function cloud(c, groups, {x, metric, logX, logY, foot, failed, width}) {
+export function cloud(c, groups, {x, metric, logX, logY, foot, lost: lostOf, width}) {
   const total = groups.reduce((sum, group) => sum + group.who.length, 0);
   const many = total > 5000;
   const option = withLegend(c, groups.map((group) => group.name), width);
   const place = (group, k) => [group.points[2 * k], group.points[2 * k + 1]];
-  const lost = groups.map((group) => ({...group, marks: [...group.who.keys()].filter((k) => failed(group.who[k]))}))
+  const lost = groups.map((group) => ({...group, marks: [...group.who.keys()].filter((k) => lostOf([group.who[k]]))}))
     .filter((group) => group.marks.length > 0);
   return {marks: total, height: 346 + legendHeight(option),
     near: {logX, logY, joined: false, lines: groups.map((group) => ({name: group.name, points: Array.from(group.who, (i, k) => [...place(group, k), i])}))},
@@ -242,10 +241,11 @@ function besideEachOther(all, x, words, variants, value) {
   return {columns, lines: [...lines.values()]};
 }
 
+const WIDEST = 42; // pixels, of a bar
 const MOST_TOLD = 14; // of bars that stand beside each other
 
 /** Bars over an axis that has no numbers, or over the few values of one that has. On a log axis, where a bar has no length, markers. */
-export function barChart(c, all, {x, words, variants, metric, logY, foot, pointTip, quantity, width}) {
+export function barChart(c, all, {x, words, variants, metric, logY, foot, floor, lost, pointTip, quantity, width}) {
   const value = (point) => (x.numbers ? x.numbers.indexOf(point[0]) : point[0]);
   const {columns, lines: placed} = variants.length > 1 ? besideEachOther(all, x, words, variants, value)
     : {columns: words.map((v) => ({v, text: x.texts[v]})), lines: all.map((line) => ({...line, points: line.points.map((p) => [words.indexOf(value(p)), ...p.slice(1)])}))};
@@ -265,15 +265,20 @@ export function barChart(c, all, {x, words, variants, metric, logY, foot, pointT
       option: {...shell, series: [...placed.map((line, n) => ({type: 'scatter', name: line.name, encode: {x: 0, y: 1}, symbolSize: 10, symbolKeepAspect: true,
         ...look(c, line), symbolOffset: [shift(n), 0], tooltip: {show: false},
         data: line.points.map((p) => ({value: p, symbol: symbolOf(lookAt(line, p[0])),
-          itemStyle: line.failed(p[3]) ? hollow(c, lookAt(line, p[0])) : {color: colourOf(c, lookAt(line, p[0]))}}))})),
-      ...errorBars(placed.map((line, n) => ({...line, shift: shift(n)})), c)]}};
+          itemStyle: lost([p[3]]) ? hollow(c, lookAt(line, p[0])) : {color: colourOf(c, lookAt(line, p[0]))}}))})),
+      ...errorBars(placed.map((line, n) => ({...line, shift: shift(n)})), c, {floor})]}};
   }
   const series = placed.map((line) => ({
-    ...look(c, line), symbol: undefined, type: 'bar', name: line.name, barMaxWidth: 42, encode: {x: 0, y: 1},
-    data: line.points.map((p) => ({value: p, itemStyle: line.failed(p[3]) ? hollow(c, lookAt(line, p[0])) : {color: colourOf(c, lookAt(line, p[0]))}})),
+    ...look(c, line), symbol: undefined, type: 'bar', name: line.name, barMaxWidth: WIDEST, encode: {x: 0, y: 1},
+    data: line.points.map((p) => ({value: p, itemStyle: lost([p[3]]) ? hollow(c, lookAt(line, p[0])) : {color: colourOf(c, lookAt(line, p[0]))}})),
     emphasis: {focus: several ? 'series' : 'none'},
   }));
-  const bars = several ? [] : errorBars(placed, {...c, series: [c.text]});
+  // Bars that the legend hides leave their room to the others.
+  const middle = (api, n) => {
+    const seen = api.currentSeriesIndices().filter((each) => each < placed.length);
+    return api.barLayout({barMaxWidth: WIDEST, count: seen.length})[seen.indexOf(n)].offsetCenter;
+  };
+  const bars = errorBars(placed.map((line) => ({...line, colour: 0})), {...c, series: [c.text]}, {z: 3, shift: middle});
   // Anywhere over a word: what stands there.
   const told = (list) => {
     if (list.length === 1) return pointTip(list[0].value[3]);
@@ -285,30 +290,26 @@ export function barChart(c, all, {x, words, variants, metric, logY, foot, pointT
   return {...made, option: {...shell, tooltip, series: [...series, ...bars]}};
 }
 
-/** `cells`: [column, row, value, number of points]; `failed`: of "column,row" the transfers that failed there. */
-export function heatMap(c, cells, {x, y, xWords, yWords, metric, logY, failed, width}) {
+/** `cells`: [column, row, value, number of points, which transfers failed there]. */
+export function heatMap(c, cells, {x, y, xWords, yWords, metric, logY, width}) {
   const values = cells.map((cell) => cell[2]).filter((v) => Number.isFinite(v) && (!logY || v > 0));
   const low = Math.min(...values);
   const high = Math.max(...values);
   const scale = (v) => (logY ? (v > 0 ? Math.log10(v) : NaN) : v);
   const unscale = (v) => (logY ? 10 ** v : v);
-  const lostIn = (p, before) => {
-    const lost = failed.get(`${p.value[0]},${p.value[1]}`);
-    return lost ? `${before}${lost}` : '';
-  };
-  const height = Math.max(280, Math.min(900, 120 + (failed.size > 0 ? 40 : 30) * yWords.length));
+  const height = Math.max(280, Math.min(900, 120 + (cells.some((cell) => cell[4]) ? 40 : 30) * yWords.length));
   return {marks: cells.length, height, option: {...base(c),
     grid: {left: 12, right: 110, top: 30, bottom: 36, containLabel: true},
     xAxis: wordAxis(c, x.name, xWords, false, width), yAxis: {...wordAxis(c, y.name, yWords, true), inverse: false},
     visualMap: {min: scale(low), max: scale(high) === scale(low) ? scale(low) + 1 : scale(high), dimension: 2, calculable: true,
       right: 8, top: 'middle', itemHeight: 160, inRange: {color: HEAT}, textStyle: {color: c.text},
       formatter: (v) => tickText(unscale(v), metric.unit)},
-    series: [{type: 'heatmap', data: cells.map(([a, b, v, n]) => ({value: [a, b, scale(v), v, n],
+    series: [{type: 'heatmap', data: cells.map(([a, b, v, ...rest]) => ({value: [a, b, scale(v), v, ...rest],
       label: {color: (scale(v) - scale(low)) / (scale(high) - scale(low) || 1) > 0.5 ? '#000' : '#fff'}})), encode: {x: 0, y: 1, value: 2},
       itemStyle: {borderColor: c.page, borderWidth: 1},
-      label: {show: cells.length <= 220, fontSize: 11, formatter: (p) => tickText(p.value[3], metric.unit, 3) + lostIn(p, '\n')},
+      label: {show: cells.length <= 220, fontSize: 11, formatter: (p) => [tickText(p.value[3], metric.unit, 3), p.value[5]].filter(Boolean).join('\n')},
       tooltip: {formatter: (p) => tip(`${xWords[p.value[0]]}, ${yWords[p.value[1]]}`,
-        [[metric.name, quantityText(p.value[3], metric.unit)], ...(lostIn(p, '') ? [['', lostIn(p, '')]] : []),
+        [[metric.name, quantityText(p.value[3], metric.unit)], ...(p.value[5] ? [['', p.value[5]]] : []),
           ...(p.value[4] > 1 ? [['mean of', `${p.value[4]} points`]] : [])])}}]}};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics beside those of one strategy: divided by what it has at the same place on all other axes.
+import {failedText, isOfTransfers} from './data.js';
 
 const partners = new WeakMap(); // of each set: by strategy
 
@@ -19,17 +20,22 @@ function partnersOf(run, set, strategy) {
   return found;
 }
 
-/** {metric, values, widths}: the metric as it is or, beside a strategy, as ratios, with the intervals of both taken to be independent. */
+/**
+ * {metric, values, widths, lost(points): "3 of 1000 failed" or ""}: the metric as it is or, beside a strategy, as ratios, with the
+ * intervals of both taken to be independent, and with what is lost of both.
+ */
 export function measured(run, set, metric, strategy) {
   const values = set.metric(metric.number);
   const widths = set.halfWidth(metric.number);
-  if (strategy === undefined) return {metric, values, widths};
+  const lost = (points) => (isOfTransfers(metric) ? failedText(set, points) : '');
+  if (strategy === undefined) return {metric, values, widths, lost};
   const base = partnersOf(run, set, strategy);
   const of = (i) => (base[i] >= 0 && values[base[i]] !== 0 ? values[base[i]] : NaN);
   const ratios = Float64Array.from(values, (value, i) => value / of(i));
   return {
     metric: {...metric, name: `${metric.name} relative to ${run.axes[0].values[strategy]}`, unit: '1'},
     values: ratios,
+    lost: (points) => lost([...new Set(points.flatMap((i) => (base[i] < 0 ? [i] : [i, base[i]])))]),
     widths: Float64Array.from(widths, (width, i) =>
       (base[i] === i ? 0 : Math.hypot(width, ratios[i] * widths[base[i]]) / Math.abs(of(i)) || 0)),
   };

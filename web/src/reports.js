@@ -46,7 +46,7 @@ function pointsTable(run, filters, view, id, report) {
   const columns = [...axisColumns(run, set), ...kept.map((c) => metricColumn(run, set, c.metric, c.title, c.each))];
   // A file has intervals and failures in columns of their own.
   const csvColumns = () => [...columns.flatMap((c) => (c.halfWidth && run.means !== run.points ? [c, halfWidthColumn(c)] : [c])),
-    ...(kept.some((c) => isOfTransfers(c.metric)) ? failureColumns(run, set) : [])];
+    ...(kept.some((c) => isOfTransfers(c.metric)) ? failureColumns(set) : [])];
   const table = new Table(run.experiment, columns, () => filters.indices(set), {remark: remarkOf(run, set), csvColumns, filters, view, id: `${id}.sort`});
   const hints = [kept.some((c) => c.each) && '/op: for each transfer, both nodes together',
     said.length > 0 && `left out, ${said.join('; ')}`].filter(Boolean);

@@ -105,6 +105,19 @@ const tests = {
     await show(page, '#explorer .chart');
     assert.ok((await words(page, '#explorer')).some((text) => /of 40 failed/.test(text)), (await words(page, '#explorer')).join('; '));
   },
+  async 'a ratio has the mark of what it is beside, too'() {
+    const own = ['64 B', '16 KiB', '32 KiB'].map((size) => point('fault/touch-a-page', size).metrics);
+    assert.ok(own.some((metrics) => metrics.transfers_failed.value > 0));
+    await show(page, '#report-4 .chart');
+    const rows = await page.locator('#report-4 tbody tr').all();
+    for (const [k, row] of rows.entries()) {
+      const cell = await row.locator('td').nth(data.axes[0].values.indexOf('resident')).innerText();
+      const failed = own[k].transfers_failed.value;
+      if (failed > 0) assert.match(cell, new RegExp(`${failed} of 80 failed`));
+      else assert.doesNotMatch(cell, /failed/);
+      if (failed > 0) assert.ok((await note('#report-4')).includes(`resident, workload.size = ${data.axes[1].values[k]}: ${failed} of 80 failed`));
+    }
+  },
   async 'the point of a line that is nearest is told, not on its symbols alone'() {
     await show(page, '#report-1 .chart');
     const {y: top} = await page.locator('#report-1 .chart').first().boundingBox();
