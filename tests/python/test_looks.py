@@ -114,7 +114,22 @@ class Looks(FigureTest):
         self.assertIn(f"{both}, not in it", panels[1].get_title())
         self.write([pin(size, failed, thp=thp) for size, failed in (("64 B", 0), ("4 KiB", 3)) for thp in ("never", "always")])
         figure, (axes,) = self.make("heatmap")
-        self.assertEqual(sorted(text.get_text() for text in axes.texts), ["5", "5", "5\n3 of 1000 failed", "5\n3 of 1000 failed"])
+        self.assertEqual(sorted(text.get_text() for text in axes.texts), ["5", "5", "5\n!3", "5\n!3"])
+        self.assertTrue(notes(figure).startswith("!, !!: so many transfers failed, so many seeds have no result. never, 4 KiB: 3 of"),
+                        notes(figure))
+
+    def test_legends_have_all_series_in_their_colours(self):
+        self.write([point("_hid", {"workload.size": size}, {"latency_mean": 5.0}) for size in ("64 B", "4 KiB")]
+                   + [point("pin", {"workload.size": size}, {"latency_mean": 6.0}) for size in ("64 B", "4 KiB")])
+        figure, _ = self.make("latency")
+        texts = [text.get_text().strip("\u200b") for text in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual(texts, ["_hid", "pin"])
+        self.write([point(name, {"workload.kind": kind}, {"latency_mean": 5.0}, failures=(kind == "ring", 9, 0, 1))
+                    for name in ("_hid", "pin") for kind in ("ring", "pairs")])
+        figure, (axes,) = self.make("latency")
+        bars = [to_hex(bars[1].get_facecolor()) for bars in axes.containers]
+        self.assertEqual([to_hex(each.get_facecolor()) for each in figure.axes[0].get_legend().get_patches()], bars)
+        self.assertNotIn("#ffffff", bars)
 
     def test_long_times_are_in_milliseconds(self):
         self.write([point("pin", {"workload.size": size}, {"latency_mean": mean})

@@ -165,7 +165,7 @@ def breakdown(points, _options=None, marks=()):
     notes += [key for _, key in labels if key]
     footnotes(figure, notes + notes_on(points, lambda point: ", ".join(
         names[name].get(point.parameters.get(name, ""), "") for name in varying) or point.parameters["strategy"],
-                      hollow=False), width)
+                      marked=""), width)
     return figure
 
 

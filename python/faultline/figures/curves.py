@@ -4,12 +4,14 @@
 import math
 from dataclasses import dataclass
 
+from matplotlib.container import BarContainer
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from faultline.figures.failures import failed_of, notes_on
 from faultline.figures.looks import colour_of, dashes_of, looks_of, marker_of
-from faultline.figures.style import (COLUMN, PAGE, PUBLISHED, ROW, columns_for, footnotes, legend, log_axis, number_axis,
-                                     panels, plain)
+from faultline.figures.style import (COLUMN, PAGE, PUBLISHED, ROW, columns_for, footnotes, kept, legend, log_axis, number_axis,
+                                     own, panels, plain)
 from faultline.labels import are_names, labels_of, name_of, with_unit
 from faultline.points import PlotError, axes_of, follows, reason, values_of
 from faultline.quantities import unit_text, value_text
@@ -81,7 +83,7 @@ def _draw_lines(axes, places, series, looks, style):
         look = looks[label]
         means = [value.mean for value, _ in values.values()]
         errors = [value.half_width for value, _ in values.values()]
-        axes.errorbar(at, means, yerr=errors if any(errors) else None, label=label, color=colour_of(look),
+        axes.errorbar(at, means, yerr=errors if any(errors) else None, label=kept(label), color=colour_of(look),
                       marker=marker_of(look), capsize=1.8, elinewidth=0.7, capthick=0.7, markeredgewidth=0.7,
                       linestyle=style or dashes_of(look))
         failing = [(place, mean) for place, mean, (_, failed) in zip(at, means, values.values()) if failed]
@@ -94,7 +96,7 @@ def _draw_bars(axes, places, series, looks, width):
     for (label, values), at in zip(series, places):
         errors = [value.half_width for value, _ in values.values()]
         colour = colour_of(looks[label])
-        bars = axes.bar(at, [value.mean for value, _ in values.values()], 0.92 * width, label=label,
+        bars = axes.bar(at, [value.mean for value, _ in values.values()], 0.92 * width, label=kept(label),
                         yerr=errors if any(errors) else None, capsize=1.8, error_kw={"elinewidth": 0.7, "capthick": 0.7},
                         color=colour, edgecolor=colour, linewidth=0)
         for bar, (_, failed) in zip(bars, values.values()):
@@ -220,7 +222,9 @@ def _legend_entries(shown, by, names, marks):
     entries = {}
     for axes in shown:
         for handle, label in zip(*axes.get_legend_handles_labels()):
-            entries.setdefault(label, handle)
+            if isinstance(handle, BarContainer):  # of which the first bar may be hollow
+                handle = Patch(color=handle.patches[0].get_edgecolor())
+            entries.setdefault(own(label), handle)
     hollow = entries.pop(HOLLOW, None)
     named = {}
     for label, handle in entries.items():

@@ -7,7 +7,7 @@ import numpy
 from matplotlib.colors import LogNorm, Normalize
 
 from faultline.figures.curves import measured, refuse_doubles, split_panels, varying_axes
-from faultline.figures.failures import failed_of, failed_text, notes_on
+from faultline.figures.failures import failed_mark, failed_of, notes_on
 from faultline.figures.style import COLUMN, PAGE, columns_for, footnotes, panels, plain
 from faultline.labels import labels_of, name_of, with_unit
 from faultline.points import PlotError, follows, values_of
@@ -32,14 +32,14 @@ def _short(number):
 
 
 def _cells(points, x, by, metric, columns, rows):
-    """Means by row and column, and what to say of failed transfers in a cell."""
+    """Means by row and column, and the marks of cells that are not of all transfers."""
     refuse_doubles(points, x, by)
     table, failures = numpy.full((len(rows), len(columns)), math.nan), {}
     for point in points:
         place = rows.index(point.parameters.get(by, "")), columns.index(point.parameters.get(x, ""))
         table[place] = point.metrics[metric].mean
         if failed_of(point):
-            failures[place] = f"\n{failed_text(point.failures)}"
+            failures[place] = f"\n{failed_mark(point.failures)}"
     return table, failures
 
 
@@ -86,6 +86,6 @@ def heatmap(points, options):
     bar.set_label(with_unit(metric, unit_text(unit)))
     bar.outline.set_linewidth(0.4)
     notes = notes_on(everything, lambda point: ", ".join(
-        labels[name].get(point.parameters.get(name, ""), "") for name in labels), metric, hollow=False)
+        labels[name].get(point.parameters.get(name, ""), "") for name in labels), metric, marked="!, !!: so many transfers failed, so many seeds have no result.")
     footnotes(figure, [key for _, key in named.values() if key] + notes, width)
     return figure

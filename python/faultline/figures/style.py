@@ -51,6 +51,19 @@ def plain(text):
     return text.replace("$", r"\$")
 
 
+_UNSEEN = "\u200b"  # a space without width
+
+
+def kept(label):
+    """A series' name that legends keep: matplotlib leaves out what begins with `_`."""
+    return _UNSEEN + label if label.startswith("_") else label
+
+
+def own(label):
+    """The name that kept() was given."""
+    return label.removeprefix(_UNSEEN)
+
+
 def styled():
     return matplotlib.rc_context(_SETTINGS)
 
@@ -83,8 +96,8 @@ def legend(strip, handles, labels, width):
     columns = max(1, min(len(labels), int(width / (0.05 * longest + 0.3))))
     figure = strip.figure
     figure.set_figheight(figure.get_figheight() + _LEGEND_ROW * -(-len(labels) // columns))
-    strip.legend(handles, labels, loc="center", ncol=columns, frameon=False, handlelength=1.6, columnspacing=1.2,
-                 borderpad=0, borderaxespad=0)
+    strip.legend(handles, [kept(label) for label in labels], loc="center", ncol=columns, frameon=False, handlelength=1.6,
+                 columnspacing=1.2, borderpad=0, borderaxespad=0)
 
 
 def footnotes(figure, notes, width):
