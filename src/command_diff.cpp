@@ -30,6 +30,7 @@ std::string noise_text(const results::Difference::Row& row) {
     case results::BeyondNoise::yes: return "yes";
     case results::BeyondNoise::no: return "no";
     case results::BeyondNoise::exact: return "exact";
+    case results::BeyondNoise::marked: return "marked";
     case results::BeyondNoise::unknown: break;
   }
   return "?";
@@ -77,10 +78,12 @@ void print_metrics(const results::Difference& difference, const Console& console
     table.add({is_new ? row.point : "", row.metric.name, row.metric.unit == "1" ? "" : row.metric.unit,
                mean_text(row.a, row.failures_a, row.metric), mean_text(row.b, row.failures_b, row.metric),
                change_text(row), noise_text(row)});
-    if (is_new) legend.add(row.point + " in A", row.failures_a);
-    if (is_new) legend.add(row.point + " in B", row.failures_b);
     point = row.point;
     told.insert(noise_text(row));
+  }
+  for (const results::Difference::Row& pair : difference.marked) {
+    legend.add(pair.point + " in A", pair.failures_a);
+    legend.add(pair.point + " in B", pair.failures_b);
   }
   if (!difference.rows.empty()) console.out << "\n" << table.text();
   if (difference.compared == 0) {
@@ -100,6 +103,7 @@ void print_metrics(const results::Difference& difference, const Console& console
        {std::pair{"exact",
                   "no repetition gives another value, so there is no noise to test against; with one seed: no random "
                   "number is drawn"},
+        std::pair{"marked", "no verdict: the values are of what completed, which need not be the same on both sides"},
         std::pair{"?", "one seed, so nothing is known of noise; 'repetitions' in the experiment adds some"},
         std::pair{"-", "no value on one side: the point failed, was refused or has not run, or lacks the metric"}}) {
     if (told.contains(mark)) console.out << fmt::format("({}: {})\n", mark, note);
@@ -129,6 +133,7 @@ Json to_json(const results::Difference& difference) {
   json["only_in_a"] = difference.only_a;
   json["only_in_b"] = difference.only_b;
   json["equal"] = difference.equal;
+  json["marked_points"] = difference.marked.size();
   json["metrics"] = Json::array();
   for (const results::Difference::Row& row : difference.rows) {
     json["metrics"].push_back({{"point", row.point},

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <utility>
 
 #include "src/application.hpp"
 #include "src/experiment/diagnostics.hpp"
@@ -39,23 +40,28 @@ struct Count {
   unsigned repetitions = 1;
 };
 
-// The result of the first of its repetitions where that stands for all of them.
-using First = std::optional<runs::PointOutcome>;
+// Of the repetitions of a point: the result of the first where that stands for those that have none.
+struct Combination {
+  std::optional<runs::PointOutcome> first;
+  bool is_known = false;  // to draw, or not to
+  bool is_exact = false;
+};
 
-void add(Count& count, const runs::Folder& folder, const runs::Manifest& manifest, std::size_t index, First& first) {
+void add(Count& count, const runs::Folder& folder, const runs::Manifest& manifest, std::size_t index,
+         Combination& combination) {
   const runs::Manifest::Entry& point = manifest.points[index];
   auto [outcome, is_damaged] = result_in(folder, point.id);
   if (is_damaged) count.damaged.push_back((folder.path() / runs::file_of(point.id)).string());
   const bool is_first = index % manifest.repetitions == 0;
-  if (is_first) first.reset();
+  if (is_first) combination = {};
   if (outcome) {
     const bool stands = stands_for_all(*outcome);
     count.costs.ended(index, outcome->host_seconds, stands);
-    if (is_first && stands) first = outcome;
-    if (is_first) ++count.combinations;
-    if (first && is_first) ++count.exact;
+    if (is_first && stands) combination.first = outcome;
+    if (!std::exchange(combination.is_known, true)) ++count.combinations;
+    if (stands && !std::exchange(combination.is_exact, true)) ++count.exact;
   } else {
-    outcome = first;
+    outcome = combination.first;
   }
   if (!outcome) return;
   ++count.ended;
@@ -75,8 +81,8 @@ Count count_points(const runs::Folder& folder) {
   Count count(plan);
   count.command = manifest.command;
   count.repetitions = manifest.repetitions;
-  First first;
-  for (std::size_t i = 0; i < manifest.points.size(); ++i) add(count, folder, manifest, i, first);
+  Combination combination;
+  for (std::size_t i = 0; i < manifest.points.size(); ++i) add(count, folder, manifest, i, combination);
   return count;
 }
 

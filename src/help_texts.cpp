@@ -170,7 +170,8 @@ matched by strategy and axes. RUN:KEY=VALUE is a part of a run, and matched by a
 with it; it is refused where that does not tell its points apart. Then the METRICs (all that
 differ) with the change from A to B in percent, and whether it is beyond noise: by Welch's t test over the seeds, where
 chance makes one mark in twenty. "exact": no repetition gives another value, so there is no noise to test against. With
-one seed of a point that draws random numbers nothing is known of noise. Marks as in 'faultline query': !2, !!1.
+one seed of a point that draws random numbers nothing is known of noise. Marks as in 'faultline query': !2, !!1; there
+is no verdict beside them ("marked").
 
   faultline diff runs/mine-1 runs/mine-2              before and after
   faultline diff runs/mine-1 runs/mine-2 latency_mean --where strategy=fault/touch-ahead

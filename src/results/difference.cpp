@@ -142,6 +142,27 @@ Summary summary_at(const Combination& place, const std::vector<double>& values) 
   return place.draws ? summary_of(own) : exact_summary(own);
 }
 
+// Of points that have the same name on both sides, as labels of other values make them: what differs.
+void tell_apart(Side& a, Side& b, const std::vector<const Combination*>& only_a,
+                const std::vector<const Combination*>& only_b, const std::vector<std::string>& matched,
+                Difference& difference) {
+  const std::vector<std::string> known_a = a.run.parameters(), known_b = b.run.parameters();
+  for (std::size_t i = 0; i < only_a.size(); ++i) {
+    const auto same = std::ranges::find(difference.only_b, difference.only_a[i]);
+    if (same == difference.only_b.end()) continue;
+    const auto point_a = only_a[i]->points.front(), point_b = only_b[same - difference.only_b.begin()]->points.front();
+    std::vector<std::string> keys;
+    for (const std::string& key : matched) {
+      if (key != "strategy" && (!has(known_a, key) || !has(known_b, key))) continue;
+      if (a.run.column(key).texts[point_a] != b.run.column(key).texts[point_b]) keys.push_back(key);
+    }
+    if (keys.empty()) continue;
+    const std::string differs = fmt::format(" (another {} than in ", fmt::join(keys, ", "));
+    difference.only_a[i] += differs + "B)";
+    *same += differs + "A)";
+  }
+}
+
 // `row`: with what it has in common with the rows of the same points.
 Difference::Row row_of(Difference::Row row, const workloads::MetricDoc& metric, const Summary& a, const Summary& b) {
   const bool known = a.count > 0 && b.count > 0 && a.mean != 0;
@@ -150,7 +171,8 @@ Difference::Row row_of(Difference::Row row, const workloads::MetricDoc& metric, 
   row.a = a;
   row.b = b;
   row.change = a.mean == b.mean ? 0 : change;
-  row.beyond_noise = beyond_noise(a, b);
+  const bool is_marked = is_of_completed(metric.name) && (row.failures_a.any() || row.failures_b.any());
+  row.beyond_noise = is_marked ? BeyondNoise::marked : beyond_noise(a, b);
   return row;
 }
 
@@ -175,11 +197,14 @@ Failures failures_at(const Combination& place, const Side& side) {
 void add_rows(const Difference::Row& alike, const Combination& a, const Combination& b, const Values& values, bool all,
               Difference& difference) {
   ++difference.pairs;
+  if (alike.failures_a.any() || alike.failures_b.any()) difference.marked.push_back(alike);
   for (std::size_t m = 0; m < values.metrics.size(); ++m) {
     const Summary at_a = summary_at(a, values.a[m]), at_b = summary_at(b, values.b[m]);
     if (at_a.count + at_b.count == 0) continue;
     ++difference.compared;
-    const bool same = at_a.mean == at_b.mean;
+    // Of transfers of which others failed even the same mean is another one.
+    const bool same =
+        at_a.mean == at_b.mean && (!is_of_completed(values.metrics[m].name) || alike.failures_a == alike.failures_b);
     if (same) ++difference.equal;
     if (!same || all) difference.rows.push_back(row_of(alike, values.metrics[m], at_a, at_b));
   }
@@ -268,10 +293,12 @@ Difference difference(Side& a, Side& b, const std::vector<std::string>& names, b
     return side.run.label(side.run.combination(place.points.front()));
   };
 
+  std::vector<const Combination*> only_a, only_b;
   const Values values{metrics, values_at(a, metrics), values_at(b, metrics)};
   for (const Combination& place : places_a) {
     const auto other = in_b.find(place.key);
     if (other == in_b.end()) {
+      only_a.push_back(&place);
       difference.only_a.push_back(label(a, place));
     } else {
       Difference::Row alike;
@@ -283,8 +310,11 @@ Difference difference(Side& a, Side& b, const std::vector<std::string>& names, b
     }
   }
   for (const Combination& place : places_b) {
-    if (in_b.contains(place.key)) difference.only_b.push_back(label(b, place));
+    if (!in_b.contains(place.key)) continue;
+    only_b.push_back(&place);
+    difference.only_b.push_back(label(b, place));
   }
+  tell_apart(a, b, only_a, only_b, matched, difference);
   return difference;
 }
 

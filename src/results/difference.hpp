@@ -39,9 +39,10 @@ struct Difference {
     BeyondNoise beyond_noise = BeyondNoise::unknown;
   };
   std::vector<Setting> configuration;
-  std::vector<std::string> only_a;  // points, but for their seeds
+  std::vector<std::string> only_a;  // points, but for their seeds, with what tells those of one name apart
   std::vector<std::string> only_b;
   std::vector<Row> rows;
+  std::vector<Row> marked;  // pairs of points, without a metric, where either side has lost something
   std::size_t pairs = 0;
   std::size_t compared = 0;  // metrics of all pairs
   std::size_t equal = 0;     // of them; not in `rows` unless all are asked for

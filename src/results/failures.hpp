@@ -21,6 +21,7 @@ struct Failures {
   std::size_t points = 0;
 
   Failures& operator+=(const Failures& other);
+  bool operator==(const Failures& other) const = default;
   // Where no point has a result, a word stands in place of the value.
   bool any() const { return failed > 0 || (unfinished > 0 && unfinished < points); }
 };

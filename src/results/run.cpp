@@ -68,15 +68,18 @@ Run::Run(const std::filesystem::path& run)
   SqlStatement points(database_,
                       "SELECT p.combination, p.transfers, p.failed_transfers, c.draws FROM points AS p JOIN "
                       "combinations AS c ON c.number = p.combination ORDER BY p.number");
+  std::size_t first = 0;  // of a combination
   while (points.step()) {
     const auto count = [&](int column) { return static_cast<std::uint64_t>(points.whole(column)); };
     combinations_.push_back(count(0));
     draws_.push_back(points.whole(3) != 0);
-    // Where one stands for all, it has the failures of all.
+    // Where one stands for all, what it lost is with the first of them.
+    const Failures own{count(2), count(1), points.is_null(1) ? std::size_t{1} : 0, 1};
     const std::size_t number = combinations_.size() - 1;
-    const bool is_again = !draws_.back() && number > 0 && combinations_[number - 1] == combinations_.back();
-    failures_.push_back(is_again ? Failures{}
-                                 : Failures{count(2), count(1), points.is_null(1) ? std::size_t{1} : 0, 1});
+    if (number == 0 || combinations_[number - 1] != combinations_.back()) first = number;
+    const bool is_again = !draws_.back() && number > first;
+    failures_.push_back(is_again ? Failures{} : own);
+    if (is_again && failures_[first].unfinished > own.unfinished) failures_[first] = own;
   }
   SqlStatement docs(database_, "SELECT name, unit, description FROM metric_docs ORDER BY id");
   while (docs.step()) metrics_.push_back({docs.text(0), docs.text(1), docs.text(2)});

@@ -41,7 +41,8 @@ Summary summary_of_interval(double mean, double half_width, std::size_t count) {
 }
 
 Summary exact_summary(const std::vector<double>& values) {
-  Summary summary = summary_of(values.empty() ? values : std::vector<double>{values.front()});
+  const auto one = std::ranges::find_if(values, [](double v) { return std::isfinite(v); });
+  Summary summary = summary_of(one == values.end() ? std::vector<double>{} : std::vector<double>{*one});
   summary.exact = summary.count > 0;
   return summary;
 }

@@ -19,7 +19,7 @@ struct Summary {
 
 // Of the values that are finite.
 Summary summary_of(const std::vector<double>& values);
-// Of the repetitions of a point that draws nothing: one run, which stands for all of them.
+// Of the repetitions of a point that draws nothing: one run, the first that has a value, stands for all of them.
 Summary exact_summary(const std::vector<double>& values);
 
 // Of a mean whose 95 % confidence interval is known. A single value stands for all.
@@ -38,6 +38,7 @@ enum class BeyondNoise {
   no,
   exact,    // neither has any noise to test against: no random number was drawn, or every seed gave the same value
   unknown,  // one of them has no value, or a single seed of several possible values
+  marked,   // not asked: transfers that failed, or seeds without a result, are in one of them not
 };
 inline constexpr double kChance = 0.05;
 BeyondNoise beyond_noise(const Summary& a, const Summary& b);

@@ -234,18 +234,19 @@ TEST_CASE("query and diff count failed transfers beside what they are not in, an
   const Ran diff =
       faultline_program({"diff", "o:strategy=resident", "o:strategy=fault/touch-ahead", "latency_mean", "faults"});
   INFO(diff.out);
-  CHECK(diff.out.find("latency_mean  us    3.43  41.43 !7  +1107.8 !7  exact\n") != std::string::npos);
+  CHECK(diff.out.find("latency_mean  us    3.43  41.43 !7  +1107.8 !7  marked\n") != std::string::npos);
   CHECK(diff.out.find("  faults  ") != std::string::npos);
   CHECK(diff.out.find("!7", diff.out.find("  faults  ")) == std::string::npos);
   CHECK(diff.out.find(
             "(!: so many transfers failed, and are in no latency and no goodput: resident, workload.size = 4 KiB "
             "in B: 7 of 300)\n") != std::string::npos);
+  CHECK(diff.out.find("(marked: no verdict: ") != std::string::npos);
   const auto differs = [](const std::string& format) {
     return faultline_program(
                {"diff", "o:strategy=resident", "o:strategy=fault/touch-ahead", "latency_mean", "--format", format})
         .out;
   };
-  CHECK(differs("csv").ends_with(",exact,0,0,7,0\n"));
+  CHECK(differs("csv").ends_with(",marked,0,0,7,0\n"));
   CHECK(Json::parse(differs("json")).at("metrics")[0].at("b").at("failed_transfers") == 7);
 }
 

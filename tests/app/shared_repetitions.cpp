@@ -80,6 +80,24 @@ TEST_CASE("points that draw nothing have no interval, and no difference of their
   CHECK(rows.at(1).at("half_width") > 0);
 }
 
+TEST_CASE("status counts what a later repetition stands for where the first is lost") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "repetitions = 3\nparameters.workload.label = \"exact\"\n");
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o"}).code == 0);
+  runs::Folder folder = runs::Folder::look_at("o");
+  std::vector<experiment::Point> points(3);
+  const Json manifest = Json::parse(read_text("o/manifest.json"));
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].id = manifest.at("points").at(i).at("id");
+  runs::PointStore store(folder, points);
+  store.keep(1, *result_in(folder, points[0].id).outcome);
+  runs::PointOutcome lost;
+  lost.status = runs::PointStatus::host_failed;
+  store.keep(0, lost);
+  CHECK(faultline_program({"status", "o"})
+            .out.find("\n1 of 1 combinations draw no random number: one run of each stands for all 3") !=
+        std::string::npos);
+}
+
 TEST_CASE("shared results are the same bytes by workers, after an end in the midst, and with a lost file") {
   const Sandbox sandbox;
   sandbox.write("mine.toml", kHalf);

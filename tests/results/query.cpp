@@ -301,6 +301,64 @@ TEST_CASE("two runs differ by their configuration, by points that one has, and b
   CHECK(all.rows[0].beyond_noise == BeyondNoise::exact);
 }
 
+TEST_CASE("where the first repetition is lost another one stands for all") {
+  const Sandbox sandbox;
+  MadeRun made(sandbox, "repetitions = 3\nparameters.workload.label = \"exact\"\n");
+  made.write("whole");
+  made.outcomes[0] = {};
+  made.outcomes[0].status = runs::PointStatus::host_failed;
+  made.write("lost");
+  Side lost("lost", {}), whole("whole", {});
+  const Difference found = difference(lost, whole, {}, false);
+  CHECK(found.equal == 6);
+  CHECK(found.compared == 6);
+  CHECK(found.marked.empty());
+  const Answer::Row row = ask(lost.run, {{"latency_mean"}, {}, {}}).rows.at(0);
+  CHECK(row.summary.exact);
+  CHECK(row.failures == Failures{0, 0, 0, 1});
+}
+
+TEST_CASE("what failed on one side alone makes equal means differ, and no difference significant") {
+  const Sandbox sandbox;
+  MadeRun made(sandbox, kSeeds);
+  made.write("a");
+  for (const std::size_t i : {0, 3}) {
+    made.outcomes[i].result.metrics.push_back({"transfers", 100, "1", "transfers"});
+    made.outcomes[i].result.metrics.push_back({"transfers_failed", 2, "1", "that failed"});
+  }
+  for (const std::size_t i : {3, 4, 5}) made.metric(i, "latency_mean").value += 1000;
+  made.write("b");
+  const std::vector<std::string> metrics{"latency_mean", "pinned_bytes_peak"};
+  Side a("a", {}), b("b", {});
+  const Difference found = difference(a, b, metrics, false);
+  CHECK(found.compared == 12);
+  CHECK(found.equal == 10);
+  REQUIRE(found.rows.size() == 2);
+  CHECK(found.rows[0].change == 0);
+  CHECK(found.rows[0].failures_b.failed == 2);
+  CHECK(found.rows[1].change > 100);
+  for (const Difference::Row& row : found.rows) CHECK(row.beyond_noise == BeyondNoise::marked);
+  CHECK(found.marked.size() == 2);
+  // The same on both sides is equal, and told.
+  Side again("b", {});
+  const Difference same = difference(b, again, metrics, false);
+  CHECK(same.rows.empty());
+  CHECK(same.marked.size() == 2);
+}
+
+TEST_CASE("points of one label whose values differ are told apart") {
+  const Sandbox sandbox;
+  const auto sizes = [](const std::string& light) {
+    return "axes.workload.size = [{ value = \"" + light + "\", label = \"light\" }, \"4 KiB\"]\n";
+  };
+  MadeRun(sandbox, sizes("64 B")).write("a");
+  MadeRun(sandbox, sizes("128 B")).write("b");
+  Side a("a", {}), b("b", {});
+  const Difference found = difference(a, b, {"latency_mean"}, false);
+  CHECK(found.only_a == std::vector<std::string>{"default, workload.size = light (another workload.size than in B)"});
+  CHECK(found.only_b == std::vector<std::string>{"default, workload.size = light (another workload.size than in A)"});
+}
+
 TEST_CASE("two points are compared whatever tells them apart, and of one seed nothing is known of noise") {
   const Sandbox sandbox;
   const MadeRun made(sandbox, kSizes);
