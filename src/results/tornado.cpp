@@ -90,8 +90,8 @@ constexpr std::array kMarks{
     Mark{"^", "not monotonic over the range",
          "not monotonic: the metric does not only rise or only fall from low by the default to high",
          [](const Bar& bar) { return !bar.effect.monotonic; }},
-    Mark{"!", "transfers failed", "so many transfers failed, and are in no value; !!: so many seeds have no result",
-         [](const Bar& bar) {
+    Mark{"!", "transfers failed, or seeds have no result",
+         "so many transfers failed, and are in no value; !!: so many seeds have no result", [](const Bar& bar) {
            return std::ranges::any_of(std::array{&bar.effect.initial, bar.low, bar.high},
                                       [](const Response* end) { return end != nullptr && !end->mark.empty(); });
          }}};
@@ -303,7 +303,7 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
   std::vector<Json> heads{"rank", "parameter", "standing", "range", "strategy"};
   for (const experiment::NamedText& axis : sensitivity.points.front().axes) heads.push_back(axis.name);
   heads.insert(heads.end(), {"default", "value", title_of(sensitivity), "half_width", "at_default", "change [%]",
-                             "monotonic", "trouble"});
+                             "monotonic", "trouble", "default_trouble"});
   std::string csv = csv_line(heads);
   for (std::size_t i = 0; i < sensitivity.parameters.size(); ++i) {
     const RankedParameter& parameter = sensitivity.parameters[i];
@@ -315,9 +315,9 @@ std::string sensitivity_csv(const Sensitivity& sensitivity) {
       for (const Response& other : effect.others) {
         const double value = other.metric.value_or(NAN);
         std::vector<Json> fields = point;
-        fields.insert(fields.end(),
-                      {effect.initial.text, other.text, value, other.half_width, initial,
-                       100 * (value - initial) / std::abs(initial), effect.monotonic ? "yes" : "no", other.trouble});
+        fields.insert(fields.end(), {effect.initial.text, other.text, value, other.half_width, initial,
+                                     100 * (value - initial) / std::abs(initial), effect.monotonic ? "yes" : "no",
+                                     other.trouble, effect.initial.trouble});
         csv += csv_line(fields);
       }
     }
