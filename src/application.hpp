@@ -122,8 +122,9 @@ std::size_t traced_point(const std::vector<experiment::Point>& points, const Tra
 void check_trace_files(const TraceOptions& options);
 
 // Simulates the point for its trace, whether its outcome is there or not, and keeps a final one that is not. Says on
-// the console what was recorded. False: interrupted.
-bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call);
+// the console what was recorded, or why it ends early: then `is_written` is false. False: interrupted.
+bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call,
+            bool& is_written);
 
 struct Work {
   std::vector<std::size_t> missing;  // of the store's points

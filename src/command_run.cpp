@@ -201,9 +201,10 @@ int prepare(const runs::PointStore& store, std::size_t missing, const Call& call
 
 // False when the run was interrupted before it could know what there is.
 bool simulate_all(const experiment::Experiment& experiment, runs::PointStore& store,
-                  std::vector<runs::PointOutcome>& outcomes, std::optional<std::size_t> traced, const Call& call) {
+                  std::vector<runs::PointOutcome>& outcomes, std::optional<std::size_t> traced, const Call& call,
+                  bool& trace_written) {
   if (call.options.on_slurm) return simulate_on_slurm(experiment, store, outcomes, call);
-  if (traced && !record(*traced, store, outcomes, call)) {
+  if (traced && !record(*traced, store, outcomes, call, trace_written)) {
     call.console.err << "interrupted: the trace ends early\n";
     return false;
   }
@@ -317,7 +318,8 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
 
   const std::time_t started = std::time(nullptr);
   const auto start = std::chrono::steady_clock::now();
-  const bool known = simulate_all(experiment, store, outcomes, traced, call);
+  bool trace_written = true;
+  const bool known = simulate_all(experiment, store, outcomes, traced, call, trace_written);
   tell_damage(store.damaged(), call.console);
   if (!known) return kInterrupted;
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -328,8 +330,9 @@ int run_in_folder(const experiment::Experiment& experiment, const std::vector<ex
   }
   const bool interrupted = ended < points.size() && !options.on_slurm;  // there, tasks have ended
   const bool all_there = std::ranges::all_of(outcomes, &runs::PointOutcome::there);
-  return conclude({experiment, points, outcomes}, finished && all_there, {call, started, seconds, ended, interrupted},
-                  store, own);
+  const int code = conclude({experiment, points, outcomes}, finished && all_there,
+                            {call, started, seconds, ended, interrupted}, store, own);
+  return trace_written ? code : std::max<int>(code, kUsage);
 }
 
 int run_command(const Call& call) {

@@ -149,7 +149,8 @@ void check_trace_files(const TraceOptions& options) {
              [](std::string_view first) { return first.starts_with("$date"); });
 }
 
-bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call) {
+bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointOutcome>& outcomes, const Call& call,
+            bool& is_written) {
   const TraceOptions& trace = call.options.trace;
   const experiment::Point& point = store.points()[index];
   if (trace.vcd != trace.request.vcd)
@@ -174,6 +175,7 @@ bool record(std::size_t index, runs::PointStore& store, std::vector<runs::PointO
   }
   const std::string& what = recorded.error.empty() ? recorded.result.traced : recorded.error;
   if (!what.empty()) call.console.err << "trace of " << point.label() << ": " << what << "\n";
+  is_written = !recorded.result.traced.starts_with(workloads::kTraceFailed);
   if (recorded.status == runs::PointStatus::not_run) return false;
   if (is_final(recorded) && !outcomes[index].there) {
     store.keep(index, recorded);

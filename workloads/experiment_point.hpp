@@ -105,6 +105,9 @@ struct PartResult {
   std::vector<Metric> metrics;
 };
 
+// How PointResult::traced begins where not all could be written.
+inline constexpr const char* kTraceFailed = "ERROR: ";
+
 struct PointResult {
   std::vector<Metric> metrics;
   std::vector<PartResult> parts;

@@ -102,7 +102,7 @@ std::string Recording::finish() {
   cluster_.steps().stop_recording();
   std::string text = timeline_ ? finish_timeline() : "";
   if (signals_) text += (text.empty() ? "" : "; ") + finish_signals();
-  return text + what_is_not_there();
+  return (failed_ ? kTraceFailed : "") + text + what_is_not_there();
 }
 
 // A filter that names nothing of this run is a slip that an empty trace would hide.
@@ -131,13 +131,17 @@ bool Recording::is_whole() const {
 std::string Recording::finish_timeline() {
   timeline_->finish();
   file_->flush();
-  if (!file_->failure().empty()) {
-    return fmt::format("{}: cannot be written: {}; it ends early", request_.perfetto, file_->failure());
-  }
+  if (!file_->failure().empty()) return not_written(request_.perfetto, file_->failure());
   return summary_text(request_, timeline_->summary());
 }
 
+std::string Recording::not_written(const std::string& file, const std::string& why) {
+  failed_ = true;
+  return fmt::format("{}: cannot be written: {}; it ends early", file, why);
+}
+
 std::string Recording::finish_signals() {
+  if (const std::string why = signals_->finish(); !why.empty()) return not_written(request_.vcd, why);
   std::string text =
       fmt::format("{}: {} changes of {} signals", request_.vcd, signals_->changes(), signals_->signals());
   if (signals_->cut() < sim::Time{0}) return text;

@@ -31,6 +31,7 @@ class Recording {
   void begin_signals(const platform::Machine& machine);
   std::string finish_timeline();
   std::string finish_signals();
+  std::string not_written(const std::string& file, const std::string& why);
   std::string what_is_not_there() const;
 
   const trace::TraceRequest request_;
@@ -38,6 +39,7 @@ class Recording {
   std::unique_ptr<trace::PerfettoFile> file_;
   std::unique_ptr<trace::PerfettoTimeline> timeline_;
   std::unique_ptr<trace::VcdSignals> signals_;
+  bool failed_ = false;  // to write them
 };
 
 }  // namespace faultline::workloads

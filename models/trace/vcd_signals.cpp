@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/trace/vcd_signals.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace faultline::trace {
@@ -17,6 +24,8 @@ constexpr std::uint64_t kSignalBytes = 128;
 constexpr std::uint64_t kInstantBytes = 24;  // "#" and picoseconds
 constexpr std::uint64_t kChangeBytes = 40;   // 32 bits and the signal's short name
 
+constexpr const char* kEnd = "end of the recording";
+
 std::string without_suffix(const std::string& file) { return file.substr(0, file.size() - std::string(".vcd").size()); }
 
 }  // namespace
@@ -24,6 +33,7 @@ std::string without_suffix(const std::string& file) { return file.substr(0, file
 VcdSignals::VcdSignals(sc_core::sc_module_name name, const std::string& file, TraceFilter filter,
                        const sim::EventLoop& loop)
     : sc_module(name),
+      path_(file),
       filter_(std::move(filter)),
       loop_(loop),
       file_(sc_core::sc_create_vcd_trace_file(without_suffix(file).c_str())),
@@ -35,7 +45,28 @@ VcdSignals::VcdSignals(sc_core::sc_module_name name, const std::string& file, Tr
   sensitive << wake_;
 }
 
-VcdSignals::~VcdSignals() { sc_core::sc_close_vcd_trace_file(file_); }
+VcdSignals::~VcdSignals() { close(); }
+
+void VcdSignals::close() {
+  if (file_ == nullptr) return;
+  sc_core::sc_write_comment(file_, kEnd);
+  sc_core::sc_close_vcd_trace_file(std::exchange(file_, nullptr));
+}
+
+std::string VcdSignals::finish() {
+  close();
+  std::ifstream file(path_, std::ios::binary | std::ios::ate);
+  file.seekg(-std::min<std::streamoff>(file.tellg(), 64), std::ios::end);
+  std::ostringstream last;
+  last << file.rdbuf();
+  if (last.str().find(kEnd) != std::string::npos) return "";
+  // SystemC tells nobody why: what happens to one byte more does.
+  const int descriptor = open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  const bool is_written = descriptor >= 0 && write(descriptor, "\n", 1) == 1;
+  const std::string why = is_written ? "it was cut" : std::strerror(errno);
+  if (descriptor >= 0) ::close(descriptor);
+  return why;
+}
 
 void VcdSignals::add(const Track& track, const std::string& name) {
   if (!filter_.has_node(track.node)) return;

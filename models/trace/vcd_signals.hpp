@@ -34,6 +34,8 @@ class VcdSignals : public sc_core::sc_module, public sim::Timeline {
   void on_level(sim::Time at, const sim::Track& track, std::uint64_t level) override;
   void on_link(const sim::Slice& plan, const void* train) override;
 
+  // Closes the file. Why it ends early, if it does.
+  std::string finish();
   std::size_t signals() const { return signals_.size(); }
   std::uint64_t changes() const { return changes_; }
   // When the limit was reached and signals stopped; negative: never.
@@ -48,6 +50,7 @@ class VcdSignals : public sc_core::sc_module, public sim::Timeline {
     LinkPlans plans;  // of a link
   };
 
+  void close();
   void show();
   void show(Signal& signal);
   void look_at(sim::Time when, Signal& link);
@@ -62,6 +65,7 @@ class VcdSignals : public sc_core::sc_module, public sim::Timeline {
     bool operator>(const Change& b) const { return std::pair(when, sequence) > std::pair(b.when, b.sequence); }
   };
 
+  const std::string path_;
   const TraceFilter filter_;
   const sim::EventLoop& loop_;
   sc_core::sc_trace_file* file_;

@@ -68,6 +68,16 @@ TEST_CASE("a run that is at its end is recorded where it is, and its results sta
   }
 }
 
+TEST_CASE("a run whose trace is cut says why, keeps its results, and fails") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml", "parameters.workload.label = \"full disk\"\n");
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o", "--trace", "t"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err.find("trace of default: ERROR: t: no space\n") != std::string::npos);
+  CHECK(fs::exists("o/meta.json"));
+  CHECK(faultline_program({"run", "o"}).code == 0);
+}
+
 TEST_CASE("options of traces are refused with what is allowed") {
   const Sandbox sandbox;
   const auto message = [](std::vector<std::string> more) {

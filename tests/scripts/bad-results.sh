@@ -27,6 +27,19 @@ run 0 "$program" run small.toml --out full
 expect "2 of 2 points are there already"
 cmp whole/results.sqlite full/results.sqlite
 
+# A trace that meets the end of the disk fails, with the file and the reason; the results are whole.
+for option in "--trace cut.trace" "--vcd cut.vcd"; do
+  traced() (
+    ulimit -f 4
+    # shellcheck disable=SC2086 # two words
+    exec "$program" run small.toml --trace-point 1 $option --quiet --out whole
+  )
+  run 2 traced
+  expect "trace of resident" "ERROR: ${option#* }: cannot be written: File too large; it ends early"
+done
+run 0 "$program" run small.toml --trace-point 1 --vcd all.vcd --quiet --out whole
+[[ $(tail -2 all.vcd) == *\$end* ]]
+
 # A disk that is full, where this user may make one.
 mkdir disk
 if mount -t tmpfs -o size=96k tmpfs disk 2>/dev/null; then
