@@ -271,7 +271,7 @@ std::set<std::string> Folder::names_in(const std::string& folder) const {
 
 void Folder::write(const std::string& file, const std::string& text, Sync sync) {
   std::error_code ignored;
-  fs::create_directories((path_ / file).parent_path(), ignored);
+  fs::create_directory((path_ / file).parent_path(), ignored);  // not one that somebody has removed
   const auto fill = [&](const fs::path& part) {
     std::ofstream stream(part, std::ios::binary);
     stream << text;

@@ -108,6 +108,10 @@ void PointStore::read_rest(std::vector<PointOutcome>& outcomes) const {
 }
 
 void PointStore::keep(std::size_t index, const PointOutcome& outcome) {
+  if (!folder_.has(Folder::kManifest)) {
+    throw UserError("{}: its {} is gone: somebody has removed the run folder, or moved it; the points end here",
+                    folder_.path().string(), Folder::kManifest);
+  }
   Json json = to_json(outcome);
   json["id"] = points_[index].id;
   json["result"]["profile"] = Json::array();  // of this run's host time

@@ -70,7 +70,8 @@ class PointStore {
   const std::vector<std::string>& damaged() const { return damaged_; }
   // Results that others have written since, of the points that have none among `outcomes`.
   void read_rest(std::vector<PointOutcome>& outcomes) const;
-  // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end.
+  // Where the folder cannot be written the run goes on, and its user is told of the first failure at its end. Throws
+  // UserError where the folder is no run's any more.
   void keep(std::size_t index, const PointOutcome& outcome);
   const std::string& failure() const { return failure_; }
   Folder& folder() const { return folder_; }

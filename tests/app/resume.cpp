@@ -379,6 +379,23 @@ TEST_CASE("where results cannot be kept the run stops, shows what it has, and sa
   CHECK(Json::parse(read_text("o/results.json")).size() == 1);
 }
 
+TEST_CASE("a run whose folder is removed meanwhile stops, and makes none anew") {
+  const Sandbox sandbox;
+  sandbox.write("mine.toml",
+                "parameters.workload.label = \"removes the run\"\naxes.workload.size = [\"1 B\", \"2 B\"]\n");
+  const std::string told =
+      "o: its manifest.json is gone: somebody has removed the run folder, or moved it; the points end here\n";
+  const Ran ran = faultline_program({"run", "mine.toml", "--out", "o", "-j", "1"});
+  CHECK(ran.code == 2);
+  CHECK(ran.err == told);
+  CHECK_FALSE(fs::exists("o"));
+  REQUIRE(faultline_program({"run", "mine.toml", "--out", "o", "--prepare"}).code == 0);
+  const Ran worker = faultline_program({"worker", "o"});
+  CHECK(worker.code == 2);
+  CHECK(worker.err == told);
+  CHECK_FALSE(fs::exists("o"));
+}
+
 TEST_CASE("a dry run says what would be simulated and how long that may take, and leaves nothing") {
   const Sandbox sandbox;
   const Ran ran = faultline_program({"run", "sizes", "--dry-run", "-j", "2"});

@@ -76,6 +76,7 @@ inline void misbehave(const std::string& label) {
   if (label == "no memory") throw std::bad_alloc();
   if (label == "crash") std::raise(SIGSEGV);
   if (label == "killed") std::raise(SIGKILL);
+  if (label == "removes the run") std::filesystem::remove_all("o");
   if (label == "slow") std::raise(SIGSTOP);  // for ever
 }
 
@@ -138,6 +139,7 @@ class FakeMachine : public experiment::Machine {
     if (watch.trace) {
       std::ofstream(watch.trace->perfetto) << "trace of " << c.size << " B\n";
       result.traced = watch.trace->perfetto + ": 1 slice";
+      if (c.label == "full disk") result.traced = workloads::kTraceFailed + watch.trace->perfetto + ": no space";
     }
     // Every other seed meets a fault, which takes 8 of its us.
     if (c.label == "noisy" && seed % 2 == 0)
