@@ -297,6 +297,9 @@ export function heatMap(c, cells, {x, y, xWords, yWords, metric, logY, width}) {
   const high = Math.max(...values);
   const scale = (v) => (logY ? (v > 0 ? Math.log10(v) : NaN) : v);
   const unscale = (v) => (logY ? 10 ** v : v);
+  // What is lost is told where it has room, and by the pointer.
+  const room = (width - 180 - Math.max(...yWords.map((word) => widthOf(word)))) / xWords.length;
+  const lost = (text) => (text && widthOf(text, 11) > room ? '!' : text);
   const height = Math.max(280, Math.min(900, 120 + (cells.some((cell) => cell[4]) ? 40 : 30) * yWords.length));
   return {marks: cells.length, height, option: {...base(c),
     grid: {left: 12, right: 110, top: 30, bottom: 36, containLabel: true},
@@ -307,7 +310,7 @@ export function heatMap(c, cells, {x, y, xWords, yWords, metric, logY, width}) {
     series: [{type: 'heatmap', data: cells.map(([a, b, v, ...rest]) => ({value: [a, b, scale(v), v, ...rest],
       label: {color: (scale(v) - scale(low)) / (scale(high) - scale(low) || 1) > 0.5 ? '#000' : '#fff'}})), encode: {x: 0, y: 1, value: 2},
       itemStyle: {borderColor: c.page, borderWidth: 1},
-      label: {show: cells.length <= 220, fontSize: 11, formatter: (p) => [tickText(p.value[3], metric.unit, 3), p.value[5]].filter(Boolean).join('\n')},
+      label: {show: cells.length <= 220, fontSize: 11, formatter: (p) => [tickText(p.value[3], metric.unit, 3), lost(p.value[5])].filter(Boolean).join('\n')},
       tooltip: {formatter: (p) => tip(`${xWords[p.value[0]]}, ${yWords[p.value[1]]}`,
         [[metric.name, quantityText(p.value[3], metric.unit)], ...(p.value[5] ? [['', p.value[5]]] : []),
           ...(p.value[4] > 1 ? [['mean of', `${p.value[4]} points`]] : [])])}}]}};
