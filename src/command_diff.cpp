@@ -44,9 +44,10 @@ std::string mean_text(const results::Summary& summary, const results::Failures& 
 
 // The change of a latency is marked, too: it is one of other transfers.
 std::string change_text(const results::Difference::Row& row) {
+  if (!std::isfinite(row.change)) return "-";
   results::Failures both = row.failures_a;
   both += row.failures_b;
-  return (std::isfinite(row.change) ? fmt::format("{:+.1f}", row.change) : "-") + mark_of(row.metric.name, both);
+  return fmt::format("{:+.1f}", row.change) + mark_of(row.metric.name, both);
 }
 
 void print_only(const std::vector<std::string>& points, const char* side, const Console& console) {
