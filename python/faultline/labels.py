@@ -65,9 +65,9 @@ def _flow(text):
 
 
 def _words(flow, fields):
-    """What is said of a flow: the fields that tell flows apart, unless a field is at its default."""
+    """What is said of a flow: the fields that tell flows apart, unless a field is at its default or not set."""
     return [value_text(flow[name]) if name in _SILENT else f"{name} {value_text(flow[name])}" for name in fields
-            if flow[name] != _DEFAULTS.get(name) or name == "size"]
+            if flow.get(name) != _DEFAULTS.get(name) or name == "size"]
 
 
 def _flows_label(flows, fields):

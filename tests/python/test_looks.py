@@ -165,6 +165,12 @@ class Looks(FigureTest):
         self.assertEqual(list(flow_labels([one, two, cold]).values()), ["1→0", "1+2→0", "1→0; 2→0 cold destination"])
         self.assertEqual(list(flow_labels([one, "to=2, size=4 KiB, kind=read, start=3 us"]).values()),
                          ["1→0 64 KiB", "0→2 4 KiB, read, start 3 µs"])
+        # Flows need not set the same fields.
+        some = "from=1, to=0, size=64 KiB; from=2, to=0, size=64 KiB, cold=destination, cold_share=0.5"
+        self.assertEqual(list(flow_labels([one, some]).values()), ["1→0", "1→0; 2→0 cold destination, cold_share 0.5"])
+        paced = "from=1, to=0, size=64 KiB, arrivals=poisson, interval=50 us, burst=2, think_time=1 us, cold_every=4"
+        self.assertEqual(list(flow_labels([one, paced]).values()),
+                         ["1→0", "1→0 arrivals poisson, interval 50 µs, burst 2, think_time 1 µs, cold_every 4"])
         self.write([point("pin", {"workload.flows": text}, {"latency_mean": 1.0}) for text in (one, two, cold)])
         _, (axes,) = self.make("latency")
         self.assertEqual([text.get_text().replace("\n", " ") for text in axes.get_xticklabels()],
