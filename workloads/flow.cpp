@@ -87,6 +87,10 @@ std::vector<Flow> parse_flows(const std::string& text) {
   return flows;
 }
 
+std::vector<Flow> flows_of(const TransferConfig& w) {
+  return w.kind == Kind::flows ? parse_flows(w.flows) : std::vector<Flow>{};
+}
+
 std::string format_flows(const std::vector<Flow>& flows) {
   std::string text;
   for (const Flow& flow : flows) {

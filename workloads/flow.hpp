@@ -37,6 +37,8 @@ struct BadFlows : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 std::vector<Flow> parse_flows(const std::string& text);
+// Of the kind `flows` its flows, of others none.
+std::vector<Flow> flows_of(const TransferConfig& workload);
 // Fields at their defaults are left out, but for the ends and the size.
 std::string format_flows(const std::vector<Flow>& flows);
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader of a point's figures must know.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/benchmark.hpp"
+
+namespace faultline::workloads {
+
+void add_notes(const Configuration& configuration, const Benchmark& transfers, std::vector<std::string>& notes);
+
+}  // namespace faultline::workloads
