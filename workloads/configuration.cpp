@@ -59,9 +59,7 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
         "take one of these kinds, or inject nothing");
   }
   check_huge_pages(configuration.workload, configuration.machine, add);
-  if (kind != Kind::flows && !configuration.workload.flows.empty()) {
-    add({"workload.flows", "workload.kind"}, "only the kind 'flows' has any", "set workload.kind to flows");
-  }
+  check_ignored(configuration.workload, add);
   if (kind == Kind::flows) {
     check_flows(configuration, add);
   } else if (kind == Kind::kernel_cost) {

@@ -19,6 +19,8 @@ using AddConflict = std::function<void(std::vector<std::string> keys, std::strin
 // What to do instead of setting what a kind of workload does not have.
 inline std::string at_default(const std::string& key) { return "leave " + key + " at its default"; }
 
+// What the kind does not look at, of every kind.
+void check_ignored(const TransferConfig& workload, const AddConflict& add);
 // The kinds write, read and message.
 void check_two_ends(const Configuration& configuration, const AddConflict& add);
 // What the absent pages of a cold end are, of every kind.

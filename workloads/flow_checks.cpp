@@ -68,18 +68,10 @@ void check_ends(const std::vector<Flow>& flows, const Configuration& configurati
 }  // namespace
 
 void check_flows(const Configuration& configuration, const AddConflict& add) {
-  const TransferConfig& w = configuration.workload;
   try {
-    check_ends(parse_flows(w.flows), configuration, add);
+    check_ends(parse_flows(configuration.workload.flows), configuration, add);
   } catch (const BadFlows& bad) {
-    return add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
-  }
-  if (w.clean_window > 0) {
-    add({"workload.clean_window", "workload.kind"}, "each flow is a stream of its own", "say so by a further flow");
-  }
-  if (w.cold != Cold::none) {
-    add({"workload.cold", "workload.kind"}, "each flow says which of its ends is cold",
-        "write cold=... into workload.flows");
+    add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
   }
 }
 

@@ -22,10 +22,6 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  if (w.kind != Kind::all_to_all && w.peers > 0) {
-    add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers",
-        at_default("workload.peers"));
-  }
   if (std::min(machine.dma.channels, machine.smmu.context_banks) < 2) {
     add({"workload.kind", "dma.channels", "smmu.context_banks"},
         "a pattern needs two processes on each node, each with a channel and a context bank",
@@ -55,9 +51,6 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
                     "messages",
                     asking, rdma::Library::kMailboxSlots),
         "take fewer peers or a smaller window");
-  }
-  if (w.clean_window > 0) {
-    add({"workload.clean_window", "workload.kind"}, "a pattern has no neighbours", at_default("workload.clean_window"));
   }
 }
 

@@ -7,26 +7,13 @@
 
 namespace faultline::workloads {
 
-// Programs that measure a kernel: what only transfers have is refused.
 void check_program(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   const interconnect::ClusterShape& shape = configuration.machine.shape;
-  const auto refuse = [&](const char* key, bool set, const char* reason) {
-    if (set) add({key, "workload.kind"}, reason, at_default(key));
-  };
   if (interconnect::conflicts(shape).empty() && w.initiator >= interconnect::node_count(shape)) {
     add(keys_of_place("workload.initiator", shape),
         fmt::format("there are nodes 0 to {}", interconnect::node_count(shape) - 1), "name one of these");
   }
-  refuse("workload.window", w.window > 1, "a program does one thing at a time");
-  refuse("workload.clean_window", w.clean_window > 0, "a program has no transfers beside it");
-  refuse("workload.cold", w.cold != Cold::none, "a program's pages are as it uses them");
-  refuse("workload.memory", w.memory.backing != rdma::Backing::anonymous, "a program says itself what it maps");
-  refuse("workload.memory_limit", w.memory.limit > 0, "a program is in no memory cgroup");
-  refuse("workload.oom_protected", w.memory.never_killed, "a program is not protected from the OOM killer");
-  refuse("workload.peers", w.peers > 0, "a program has no peers");
-  refuse("workload.source_offset", w.source_offset > 0, "a program has no source");
-  refuse("workload.destination_offset", w.destination_offset > 0, "a program has no destination");
   const ProgramConfig& p = w.program;
   if (p.kind != ProgramKind::lat_ctx && p.processes != ProgramConfig{}.processes) {
     add({"workload.processes", "workload.program"}, "only lat_ctx has a ring of processes",

@@ -24,21 +24,12 @@ void check_places(const TransferConfig& w, const interconnect::ClusterShape& sha
   }
 }
 
-// What would be silently without effect is refused.
 void check_message(const TransferConfig& w, const AddConflict& add) {
   if (w.size > 56) {
     add({"workload.size", "workload.kind"},
         fmt::format("a message holds at most 56 B (seven words), not {}", sim::format_bytes(w.size)),
         "take a workload.size of 56 B or less, or the kind 'write'");
   }
-  const auto refuse = [&](const char* key, bool set, const char* reason) {
-    if (set) add({key, "workload.kind"}, reason, at_default(key));
-  };
-  refuse("workload.window", w.window > 1, "messages are measured one at a time");
-  refuse("workload.clean_window", w.clean_window > 0, "messages have no neighbours");
-  refuse("workload.cold", w.cold != Cold::none, "messages have no buffers that could be cold");
-  refuse("workload.source_offset", w.source_offset > 0, "messages have no buffers");
-  refuse("workload.destination_offset", w.destination_offset > 0, "messages have no buffers");
 }
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
@@ -175,10 +166,6 @@ void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configurat
 void check_two_ends(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   check_places(w, configuration.machine.shape, add);
-  if (w.peers > 0) {
-    add({"workload.peers", "workload.kind"}, "only the kind 'all-to-all' has a choice of peers",
-        at_default("workload.peers"));
-  }
   if (w.kind == Kind::message) {
     check_message(w, add);
   } else {
@@ -212,18 +199,7 @@ void check_settings_of_senders(const TransferConfig& w, const AddConflict& add) 
   const auto blame = [&](const FieldConflict* found, const char* other) {
     if (found != nullptr) add({std::string("workload.") + found->field, other}, found->reason, found->instead);
   };
-  if (w.kind == Kind::message || w.kind == Kind::kernel_cost || w.kind == Kind::flows) {
-    const char* reason = w.kind == Kind::flows
-                             ? "each flow says when its transfers arrive"
-                             : "only transfers between buffers arrive, or wait for a program to think";
-    const auto refuse = [&](const char* key, bool set) {
-      if (set) add({key, "workload.kind"}, reason, at_default(key));
-    };
-    refuse("workload.arrivals", w.is_open());
-    refuse("workload.think_time", w.think_time > sim::Time{0});
-    refuse("workload.interval", !w.is_open() && w.interval > sim::Time{0});
-    refuse("workload.burst", !w.is_open() && w.burst > 1);
-  } else {
+  if (w.kind == Kind::write || w.kind == Kind::read || is_pattern(w.kind)) {
     blame(conflict_of(static_cast<const ArrivalConfig&>(w)), "workload.arrivals");
   }
   blame(conflict_of(static_cast<const ColdConfig&>(w)), "workload.cold");

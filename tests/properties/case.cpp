@@ -12,12 +12,9 @@ using workloads::Flow;
 
 namespace {
 
-// What configuration() sets for every case.
-const Settings kGiven{{"workload.iterations", 1},
-                      {"workload.warmup", 0},
-                      {"workload.start_spread", "0 ns"},
-                      {"workload.time_limit", "1 s"},
-                      {"os.thp", "never"}};
+// What configuration() sets for every case, and for those without flows.
+const Settings kGiven{{"workload.start_spread", "0 ns"}, {"workload.time_limit", "1 s"}, {"os.thp", "never"}};
+const Settings kGivenWithoutFlows{{"workload.iterations", 1}, {"workload.warmup", 0}};
 
 constexpr const char* kCellsPerTrain = "simulation.cells_per_train";
 
@@ -50,7 +47,8 @@ Settings Case::all_settings() const {
 
 std::string experiment_file(const Case& c) {
   std::map<std::string, std::string> values;  // a later setting wins
-  for (const auto& [key, value] : kGiven + c.all_settings()) values[key] = toml(value);
+  const Settings given = c.flows.empty() ? kGiven + kGivenWithoutFlows : kGiven;
+  for (const auto& [key, value] : given + c.all_settings()) values[key] = toml(value);
   const std::string trains = fmt::format("{}", c.configuration().machine.cells_per_train);
   values.erase(kCellsPerTrain);
   std::string text = fmt::format("question = \"Do trains keep every time?\"\nseed = {}\n\n[parameters]\n", c.seed);

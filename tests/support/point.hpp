@@ -20,6 +20,7 @@
 #include "tests/support/preset_files.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
+#include "workloads/flow.hpp"
 
 namespace faultline::test {
 
@@ -46,12 +47,19 @@ inline std::string to_string(const Settings& settings) {
 }
 
 // One measured transfer, no warm-up and no drawn pause, unless the settings say otherwise: every figure is then that of
-// a single transfer, exact to the picosecond.
+// a single transfer, exact to the picosecond. Flows have no such settings, and programs begin at once.
 inline workloads::Configuration configuration(const Settings& settings) {
   workloads::Configuration c;
-  c.workload.iterations = 1;
-  c.workload.warmup = 0;
-  c.workload.start_spread = sim::Time{0};
+  const auto is = [&](const char* kind) {
+    const auto last =
+        std::find_if(settings.rbegin(), settings.rend(), [](auto& s) { return s.key == "workload.kind"; });
+    return last != settings.rend() && std::get<std::string>(last->value) == kind;
+  };
+  if (!is("flows")) {
+    c.workload.iterations = 1;
+    c.workload.warmup = 0;
+  }
+  if (!is("kernel-cost")) c.workload.start_spread = sim::Time{0};
   c.workload.time_limit = std::chrono::seconds(1);
   c.machine.os.thp = os::ThpMode::never;
   sim::ParameterTable table;
@@ -184,7 +192,11 @@ inline Point run_well(const Settings& settings, std::uint64_t seed = 1) {
   INFO(to_string(settings));
   Point point = run(settings, seed);
   REQUIRE(point.error == "");
-  CHECK(point.count("transfers") == static_cast<std::int64_t>(configuration(settings).workload.iterations));
+  const workloads::TransferConfig w = configuration(settings).workload;
+  std::int64_t transfers = 0;
+  for (const workloads::Flow& flow : workloads::flows_of(w)) transfers += flow.transfers;
+  if (w.kind != workloads::Kind::flows) transfers = static_cast<std::int64_t>(w.iterations);
+  CHECK(point.count("transfers") == transfers);
   CHECK(point.count("transfers_failed") == 0);
   CHECK(point.count("data_errors") == 0);
   CHECK(point.count("stale_accesses") == 0);

@@ -225,8 +225,6 @@ TEST_CASE("a notification that is lost for good is the configuration's fault and
   const Point p = run({{"cluster.mpsocs_per_qfdb", std::int64_t{7}},
                        {"workload.kind", "flows"},
                        {"workload.flows", "from=6, to=2, size=59.648 kB, cold=source, transfers=2, window=2"},
-                       {"workload.iterations", std::int64_t{1}},
-                       {"workload.warmup", std::int64_t{0}},
                        {"axi.width", "4 B"},
                        {"dma.block_contexts", std::int64_t{2}},
                        {"dma.block_timeout", "10 us"},

@@ -16,8 +16,7 @@ std::int64_t small_beside_two(unsigned cores, const Settings& settings, const st
                         {"workload.kind", "flows"},
                         {"workload.flows", "from=0, to=1, size=64 B, cold=destination, transfers=1, start=" + start +
                                                "; from=0, to=2, size=4 MiB, transfers=1"
-                                               "; from=0, to=3, size=4 MiB, transfers=1"},
-                        {"workload.iterations", 3}});
+                                               "; from=0, to=3, size=4 MiB, transfers=1"}});
   return p.ps("latency_min");
 }
 
@@ -52,8 +51,7 @@ TEST_CASE("the fault thread's class decides what it waits for") {
                                              {"workload.kind", "flows"},
                                              {"workload.flows",
                                               "from=0, to=1, size=64 KiB, cold=destination, transfers=1"
-                                              "; from=1, to=0, size=4 MiB, transfers=1"},
-                                             {"workload.iterations", 2}};
+                                              "; from=1, to=0, size=4 MiB, transfers=1"}};
   const auto cold_write = [&](const char* kind) {
     return run_well(busy + Settings{{"library.fault_thread", kind}}).ps("latency_min");
   };

@@ -88,6 +88,48 @@ TEST_CASE("flows between pairs that share nothing take as long as alone") {
   }
 }
 
+TEST_CASE("what flows say themselves, or nobody looks at, is refused with what to do instead") {
+  const auto against = [](const std::string& kind, const Setting& setting) {
+    return reason_against(
+        {{"workload.kind", kind}, {"workload.flows", kind == "flows" ? "from=0, to=1" : ""}, setting});
+  };
+  CHECK(against("flows", {"workload.size", "16 KiB"}) ==
+        "workload.size: each flow has its own; set it in workload.flows");
+  CHECK(against("flows", {"workload.iterations", 100}) ==
+        "workload.iterations: each flow has its own; set transfers=... in workload.flows");
+  for (const Setting& setting : Settings{{"workload.window", 2},
+                                         {"workload.warmup", 1},
+                                         {"workload.initiator", 2},
+                                         {"workload.target", 2},
+                                         {"workload.source_offset", "64 B"},
+                                         {"workload.destination_offset", "64 B"},
+                                         {"workload.arrivals", "poisson"},
+                                         {"workload.burst", 2},
+                                         {"workload.peers", 1}}) {
+    INFO(setting.key);
+    CHECK(against("flows", setting).starts_with(setting.key + ": "));
+  }
+  CHECK(against("flows", {"workload.start_spread", "5 us"}) == "none");
+  for (const char* kind : {"flows", "ring", "all-to-all", "permutation"}) {
+    INFO(kind);
+    for (const Setting& setting : Settings{{"workload.madvise_hugepage", true},
+                                           {"workload.clean_window", 1},
+                                           {"workload.clean_size", "4 KiB"},
+                                           {"workload.clean_kind", "read"},
+                                           {"workload.program", "mprotect"},
+                                           {"workload.processes", 3},
+                                           {"workload.written_pages", 3}}) {
+      INFO(setting.key);
+      CHECK(against(kind, setting).starts_with(setting.key + ": "));
+    }
+  }
+  for (const char* key : {"workload.initiator", "workload.target"}) {
+    CHECK(against("ring", {key, 3}) ==
+          std::string(key) + ": every node takes part in a pattern; leave " + key + " at its default");
+  }
+  CHECK(against("ring", {"workload.flows", "from=0, to=1"}).starts_with("workload.flows: only the kind 'flows'"));
+}
+
 TEST_CASE("a flow is the benchmark of one pair") {
   const Settings pair{{"workload.size", "20000 B"}, {"workload.kind", "read"}, {"workload.source_offset", "100 B"}};
   for (const char* cold : {"none", "both"}) {

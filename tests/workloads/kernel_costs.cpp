@@ -137,6 +137,10 @@ TEST_CASE("what only transfers have is refused of a program, with the keys that 
   CHECK(refused({{"workload.memory", "shmem"}}, "workload.memory"));
   CHECK(refused({{"workload.source_offset", "8 B"}}, "workload.source_offset"));
   CHECK(refused({{"workload.destination_offset", "8 B"}}, "workload.destination_offset"));
+  CHECK(refused({{"workload.target", 2}}, "workload.target"));
+  CHECK(refused({{"workload.start_spread", "1 us"}}, "workload.start_spread"));
+  CHECK(refused({{"workload.clean_size", "1 KiB"}}, "workload.clean_size"));
+  CHECK(refused({{"workload.arrivals", "periodic"}, {"workload.interval", "1 us"}}, "workload.arrivals"));
   CHECK(refused({{"workload.processes", 3}}, "workload.processes"));
   CHECK(refused({{"workload.written_pages", 3}}, "workload.written_pages"));
   CHECK(refused({{"workload.size", "5000 B"}}, "workload.size"));
