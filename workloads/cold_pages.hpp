@@ -18,6 +18,11 @@ namespace faultline::workloads {
 // `kind`, unless it is `written`.
 ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swap_bytes);
 
+// Whether pages that a transfer has made present are absent again when they are due: not where a strategy keeps them.
+inline bool cools(const rdma::Strategy& strategy) {
+  return strategy.prepare == rdma::Prepare::nothing || strategy.prepares_per_transfer();
+}
+
 class ColdPages {
  public:
   // Of buffers of `size` bytes. Different senders draw different pages.

@@ -142,9 +142,9 @@ Task<void> Stream::run_closed_loop() {
 // Of a closed loop a transfer arrives when its buffer is ready for it.
 Task<void> Stream::begin_next(sim::Time arrived) {
   const Lane& lane = lanes_[begun_ % lanes_.size()];
-  const bool leaves = cools() && flow_.is_due(begun_ / lanes_.size());
+  const bool leaves = cools(strategy_) && flow_.is_due(begun_ / lanes_.size());
   ++begun_;
-  if (cools()) co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
+  if (cools(strategy_)) co_await both_settled(from_, lane.from_address, to_, lane.to_address, flow_.size);
   if (leaves) co_await make_cold(lane);
   from_.keeps_core();
   co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);

@@ -64,8 +64,6 @@ class Stream : private Paced {
   sim::Task<void> finish_oldest() override;
   sim::Task<void> run_closed_loop();
   sim::Task<void> make_cold(const Lane& lane);
-  // Pages that were absent are so again unless the strategy keeps them present.
-  bool cools() const { return strategy_.prepare == rdma::Prepare::nothing || strategy_.prepares_per_transfer(); }
   rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
   rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
   std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }

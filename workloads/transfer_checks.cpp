@@ -104,13 +104,28 @@ void check_injected_memory(const Configuration& configuration, const AddConflict
   }
 }
 
-// Absent pages, and other reasons for pages to be absent.
+// What happens to a buffer that is laid out for it before it is prepared.
+bool lays_out(Mechanism mechanism) {
+  return mechanism == Mechanism::thp_split || mechanism == Mechanism::longterm_pin ||
+         mechanism == Mechanism::cma_alloc || mechanism == Mechanism::zero_page;
+}
+
+// Absent pages, and other reasons for pages to be absent. Those that are absent once, or at the other end, or that the
+// strategy keeps present hide nothing.
 void check_hidden_causes(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  if (configuration.inject.mechanism != Mechanism::none && w.cold != Cold::none) {
-    add({"inject.mechanism", "workload.cold"}, "pages that are made absent before each transfer hide what is injected",
-        "set workload.cold to none, or inject nothing");
+  const InjectionConfig& inject = configuration.inject;
+  const bool cold_there = inject.at_source ? w.cold_source() : w.cold_destination();
+  if (inject.mechanism == Mechanism::none || !cold_there || !cools(configuration.strategy)) return;
+  if (lays_out(inject.mechanism)) {
+    return add({"inject.mechanism", "workload.cold"},
+               "pages that are made absent lose the place or the kind that this mechanism needs",
+               "set workload.cold to none or to the other end, or inject something else");
   }
+  if (w.cold_every == 0) return;
+  add({"inject.mechanism", "workload.cold", "workload.cold_every"},
+      "pages that are made absent again and again at the same end hide what is injected",
+      "set workload.cold to none or to the other end, or workload.cold_every to 0 (absent once), or inject nothing");
 }
 
 void check_transfers(const Configuration& configuration, const AddConflict& add) {

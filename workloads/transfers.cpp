@@ -290,10 +290,9 @@ Task<void> Transfers::pause() {
   if (drawn > sim::Time{0}) co_await cluster_.node(config_.initiator).context.loop.delay(drawn);
 }
 
-// Pages that were absent are so again, unless the strategy keeps them present. Where others take pages, those that are
-// present stay until somebody meets what the kernel has done.
+// Where others take pages, those that are present stay until somebody meets what the kernel has done.
 bool Transfers::cools_before_next() const {
-  if (strategy_.prepare != rdma::Prepare::nothing && !strategy_.prepares_per_transfer()) return false;
+  if (!cools(strategy_)) return false;
   const std::uint64_t use = (measures() ? started_ - config_.warmup : started_) / config_.window;
   if (disturbed_ && config_.cold == Cold::none) return started_ < config_.window;
   return config_.is_due(use);

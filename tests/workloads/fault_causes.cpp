@@ -156,3 +156,56 @@ TEST_CASE("refaults: pages that are taken anew before the block comes again") {
   CHECK(run_well(often + preset("fault/touch-a-page")).count("refaults") > 0);
   CHECK(run_well(often + preset("fault/stall")).count("faults_access_flag") > 0);
 }
+
+TEST_CASE("injected: a buffer without a whole 2 MiB range has nothing to collapse or to split") {
+  for (const auto& [mechanism, word] : {std::pair("collapse", "collapse"), {"thp-split", "split"}}) {
+    INFO(mechanism);
+    const Settings settings = preset("fault/touch-ahead") + Settings{{"inject.mechanism", mechanism},
+                                                                     {"inject.period", "20 us"},
+                                                                     {"inject.count", 3},
+                                                                     {"workload.iterations", 20},
+                                                                     {"os.thp", "madvise"}};
+    const Point small = run_well(settings + Settings{{"workload.size", "256 KiB"}});
+    CHECK(small.count("injections") == 0);
+    CHECK(small.notes_say(std::string("nothing to ") + word));
+    CHECK_FALSE(small.notes_say("no injection came to pass"));
+    const Point large = run_well(settings + Settings{{"workload.size", "4 MiB"}});
+    CHECK(large.count("injections") == 3);
+    CHECK_FALSE(large.notes_say("nothing to"));
+  }
+}
+
+TEST_CASE("injected: pages that are cold once, or at the other end, do not hide what happens") {
+  const auto against = [](const char* mechanism, const char* cold, std::int64_t every, const char* strategy) {
+    return reason_against(preset(strategy) + Settings{{"inject.mechanism", mechanism},
+                                                      {"workload.cold", cold},
+                                                      {"workload.cold_every", every},
+                                                      {"os.thp", "always"}});
+  };
+  const char* fault = "fault/touch-ahead";
+  for (const std::int64_t every : {1, 4}) {
+    for (const char* strategy : {fault, "pin-per-transfer"}) {
+      INFO(every << strategy);
+      CHECK(against("compaction", "destination", every, strategy)
+                .starts_with("inject.mechanism: pages that are made absent again and again at the same end hide"));
+    }
+  }
+  CHECK(against("compaction", "destination", 0, fault) == "none");
+  CHECK(against("compaction", "source", 1, fault) == "none");
+  CHECK(against("compaction", "both", 1, "pin-once") == "none");
+  CHECK(against("thp-split", "destination", 0, fault).starts_with("inject.mechanism: pages that are made absent lose"));
+  const Settings injected =
+      preset(fault) +
+      Settings{{"inject.mechanism", "compaction"}, {"inject.period", "50 us"}, {"inject.count", 5},
+               {"workload.size", "64 KiB"},        {"workload.warmup", 2},     {"workload.iterations", 20}};
+  const Point warm = run_well(injected);
+  const Point once = run_well(injected + Settings{{"workload.cold", "destination"}, {"workload.cold_every", 0}});
+  CHECK(once.count("injections") == 5);
+  CHECK(once.count("faults_injected") > 0);
+  CHECK(once.count("faults") > once.count("faults_injected"));
+  CHECK(warm.count("faults") == warm.count("faults_injected"));
+  const Point source = run_well(injected + Settings{{"workload.cold", "source"}});
+  CHECK(source.count("injections") == 5);
+  CHECK(source.count("faults_injected") > 0);
+  CHECK(source.count("faults") > source.count("faults_injected"));
+}
