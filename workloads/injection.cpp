@@ -91,10 +91,17 @@ Task<void> Injection::run(cpu::Cpu& cpu, sim::Vector<Buffer> buffers, bool locke
     co_await cpu.context().loop.until(begin + sim::Time{static_cast<std::int64_t>(at)});
     if (ended_) co_return;
     for (const Buffer& buffer : buffers) {
-      ++injections_;
-      co_await inject(cpu, exec, buffer);
+      const bool can_happen = can_happen_to(buffer);
+      ++(can_happen ? injections_ : in_vain_);
+      if (can_happen) co_await inject(cpu, exec, buffer);
     }
   }
+}
+
+bool Injection::can_happen_to(const Buffer& b) const {
+  if (config_.mechanism != Mechanism::collapse && config_.mechanism != Mechanism::thp_split) return true;
+  const os::Range blocks = os::whole_huge_pages({b.begin, b.begin + b.bytes});
+  return blocks.begin < blocks.end;
 }
 
 Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {

@@ -81,11 +81,14 @@ class Injection {
   // makes copy-on-write move the program away from its child.
   bool owner_stores() const { return config_.mechanism == Mechanism::fork_child_lives; }
   std::uint64_t injections() const { return injections_; }
+  // Injections that found nothing to happen to: no whole 2 MiB in a buffer that was to be collapsed or split.
+  std::uint64_t in_vain() const { return in_vain_; }
   // Pages that were changed for good while transfers were under way: moved, merged, dropped ... A mechanism that was
   // undone has changed none.
   std::uint64_t pages() const { return pages_; }
 
  private:
+  bool can_happen_to(const Buffer& buffer) const;
   sim::Task<void> inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer buffer);
   sim::Task<void> lock_on_fault(cpu::Execution& exec, Buffer buffer);
   sim::Task<void> collapse(cpu::Execution& exec, Buffer buffer);
@@ -103,6 +106,7 @@ class Injection {
   unsigned under_way_ = 0;
   bool ended_ = false;
   std::uint64_t injections_ = 0;
+  std::uint64_t in_vain_ = 0;
   std::uint64_t pages_ = 0;
   sim::TaskGroup children_;
 };

@@ -15,6 +15,12 @@ namespace {
 void add_injection_notes(const InjectionConfig& config, const Benchmark& transfers, std::vector<std::string>& notes) {
   if (transfers.injection() == nullptr) return;
   notes.emplace_back("what the kernel does to pages was injected (inject.*): how often it happens is not Linux's");
+  if (transfers.injection()->in_vain() > 0) {
+    notes.emplace_back(config.mechanism == Mechanism::collapse
+                           ? "injections had nothing to collapse: the buffer holds no whole 2 MiB range"
+                           : "injections had nothing to split: the buffer holds no whole 2 MiB range");
+    return;
+  }
   if (transfers.injection()->injections() > 0) return;
   notes.emplace_back(
       config.mechanism == Mechanism::lock_on_fault
