@@ -145,7 +145,8 @@ void describe(std::vector<Metric>& metrics) {
 }
 
 // The parts that send, with what is known of them already; of more than kMostParts only that.
-void add_senders(std::vector<PartResult>& parts, const Benchmark& transfers) {
+void add_senders(std::vector<PartResult>& parts, const TransferConfig& config, const Benchmark& transfers) {
+  const std::vector<Flow> flows = flows_of(config);
   std::vector<PartResult> senders = transfers.senders();
   std::vector<std::vector<Sample>> samples(senders.size());
   for (const Sample& s : transfers.samples()) {
@@ -158,6 +159,11 @@ void add_senders(std::vector<PartResult>& parts, const Benchmark& transfers) {
     if (part == parts.end()) part = parts.insert(parts.end(), std::move(senders[i]));
     std::vector<Metric> metrics;
     add_transfers(metrics, samples[i], sim::Time{0}, transfers.failed_by_sender()[i]);
+    if (flows.empty()) {
+      add_uses(metrics, samples[i], config.cold_every != 1, config.is_open());
+    } else {
+      add_uses(metrics, samples[i], flows[i].cold_every != 1, flows[i].is_open());
+    }
     describe(metrics);
     std::ranges::move(metrics, std::back_inserter(part->metrics));
   }
@@ -274,7 +280,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
   result.parts = std::move(use.nodes);
-  add_senders(result.parts, transfers);
+  add_senders(result.parts, configuration.workload, transfers);
   result.breakdown = transfers.breakdown().rows();
   add_distributions(result.distributions, transfers, configuration.background, background);
   result.series = series.collect();

@@ -66,7 +66,7 @@ void add_uses(std::vector<Metric>& metrics, const std::vector<Sample>& samples, 
   const auto count = static_cast<std::int64_t>(samples.size());
   if (some_cold && colds > 0) add_metric(metrics, "latency_cold", microseconds(cold / colds));
   if (some_cold && colds < count) add_metric(metrics, "latency_warm", microseconds(warm / (count - colds)));
-  if (open) add_metric(metrics, "queueing_mean", microseconds(queued / count));
+  if (open && count > 0) add_metric(metrics, "queueing_mean", microseconds(queued / count));
 }
 
 void add_transfers(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused,

@@ -19,7 +19,7 @@ void add_metric(std::vector<Metric>& metrics, std::string_view name, double valu
 // Latencies and goodput of completed transfers, and how many were not completed. `paused`: drawn pauses between them.
 void add_transfers(std::vector<Metric>& metrics, const std::vector<Sample>& samples, sim::Time paused,
                    std::uint64_t failed);
-// Of buffers that are cold now and then; and of transfers that arrive. Requires a sample.
+// Of buffers that are cold now and then; and of transfers that arrive.
 void add_uses(std::vector<Metric>& metrics, const std::vector<Sample>& samples, bool some_cold, bool open);
 
 }  // namespace faultline::workloads

@@ -133,6 +133,35 @@ TEST_CASE("a buffer is cold before every so many transfers, and used as it is in
   CHECK(fourth["latency_warm"] == Approx(warm["latency_mean"]).epsilon(0.02));
 }
 
+TEST_CASE("a number of transfers that cold_every does not divide is noted, with how many were cold") {
+  const auto cold = [](std::int64_t every, std::int64_t count, const std::string& strategy) {
+    return run_well(preset(strategy) + transfers(count) +
+                    Settings{{"workload.cold", "destination"}, {"workload.cold_every", every}});
+  };
+  for (const char* strategy : {"fault/touch-a-page", "pin-per-transfer"}) {
+    INFO(strategy);
+    CHECK(cold(16, kTransfers, strategy).notes_say("before 1 of 8 transfers, not before one in 16"));
+    CHECK(cold(3, kTransfers, strategy).notes_say("before 3 of 8 transfers, not before one in 3"));
+    CHECK_FALSE(cold(4, kTransfers, strategy).notes_say("made absent before"));
+    CHECK_FALSE(cold(0, kTransfers, strategy).notes_say("made absent before"));
+  }
+  CHECK_FALSE(cold(16, kTransfers, "pin-once").notes_say("made absent before"));  // none is
+  const Point window =
+      run_well(preset("fault/touch-a-page") + transfers(5) +
+               Settings{{"workload.cold", "destination"}, {"workload.cold_every", 2}, {"workload.window", 2}});
+  CHECK(window.notes_say("before 3 of 5 transfers, not before one in 2"));
+  CHECK(window["faults"] == 3);
+  const Point flows =
+      run(preset("fault/touch-a-page") + Settings{{"workload.kind", "flows"},
+                                                  {"workload.flows",
+                                                   "from=0, to=1, transfers=4, cold=destination, cold_every=2; "
+                                                   "from=2, to=3, transfers=4, cold=destination, cold_every=3"}});
+  REQUIRE(flows.error == "");
+  CHECK(flows.notes_say("before 2 of 4 transfers of flow 1, not before one in 3"));
+  CHECK_FALSE(flows.notes_say("of flow 0"));
+  CHECK(flows.parts.at("flow 1").at("latency_cold") > flows.parts.at("flow 1").at("latency_warm"));
+}
+
 TEST_CASE("absent pages and other programs go together") {
   const Point point = run(preset("fault/touch-a-page") + transfers(20) +
                           Settings{{"workload.cold", "destination"},
@@ -194,6 +223,39 @@ TEST_CASE("a share of a flow's cold pages is absent, as of the benchmark of two 
   REQUIRE(flow.error == "");
   CHECK(flow["faults"] == ends["faults"]);
   CHECK(flow.latency() == ends.latency());
+}
+
+TEST_CASE("an open loop that is offered more than it can do says so, and whose transfers they are") {
+  const auto said = [](const Point& point) { return point.notes_say("arrive faster than they are completed"); };
+  const auto offered = [](const char* arrivals, const char* interval, std::int64_t burst = 1) {
+    return preset("resident") + transfers(100) +
+           Settings{{"workload.arrivals", arrivals}, {"workload.interval", interval}, {"workload.burst", burst}};
+  };
+  // A transfer takes 9 us.
+  for (const char* arrivals : {"periodic", "poisson"}) {
+    INFO(arrivals);
+    CHECK(said(run_well(offered(arrivals, "5 us"))));
+    CHECK_FALSE(said(run_well(offered(arrivals, "20 us"))));
+  }
+  // Bursts of more than one queues, and each burst's has ended before the next one: the load is a half, and a double.
+  for (const std::int64_t burst : {2, 4}) {
+    INFO(burst);
+    CHECK_FALSE(said(run_well(offered("periodic", "20 us", burst))));
+    CHECK(said(run_well(offered("periodic", "5 us", burst))));
+  }
+  CHECK_FALSE(said(run_well(offered("periodic", "20 us", 40))));
+  CHECK_FALSE(said(run_well(offered("periodic", "20 us", 100))));
+  const Point flows =
+      run(preset("resident") + Settings{{"workload.kind", "flows"},
+                                        {"workload.flows",
+                                         "from=0, to=1, transfers=40, arrivals=poisson, interval=5 us; "
+                                         "from=2, to=3, transfers=40, arrivals=poisson, interval=50 us; "
+                                         "from=3, to=2, transfers=40"}});
+  REQUIRE(flows.error == "");
+  CHECK(flows.notes_say("transfers of flow 0 arrive faster"));
+  CHECK(flows.parts.at("flow 0").at("queueing_mean") > 9);
+  CHECK(flows.parts.at("flow 1").at("queueing_mean") < 9);
+  CHECK_FALSE(flows.parts.at("flow 2").contains("queueing_mean"));
 }
 
 TEST_CASE("settings of arrivals that would do nothing are refused") {
