@@ -75,15 +75,16 @@ std::uint64_t busy(platform::Node& node) {
 void add_injection(std::vector<Metric>& metrics, const Benchmark& transfers) {
   const Injection* injection = transfers.injection();
   if (injection == nullptr) return;
+  add_metric(metrics, "injections", static_cast<double>(injection->injections()));
+  add_metric(metrics, "injected_pages", static_cast<double>(injection->pages()));
   const std::vector<Sample>& samples = transfers.samples();
+  if (samples.empty()) return;
   const auto faster = [](const Sample& a, const Sample& b) { return a.latency() < b.latency(); };
   const sim::Time fastest = std::min_element(samples.begin(), samples.end(), faster)->latency();
   const sim::Time longest = std::max_element(samples.begin(), samples.end(), faster)->latency();
   const sim::Time undisturbed = fastest + fastest / 100 + 1us;
   const auto delayed =
       std::count_if(samples.begin(), samples.end(), [&](const Sample& s) { return s.latency() > undisturbed; });
-  add_metric(metrics, "injections", static_cast<double>(injection->injections()));
-  add_metric(metrics, "injected_pages", static_cast<double>(injection->pages()));
   add_metric(metrics, "transfers_delayed", static_cast<double>(delayed));
   add_metric(metrics, "delay_max", microseconds(longest - fastest));
 }
@@ -128,7 +129,7 @@ void add_distributions(std::vector<Distribution>& all, const Benchmark& transfer
                        const Background& background) {
   sim::Histogram latency;
   for (const Sample& s : transfers.samples()) latency.add(static_cast<std::uint64_t>(s.latency().count()));
-  all.push_back(distribution("latency", "of the measured transfers", latency));
+  if (latency.count() > 0) all.push_back(distribution("latency", "of the measured transfers", latency));
   if (config.processes == 0 || background.accesses() == 0) return;
   all.push_back(distribution("background_access", "of accesses of background processes", background.access_times()));
 }
