@@ -20,6 +20,7 @@
 #include "workloads/patterns.hpp"
 #include "workloads/point_metrics.hpp"
 #include "workloads/recording.hpp"
+#include "workloads/rounded_bytes.hpp"
 #include "workloads/time_series.hpp"
 #include "workloads/transfers.hpp"
 
@@ -69,7 +70,7 @@ void watch_kills(platform::Cluster& cluster, const Background& background, std::
       const std::string what = fmt::format(
           "node {}: {}, and the OOM killer ended '{}' (process {}, {} in memory, {} swapped) after {:.3f} ms", id,
           kill.by_limit ? "a program's memory limit was reached" : "memory ran out", kill.process, kill.id,
-          sim::format_bytes(kill.resident_bytes), sim::format_bytes(kill.swapped_bytes),
+          rounded_bytes(kill.resident_bytes), rounded_bytes(kill.swapped_bytes),
           static_cast<double>(kill.at.count()) / 1e9);
       if (background.owns(process)) return kills.push_back(what);
       if (kill.by_limit) throw sim::RunFailure(what, {"workload.memory_limit", "workload.size", "os.swap_bytes"});

@@ -10,8 +10,9 @@
 #include <map>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
-#include "models/sim/units.hpp"
+#include "workloads/rounded_bytes.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -212,7 +213,7 @@ std::string Limit::text() const {
       return fmt::format("No part of the machine is busy for more than {:.1f} % of the time ({}).", most, part);
     case Kind::sent_again:
       return fmt::format("{}; {}{} of payload were sent again meanwhile.", is_busy, least < most ? "up to " : "",
-                         sim::format_bytes(again));
+                         rounded_bytes(again));
     case Kind::software_busy: return is_busy + ".";
     case Kind::busy_for_others: return is_busy + ", other programs' work included.";
     case Kind::limits:
