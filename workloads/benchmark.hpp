@@ -60,6 +60,8 @@ class Benchmark {
   std::uint64_t failed() const { return std::accumulate(failed_.begin(), failed_.end(), std::uint64_t{0}); }
   // What each sender is, where there are several: a part without metrics.
   virtual std::vector<PartResult> senders() const { return {}; }
+  // Whether measured transfers begin or end at a node. Nothing else uses the network.
+  virtual bool is_end(sim::NodeId node) const = 0;
   // Transfers whose data arrived wrong: measured ones, and the others (warm-up, clean).
   std::uint64_t data_errors() const { return data_errors_; }
   std::uint64_t other_data_errors() const { return other_data_errors_; }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "models/sim/units.hpp"
 
 namespace faultline::workloads {
@@ -51,6 +53,11 @@ std::vector<PartResult> Flows::senders() const {
                    {}});
   }
   return all;
+}
+
+bool Flows::is_end(sim::NodeId node) const {
+  return std::ranges::any_of(
+      pairs_, [&](const Pair& pair) { return pair.stream.flow().from == node || pair.stream.flow().to == node; });
 }
 
 std::uint64_t Flows::planned() const {

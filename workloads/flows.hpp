@@ -25,6 +25,7 @@ class Flows : public Benchmark {
   void start() override;
   std::uint64_t planned() const override;
   std::vector<PartResult> senders() const override;
+  bool is_end(sim::NodeId node) const override;
 
  private:
   // Two programs, and the buffers that they prepare.

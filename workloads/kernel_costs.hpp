@@ -14,6 +14,7 @@ class KernelCosts : public Benchmark {
   KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
 
   void start() override { tasks_.start(run()); }
+  bool is_end(sim::NodeId node) const override { return node == config_.initiator; }
   std::uint64_t planned() const override { return config_.iterations; }
   std::optional<double> kernel_cost() const override;
 

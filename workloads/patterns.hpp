@@ -37,6 +37,7 @@ class Patterns : public Benchmark {
   void start() override;
   std::uint64_t planned() const override;
   std::vector<PartResult> senders() const override;
+  bool is_end(sim::NodeId) const override { return true; }
 
  private:
   // A program and its one buffer, which holds a slot for each transfer that may use it at a time.

@@ -277,7 +277,8 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   if (transfers.other_data_errors() > 0) {
     add_metric(metrics, "other_data_errors", static_cast<double>(transfers.other_data_errors()));
   }
-  Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size());
+  Utilisation use = utilisation(measured.before.busy, measured.after.busy, span, cluster.size(),
+                                [&](sim::NodeId node) { return transfers.is_end(node); });
   std::ranges::move(use.greatest, std::back_inserter(metrics));
   describe(metrics);
   result.parts = std::move(use.nodes);

@@ -25,6 +25,7 @@ class Transfers : public Benchmark, private Paced {
 
   void start() override;
   const Injection* injection() const override { return injects_ ? &injection_ : nullptr; }
+  bool is_end(sim::NodeId node) const override { return node == config_.initiator || node == config_.target; }
   std::uint64_t planned() const override { return config_.iterations; }
 
  private:

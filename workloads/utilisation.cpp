@@ -23,11 +23,13 @@ struct Named {
   const char* called;     // in a sentence, before "of node 3"
   bool software = false;  // its work includes waiting, or that of other programs
 };
-// By Resource.
+// By Resource. Of a run only the ends of its transfers count, and links, which carry nothing but transfers.
 constexpr std::array<Named, 8> kNames{{
     {"utilisation_link", "share of the measured time for which a link, in one direction, carried cells: the busiest",
      "the busiest outgoing link"},
-    {"utilisation_ni", "share of it for which the network interface took cells from the network: the busiest node's",
+    {"utilisation_ni",
+     "share of it for which the network interface took cells from the network: the busiest node's, here and in the "
+     "next metrics of those at which transfers begin or end",
      "the network interface"},
     {"utilisation_axi_reads", "share of it for which the AXI port's bus of read data was busy: the busiest node's",
      "the AXI port's read bus"},
@@ -45,6 +47,12 @@ constexpr std::array<Named, 8> kNames{{
 }};
 
 const Named& name_of(Resource resource) { return kNames[static_cast<std::size_t>(resource)]; }
+
+// Of a node at which no transfer begins or ends (PartResult::about).
+constexpr const char* kBystander = "at no end of a transfer";
+
+// Nothing but transfers crosses a link. Everything else of a bystander is busy with other things.
+bool counts(Resource resource, bool of_end) { return of_end || resource == Resource::link; }
 
 void add_links(std::vector<BusyTime>& all, interconnect::RouterId id, const interconnect::Router& router) {
   for (unsigned port = interconnect::kLocalPort + 1; port < router.ports(); ++port) {
@@ -92,14 +100,15 @@ double most_of(const Busiest& busiest) {
   return most;
 }
 
-// Those that are busiest, at most kMostParts, in their order.
-std::vector<interconnect::RouterId> chosen(const std::map<interconnect::RouterId, Busiest>& places) {
+// Those that are busiest, at most kMostParts, in their order. Ends of transfers come before others.
+std::vector<interconnect::RouterId> chosen(const std::map<interconnect::RouterId, Busiest>& places,
+                                           const IsEnd& is_end) {
   std::vector<interconnect::RouterId> ids;
   for (const auto& [id, busiest] : places) {
     if (most_of(busiest) > 0) ids.push_back(id);
   }
   if (ids.size() <= kMostParts) return ids;
-  std::ranges::stable_sort(ids, std::greater{}, [&](auto id) { return most_of(places.at(id)); });
+  std::ranges::stable_sort(ids, std::greater{}, [&](auto id) { return std::pair(is_end(id), most_of(places.at(id))); });
   ids.resize(kMostParts);
   std::ranges::sort(ids);
   return ids;
@@ -117,7 +126,7 @@ std::vector<BusyTime> busy_times(platform::Cluster& cluster) {
 }
 
 Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<BusyTime>& after, sim::Time span,
-                        unsigned nodes) {
+                        unsigned nodes, const IsEnd& is_end) {
   Busiest greatest;
   std::map<interconnect::RouterId, Busiest> places;
   auto then = before.begin();
@@ -127,12 +136,14 @@ Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<B
     const bool known = then != before.end() && place_of(*then) == place_of(now);
     const sim::Time busy = now.busy - (known ? then->busy : sim::Time{0});
     const double percent = 100.0 * static_cast<double>(busy.count()) / static_cast<double>(span.count());
-    raise(greatest, now.resource, percent);
+    if (counts(now.resource, is_end(now.router))) raise(greatest, now.resource, percent);
     raise(places[now.router], now.resource, percent);
   }
   Utilisation result{metrics_of(greatest), {}};
-  for (const interconnect::RouterId id : chosen(places)) {
-    result.nodes.push_back({fmt::format("{} {}", id < nodes ? "node" : "router", id), "", metrics_of(places.at(id))});
+  for (const interconnect::RouterId id : chosen(places, is_end)) {
+    const bool is_node = id < nodes;
+    result.nodes.push_back({fmt::format("{} {}", is_node ? "node" : "router", id),
+                            is_node && !is_end(id) ? kBystander : "", metrics_of(places.at(id))});
   }
   return result;
 }
@@ -177,7 +188,10 @@ Limit limit_of(const PointResult& point) {
   const Named& busiest = *std::ranges::max_element(kNames, {}, percent_of(point.metrics));
   const double percent = value_of(point.metrics, busiest.metric);
   if (percent == 0) return {};
-  const auto value = [&](const PartResult& part) { return value_of(part.metrics, busiest.metric); };
+  const auto resource = static_cast<Resource>(&busiest - kNames.data());
+  const auto value = [&](const PartResult& part) {
+    return counts(resource, part.about != kBystander) ? value_of(part.metrics, busiest.metric) : 0;
+  };
   const auto place = std::ranges::max_element(point.parts, {}, value);
   const bool known = place != point.parts.end() && value(*place) > 0;
   Limit limit{Limit::Kind::limits, known ? fmt::format("{} of {}", busiest.called, place->part) : busiest.called,

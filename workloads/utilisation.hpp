@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,14 +36,17 @@ struct BusyTime {
 // count. The nodes' statistics must be settled.
 std::vector<BusyTime> busy_times(platform::Cluster& cluster);
 
+// Whether transfers begin or end at a node: what else is busy there does not decide how long they take.
+using IsEnd = std::function<bool(interconnect::RouterId)>;
+
 // In % of the time between two calls of busy_times(), `span`: metrics "utilisation_...".
 struct Utilisation {
-  std::vector<Metric> greatest;   // of each resource: the busiest of all
+  std::vector<Metric> greatest;   // of each resource: the busiest at the ends of transfers, and of all links
   std::vector<PartResult> nodes;  // the busiest of each node or router; of more than kMostParts, the busiest of these
 };
 inline constexpr std::size_t kMostParts = 64;
 Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<BusyTime>& after, sim::Time span,
-                        unsigned nodes);
+                        unsigned nodes, const IsEnd& is_end);
 
 std::vector<MetricDoc> utilisation_docs();
 

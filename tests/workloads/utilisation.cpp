@@ -9,6 +9,7 @@
 #include "models/interconnect/router.hpp"
 #include "models/os/kernel_config.hpp"
 #include "tests/support/point.hpp"
+#include "workloads/rounded_bytes.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -55,6 +56,98 @@ TEST_CASE("the busiest of all nodes is the metric, and idle nodes are no parts")
     for (const auto& [name, metrics] : point.parts) most = std::max(most, metrics.at(resource));
     CHECK(point[resource] == most);
   }
+}
+
+TEST_CASE("nodes that no transfer begins or ends at limit none, however busy they are") {
+  const Settings busy{{"background.processes", 4}, {"background.memory", "4 MiB"}, {"background.pause", "1 us"}};
+  const Settings large = preset("resident") + Settings{{"workload.size", "256 KiB"}, {"workload.iterations", 10}};
+  const Point pair = run_well(large + busy + Settings{{"workload.initiator", 1}, {"workload.target", 2}});
+  const auto most_of = [&](const std::string& metric, const std::vector<std::string>& nodes) {
+    double most = 0;
+    for (const std::string& node : nodes) most = std::max(most, pair.parts.at(node).at(metric));
+    return most;
+  };
+  for (const char* metric : {"utilisation_core", "utilisation_ddr", "utilisation_axi_reads", "utilisation_ni"}) {
+    INFO(metric);
+    CHECK(pair[metric] == most_of(metric, {"node 1", "node 2"}));
+  }
+  CHECK(most_of("utilisation_core", {"node 0"}) > 0);  // parts go on telling all
+  INFO(pair.limit);
+  CHECK(pair.limit.find("node 0") == std::string::npos);
+  CHECK(pair.limit.find("node 3") == std::string::npos);
+  // A part of another node that is busier than the ends', by its links' cells alone.
+  using workloads::PointResult;
+  PointResult result;
+  result.metrics = {{"utilisation_core", 95, "%", ""}};
+  result.parts = {{"node 0", "", {{"utilisation_core", 95, "%", ""}}},
+                  {"node 3", "at no end of a transfer", {{"utilisation_core", 99, "%", ""}}}};
+  CHECK(workloads::limit_of(result).part == "the busiest core of node 0");
+  result.metrics = {{"utilisation_link", 99, "%", ""}};
+  for (auto& part : result.parts) part.metrics.front().name = "utilisation_link";
+  CHECK(workloads::limit_of(result).part == "the busiest outgoing link of node 3");
+}
+
+TEST_CASE("of flows their ends count, and of a pattern all nodes do") {
+  const Settings busy{{"background.processes", 4}, {"background.memory", "4 MiB"}, {"background.pause", "1 us"}};
+  const Point flow =
+      run(preset("resident") + busy +
+          Settings{{"workload.kind", "flows"}, {"workload.flows", "from=0, to=2, size=256 KiB, transfers=4"}});
+  REQUIRE(flow.error == "");
+  CHECK(flow["utilisation_core"] ==
+        std::max(flow.parts.at("node 0").at("utilisation_core"), flow.parts.at("node 2").at("utilisation_core")));
+  const Point ring = run(preset("resident") + busy + Settings{{"workload.kind", "ring"}});
+  REQUIRE(ring.error == "");
+  double most = 0;
+  for (const char* node : {"node 0", "node 1", "node 2", "node 3"}) {
+    most = std::max(most, ring.parts.at(node).at("utilisation_core"));
+  }
+  CHECK(ring["utilisation_core"] == most);
+}
+
+TEST_CASE("a point all of whose transfers fail has what was measured of them, and no latency") {
+  for (const bool counted : {false, true}) {
+    INFO(counted);
+    const Point point = run(preset("fault/touch-a-page") + Settings{{"workload.cold", "destination"},
+                                                                    {"workload.size", "64 KiB"},
+                                                                    {"workload.iterations", 4},
+                                                                    {"workload.arrivals", "periodic"},
+                                                                    {"workload.interval", "1 ms"},
+                                                                    {"dma.refault_limit", 1},
+                                                                    {"workload.checks", counted ? "count" : "fail"}});
+    REQUIRE(point.error == "");
+    CHECK(point.count("transfers") == 4);
+    CHECK(point.count("transfers_failed") == 4);
+    CHECK(point.count("faults") > 0);
+    CHECK(point["retransmitted_bytes"] > 0);
+    CHECK(point["utilisation_fault_thread"] > 0);
+    for (const char* metric : {"latency_mean", "queueing_mean", "goodput", "goodput_peak"}) {
+      CHECK_FALSE(point.metrics.contains(metric));
+    }
+    for (const auto& [name, value] : point.metrics) CHECK(std::isfinite(value));
+    CHECK(point.breakdown.empty());
+    REQUIRE(point.failed_checks.size() == (counted ? 0 : 1));
+    if (!counted) CHECK(point.failed_checks.front().starts_with("4 of 4 transfers ended with an error completion"));
+  }
+}
+
+TEST_CASE("injections among transfers that all fail are counted, and delay none") {
+  const Point point =
+      run(preset("fault/touch-a-page") +
+          Settings{{"inject.mechanism", "memory-failure"}, {"inject.period", "1 us"}, {"workload.checks", "count"}});
+  REQUIRE(point.error == "");
+  CHECK(point.count("transfers_failed") == 1);
+  CHECK(point.count("injections") > 0);
+  CHECK_FALSE(point.metrics.contains("transfers_delayed"));
+}
+
+TEST_CASE("sizes that were measured are in binary units, with a decimal at most") {
+  using workloads::rounded_bytes;
+  CHECK(rounded_bytes(0) == "0 B");
+  CHECK(rounded_bytes(1000) == "1000 B");
+  CHECK(rounded_bytes(4096) == "4 KiB");
+  CHECK(rounded_bytes(2'664'704) == "2.5 MiB");
+  CHECK(rounded_bytes(std::uint64_t{4752} << 10) == "4.6 MiB");
+  CHECK(rounded_bytes(std::uint64_t{3} << 40) == "3072 GiB");
 }
 
 TEST_CASE("the part that limits transfers is named, and what another one could save") {
