@@ -147,10 +147,9 @@ class Matrix {
     const auto base_at = numbers_.find({std::get<0>(place), std::get<1>(place), spec_.baseline});
     if (base_at == numbers_.end()) return "-";
     const auto* base = find_metric(results_.outcomes[base_at->second], spec_.metric);
-    if (base == nullptr || base->value == 0) return "-";
     Failures failures = results_.failures_at(found->second);
     if (base_at != found) failures += results_.failures_at(base_at->second);
-    return ratio_text(*value, *base) + mark_of(spec_.metric, failures);
+    return (base == nullptr || base->value == 0 ? "-" : ratio_text(*value, *base)) + mark_of(spec_.metric, failures);
   }
 
   const Results& results_;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "src/experiment/diagnostics.hpp"
+#include "src/results/query.hpp"
 #include "src/results/report.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/results/text_table.hpp"
@@ -126,6 +127,30 @@ TEST_CASE("marks are for metrics of completed transfers, and points without any 
         "(!: so many transfers failed, and are in no latency and no goodput: row 1: 1 of 9; row 2: 1 of 9; row 3: 1 of "
         "9; "
         "row 4: 1 of 9; row 5: 1 of 9; row 6: 1 of 9; and 1 more)\n");
+}
+
+TEST_CASE("where all transfers of a point failed a dash has the mark, in a matrix, its ratios and the points") {
+  const Sandbox sandbox;
+  MadeRun run(sandbox,
+              "strategies = [\"resident\", \"fault/touch-ahead\"]\naxes.workload.size = [\"64 B\", \"4 KiB\"]\n");
+  for (auto& outcome : run.outcomes) outcome.result.metrics.push_back({"transfers", 20, "1", "transfers"});
+  auto& metrics = run.outcomes[3].result.metrics;
+  std::erase_if(metrics, [](const auto& metric) { return metric.name.starts_with("latency"); });
+  metrics.push_back({"transfers_failed", 20, "1", "failed"});
+  const Results results{run.experiment, run.points, run.outcomes};
+  const auto matrix = [&](const std::string& baseline) {
+    return matrix_view(results, {View::matrix, {}, "latency_mean", "workload.size", "strategy", baseline});
+  };
+  CHECK(matrix("").find("- !20\n") != std::string::npos);
+  CHECK(matrix("resident").find("1.000              - !20\n") != std::string::npos);
+  const std::string ratios = matrix("fault/touch-ahead");  // of both strategies, to a value that is not there
+  CHECK(ratios.find("- !20") != ratios.rfind("- !20"));
+  CHECK(points_view(results, {}, 200).find("- !20") != std::string::npos);
+  run.write();
+  Run read("o");
+  const Answer answer = ask(read, {{"latency_mean"}, {}, {}});
+  CHECK(answer.rows[3].summary.count == 0);
+  CHECK(answer.rows[3].failures.failed == 20);
 }
 
 TEST_CASE("delays of a verdict are marked by the transfers that failed in all runs") {
