@@ -20,6 +20,7 @@ cp README-1.toml mine.toml
 for experiment in README-*.toml experiments-*.toml clusters-*.toml; do
   echo "$experiment"
   few=(--set workload.iterations=2)
+  grep -q '"flows"' "$experiment" && few=() # each flow has its own
   grep -q '^zip .*workload\.iterations' "$experiment" && few+=(--set 'workload.size=4 KiB') # all of a group or none
   run 0 faultline run "$experiment" --quiet "${few[@]}" --out "of $experiment"
 done

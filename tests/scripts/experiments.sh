@@ -9,6 +9,7 @@ for file in "$configs"/experiments/*.toml; do
   run 0 "$program" config "$name" --configs "$configs"
   few=(--set workload.iterations=1 --set workload.warmup=0)
   grep -qE 'message|^zip .*workload\.size' "$file" || few+=(--set 'workload.size=4 KiB')
+  grep -q '"flows"' "$file" && few=() # each flow has its own
   run 0 "$program" run "$name" --configs "$configs" --quiet --jobs 2 --out "out/$name" "${few[@]}"
   refuse error
   [[ -s "out/$name/results.json" ]] || {
