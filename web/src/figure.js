@@ -79,6 +79,8 @@ export class Figure {
       this.nearest.follow(this.chart);
       this.renderer = renderer;
     }
+    // ECharts would show a tip again a moment later, of a tooltip that is gone by then.
+    this.chart.dispatchAction({type: 'hideTip'});
     this.chart.resize({silent: true});
     this.chart.setOption(this.made.still ? option : zoomable(this.withHidden(option)), {notMerge: true});
     this.chart.dispatchAction({type: 'takeGlobalCursor', key: 'dataZoomSelect', dataZoomSelectActive: !this.made.still});

@@ -92,6 +92,7 @@ const tests = {
   },
   async 'the order of the table of all points is sent, too'() {
     const other = await sent('');
+    await show(other, '#points > summary');
     await other.locator('#points > summary').click();
     await other.locator('#points thead button', {hasText: 'goodput'}).click();
     const rows = (of) => of.locator('#points tbody tr').evaluateAll((list) => list.map((row) => row.innerText));

@@ -201,6 +201,7 @@ const tests = {
     await head.click();
   },
   async 'all points, failures, configuration and metrics are unfolded'() {
+    await show('#points > summary'); // charts that come into sight are drawn, and move what is below
     await page.locator('#points > summary').click();
     await page.waitForSelector('#points tbody tr');
     assert.equal(await page.locator('#points tbody tr').count(), 24);
