@@ -4,9 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <map>
+#include <numeric>
+#include <optional>
 
 #include "src/experiment/effective.hpp"
+#include "src/runs/cost_estimate.hpp"
+#include "src/runs/point_store.hpp"
 
 namespace faultline::app {
 namespace {
@@ -23,41 +27,58 @@ std::string list_of(const std::vector<experiment::Point>& points, bool all) {
   return text;
 }
 
-std::vector<std::size_t> probed(std::size_t count) {
-  std::set<std::size_t> chosen;
-  const std::size_t probes = std::min(count, kProbed);
-  for (std::size_t i = 0; i < probes; ++i) chosen.insert(probes == 1 ? 0 : i * (count - 1) / (probes - 1));
-  return {chosen.begin(), chosen.end()};
+// From the least work to the most.
+std::vector<std::size_t> probed(const std::vector<experiment::Point>& points) {
+  std::vector<std::size_t> by_work(points.size());
+  std::iota(by_work.begin(), by_work.end(), std::size_t{0});
+  std::ranges::stable_sort(by_work, {}, [&](std::size_t i) { return points[i].work; });
+  std::vector<std::size_t> chosen;
+  const std::size_t probes = std::min(points.size(), kProbed);
+  for (std::size_t i = 0; i < probes; ++i)
+    chosen.push_back(by_work[probes == 1 ? 0 : i * (points.size() - 1) / (probes - 1)]);
+  return chosen;
 }
 
 struct Probe {
-  double least = 0;  // host time of a point, in seconds
-  double mean = 0;
+  std::optional<double> all;  // what all points take, in seconds; nothing as long as none has told anything
+  double least = 0;           // host time of a point
   double most = 0;
   double mib = 0;  // of the largest
   std::size_t points = 0;
-  bool cut = false;  // one was ended before its end
+  std::size_t cut = 0;  // that were ended before their end
   std::string error;
 };
 
-Probe probe(const std::vector<experiment::Point>& points, const experiment::Simulator& simulator) {
+Probe probe(const std::vector<experiment::Point>& points, const experiment::Simulator& simulator, double jobs) {
   Probe found;
+  double spent = 0;
+  runs::CostEstimate costs(runs::planned(points));
+  std::map<std::size_t, runs::RunningPoint> seen;  // as they told last
   const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
     return simulate(points[index], simulator, {heartbeat, /*profile=*/false, /*trace=*/{}});
   };
-  const auto ended = [&](std::size_t, const runs::PointOutcome& outcome) {
-    found.cut = found.cut || outcome.status == runs::PointStatus::timed_out;
-    if (outcome.status != runs::PointStatus::timed_out && !outcome.error.empty()) found.error = outcome.error;
+  const auto ended = [&](std::size_t index, const runs::PointOutcome& outcome) {
     found.least = found.points == 0 ? outcome.host_seconds : std::min(found.least, outcome.host_seconds);
     found.most = std::max(found.most, outcome.host_seconds);
-    found.mean += outcome.host_seconds;
     found.mib = std::max(found.mib, outcome.peak_mib);
     ++found.points;
+    spent += outcome.host_seconds;
+    if (outcome.status == runs::PointStatus::timed_out) {
+      ++found.cut;
+      return true;
+    }
+    if (!outcome.error.empty()) found.error = outcome.error;
+    costs.ended(index, outcome.host_seconds, runs::stands_for_all(outcome));
+    seen.erase(index);
     return true;
   };
   // One at a time: others would take memory and processors from it.
-  runs::run_points(runs::each_of(probed(points.size())), one, {1, kProbeLimit}, ended, [](const runs::Standing&) {});
-  if (found.points > 0) found.mean /= static_cast<double>(found.points);
+  runs::run_points(runs::each_of(probed(points)), one, {1, kProbeLimit}, ended, [&](const runs::Standing& standing) {
+    for (const runs::RunningPoint& point : standing.at) seen.insert_or_assign(point.index, point);
+  });
+  std::vector<runs::RunningPoint> cut;
+  for (const auto& [index, point] : seen) cut.push_back(point);
+  if (const auto left = costs.seconds_left(cut, jobs)) found.all = *left + spent / jobs;
   return found;
 }
 
@@ -71,17 +92,16 @@ int dry_run(const experiment::Experiment& experiment, const std::vector<experime
               << "the first one's configuration, where it is not the default:\n"
               << effective_point(points.front(), call.simulator, /*changed_only=*/true) << "\n"
               << std::flush;
-  const Probe p = probe(points, call.simulator);
+  const double jobs = std::min<double>(options.jobs, static_cast<double>(points.size()));
+  const Probe p = probe(points, call.simulator, jobs);
   if (p.points == 0) return kInterrupted;
-  const auto all = static_cast<double>(points.size());
-  const double jobs = std::min<double>(options.jobs, all);
-  const char* least = p.cut ? "at least " : "about ";
   console.out << fmt::format("{} of them took {:.2f} to {:.2f} s and {:.0f} MiB at most, one at a time\n", p.points,
                              p.least, p.most, p.mib)
-              << fmt::format("all of them, {} at a time: {}{} and {}{:.0f} MiB\n", options.jobs, least,
-                             runs::clock_text(p.mean * all / jobs), least, p.mib * jobs);
-  if (p.cut)
-    console.out << fmt::format("(some were ended after {} s: that is all that is known)\n", kProbeLimit.count());
+              << fmt::format("all of them, {} at a time: {} and about {:.0f} MiB\n", options.jobs,
+                             p.all ? "about " + runs::clock_text(*p.all) : "nobody knows how long", p.mib * jobs);
+  if (p.cut > 0)
+    console.out << fmt::format("({} of them ended after {} s: what they take is estimated by how far they were)\n", p.cut,
+                               kProbeLimit.count());
   if (!p.error.empty()) console.err << "a point failed: " << p.error << "\n";
   return p.error.empty() ? kFine : kUsage;
 }

@@ -4,7 +4,11 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+#include <thread>
 
 #include "src/runs/seal.hpp"
 #include "tests/support/program.hpp"
@@ -394,6 +398,34 @@ TEST_CASE("a run whose folder is removed meanwhile stops, and makes none anew") 
   CHECK(worker.code == 2);
   CHECK(worker.err == told);
   CHECK_FALSE(fs::exists("o"));
+}
+
+TEST_CASE("a dry run knows of a point that it has to end how far that was") {
+  class Long : public FakeSimulator {
+   public:
+    std::unique_ptr<Machine> machine() const override {
+      class LongMachine : public FakeMachine {
+       public:
+        workloads::PointResult run(std::uint64_t, const workloads::Watch& watch) override {
+          workloads::Totals totals;
+          totals.seconds_in_all = 60;
+          watch.heartbeat(totals);
+          std::this_thread::sleep_for(std::chrono::hours(1));
+          return {};
+        }
+      };
+      return std::make_unique<LongMachine>();
+    }
+  };
+  const Sandbox sandbox;
+  sandbox.write("one.toml", "strategies = [\"resident\"]\n");
+  std::ostringstream out, err;
+  CHECK(run_application({"run", "one.toml", "--dry-run", "--configs", test_configs().string()}, Long{},
+                        Console{out, err, false, 160}) == 0);
+  INFO(out.str());
+  CHECK(std::regex_search(out.str(), std::regex(": about 1:0[0-5] and about ")));
+  CHECK(out.str().find("\n(1 of them ended after 5 s: what they take is estimated by how far they were)\n") !=
+        std::string::npos);
 }
 
 TEST_CASE("a dry run says what would be simulated and how long that may take, and leaves nothing") {
