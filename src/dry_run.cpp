@@ -100,8 +100,8 @@ int dry_run(const experiment::Experiment& experiment, const std::vector<experime
               << fmt::format("all of them, {} at a time: {} and about {:.0f} MiB\n", options.jobs,
                              p.all ? "about " + runs::clock_text(*p.all) : "nobody knows how long", p.mib * jobs);
   if (p.cut > 0)
-    console.out << fmt::format("({} of them ended after {} s: what they take is estimated by how far they were)\n", p.cut,
-                               kProbeLimit.count());
+    console.out << fmt::format("({} of them ended after {} s: what they take is estimated by how far they were)\n",
+                               p.cut, kProbeLimit.count());
   if (!p.error.empty()) console.err << "a point failed: " << p.error << "\n";
   return p.error.empty() ? kFine : kUsage;
 }
