@@ -6,6 +6,7 @@
 #include <map>
 
 #include "models/sim/units.hpp"
+#include "workloads/experiment_point.hpp"
 #include "workloads/node_memory.hpp"
 
 namespace faultline::workloads {
