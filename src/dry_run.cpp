@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <optional>
 
@@ -53,7 +52,7 @@ Probe probe(const std::vector<experiment::Point>& points, const experiment::Simu
   Probe found;
   double spent = 0;
   runs::CostEstimate costs(runs::planned(points));
-  std::map<std::size_t, runs::RunningPoint> seen;  // as they told last
+  std::vector<runs::RunningPoint> cut;
   const auto one = [&](std::size_t index, const runs::Heartbeat& heartbeat) {
     return simulate(points[index], simulator, {heartbeat, /*profile=*/false, /*trace=*/{}});
   };
@@ -64,20 +63,16 @@ Probe probe(const std::vector<experiment::Point>& points, const experiment::Simu
     ++found.points;
     spent += outcome.host_seconds;
     if (outcome.status == runs::PointStatus::timed_out) {
-      ++found.cut;
+      cut.push_back({index, outcome.host_seconds, outcome.totals.seconds_in_all});
       return true;
     }
     if (!outcome.error.empty()) found.error = outcome.error;
     costs.ended(index, outcome.host_seconds, runs::stands_for_all(outcome));
-    seen.erase(index);
     return true;
   };
   // One at a time: others would take memory and processors from it.
-  runs::run_points(runs::each_of(probed(points)), one, {1, kProbeLimit}, ended, [&](const runs::Standing& standing) {
-    for (const runs::RunningPoint& point : standing.at) seen.insert_or_assign(point.index, point);
-  });
-  std::vector<runs::RunningPoint> cut;
-  for (const auto& [index, point] : seen) cut.push_back(point);
+  runs::run_points(runs::each_of(probed(points)), one, {1, kProbeLimit}, ended, [](const runs::Standing&) {});
+  found.cut = cut.size();
   if (const auto left = costs.seconds_left(cut, jobs)) found.all = *left + spent / jobs;
   return found;
 }

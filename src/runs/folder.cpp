@@ -270,8 +270,9 @@ std::set<std::string> Folder::names_in(const std::string& folder) const {
 }
 
 void Folder::write(const std::string& file, const std::string& text, Sync sync) {
+  // Never the run folder itself, which somebody may have removed.
   std::error_code ignored;
-  fs::create_directory((path_ / file).parent_path(), ignored);  // not one that somebody has removed
+  if (const fs::path inner = fs::path(file).parent_path(); !inner.empty()) fs::create_directory(path_ / inner, ignored);
   const auto fill = [&](const fs::path& part) {
     std::ofstream stream(part, std::ios::binary);
     stream << text;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "src/runs/seal.hpp"
 #include "tests/support/program.hpp"
 
 using namespace faultline;
@@ -444,4 +445,11 @@ TEST_CASE("a run tells what an analysis of the same points beside it has found")
   // Not of other points.
   const Ran other = faultline_program({"run", "mine.toml", "--out", "runs/other", "--set", "cpu.cores=2"});
   CHECK_THAT(other.out, !Catch::Contains(sentence));
+  // Whatever the folder is called, but not from the file of another version, which listed no points.
+  fs::rename("runs/mine-sensitivity-1", "runs/analysis");
+  CHECK_THAT(run(), Catch::Contains(sentence));
+  auto analysis = unsealed_json(read_text("runs/analysis/sensitivity.json")).value();
+  analysis["assumptions"].erase("points");
+  sandbox.write("runs/analysis/sensitivity.json", sealed_json(analysis, 2));
+  CHECK_THAT(run(), !Catch::Contains(sentence));
 }
