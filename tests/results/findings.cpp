@@ -17,6 +17,8 @@ namespace {
 
 const std::string kTwo = "strategies = [\"resident\", \"fault/touch-ahead\"]\n";
 const std::string kTwoBySize = kTwo + "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
+const std::string kThree = "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\n";
+const std::string kThreeBySize = kThree + "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n";
 const std::string kOneRun =
     "Values within 1 % of each other count as alike; points that drew random numbers ran once, so nobody knows how far "
     "another seed would move them (--repetitions)";
@@ -84,9 +86,7 @@ TEST_CASE("findings: within one percent nobody is ahead") {
 }
 
 TEST_CASE("findings: at places in a row those are first that are first at all of them, and others may share one") {
-  ToldRun told(
-      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\n"
-      "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n");
+  ToldRun told(kThreeBySize);
   told.set("latency_mean", {10, 10, 10, 11, 10, 13, 12, 12, 10});
   CHECK(told.sentences().front() ==
         "latency_mean: resident is lowest at every workload.size (64 B to 64 KiB), by a factor of 1.10 ahead of "
@@ -113,9 +113,7 @@ TEST_CASE("findings: what the seeds do not tell apart is not called alike") {
 }
 
 TEST_CASE("findings: those that are not told apart are each ahead of the next by what the worst is") {
-  ToldRun told(
-      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\nrepetitions = 3\n"
-      "parameters.workload.label = \"noisy\"\n");
+  ToldRun told(kThree + "repetitions = 3\nparameters.workload.label = \"noisy\"\n");
   told.set("latency_mean", {8, 10, 12, 9, 13, 17, 99, 100, 101});
   CHECK(told.sentences().front() ==
         "latency_mean: resident and fault/touch-ahead are lowest, by a factor of 7.69 ahead of fault/touch-a-page (the "
@@ -123,9 +121,7 @@ TEST_CASE("findings: those that are not told apart are each ahead of the next by
 }
 
 TEST_CASE("findings: a stretch ends where nobody could be compared, and who is not there is named") {
-  ToldRun told(
-      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\n"
-      "axes.workload.size = [\"64 B\", \"4 KiB\", \"64 KiB\"]\n");
+  ToldRun told(kThreeBySize);
   told.set("latency_mean", {10, 10, 10, 20, 20, 20, 30, 30, 30});
   told.run.outcomes[3].status = runs::PointStatus::timed_out;
   CHECK(told.sentences()[0] ==
@@ -200,9 +196,7 @@ TEST_CASE("findings: an axis that decides is named; where none does, places are 
 }
 
 TEST_CASE("findings: a strategy that asks for what no kernel does is a bound and no answer") {
-  ToldRun told(
-      "strategies = [\"resident\", \"fault/touch-ahead\", \"fault/touch-a-page\"]\naxes.workload.size = [\"64 B\", \"4 "
-      "KiB\"]\n");
+  ToldRun told(kThree + "axes.workload.size = [\"64 B\", \"4 KiB\"]\n");
   told.prepare("resident", "ideal");
   told.set("latency_mean", {10, 20, 15, 60, 18, 30});
   told.set("setup_time", {0, 0, 0, 0, 7, 9});
