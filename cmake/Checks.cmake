@@ -83,6 +83,7 @@ if(TARGET faultline)
   faultline_script_test(quickstart nightly)
   faultline_script_test(reproduce nightly)
   faultline_script_test(compilers nightly)
+  faultline_script_test(alone nightly)
   faultline_script_test(benchmark nightly)
   faultline_script_test(slurm nightly)
   faultline_script_test(draws nightly)
@@ -94,6 +95,7 @@ if(TARGET faultline)
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
   set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large" "scripts: draws"
+    "scripts: alone"
     PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: compilers" PROPERTIES TIMEOUT 14400)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)
