@@ -10,8 +10,11 @@
 #include "src/runs/seal.hpp"
 
 namespace faultline::runs {
+namespace {
 
 using Json = nlohmann::ordered_json;
+
+}  // namespace
 
 std::string file_of(const std::string& id) { return "points/" + id + ".json"; }
 
