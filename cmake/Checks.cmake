@@ -94,10 +94,9 @@ if(TARGET faultline)
   # It runs every command that the documents show.
   set_tests_properties("scripts: documents" PROPERTIES TIMEOUT 3600)
   set_tests_properties("scripts: resume" PROPERTIES TIMEOUT 3600) # a hundred kills
-  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large" "scripts: draws"
-    "scripts: alone"
+  set_tests_properties("scripts: quickstart" "scripts: reproduce" "scripts: benchmark" "scripts: report-large"
     PROPERTIES TIMEOUT 3600)
-  set_tests_properties("scripts: compilers" PROPERTIES TIMEOUT 14400)
+  set_tests_properties("scripts: compilers" "scripts: draws" "scripts: alone" PROPERTIES TIMEOUT 14400)
   set_tests_properties("scripts: slurm" PROPERTIES TIMEOUT 1800)
   set_tests_properties("scripts: benchmark" PROPERTIES RUN_SERIAL ON) # it measures time
 endif()
