@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <string_view>
-#include <variant>
 
 #include "src/results/statistics.hpp"
 
@@ -22,8 +21,7 @@ std::optional<Better> better_of(const std::string& metric) {
 }
 
 std::string prepare_of(const experiment::Point& point) {
-  const experiment::Setting* prepare = experiment::deciding(point.settings, "strategy.prepare");
-  const auto* text = prepare == nullptr ? nullptr : std::get_if<std::string>(&prepare->value);
+  const std::string* text = point.find("strategy.prepare");
   return text == nullptr ? "nothing" : *text;
 }
 

@@ -30,8 +30,15 @@ experiment::Point point_of(const Json& json, const experiment::Experiment& exper
   point.repeated = experiment.repetitions > 1;
   point.labels = experiment.labels;
   point.repetition = static_cast<unsigned>(point.seed - experiment.seed);
+  const Json& parameters = json.at("parameters");
   for (const experiment::Axis& axis : experiment.axes)
-    point.axes.push_back({axis.key, json.at("parameters").at(axis.key).get<std::string>()});
+    point.axes.push_back({axis.key, parameters.at(axis.key).get<std::string>()});
+  std::vector<experiment::NamedText> changed;
+  for (const auto& [name, text] : parameters.items()) {
+    if (std::ranges::find(experiment.axes, name, &experiment::Axis::key) == experiment.axes.end())
+      changed.push_back({name, text.get<std::string>()});
+  }
+  point.changed = std::make_shared<const std::vector<experiment::NamedText>>(std::move(changed));
   return point;
 }
 

@@ -39,11 +39,9 @@ struct ToldRun {
     }
   }
   void prepare(const std::string& strategy, const std::string& how) {
-    Setting setting;
-    setting.key = "strategy.prepare";
-    setting.value = how;
+    const std::vector<NamedText> changed{{"strategy.prepare", how}};
     for (Point& point : run.points) {
-      if (point.strategy == strategy) point.settings.push_back(std::make_shared<const Settings>(Settings{setting}));
+      if (point.strategy == strategy) point.changed = std::make_shared<const std::vector<NamedText>>(changed);
     }
   }
   Texts sentences() const {

@@ -2,6 +2,7 @@
 // What the page of `faultline report` is made of: columns, the data of a run, and the page around them.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -10,7 +11,9 @@
 #include "src/experiment/diagnostics.hpp"
 #include "src/experiment/effective.hpp"
 #include "src/results/column.hpp"
+#include "src/results/findings.hpp"
 #include "src/results/html_report.hpp"
+#include "src/results/repetitions.hpp"
 #include "src/results/report_data.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/runs/folder.hpp"
@@ -69,6 +72,7 @@ struct ReadBack {
   Sandbox sandbox;
   FakeSimulator simulator;
   ConfigLibrary library{test_configs()};
+  std::vector<std::string> told;  // at the end of the run
 
   explicit ReadBack(const std::string& toml) {
     sandbox.write("trial.toml", toml);
@@ -92,6 +96,11 @@ struct ReadBack {
     sandbox.write("run/manifest.json", to_text(manifest));
     sandbox.write("run/effective.toml", sealed(effective_experiment(experiment, simulator), kTomlSeal));
     write_results(results_json(points, outcomes));
+    Findings findings(experiment, simulator);
+    const Merged merged = merge_repetitions({experiment, points, outcomes});
+    for (std::size_t i = 0; i < merged.points.size(); ++i)
+      findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
+    told = findings.sentences(Folder::look_at("run"), manifest);
   }
 
   void write_results(const std::string& text) const {
@@ -264,6 +273,24 @@ TEST_CASE("the data of a page: labels stand beside the values of an axis that ha
   CHECK(data.at("axes")[1].at("labels") == Json::parse(R"([null, "a page"])"));
   CHECK_FALSE(data.at("axes")[2].contains("labels"));
   CHECK(data.at("reports")[0].at("only") == "workload.size = a page");
+}
+
+TEST_CASE("the data of a page: it says what the run has said, bounds and preparations included") {
+  const ReadBack run(R"(
+[strategy.bound]
+strategy.prepare = "ideal"
+strategy.on_destination_fault = "stall"
+[strategy.ahead]
+strategy.resolve = "touch-ahead"
+strategy.touch_ahead_pages = 8
+[strategy.touched]
+strategy.prepare = "touch"
+[axes]
+workload.size = ["64 B", "1 KiB"]
+)");
+  REQUIRE_FALSE(run.told.empty());
+  CHECK(std::ranges::any_of(run.told, [](auto& text) { return text.find("the bound, bound") != text.npos; }));
+  CHECK(run.data().at("findings").get<std::vector<std::string>>() == run.told);
 }
 
 TEST_CASE("distributions of a point become metrics, and its time series are kept") {

@@ -125,10 +125,8 @@ TEST_CASE("turns: a ratio is compared with the baseline's 1") {
   CHECK(of_all()[0].at("ahead") == "a");
   CHECK(of_all()[0].at("overtaken") == "c");
   // A bound is no rival.
-  Setting ideal;
-  ideal.key = "strategy.prepare";
-  ideal.value = std::string("ideal");
-  points.back().settings = {std::make_shared<const Settings>(Settings{ideal})};
+  const std::vector<NamedText> ideal{{"strategy.prepare", "ideal"}};
+  points.back().changed = std::make_shared<const std::vector<NamedText>>(ideal);
   REQUIRE(of_all().size() == 1);
   CHECK(of_all()[0].at("overtaken") == "b");
 }

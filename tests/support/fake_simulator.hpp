@@ -22,7 +22,7 @@ namespace faultline::test {
 
 using namespace std::chrono_literals;
 
-enum class Prepare { nothing, touch, pin };
+enum class Prepare { nothing, touch, pin, ideal };
 enum class OnFault { stall, terminate };
 enum class Resolve { touch_a_page, touch_ahead };
 enum class Kind { write, read };
@@ -59,9 +59,10 @@ struct FakeConfiguration {
       table.add_text("label", label, {"anything", "", {}});
     }
     const auto group = table.group("strategy");
-    table.add_choice("prepare", prepare,
-                     {{"nothing", Prepare::nothing}, {"touch", Prepare::touch}, {"pin", Prepare::pin}},
-                     {"before a transfer", "", {}});
+    table.add_choice(
+        "prepare", prepare,
+        {{"nothing", Prepare::nothing}, {"touch", Prepare::touch}, {"pin", Prepare::pin}, {"ideal", Prepare::ideal}},
+        {"before a transfer", "", {}});
     table.add_choice("on_destination_fault", on_fault, {{"stall", OnFault::stall}, {"terminate", OnFault::terminate}},
                      {"at a fault", "", {}});
     table.add_choice("resolve", resolve,
