@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from faultline import figures
@@ -56,9 +57,14 @@ class Program:
     def run(self, command, experiment, out, *more):
         """"" or what went wrong. A folder whose run is complete is left as it is."""
         print(f"==> {command} {experiment}", file=sys.stderr, flush=True)
-        quick = _QUICK if self._arguments.quick else ()
+        quick = _QUICK if self._arguments.quick and not self._has_flows(experiment) else ()
         done = self._call([command, experiment, "--out", str(out), "--format", "json", *more, *quick, *self._common])
         return "" if done.returncode == 0 else f"'faultline {command} {experiment}' ended with exit code {done.returncode}"
+
+    def _has_flows(self, experiment):
+        """Each flow says itself how many transfers it has."""
+        text = (self._arguments.configs / "experiments" / f"{experiment}.toml").read_text()
+        return tomllib.loads(text).get("workload") == "flows"
 
     def validate(self):
         print("==> validate", file=sys.stderr, flush=True)
