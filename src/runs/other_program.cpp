@@ -60,22 +60,34 @@ std::optional<int> run(const std::vector<std::string>& words, char* const* envir
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+// How a program is started whose words are caught: nothing to read, and a process group of its own.
+struct Apart {
+  Apart(int out, int err) {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, err, STDERR_FILENO);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes, 0);
+  }
+  ~Apart() {
+    posix_spawn_file_actions_destroy(&actions);
+    posix_spawnattr_destroy(&attributes);
+  }
+  Apart(const Apart&) = delete;
+  Apart& operator=(const Apart&) = delete;
+
+  posix_spawn_file_actions_t actions{};
+  posix_spawnattr_t attributes{};
+};
+
 }  // namespace
 
 std::optional<Printed> run_program(const std::vector<std::string>& words) {
   const Captured out, err;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  const auto code = run(words, environ, &actions, &attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const Apart apart(out.descriptor(), err.descriptor());
+  const auto code = run(words, environ, &apart.actions, &apart.attributes);
   if (!code) return {};
   return Printed{*code, out.text(), err.text()};
 }
