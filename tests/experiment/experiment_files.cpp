@@ -94,7 +94,8 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"parameters.workload.size = \"8 MiB\"\n",
        "mine.toml:1:28: workload.size: '8 MiB' is out of range; allowed: 1 B to 4 MiB"},
       {"parameters.strategy.prepare = \"tuch\"\n",
-       "mine.toml:1:31: strategy.prepare: 'tuch' is not one of the choices; allowed: nothing, touch, pin; did you mean "
+       "mine.toml:1:31: strategy.prepare: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; did "
+       "you mean "
        "'touch'?"},
       {"parameters.cpu.cores = [1, 2]\n",
        "mine.toml:1:24: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
@@ -104,9 +105,9 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"parameters.workload.size = {}\n",
        "mine.toml:1:28: workload.size: a table is not a value; allowed: 1 B to 4 MiB"},
       {"[parameters.strategy.prepare]\n",
-       "mine.toml:1:1: strategy.prepare: a table is not a value; allowed: nothing, touch, pin"},
+       "mine.toml:1:1: strategy.prepare: a table is not a value; allowed: nothing, touch, pin, ideal"},
       {"strategies = [\"s\"]\n[strategy.s]\nstrategy.prepare = {}\n",
-       "mine.toml:3:20: strategy.prepare: a table is not a value; allowed: nothing, touch, pin"},
+       "mine.toml:3:20: strategy.prepare: a table is not a value; allowed: nothing, touch, pin, ideal"},
       {"[parameters.wrokload]\n", "mine.toml:1:13: wrokload: no such parameter"},
       {"parameters.workload.size = { value = [1] }\n",
        "mine.toml:1:38: workload.size: a list is not a value; allowed: 1 B to 4 MiB; lists belong under [axes]"},
