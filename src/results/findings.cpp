@@ -409,12 +409,17 @@ std::vector<std::string> Findings::sentences(const runs::Folder& run, const runs
   return texts;
 }
 
-std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run,
-                          std::size_t width) {
+Findings findings_of(const Results& results, const experiment::Simulator& simulator) {
   Findings findings(results.experiment, simulator);
   const Merged merged = merge_repetitions(results);
   for (std::size_t i = 0; i < merged.points.size(); ++i)
     findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
+  return findings;
+}
+
+std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run,
+                          std::size_t width) {
+  const Findings findings = findings_of(results, simulator);
   std::string text;
   for (const std::string& sentence : findings.sentences(run, runs::manifest_of(results.experiment, results.points)))
     text += wrap("* " + sentence, std::min(width, kWidest), 2) + "\n";

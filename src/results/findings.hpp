@@ -88,7 +88,9 @@ class Findings {
   std::map<std::pair<std::string, std::size_t>, Unranked> unranked_;  // by reason, then strategy
 };
 
-// The sentences of a run whose points are all at hand, and what a sensitivity analysis of it says, as a list, at most
+// Of a run whose points are all at hand; `results` lives as long.
+Findings findings_of(const Results& results, const experiment::Simulator& simulator);
+// Its sentences, and what a sensitivity analysis of it says, as a list, at most
 // `width` columns wide; "" when there are none.
 std::string findings_text(const Results& results, const experiment::Simulator& simulator, const runs::Folder& run,
                           std::size_t width);

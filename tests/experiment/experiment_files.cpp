@@ -95,8 +95,7 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "mine.toml:1:28: workload.size: '8 MiB' is out of range; allowed: 1 B to 4 MiB"},
       {"parameters.strategy.prepare = \"tuch\"\n",
        "mine.toml:1:31: strategy.prepare: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; did "
-       "you mean "
-       "'touch'?"},
+       "you mean 'touch'?"},
       {"parameters.cpu.cores = [1, 2]\n",
        "mine.toml:1:24: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
       {"parameters.cpu.cores = 2020-01-01\n",

@@ -5,7 +5,6 @@
 #include <functional>
 
 #include "src/results/findings.hpp"
-#include "src/results/repetitions.hpp"
 #include "tests/results/made_run.hpp"
 
 using namespace faultline;
@@ -45,11 +44,7 @@ struct ToldRun {
     }
   }
   Texts sentences() const {
-    Findings findings(run.experiment, kFakeSimulator);
-    const Merged merged = merge_repetitions({run.experiment, run.points, run.outcomes});
-    for (std::size_t i = 0; i < merged.points.size(); ++i)
-      findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
-    return findings.sentences();
+    return findings_of({run.experiment, run.points, run.outcomes}, kFakeSimulator).sentences();
   }
 
   Sandbox sandbox;

@@ -13,7 +13,6 @@
 #include "src/results/column.hpp"
 #include "src/results/findings.hpp"
 #include "src/results/html_report.hpp"
-#include "src/results/repetitions.hpp"
 #include "src/results/report_data.hpp"
 #include "src/results/results_writer.hpp"
 #include "src/runs/folder.hpp"
@@ -96,11 +95,7 @@ struct ReadBack {
     sandbox.write("run/manifest.json", to_text(manifest));
     sandbox.write("run/effective.toml", sealed(effective_experiment(experiment, simulator), kTomlSeal));
     write_results(results_json(points, outcomes));
-    Findings findings(experiment, simulator);
-    const Merged merged = merge_repetitions({experiment, points, outcomes});
-    for (std::size_t i = 0; i < merged.points.size(); ++i)
-      findings.add(merged.points[i], merged.outcomes[i], merged.seeds[i], merged.failures[i]);
-    told = findings.sentences(Folder::look_at("run"), manifest);
+    told = findings_of({experiment, points, outcomes}, simulator).sentences(Folder::look_at("run"), manifest);
   }
 
   void write_results(const std::string& text) const {

@@ -13,9 +13,10 @@ for file in "$FAULTLINE_CONFIGS"/experiments/*.toml; do
       fixed=(--set "workload.start_spread=$spread")
     fi
     for seed in 1 77; do
-      # Transfers may fail with one seed and not with the other (2), or a point (1).
+      # Transfers may fail with one seed and not with the other (2), or a point (1); what is refused (2) has no results.
+      rm -rf "seed-$seed"
       code=0
-      output="$("$program" run "$name" --quiet --seed "$seed" "${fixed[@]}" --out "seed-$seed" --replace 2>&1)" || code=$?
+      output="$("$program" run "$name" --quiet --seed "$seed" "${fixed[@]}" --out "seed-$seed" 2>&1)" || code=$?
       ((code <= 2)) || { echo "$name, seed $seed: exit code $code: $output"; exit 1; }
     done
     exact=$((exact + $(python3 - "$name" <<'PYTHON'
