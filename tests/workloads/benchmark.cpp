@@ -219,6 +219,19 @@ TEST_CASE("a program that measures its kernel and does not end is told by its ow
         transfers.error_keys.end());
 }
 
+// Both once went on for ever.
+TEST_CASE("noise at every instant, and timeouts before any answer, end") {
+  CHECK(run({{"workload.size", "4 KiB"}, {"background.processes", 1}, {"background.noise_period", "32 ps"}}).error ==
+        "");
+  const Point p = run({{"workload.size", "64 KiB"},
+                       {"workload.cold", "destination"},
+                       {"strategy.touch_ahead_pages", 4},
+                       {"dma.block_timeout", "2 us"},
+                       {"dma.retry_limit", 64}});
+  CHECK(p.error == "");
+  CHECK(p.count("timeouts") > 0);
+}
+
 TEST_CASE("a notification that is lost for good is the configuration's fault and names what decides it") {
   // While one page's fault stands, everything else of the bank is terminated. Timeouts that come far too early keep it
   // so until the notification of the failed transfer has no retry left; its program polls for ever.
