@@ -3,12 +3,12 @@
 #pragma once
 
 #include "benchmarks/traffic.hpp"
-#include "models/interconnect/cluster_shape.hpp"
+#include "models/network/cluster_shape.hpp"
 
 namespace faultline::bench {
 
-inline interconnect::ClusterShape cluster_shape(const Shape& shape) {
-  interconnect::ClusterShape torus;
+inline network::ClusterShape cluster_shape(const Shape& shape) {
+  network::ClusterShape torus;
   torus.x = shape.x;
   torus.y = shape.y;
   torus.z = shape.z;

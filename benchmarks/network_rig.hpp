@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "benchmarks/cluster_shape.hpp"
-#include "models/interconnect/router.hpp"
-#include "models/interconnect/topology.hpp"
+#include "models/network/router.hpp"
+#include "models/network/topology.hpp"
 #include "models/sim/context.hpp"
 
 namespace faultline::bench {
@@ -60,7 +60,7 @@ class Source : public sc_core::sc_module {
     const sim::Time gap{flow_.cell_gap};
     train.times = sim::TimeSequence::regular(context_.now() + begin * gap, gap, cells);
     train.cell_bytes = kPayload;
-    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    auto& header = sim::extension<network::PacketHeader>(payload);
     header = {};
     header.source = context_.node;
     header.destination = flow_.destination;
@@ -134,8 +134,8 @@ class Sink : public sc_core::sc_module {
 
 // Store-and-forward, as ns-3's devices are: the hub's pipeline takes as long as the cell, whose head it would let go
 // on at once otherwise; the nodes at the ends take no time.
-inline interconnect::RouterConfig router_of(bool hub, std::int64_t link_rate) {
-  interconnect::RouterConfig config;
+inline network::RouterConfig router_of(bool hub, std::int64_t link_rate) {
+  network::RouterConfig config;
   config.internal_rate = {link_rate};
   config.external_rate = {kLinkRate};
   config.internal_latency = config.external_latency = sim::Time{kLinkLatency};
@@ -153,24 +153,24 @@ struct NetworkRig {
   struct Node {
     sim::Statistics statistics;
     sim::Context context;
-    interconnect::Router router;
+    network::Router router;
     Source source;
     Sink sink;
 
-    Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
+    Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const network::RouterConfig& config,
          std::uint32_t cells_per_train)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
           router((name + "_router").c_str(), config, context, *rig.topology),
           source((name + "_source").c_str(), context),
           sink((name + "_sink").c_str()) {
-      source.out.bind(router.in[interconnect::kLocalPort]);
-      router.out[interconnect::kLocalPort].bind(sink.in);
+      source.out.bind(router.in[network::kLocalPort]);
+      router.out[network::kLocalPort].bind(sink.in);
     }
   };
 
   NetworkRig(const Shape& shape, const std::vector<Flow>& flows, std::uint32_t cells_per_train,
              const std::string& name = "node")
-      : loop((name + "_loop").c_str()), topology(interconnect::make_topology(cluster_shape(shape))) {
+      : loop((name + "_loop").c_str()), topology(network::make_topology(cluster_shape(shape))) {
     std::vector<std::int64_t> own_link(shape.nodes(), kCellTime);
     for (const Flow& flow : flows) own_link[flow.source] = flow.cell_gap;
     for (sim::NodeId id = 0; id < shape.nodes(); ++id) {
@@ -178,7 +178,7 @@ struct NetworkRig {
       config.virtual_channels = topology->virtual_channels_needed();
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train));
     }
-    for (const interconnect::Link& link : topology->links()) {
+    for (const network::Link& link : topology->links()) {
       connect(nodes[link.a]->router, link.a_port, nodes[link.b]->router, link.b_port);
     }
   }
@@ -195,7 +195,7 @@ struct NetworkRig {
   }
 
   sim::EventLoop loop;  // one, as a cluster has
-  std::unique_ptr<const interconnect::Topology> topology;
+  std::unique_ptr<const network::Topology> topology;
   sim::PayloadPool pool;
   sim::Trace trace;
   std::vector<std::unique_ptr<Node>> nodes;

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# A room is a folder of sources built as one library, with its tests in the folder of the same name
-# under tests/. The USES list is the whole of what it may include (scripts/lint checks the includes).
+# A room is a folder of sources, and of those below it, built as one library, with its tests in the folder of the same
+# path under tests/. The USES list is the whole of what it may include (scripts/lint checks the includes).
 include(CTest)
 include(Catch)
 
 # Sources with names of their own that others in their room have, too: compiled by themselves (FAULTLINE_UNITY).
-foreach(test IN ITEMS interconnect/axi_port_parting interconnect/failures interconnect/mmio_bus interconnect/path_choice
-        interconnect/router interconnect/router_properties os/page_events os/smmu_driver os/swap os/vm_change
-        os/vm_property os/vm_races rdma/wait results/query sim/issue_queue smmu/long_trains smmu/maintenance
+foreach(test IN ITEMS soc/axi_port soc/axi_port_parting network/failures soc/mmio_bus network/path_choice
+        network/router network/router_properties os/page_events drivers/mmu500/smmu_driver os/swap os/vm_change
+        os/vm_property os/vm_races drivers/exanest/wait drivers/exanest/fault_service drivers/exanest/fault_log results/query sim/issue_queue smmu/long_trains smmu/maintenance
         smmu/registers smmu/translation traces/vcd workloads/benchmark workloads/corner_cases
         workloads/corner_cases_limits workloads/fault_kinds)
   if(NOT EXISTS "${CMAKE_SOURCE_DIR}/tests/${test}.cpp")
@@ -25,7 +25,12 @@ target_link_libraries(faultline_test_main PUBLIC Catch2::Catch2 faultline_option
 
 function(faultline_room name folder)
   cmake_parse_arguments(ROOM "" "" "USES" ${ARGN})
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  # src/ has rooms of its own below it.
+  if(folder STREQUAL src)
+    file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  else()
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  endif()
   list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
   list(TRANSFORM ROOM_USES PREPEND faultline_)
   if(sources)
@@ -39,12 +44,20 @@ function(faultline_room name folder)
     target_link_libraries(faultline_${name} INTERFACE faultline_options ${ROOM_USES})
   endif()
 
-  faultline_tests(${name} faultline_${name})
+  string(REGEX REPLACE "^(models|src)/" "" tests "${folder}")
+  if(folder STREQUAL src)
+    set(tests app)
+  endif()
+  faultline_tests_in("tests/${tests}" ${name} faultline_${name})
 endfunction()
 
 # The tests in tests/NAME, of the libraries that follow, as the program test_NAME.
 function(faultline_tests name)
-  file(GLOB tests CONFIGURE_DEPENDS "tests/${name}/*.cpp")
+  faultline_tests_in("tests/${name}" ${name} ${ARGN})
+endfunction()
+
+function(faultline_tests_in folder name)
+  file(GLOB tests CONFIGURE_DEPENDS "${folder}/*.cpp")
   if(BUILD_TESTING AND tests)
     add_executable(test_${name} ${tests})
     target_link_libraries(test_${name} PRIVATE ${ARGN} faultline_test_main rapidcheck)

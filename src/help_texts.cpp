@@ -120,9 +120,9 @@ What is neither x nor lines becomes panels side by side. --where takes fewer poi
 query' on parameters and strategy. Needs Debian's python3-matplotlib and python3-pandas.
 
   faultline plot runs/pinning-vs-faults-1 --figure latency
-  faultline plot runs/timeout-1 --figure latency --x dma.block_timeout --metric retransmitted_bytes
+  faultline plot runs/timeout-1 --figure latency --x exanest.block_timeout --metric retransmitted_bytes
   faultline plot runs/cold-share-1 --figure bandwidth --x workload.cold_share --where workload.cold=both
-  faultline plot runs/timeout-1 --figure latency --where "dma.block_timeout>=1 ms"
+  faultline plot runs/timeout-1 --figure latency --where "exanest.block_timeout>=1 ms"
   faultline plot runs/fault-breakdown-1 --figure breakdown --out breakdown.pdf
   faultline plot runs/fault-breakdown-sensitivity-1 --figure tornado
 )";

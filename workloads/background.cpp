@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "models/os/out_of_memory.hpp"
-#include "models/os/reclaim.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 
 namespace faultline::workloads {
 

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "models/os/page_cache.hpp"
-#include "models/os/reclaim.hpp"
+#include "models/os/files/page_cache.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 #include "models/sim/failure.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
 
+using exanest::Endpoint;
 using os::kPage;
-using rdma::Endpoint;
 using sim::Task;
 
 ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swap_bytes) {
@@ -78,7 +78,8 @@ Task<void> ColdPages::have_gone(Endpoint& endpoint, cpu::Execution& pager, const
         if (waited == kLooks) {
           throw sim::RunFailure(
               fmt::format("node {}: the kernel keeps pages of a cold buffer in memory", endpoint.node()),
-              {"workload.cold_source_kind", "workload.cold_destination_kind", "os.swap_bytes", "strategy.prepare"});
+              {"workload.cold_source_kind", "workload.cold_destination_kind", "os.swap_bytes",
+               "strategy.registration"});
         }
         if (waited % kAgain == kAgain - 1) co_await vm.reclaim().page_out(pager, endpoint.process(), range);
         co_await vm.context().loop.delay(kBetweenLooks);

@@ -8,7 +8,7 @@
 
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 
 namespace faultline::workloads {
 
@@ -21,8 +21,8 @@ void Configuration::declare(sim::ParameterTable& table) {
   machine.declare(table);
 }
 
-std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape) {
-  std::vector<std::string> keys = interconnect::size_keys(shape);
+std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape) {
+  std::vector<std::string> keys = network::size_keys(shape);
   keys.insert(keys.begin(), std::move(key));
   return keys;
 }
@@ -37,11 +37,12 @@ std::uint64_t user_memory(const platform::Machine& machine) {
 
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add) {
-  if (under_way <= machine.dma.channel_queue) return;
-  keys.emplace_back("dma.channel_queue");
+  if (under_way <= machine.engine.channel_queue) return;
+  keys.emplace_back("exanest.channel_queue");
   add(std::move(keys),
-      fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way, machine.dma.channel_queue),
-      "let fewer be under way at a time (a smaller window), or raise dma.channel_queue");
+      fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
+                  machine.engine.channel_queue),
+      "let fewer be under way at a time (a smaller window), or raise exanest.channel_queue");
 }
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {
@@ -84,7 +85,7 @@ double work_of(const Configuration& configuration) {
   }
   const double of_sender = static_cast<double>(w.iterations + w.warmup) * work_of_transfer(w.size);
   if (!is_pattern(w.kind)) return of_sender;
-  const double nodes = interconnect::node_count(configuration.machine.shape);
+  const double nodes = network::node_count(configuration.machine.shape);
   const bool to_all = w.kind == Kind::all_to_all;
   return of_sender * nodes * (to_all ? (w.peers > 0 ? w.peers : nodes - 1) : 1);
 }

@@ -41,7 +41,7 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
                  const AddConflict& add);
 
 // The key that names a node, and the keys that decide how many nodes there are.
-std::vector<std::string> keys_of_place(std::string key, const interconnect::ClusterShape& shape);
+std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape);
 // Bytes of the pages that a buffer touches, at the end where they are more.
 std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t size);
 // Bytes of a node's memory that programs may use.

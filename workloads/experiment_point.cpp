@@ -15,14 +15,14 @@
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
 #include "workloads/course.hpp"
-#include "workloads/flows.hpp"
-#include "workloads/kernel_costs.hpp"
-#include "workloads/patterns.hpp"
+#include "workloads/flows/flows.hpp"
+#include "workloads/kernel_cost/kernel_costs.hpp"
+#include "workloads/patterns/patterns.hpp"
 #include "workloads/point_metrics.hpp"
 #include "workloads/recording.hpp"
 #include "workloads/rounded_bytes.hpp"
 #include "workloads/time_series.hpp"
-#include "workloads/transfers.hpp"
+#include "workloads/transfers/transfers.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -59,7 +59,8 @@ void check_finished(const Configuration& configuration, const platform::Cluster&
       throw sim::RunFailure(
           what, {"workload.time_limit", "workload.iterations", "workload.warmup", "workload.size", "workload.program"});
     }
-    throw sim::RunFailure(what, {"workload.time_limit", "workload.iterations", "dma.block_timeout", "dma.retry_limit"});
+    throw sim::RunFailure(
+        what, {"workload.time_limit", "workload.iterations", "exanest.block_timeout", "exanest.retry_limit"});
   }
 }
 
@@ -135,7 +136,7 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
     throw sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until "
                                       "no retry was left",
                                       lost),
-                          {"dma.retry_limit", "dma.block_timeout", "kernel.hupcf"});
+                          {"exanest.retry_limit", "exanest.block_timeout", "smmu_driver.hupcf"});
   }
   if (const std::int64_t lost = lost_messages(cluster); lost > 0 && cluster.total("network.lost_cells") > 0) {
     throw sim::RunFailure(fmt::format("programs wait for ever: nobody sends a program's messages again, and {} of all "

@@ -5,9 +5,9 @@
 
 namespace faultline::workloads {
 
+using exanest::Endpoint;
+using exanest::Message;
 using os::Error;
-using rdma::Endpoint;
-using rdma::Message;
 using sim::Task;
 
 namespace {

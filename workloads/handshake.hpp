@@ -8,7 +8,7 @@
 #include <functional>
 #include <vector>
 
-#include "models/rdma/endpoint.hpp"
+#include "models/drivers/exanest/endpoint.hpp"
 #include "models/sim/task.hpp"
 
 namespace faultline::workloads {
@@ -16,7 +16,7 @@ namespace faultline::workloads {
 // The initiator's side.
 class Handshake {
  public:
-  Handshake(rdma::Endpoint& initiator, rdma::Endpoint& target);
+  Handshake(exanest::Endpoint& initiator, exanest::Endpoint& target);
 
   // Both ends are prepared when it returns. `own`, and whether the device writes it; `slot`: the target's buffer.
   sim::Task<void> prepare(cpu::Execution& thread, rdma::PreparePolicy& own, bool written, std::uint64_t slot);
@@ -26,8 +26,8 @@ class Handshake {
  private:
   sim::Task<void> ask(cpu::Execution& thread, std::uint64_t request, std::uint64_t slot);
 
-  rdma::Endpoint& initiator_;
-  rdma::Endpoint& target_;
+  exanest::Endpoint& initiator_;
+  exanest::Endpoint& target_;
   sim::Semaphore answer_;  // for one question at a time, whichever thread asks
 };
 
@@ -35,12 +35,12 @@ class Handshake {
 struct HandshakeSlot {
   rdma::PreparePolicy& policy;
   bool written;  // by the device
-  rdma::Endpoint& initiator;
+  exanest::Endpoint& initiator;
 };
 
 // The target's side: answers for ever. `used`, if there is one: what the program does with the buffer of this slot
 // before it is prepared.
-sim::Task<void> serve_handshakes(rdma::Endpoint& target, const std::vector<HandshakeSlot>& slots,
+sim::Task<void> serve_handshakes(exanest::Endpoint& target, const std::vector<HandshakeSlot>& slots,
                                  std::function<sim::Task<void>(std::uint64_t slot)> used = {});
 
 }  // namespace faultline::workloads

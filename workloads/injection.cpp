@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/injection.hpp"
 
-#include "models/os/reclaim.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 
 namespace faultline::workloads {
 

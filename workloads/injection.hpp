@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "models/cpu/cpu.hpp"
-#include "models/os/vm.hpp"
+#include "models/os/vm/vm.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/random.hpp"
 #include "models/sim/task.hpp"

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 #include "workloads/point_notes.hpp"
 #include "workloads/transfer_metrics.hpp"
 
@@ -203,7 +203,7 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
   if (transfers.failed() > 0) {
     failed.push_back(
         fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left "
-                    "(dma.refault_limit, dma.retry_limit), or no memory for their pages",
+                    "(exanest.refault_limit, exanest.retry_limit), or no memory for their pages",
                     transfers.failed(), transfers.failed() + transfers.samples().size()));
   }
   if (transfers.clean_failed() > 0) {

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "models/os/vm.hpp"
+#include "models/os/vm/vm.hpp"
 #include "models/platform/cluster.hpp"
 #include "workloads/background.hpp"
 #include "workloads/benchmark.hpp"

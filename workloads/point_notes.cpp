@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "workloads/cold_pages.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -50,7 +50,8 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
                             std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.window > 1; });
   if (configuration.strategy.prepare == rdma::Prepare::ideal && meets_others) {
     notes.emplace_back(
-        "pages that are always there (strategy.prepare = ideal) bound each transfer by itself: where several are under "
+        "pages that are always there (strategy.registration = ideal) bound each transfer by itself: where several are "
+        "under "
         "way, one that waits for its pages leaves link and engine to the others, so that a mean may be below this "
         "one's");
   }

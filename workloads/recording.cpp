@@ -16,12 +16,12 @@ using trace::PerfettoTimeline;
 namespace {
 
 // Where each link leads, for the names of tracks.
-PerfettoTimeline::LinkName link_names(const interconnect::Topology& topology) {
+PerfettoTimeline::LinkName link_names(const network::Topology& topology) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::string> names;
   const auto name = [&](std::uint32_t router) {
     return fmt::format("{} {}", router < topology.nodes() ? "node" : "router", router);
   };
-  for (const interconnect::Link& link : topology.links()) {
+  for (const network::Link& link : topology.links()) {
     names[{link.a, link.a_port}] = name(link.b);
     names[{link.b, link.b_port}] = name(link.a);
   }
@@ -40,7 +40,7 @@ void add_node_signals(trace::VcdSignals& signals, const platform::Machine& machi
   const auto add = [&](sim::Part part, const char* name) {
     signals.add({id, part, 0}, fmt::format("node{}.{}", id, name));
   };
-  for (unsigned channel = 0; channel < machine.dma.channels; ++channel) {
+  for (unsigned channel = 0; channel < machine.engine.channels; ++channel) {
     signals.add({id, sim::Part::channel, channel}, fmt::format("node{}.dma_channel{}_transfers", id, channel));
   }
   add(sim::Part::send_queue, "dma_send_queue");
@@ -52,7 +52,7 @@ void add_node_signals(trace::VcdSignals& signals, const platform::Machine& machi
   signals.add({id, sim::Part::interrupt, machine.smmu.interrupt_line}, fmt::format("node{}.smmu_interrupt", id));
 }
 
-void add_link_signal(trace::VcdSignals& signals, const interconnect::Topology& topology, std::uint32_t router,
+void add_link_signal(trace::VcdSignals& signals, const network::Topology& topology, std::uint32_t router,
                      std::uint32_t port, std::uint32_t to) {
   const auto kind = [&](std::uint32_t id) { return id < topology.nodes() ? "node" : "router"; };
   signals.add({router, sim::Part::link, port},
@@ -92,7 +92,7 @@ void Recording::begin_timeline() {
 void Recording::begin_signals(const platform::Machine& machine) {
   signals_ = std::make_unique<trace::VcdSignals>("vcd", request_.vcd, request_.filter, cluster_.loop);
   for (unsigned id = 0; id < cluster_.size(); ++id) add_node_signals(*signals_, machine, id);
-  for (const interconnect::Link& link : cluster_.topology().links()) {
+  for (const network::Link& link : cluster_.topology().links()) {
     add_link_signal(*signals_, cluster_.topology(), link.a, link.a_port, link.b);
     add_link_signal(*signals_, cluster_.topology(), link.b, link.b_port, link.a);
   }

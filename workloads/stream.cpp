@@ -10,8 +10,8 @@
 
 namespace faultline::workloads {
 
+using exanest::Endpoint;
 using os::Error;
-using rdma::Endpoint;
 using sim::Task;
 
 namespace {
@@ -37,7 +37,7 @@ void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
                           /*refused=*/true);
   }
   if (error == Error::unsupported) {
-    throw sim::RunFailure(text + " (os.kernel)", {"os.kernel", "workload.memory", "strategy.prepare"},
+    throw sim::RunFailure(text + " (os.kernel)", {"os.kernel", "workload.memory", "strategy.registration"},
                           /*refused=*/true);
   }
   if (error == Error::no_huge_page) {
@@ -56,7 +56,7 @@ Endpoint::Host host_of(platform::Node& node, const Configuration& configuration)
           node.faults,
           node.ddr,
           platform::kEngineBase,
-          configuration.machine.dma.channels,
+          configuration.machine.engine.channels,
           configuration.workload.memory};
 }
 
@@ -154,8 +154,8 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   }
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
-  const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
-  const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
+  const exanest::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
+  const auto operation = flow_.reads() ? exanest::Operation::read : exanest::Operation::write;
   running.posted = co_await from_.library().post(from_.thread(), operation, lane.from_address, remote, flow_.size);
   running_.push_back(std::move(running));
 }
@@ -164,9 +164,9 @@ Task<void> Stream::finish_oldest() {
   const Running running = std::move(running_.front());
   running_.pop_front();
   const auto size = static_cast<std::uint32_t>(flow_.size);
-  rdma::Status status = rdma::Status::error;
+  exanest::Status status = exanest::Status::error;
   if (running.posted.transfer != 0) status = co_await from_.library().wait(*ends_, running.posted);
-  if (status != rdma::Status::done) {
+  if (status != exanest::Status::done) {
     ++tally_->failed;
   } else {
     Endpoint& to = destination();
@@ -176,7 +176,7 @@ Task<void> Stream::finish_oldest() {
   if (strategy_.prepares_per_transfer()) {
     check_buffer(co_await running.lane->from_policy->after(*ends_), "releasing", from_.vm());
   }
-  if (status == rdma::Status::done) {
+  if (status == exanest::Status::done) {
     tally_->samples.push_back(
         {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});
   }

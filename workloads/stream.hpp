@@ -6,15 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/node.hpp"
-#include "models/rdma/endpoint.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 #include "workloads/handshake.hpp"
 #include "workloads/paced.hpp"
 
@@ -39,8 +39,8 @@ class Stream : private Paced {
     std::uint32_t sender = 0;  // of a Sample
   };
   // Content, arrivals and absent pages of the transfers of different streams differ: `number` tells them apart.
-  Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, rdma::Endpoint& from,
-         rdma::Endpoint& to, std::uint64_t number, sim::Seed seed);
+  Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, exanest::Endpoint& from,
+         exanest::Endpoint& to, std::uint64_t number, sim::Seed seed);
 
   const Flow& flow() const { return flow_; }
   // Before the first transfer, one for each that may be under way at a time.
@@ -55,7 +55,7 @@ class Stream : private Paced {
     const Lane* lane;
     sim::Time arrived;
     sim::Time begin;
-    rdma::Posted posted;
+    exanest::Posted posted;
     sim::Content expected;
     bool cold;
   };
@@ -64,8 +64,8 @@ class Stream : private Paced {
   sim::Task<void> finish_oldest() override;
   sim::Task<void> run_closed_loop();
   sim::Task<void> make_cold(const Lane& lane);
-  rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
-  rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
+  exanest::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
+  exanest::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
   std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }
   std::uint64_t destination_address(const Lane& lane) const {
     return flow_.reads() ? lane.from_address : lane.to_address;
@@ -74,8 +74,8 @@ class Stream : private Paced {
   const Flow flow_;
   const rdma::Strategy& strategy_;
   const sim::Context& clock_;
-  rdma::Endpoint& from_;
-  rdma::Endpoint& to_;
+  exanest::Endpoint& from_;
+  exanest::Endpoint& to_;
   Handshake handshake_;
   const sim::Seed seed_;
   const std::uint64_t number_;
@@ -89,14 +89,14 @@ class Stream : private Paced {
 };
 
 // What a program on the node finds there, and the memory that the workload gives it.
-rdma::Endpoint::Host host_of(platform::Node& node, const Configuration& configuration);
+exanest::Endpoint::Host host_of(platform::Node& node, const Configuration& configuration);
 
 // A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.
-std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
-                                             bool has_source);
+std::unique_ptr<exanest::Endpoint> open_program(const Configuration& configuration, platform::Node& node,
+                                                unsigned channel, bool has_source);
 
 // Ends when no page of either buffer is in motion. While one is waited for, the kernel may take up the other again.
-sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::Endpoint& other,
+sim::Task<void> both_settled(exanest::Endpoint& one, std::uint64_t address, exanest::Endpoint& other,
                              std::uint64_t other_address, std::uint64_t bytes);
 
 // What the kernel is still doing to a page is waited for in looks: 10 s at most.
@@ -105,9 +105,9 @@ inline constexpr int kLooks = 100'000;
 
 // Has all pages of a buffer in memory. Takes no time, unless the kernel is still reading one of them: then waits, for
 // kLooks at most. Throws sim::RunFailure as check_buffer() does.
-sim::Task<void> make_present(rdma::Endpoint& endpoint, os::Range buffer);
+sim::Task<void> make_present(exanest::Endpoint& endpoint, os::Range buffer);
 // Leaves the pages of a buffer present, as make_present() does, or absent: as the program's life has left them.
-sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
+sim::Task<void> leave(exanest::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
 
 // Throws sim::RunFailure, naming the parameters that decide such an error: `what` the program did to a buffer.
 void check_buffer(os::Error error, std::string_view what, const os::Vm& vm);

@@ -46,7 +46,7 @@ TimeSeries::Sample TimeSeries::look() {
              cluster_.total("os.pgmajfault")};
   for (unsigned id = 0; id < cluster_.size(); ++id) {
     const platform::Node& node = cluster_.node(id);
-    const dma::Engine::Depths depths = node.engine.depths();
+    const exanest::Engine::Depths depths = node.engine.depths();
     now[4] += free_bytes(node);
     now[5] += pinned_bytes(node);
     now[6] += depths.transfers;

@@ -10,7 +10,7 @@
 #include "models/sim/time.hpp"
 #include "workloads/arrivals.hpp"
 #include "workloads/cold_config.hpp"
-#include "workloads/program_config.hpp"
+#include "workloads/kernel_cost/program_config.hpp"
 
 namespace faultline::workloads {
 
@@ -53,7 +53,7 @@ struct TransferConfig : ColdConfig, ArrivalConfig {
   unsigned initiator = 0;
   unsigned target = 1;
   unsigned peers = 0;  // of the kind `all-to-all`: others that each node writes to; 0: all
-  std::string flows;   // of the kind `flows`: workloads/flow.hpp
+  std::string flows;   // of the kind `flows`: workloads/flows/flow.hpp
   ProgramConfig program;
   sim::Time start_spread = 10us;
   bool checks_fail = true;

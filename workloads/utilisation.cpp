@@ -54,8 +54,8 @@ constexpr const char* kBystander = "at no end of a transfer";
 // Nothing but transfers crosses a link. Everything else of a bystander is busy with other things.
 bool counts(Resource resource, bool of_end) { return of_end || resource == Resource::link; }
 
-void add_links(std::vector<BusyTime>& all, interconnect::RouterId id, const interconnect::Router& router) {
-  for (unsigned port = interconnect::kLocalPort + 1; port < router.ports(); ++port) {
+void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
+  for (unsigned port = network::kLocalPort + 1; port < router.ports(); ++port) {
     all.push_back({id, Resource::link, port, router.busy(port)});
   }
 }
@@ -65,7 +65,7 @@ void add_node(std::vector<BusyTime>& all, platform::Node& node) {
     all.push_back({node.id(), resource, number, busy});
   };
   add_links(all, node.id(), node.router);
-  add(Resource::network_interface, 0, node.router.busy(interconnect::kLocalPort));
+  add(Resource::network_interface, 0, node.router.busy(network::kLocalPort));
   add(Resource::axi_reads, 0, node.hpc.reads_busy());
   add(Resource::axi_writes, 0, node.hpc.writes_busy());
   add(Resource::ddr, 0, node.ddr.busy());
@@ -101,9 +101,8 @@ double most_of(const Busiest& busiest) {
 }
 
 // Those that are busiest, at most kMostParts, in their order. Ends of transfers come before others.
-std::vector<interconnect::RouterId> chosen(const std::map<interconnect::RouterId, Busiest>& places,
-                                           const IsEnd& is_end) {
-  std::vector<interconnect::RouterId> ids;
+std::vector<network::RouterId> chosen(const std::map<network::RouterId, Busiest>& places, const IsEnd& is_end) {
+  std::vector<network::RouterId> ids;
   for (const auto& [id, busiest] : places) {
     if (most_of(busiest) > 0) ids.push_back(id);
   }
@@ -119,7 +118,7 @@ std::vector<interconnect::RouterId> chosen(const std::map<interconnect::RouterId
 std::vector<BusyTime> busy_times(platform::Cluster& cluster) {
   std::vector<BusyTime> all;
   for (unsigned id = 0; id < cluster.size(); ++id) add_node(all, cluster.node(id));
-  for (interconnect::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
+  for (network::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
     add_links(all, id, cluster.router(id));
   }
   return all;
@@ -128,7 +127,7 @@ std::vector<BusyTime> busy_times(platform::Cluster& cluster) {
 Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<BusyTime>& after, sim::Time span,
                         unsigned nodes, const IsEnd& is_end) {
   Busiest greatest;
-  std::map<interconnect::RouterId, Busiest> places;
+  std::map<network::RouterId, Busiest> places;
   auto then = before.begin();
   for (const BusyTime& now : after) {
     // What has come since, a process's fault thread, had not worked.
@@ -140,7 +139,7 @@ Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<B
     raise(places[now.router], now.resource, percent);
   }
   Utilisation result{metrics_of(greatest), {}};
-  for (const interconnect::RouterId id : chosen(places, is_end)) {
+  for (const network::RouterId id : chosen(places, is_end)) {
     const bool is_node = id < nodes;
     result.nodes.push_back({fmt::format("{} {}", is_node ? "node" : "router", id),
                             is_node && !is_end(id) ? kBystander : "", metrics_of(places.at(id))});

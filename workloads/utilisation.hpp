@@ -26,7 +26,7 @@ enum class Resource : std::uint8_t {
 
 // For how long one of them had worked at an instant.
 struct BusyTime {
-  interconnect::RouterId router;  // the node, or a router without one
+  network::RouterId router;  // the node, or a router without one
   Resource resource;
   std::uint32_t number;  // of the port, the core or the process
   sim::Time busy;
@@ -37,7 +37,7 @@ struct BusyTime {
 std::vector<BusyTime> busy_times(platform::Cluster& cluster);
 
 // Whether transfers begin or end at a node: what else is busy there does not decide how long they take.
-using IsEnd = std::function<bool(interconnect::RouterId)>;
+using IsEnd = std::function<bool(network::RouterId)>;
 
 // In % of the time between two calls of busy_times(), `span`: metrics "utilisation_...".
 struct Utilisation {

@@ -9,9 +9,9 @@
 #include "models/cpu/balancer.hpp"
 #include "models/cpu/clock_scaling.hpp"
 #include "models/cpu/core.hpp"
-#include "models/memory/axi.hpp"
 #include "models/sim/payload.hpp"
 #include "models/sim/transport.hpp"
+#include "models/soc/axi.hpp"
 
 namespace faultline::cpu {
 
@@ -247,7 +247,7 @@ tlm::tlm_generic_payload& Cpu::begin_bulk(tlm::tlm_command command, std::uint64_
   sim::Train& train = sim::train_of(payload);
   train.times = sim::TimeSequence::regular(context_.now(), rate.time_for(cell_bytes), cells);
   train.cell_bytes = cell_bytes;
-  auto& axi = sim::extension<memory::AxiAttributes>(payload);
+  auto& axi = sim::extension<soc::AxiAttributes>(payload);
   axi = {};
   axi.bulk = true;
   payload.set_command(command);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/os_config.hpp"
 
-#include "models/os/page_table.hpp"
+#include "models/os/vm/page_table.hpp"
 
 namespace faultline::os {
 namespace {

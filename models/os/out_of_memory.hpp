@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/os/vm.hpp"
+#include "models/os/vm/vm.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::os {

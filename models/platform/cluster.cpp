@@ -8,25 +8,25 @@ namespace faultline::platform {
 Cluster::Cluster(sc_core::sc_module_name name, const Machine& described, sim::Seed seed)
     : sc_module(name),
       loop("loop"),
-      topology_(interconnect::make_topology(described.shape)),
-      failures_(std::make_unique<interconnect::FailureSchedule>(described.failures, *topology_)) {
+      topology_(network::make_topology(described.shape)),
+      failures_(std::make_unique<network::FailureSchedule>(described.failures, *topology_)) {
   Machine machine = described;
   machine.router.failures = failures_.get();
   for (sim::NodeId id = 0; id < topology_->nodes(); ++id) {
     const std::string node_name = fmt::format("node{}", id);
     nodes_.push_back(std::make_unique<Node>(node_name.c_str(), machine, *topology_, id, loop, payloads_, trace_, seed));
   }
-  for (interconnect::RouterId id = topology_->nodes(); id < topology_->routers(); ++id) {
+  for (network::RouterId id = topology_->nodes(); id < topology_->routers(); ++id) {
     const std::string router_name = fmt::format("router{}", id);
     plain_routers_.push_back(
         std::make_unique<PlainRouter>(router_name.c_str(), machine, *topology_, id, loop, payloads_, trace_, seed));
   }
-  for (const interconnect::Link& link : topology_->links()) {
-    interconnect::connect(router(link.a), link.a_port, router(link.b), link.b_port);
+  for (const network::Link& link : topology_->links()) {
+    network::connect(router(link.a), link.a_port, router(link.b), link.b_port);
   }
 }
 
-interconnect::Router& Cluster::router(interconnect::RouterId id) {
+network::Router& Cluster::router(network::RouterId id) {
   return id < size() ? nodes_[id]->router : plain_routers_[id - size()]->router;
 }
 

@@ -18,10 +18,10 @@ class Cluster : public sc_core::sc_module {
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }
   sim::Trace& steps() { return trace_; }
-  const interconnect::Topology& topology() const { return *topology_; }
+  const network::Topology& topology() const { return *topology_; }
 
   // Of a node, or one that stands alone (from size() on).
-  interconnect::Router& router(interconnect::RouterId id);
+  network::Router& router(network::RouterId id);
 
   // Ends elaboration and boots the kernels, at simulated time 0. Once.
   void boot();
@@ -35,8 +35,8 @@ class Cluster : public sc_core::sc_module {
   sim::EventLoop loop;
 
  private:
-  std::unique_ptr<const interconnect::Topology> topology_;
-  std::unique_ptr<const interconnect::FailureSchedule> failures_;
+  std::unique_ptr<const network::Topology> topology_;
+  std::unique_ptr<const network::FailureSchedule> failures_;
   sim::PayloadPool payloads_;
   sim::Trace trace_;
   std::vector<std::unique_ptr<Node>> nodes_;

@@ -17,9 +17,10 @@ void Machine::declare(sim::ParameterTable& table) {
   ddr.declare(table);
   cpu.declare(table);
   smmu.declare(table);
-  dma.declare(table);
+  engine.declare(table);
   os.declare(table);
-  kernel.declare(table);
+  smmu_driver.declare(table);
+  driver.declare(table);
   library.declare(table);
   const auto group = table.group("simulation");
   table.add_count(
@@ -33,15 +34,15 @@ void Machine::declare(sim::ParameterTable& table) {
 namespace {
 
 std::vector<sim::Conflict> network_conflicts(const Machine& machine) {
-  std::vector<sim::Conflict> found = interconnect::conflicts(machine.shape);
+  std::vector<sim::Conflict> found = network::conflicts(machine.shape);
   if (!found.empty()) return found;
-  const auto topology = interconnect::make_topology(machine.shape);
-  found = interconnect::conflicts(machine.failures, *topology);
+  const auto topology = network::make_topology(machine.shape);
+  found = network::conflicts(machine.failures, *topology);
   const unsigned channels = topology->virtual_channels_needed();
   if (machine.router.virtual_channels < channels) {
     std::vector<std::string> keys{"network.virtual_channels", "network.topology"};
     if (machine.shape.has_detours()) {
-      const bool adaptive = machine.shape.routing == interconnect::Routing::adaptive;
+      const bool adaptive = machine.shape.routing == network::Routing::adaptive;
       keys.emplace_back(adaptive ? "network.routing" : "network.reroute");
     }
     found.push_back(

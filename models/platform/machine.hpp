@@ -5,32 +5,34 @@
 #include <vector>
 
 #include "models/cpu/config.hpp"
-#include "models/dma/config.hpp"
-#include "models/interconnect/axi_port.hpp"
-#include "models/interconnect/failures.hpp"
-#include "models/interconnect/router.hpp"
-#include "models/interconnect/topology.hpp"
-#include "models/memory/ddr.hpp"
-#include "models/os/kernel_config.hpp"
+#include "models/drivers/exanest/driver_config.hpp"
+#include "models/drivers/exanest/library.hpp"
+#include "models/drivers/mmu500/config.hpp"
+#include "models/network/failures.hpp"
+#include "models/network/router.hpp"
+#include "models/network/topology.hpp"
+#include "models/nic/exanest/config.hpp"
 #include "models/os/os_config.hpp"
-#include "models/rdma/library.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/smmu/config.hpp"
+#include "models/soc/axi_port.hpp"
+#include "models/soc/ddr.hpp"
 
 namespace faultline::platform {
 
 struct Machine {
-  interconnect::ClusterShape shape;
-  interconnect::RouterConfig router;
-  interconnect::FailureConfig failures;
-  interconnect::AxiPortConfig axi;
-  memory::DdrConfig ddr;
+  network::ClusterShape shape;
+  network::RouterConfig router;
+  network::FailureConfig failures;
+  soc::AxiPortConfig axi;
+  soc::DdrConfig ddr;
   cpu::CpuConfig cpu;
   smmu::SmmuConfig smmu;
-  dma::DmaConfig dma;
+  exanest::EngineConfig engine;
   os::OsConfig os;
-  os::KernelConfig kernel;
-  rdma::LibraryConfig library;
+  mmu500::DriverConfig smmu_driver;
+  exanest::DriverConfig driver;
+  exanest::LibraryConfig library;
   unsigned cells_per_train = 16;
 
   void declare(sim::ParameterTable& table);

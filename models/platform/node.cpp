@@ -6,8 +6,8 @@ namespace {
 
 // The parts know of their neighbours' buffers, and of the one clock of the programmable logic, only what
 // they are told here.
-dma::DmaConfig with_neighbours(const Machine& machine) {
-  dma::DmaConfig config = machine.dma;
+exanest::EngineConfig with_neighbours(const Machine& machine) {
+  exanest::EngineConfig config = machine.engine;
   config.clock = machine.axi.pl_clock;
   config.neighbours.outstanding_reads = machine.axi.outstanding_reads;
   config.neighbours.outstanding_writes = machine.axi.outstanding_writes;
@@ -21,16 +21,16 @@ cpu::CpuConfig with_kernel(const Machine& machine) {
   return config;
 }
 
-interconnect::RouterConfig with_receive_buffer(const Machine& machine) {
-  interconnect::RouterConfig config = machine.router;
-  config.local_buffer_cells = machine.dma.receive_buffer;
+network::RouterConfig with_receive_buffer(const Machine& machine) {
+  network::RouterConfig config = machine.router;
+  config.local_buffer_cells = machine.engine.receive_buffer;
   config.local_rate = {static_cast<std::int64_t>(machine.axi.width) * 8 * machine.axi.pl_clock.hertz};
   return config;
 }
 
 }  // namespace
 
-Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
+Node::Node(sc_core::sc_module_name name, const Machine& machine, const network::Topology& topology, sim::NodeId id,
            sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed)
     : sc_module(name),
       context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
@@ -43,11 +43,11 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
       cpu("cpu", with_kernel(machine), context),
       interrupts("interrupts", cpu, context),
       vm(machine.os, context, ddr.frames(), cpu),
-      smmu_driver(machine.kernel, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
+      smmu_driver(machine.smmu_driver, context, cpu, kSmmuBase, machine.smmu.context_banks, machine.os.va_bits,
                   &static_cast<smmu::DvmSink&>(*smmu.dvm.operator->()), machine.smmu.stall_holds_interrupt),
       fault_log(context, vm),
-      faults(machine.kernel, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver, fault_log,
-             kEngineBase + dma::reg::kChannelStride * machine.dma.channels) {
+      faults(machine.driver, context, cpu, interrupts, machine.smmu.interrupt_line, smmu_driver, fault_log,
+             kEngineBase + exanest::reg::kChannelStride * machine.engine.channels) {
   engine.reads.bind(hpc.reads);
   engine.writes.bind(hpc.writes);
   hpc.out.bind(smmu.upstream[0]);
@@ -55,8 +55,8 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
   smmu.walker.bind(ddr.port);
   cpu.memory.bind(ddr.port);
 
-  engine.net_out.bind(router.in[interconnect::kLocalPort]);
-  router.out[interconnect::kLocalPort].bind(engine.net_in);
+  engine.net_out.bind(router.in[network::kLocalPort]);
+  router.out[network::kLocalPort].bind(engine.net_in);
 
   cpu.mmio.bind(bus.cpu);
   bus.map(kSmmuBase, smmu::reg::kWindowBytes, "smmu").bind(smmu.registers);
@@ -65,7 +65,7 @@ Node::Node(sc_core::sc_module_name name, const Machine& machine, const interconn
 
   vm.add_invalidator(smmu_driver);
   smmu.observe_faults(fault_log);
-  engine.observe_faults([this](const dma::FaultRecord& record) { fault_log.block_stopped(record); });
+  engine.observe_faults([this](const exanest::FaultRecord& record) { fault_log.block_stopped(record); });
 }
 
 }  // namespace faultline::platform

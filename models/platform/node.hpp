@@ -9,17 +9,17 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
-#include "models/dma/engine.hpp"
-#include "models/interconnect/axi_port.hpp"
-#include "models/interconnect/mmio_bus.hpp"
-#include "models/interconnect/router.hpp"
-#include "models/memory/ddr.hpp"
-#include "models/os/fault_service.hpp"
-#include "models/os/smmu_driver.hpp"
-#include "models/os/vm.hpp"
+#include "models/drivers/exanest/fault_service.hpp"
+#include "models/drivers/mmu500/smmu_driver.hpp"
+#include "models/network/router.hpp"
+#include "models/nic/exanest/engine.hpp"
+#include "models/os/vm/vm.hpp"
 #include "models/platform/machine.hpp"
 #include "models/sim/context.hpp"
 #include "models/smmu/smmu.hpp"
+#include "models/soc/axi_port.hpp"
+#include "models/soc/ddr.hpp"
+#include "models/soc/mmio_bus.hpp"
 
 namespace faultline::platform {
 
@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kEngineBase = 0xa000'0000;
 
 class Node : public sc_core::sc_module {
  public:
-  Node(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology, sim::NodeId id,
+  Node(sc_core::sc_module_name name, const Machine& machine, const network::Topology& topology, sim::NodeId id,
        sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed);
 
   sim::NodeId id() const { return context.node; }
@@ -44,19 +44,19 @@ class Node : public sc_core::sc_module {
   sim::Statistics statistics;
   sim::Context context;
 
-  memory::DdrController ddr;
+  soc::DdrController ddr;
   smmu::Smmu smmu;
-  interconnect::AxiPort hpc;
-  dma::Engine engine;
-  interconnect::Router router;
-  interconnect::MmioBus bus;
+  soc::AxiPort hpc;
+  exanest::Engine engine;
+  network::Router router;
+  soc::MmioBus bus;
   cpu::Cpu cpu;
   cpu::InterruptController interrupts;
 
   os::Vm vm;
-  os::SmmuDriver smmu_driver;
-  os::FaultLog fault_log;
-  os::FaultService faults;
+  mmu500::SmmuDriver smmu_driver;
+  exanest::FaultLog fault_log;
+  exanest::FaultService faults;
 };
 
 }  // namespace faultline::platform

@@ -2,7 +2,7 @@
 // A router without an MPSoC: a switch of a fat tree, a router of a dragonfly.
 #pragma once
 
-#include "models/interconnect/router.hpp"
+#include "models/network/router.hpp"
 #include "models/platform/machine.hpp"
 #include "models/sim/context.hpp"
 
@@ -10,16 +10,15 @@ namespace faultline::platform {
 
 class PlainRouter : public sc_core::sc_module {
  public:
-  PlainRouter(sc_core::sc_module_name name, const Machine& machine, const interconnect::Topology& topology,
-              interconnect::RouterId id, sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace,
-              sim::Seed seed)
+  PlainRouter(sc_core::sc_module_name name, const Machine& machine, const network::Topology& topology,
+              network::RouterId id, sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed)
       : sc_module(name),
         context{id, loop, payloads, statistics, trace, seed, machine.cells_per_train},
         router("router", machine.router, context, topology) {}
 
   sim::Statistics statistics;
   sim::Context context;
-  interconnect::Router router;
+  network::Router router;
 };
 
 }  // namespace faultline::platform

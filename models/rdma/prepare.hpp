@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the owner of a buffer does so that the device finds its pages: one policy for each value of
-// strategy.prepare. Both ends of a transfer run the same policy, each on its own node.
+// strategy.registration. Both ends of a transfer run the same policy, each on its own node.
 #pragma once
 
 #include <memory>
 
-#include "models/os/vm.hpp"
+#include "models/os/vm/vm.hpp"
 #include "models/rdma/strategy.hpp"
 
 namespace faultline::rdma {

@@ -6,7 +6,7 @@ namespace faultline::rdma {
 void Strategy::declare(sim::ParameterTable& table) {
   const auto group = table.group("strategy");
   table.add_choice(
-      "prepare", prepare,
+      "registration", prepare,
       {{"nothing", Prepare::nothing},
        {"ideal", Prepare::ideal},
        {"touch", Prepare::touch},
@@ -42,7 +42,7 @@ void Strategy::declare(sim::ParameterTable& table) {
   table.add_count(
       "touch_ahead_pages", touch_ahead_pages, {1u, 512u},
       {"pages that touch-ahead and fixup-user-fault make present, from the faulting one on; does not follow "
-       "dma.block_bytes",
+       "exanest.block_bytes",
        "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
   table.add_count(
       "call_pages", call_pages, {1u, 512u},
@@ -56,9 +56,9 @@ std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
   if (s.translate == Translate::private_ && !s.pins() && s.prepare != Prepare::mlock) {
     found.push_back(
-        {{"strategy.translate", "strategy.prepare"},
+        {{"strategy.translate", "strategy.registration"},
          "a private table is filled with pages that were prepared",
-         "set strategy.prepare to pin-once or pin-per-transfer, or to mlock if locked pages are believed to "
+         "set strategy.registration to pin-once or pin-per-transfer, or to mlock if locked pages are believed to "
          "keep their frames"});
   }
   return found;

@@ -19,7 +19,7 @@ using PartId = std::uint32_t;
 // Of a part that others call. At namespace scope, so that all are known before main().
 class ProfiledPart {
  public:
-  // The name of its class, as events have it: "interconnect::Router". Parts of one name are one.
+  // The name of its class, as events have it: "network::Router". Parts of one name are one.
   explicit ProfiledPart(std::string_view name);
   PartId id() const { return id_; }
 

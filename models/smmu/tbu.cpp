@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/memory/axi.hpp"
+#include "models/soc/axi.hpp"
 
 namespace faultline::smmu {
 
-using memory::AxiAttributes;
 using sim::Time;
+using soc::AxiAttributes;
 
 Tbu::Tbu(unsigned index, State& state, Tcu& tcu, Drain& drain)
     : index_(index),

@@ -5,14 +5,14 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/memory/axi.hpp"
 #include "models/smmu/tbu.hpp"
+#include "models/soc/axi.hpp"
 
 namespace faultline::smmu {
 
-using memory::AxiAttributes;
 using sim::Time;
 using sim::Train;
+using soc::AxiAttributes;
 
 namespace {
 

@@ -21,7 +21,7 @@ std::optional<Better> better_of(const std::string& metric) {
 }
 
 std::string prepare_of(const experiment::Point& point) {
-  const std::string* text = point.find("strategy.prepare");
+  const std::string* text = point.find("strategy.registration");
   return text == nullptr ? "nothing" : *text;
 }
 

@@ -63,7 +63,7 @@ Settings stream(const std::string& strategy, const std::string& size) {
   return preset(strategy) + Settings{{"workload.size", size},
                                      {"workload.window", std::int64_t{4}},
                                      {"workload.warmup", std::int64_t{20}},
-                                     {"dma.completed_transfers", std::int64_t{16}}};
+                                     {"exanest.completed_transfers", std::int64_t{16}}};
 }
 
 void steady(const Settings& settings, std::int64_t pages, std::int64_t faults) {

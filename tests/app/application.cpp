@@ -325,7 +325,7 @@ TEST_CASE("list shows all that a strategy or a platform sets, and what it is bas
     return out.str();
   };
   CHECK(list({"strategies", "mine"}) ==
-        "  mine  ahead by 8 (based on fault/touch-ahead)\n    strategy.prepare = touch\n"
+        "  mine  ahead by 8 (based on fault/touch-ahead)\n    strategy.registration = touch\n"
         "    strategy.on_destination_fault = terminate\n    strategy.resolve = touch-ahead\n"
         "    strategy.touch_ahead_pages = 8\n");
   CHECK(list({"platforms", "board"}) ==
@@ -338,23 +338,24 @@ TEST_CASE("list shows all that a strategy or a platform sets, and what it is bas
   const Json mine = Json::parse(list({"strategies", "mine", "--format", "json"}))[0];
   CHECK(mine.at("based_on") == "fault/touch-ahead");
   CHECK(mine.at("parameters").at("strategy.touch_ahead_pages") == "8");
-  CHECK(list({"strategies", "mine", "--format", "csv"})
-            .starts_with(
-                "name,description,based_on,parameters\nmine,ahead by 8,fault/touch-ahead,\"{\"\"strategy.prepare"));
+  CHECK(
+      list({"strategies", "mine", "--format", "csv"})
+          .starts_with(
+              "name,description,based_on,parameters\nmine,ahead by 8,fault/touch-ahead,\"{\"\"strategy.registration"));
 }
 
 TEST_CASE("config says what a strategy is based on, and who of them has set each value") {
   const Sandbox sandbox;
   sandbox.write(
       "mine.toml",
-      "platform = \"p.toml\"\nstrategy.s = { based_on = \"fault/touch-ahead\", strategy.prepare = \"pin\" }\n");
+      "platform = \"p.toml\"\nstrategy.s = { based_on = \"fault/touch-ahead\", strategy.registration = \"pin\" }\n");
   sandbox.write("p.toml", "based_on = \"exanest-qfdb\"\n");
   const Ran ran = faultline_program({"config", "mine.toml", "--changed"});
   INFO(ran.out + ran.err);
   CHECK(
       ran.out.starts_with("# point 1 of 1: s\n# the platform p.toml is based on exanest-qfdb\n"
                           "# the strategy s is based on fault/touch-ahead\n"));
-  CHECK(ran.out.find("strategy.prepare = \"pin\"") != std::string::npos);
+  CHECK(ran.out.find("strategy.registration = \"pin\"") != std::string::npos);
   CHECK(ran.out.find("set by strategy s, line 2\n") != std::string::npos);
   CHECK(ran.out.find("set by strategy fault/touch-ahead, line 5\n") != std::string::npos);
   const Json json = Json::parse(faultline_program({"config", "mine.toml", "--format", "json"}).out);

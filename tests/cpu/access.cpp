@@ -28,8 +28,8 @@ Task<void> move(CpuBench& b, Execution& who, std::uint64_t address, std::uint64_
 }
 
 // 16 ns for 256 B.
-memory::DdrConfig round_ddr() {
-  memory::DdrConfig config;
+soc::DdrConfig round_ddr() {
+  soc::DdrConfig config;
   config.peak_bandwidth = ByteRate{16'000'000'000};
   config.efficiency = 1.0;
   return config;

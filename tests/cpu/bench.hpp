@@ -8,7 +8,7 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
-#include "models/memory/ddr.hpp"
+#include "models/soc/ddr.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/memory_master.hpp"
 #include "tests/support/node.hpp"
@@ -62,7 +62,7 @@ class Registers : public sc_core::sc_module {
 };
 
 struct CpuBench {
-  explicit CpuBench(const cpu::CpuConfig& wanted = {}, const memory::DdrConfig& memory = {},
+  explicit CpuBench(const cpu::CpuConfig& wanted = {}, const soc::DdrConfig& memory = {},
                     const cpu::SchedRules& kernel = {})
       : config(wanted), ddr_config(memory), rules(kernel) {
     cpu.mmio.bind(registers.socket);
@@ -109,11 +109,11 @@ struct CpuBench {
 
   Node node;
   cpu::CpuConfig config;
-  memory::DdrConfig ddr_config;
+  soc::DdrConfig ddr_config;
   cpu::SchedRules rules;
   cpu::Cpu cpu{"cpu", config, node.context, rules};
   Registers registers{"registers", node.context};
-  memory::DdrController ddr{"ddr", ddr_config, node.context};
+  soc::DdrController ddr{"ddr", ddr_config, node.context};
   MemoryMaster master{"master", node.context};
   std::vector<Time> done;
   sim::TaskGroup tasks;

@@ -16,8 +16,8 @@ namespace {
 std::string set_in(const Point& point) {
   const auto machine = configure(point, kSimulator);
   const auto get = [&](const char* name) { return machine->parameters().find(name)->get(); };
-  return get("strategy.prepare") + ", " + get("strategy.resolve") + ", " + get("strategy.on_destination_fault") + ", " +
-         get("strategy.touch_ahead_pages");
+  return get("strategy.registration") + ", " + get("strategy.resolve") + ", " + get("strategy.on_destination_fault") +
+         ", " + get("strategy.touch_ahead_pages");
 }
 
 std::string told(const Sandbox& sandbox, const std::string& text) {
@@ -64,22 +64,22 @@ TEST_CASE("a strategy is based on one of the same file, on one that ships, or on
   // Who set what is told by the file that says it.
   const auto points = expand(experiment, kSimulator);
   CHECK(deciding(points[0].settings, "strategy.resolve")->set_by() == "strategy fault/touch-ahead, line 5");
-  CHECK(deciding(points[0].settings, "strategy.prepare")->set_by() == "strategy there/base.toml, line 4");
+  CHECK(deciding(points[0].settings, "strategy.registration")->set_by() == "strategy there/base.toml, line 4");
 }
 
 TEST_CASE("axes sweep what a strategy has from its base, and --set wins over both") {
   const std::string text =
-      "strategy.s = { based_on = \"fault/touch-ahead\", strategy.prepare = \"touch\" }\n"
+      "strategy.s = { based_on = \"fault/touch-ahead\", strategy.registration = \"touch\" }\n"
       "axes.strategy.touch_ahead_pages = [1, 2]\n";
   CHECK(set_in(points_of(text)[1]) == "touch, touch-ahead, terminate, 2");
-  CHECK(set_in(points_of(text, {"strategy.resolve=touch-a-page", "strategy.prepare=pin"}).front()) ==
+  CHECK(set_in(points_of(text, {"strategy.resolve=touch-a-page", "strategy.registration=pin"}).front()) ==
         "pin, touch-a-page, terminate, 1");
 }
 
 TEST_CASE("the effective experiment names no base, and has the strategy whole, each parameter once") {
   const Sandbox sandbox;
   sandbox.write("base.toml", "[parameters]\nstrategy.prepare = \"touch\"\nstrategy.touch_ahead_pages = 9\n");
-  sandbox.write("mine.toml", "strategy.s = { based_on = \"base.toml\", strategy.prepare = \"pin\" }\n");
+  sandbox.write("mine.toml", "strategy.s = { based_on = \"base.toml\", strategy.registration = \"pin\" }\n");
   const auto experiment = read_experiment("mine.toml", {}, ConfigLibrary(test_configs()), kSimulator);
   const std::string effective = effective_experiment(experiment, kSimulator);
   CHECK(effective.find("\n[strategy.\"s\"]  # based on base.toml\nstrategy.prepare = \"pin\"\n"
@@ -117,7 +117,7 @@ TEST_CASE("a mistake in a base is told with the file and line where it stands, w
   CHECK(told(sandbox,
              "strategy.s = { based_on = \"base.toml\", strategy.touch_ahead_pages = 2 }\n"
              "strategy.t = { based_on = \"base.toml\" }\n") ==
-        "base.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.prepare'?\n"
+        "base.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.registration'?\n"
         "base.toml:3:30: strategy.touch_ahead_pages: 0 is out of range; allowed: 1 to 512");
   sandbox.write("base.toml", "parameters = \n");
   CHECK(told(sandbox, "strategy.s.based_on = \"base.toml\"\n").starts_with("base.toml:1:14: not TOML: "));

@@ -72,7 +72,7 @@ TEST_CASE("paths are relative to the file that mentions them, and line ends of e
   const std::string path = sandbox.write("there/exp.toml", "strategies = [\"mine/s.toml\"]\r\n");
   const auto points = expand(read_experiment(path, {}, ConfigLibrary(test_configs()), kSimulator), kSimulator);
   CHECK(points.front().strategy == "s");
-  CHECK(value(points.front(), "strategy.prepare") == "pin");
+  CHECK(value(points.front(), "strategy.registration") == "pin");
 }
 
 TEST_CASE("mistakes in an experiment are told with place, key, value, what is allowed and the nearest name") {
@@ -94,7 +94,8 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"parameters.workload.size = \"8 MiB\"\n",
        "mine.toml:1:28: workload.size: '8 MiB' is out of range; allowed: 1 B to 4 MiB"},
       {"parameters.strategy.prepare = \"tuch\"\n",
-       "mine.toml:1:31: strategy.prepare: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; did "
+       "mine.toml:1:31: strategy.registration: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; "
+       "did "
        "you mean 'touch'?"},
       {"parameters.cpu.cores = [1, 2]\n",
        "mine.toml:1:24: cpu.cores: a list is not a value; allowed: 1 to 8; lists belong under [axes]"},
@@ -104,9 +105,9 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"parameters.workload.size = {}\n",
        "mine.toml:1:28: workload.size: a table is not a value; allowed: 1 B to 4 MiB"},
       {"[parameters.strategy.prepare]\n",
-       "mine.toml:1:1: strategy.prepare: a table is not a value; allowed: nothing, touch, pin, ideal"},
+       "mine.toml:1:1: strategy.registration: a table is not a value; allowed: nothing, touch, pin, ideal"},
       {"strategies = [\"s\"]\n[strategy.s]\nstrategy.prepare = {}\n",
-       "mine.toml:3:20: strategy.prepare: a table is not a value; allowed: nothing, touch, pin, ideal"},
+       "mine.toml:3:20: strategy.registration: a table is not a value; allowed: nothing, touch, pin, ideal"},
       {"[parameters.wrokload]\n", "mine.toml:1:13: wrokload: no such parameter"},
       {"parameters.workload.size = { value = [1] }\n",
        "mine.toml:1:38: workload.size: a list is not a value; allowed: 1 B to 4 MiB; lists belong under [axes]"},
@@ -188,8 +189,8 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "mine.toml:2:37: report.only: workload.size has no value '64'; allowed: 64 B"},
       {"workload = \"wirte\"\n",
        "mine.toml:1:12: workload.kind: 'wirte' is not one of the choices; allowed: write, read; did you mean 'write'?"},
-      {"parameters = { workload.cold_share = 0.5, strategy.prepare = \"pin\" }\n",
-       "mine.toml:1:38: workload.cold_share: pinned pages cannot be cold; decided also by strategy.prepare "
+      {"parameters = { workload.cold_share = 0.5, strategy.registration = \"pin\" }\n",
+       "mine.toml:1:38: workload.cold_share: pinned pages cannot be cold; decided also by strategy.registration "
        "(experiment, line 1); instead: set workload.cold_share to 0, or do not pin [strategy default]"},
       {"question = \"no end\n", "mine.toml:1:19: not TOML: "},
       {"seed = 1\nseed = 2\n", "mine.toml:2:"},
@@ -254,7 +255,7 @@ parameters.workload.size = 1
         "mine.toml:3:19: cpu.cores: 9 is out of range; allowed: 1 to 8\n"
         "mine.toml:3:22: cpu.cores: 0 is out of range; allowed: 1 to 8\n"
         "mine.toml:4:28: workload.size: 1 has no unit; allowed: 1 B to 4 MiB\n"
-        "s.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.prepare'?\n"
+        "s.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.registration'?\n"
         "--set cpu.cores=many: cpu.cores: 'many' is not a whole number; allowed: 1 to 8");
 }
 
@@ -317,7 +318,7 @@ platform = "exanest-qfdb"
 strategies = ["resident", "own", "fault/touch-ahead"]
 seed = 3
 parameters.workload.label = "a\nb"
-strategy.own = { description = "mine", strategy.prepare = "pin", strategy.touch_ahead_pages = 7 }
+strategy.own = { description = "mine", strategy.registration = "pin", strategy.touch_ahead_pages = 7 }
 axes.workload.size = ["64 B", "4096 B"]
 report = [{ view = "matrix", metric = "faults" }, { view = "points", columns = ["faults"] }, "breakdown"]
 )");

@@ -10,7 +10,7 @@ using namespace faultline::test;
 
 namespace {
 
-const std::string kReason = "workload.cold_share: pinned pages cannot be cold; decided also by strategy.prepare ";
+const std::string kReason = "workload.cold_share: pinned pages cannot be cold; decided also by strategy.registration ";
 const std::string kInstead = "; instead: set workload.cold_share to 0, or do not pin";
 
 }  // namespace
@@ -27,7 +27,7 @@ TEST_CASE("what several strategies cannot do is told once, with all of them, at 
 
 TEST_CASE("each value of an axis has a line, and all of them one advice, with skip") {
   const std::string text =
-      "strategy = { a = { strategy.prepare = \"pin\" }, b = { strategy.prepare = \"pin\" } }\n"
+      "strategy = { a = { strategy.registration = \"pin\" }, b = { strategy.registration = \"pin\" } }\n"
       "axes.workload.cold_share = [0, 0.5, 1]\n";
   const std::string of_both = "(the strategies)";
   CHECK(mistake(text) == "mine.toml:2:32: " + kReason + of_both + kInstead +
@@ -37,21 +37,21 @@ TEST_CASE("each value of an axis has a line, and all of them one advice, with sk
 }
 
 TEST_CASE("where strategies alone decide the first of their lines is named, and where the command line does that") {
-  const std::string cold = "workload.cold_share = 0.5, strategy.prepare = \"pin\"";
+  const std::string cold = "workload.cold_share = 0.5, strategy.registration = \"pin\"";
   CHECK(mistake("strategy.a = { " + cold + " }\nstrategy.b = { " + cold + " }\n") ==
         "mine.toml:1:38: " + kReason + "(the strategies)" + kInstead + " [strategies a, b]");
-  CHECK(mistake("strategy = { a = { strategy.prepare = \"pin\" } }\n", {"workload.cold_share=0.5"}) ==
+  CHECK(mistake("strategy = { a = { strategy.registration = \"pin\" } }\n", {"workload.cold_share=0.5"}) ==
         "--set workload.cold_share=0.5: " + kReason + "(strategy a, line 1)" + kInstead + " [strategy a]");
 }
 
 TEST_CASE("of who decides beside, whoever differs is named") {
-  CHECK(mistake("parameters = { workload.cold_share = 0.5, strategy.prepare = \"pin\" }\n"
-                "strategy = { a = { strategy.prepare = \"pin\" }, b = {} }\n") ==
+  CHECK(mistake("parameters = { workload.cold_share = 0.5, strategy.registration = \"pin\" }\n"
+                "strategy = { a = { strategy.registration = \"pin\" }, b = {} }\n") ==
         "mine.toml:1:38: " + kReason + "(strategy a, line 2; experiment, line 1)" + kInstead + " [strategies a, b]");
 }
 
 TEST_CASE("a dozen strategies are named, and more counted") {
-  std::string text = "parameters = { workload.cold_share = 0.5, strategy.prepare = \"pin\" }\n";
+  std::string text = "parameters = { workload.cold_share = 0.5, strategy.registration = \"pin\" }\n";
   for (int i = 0; i < 14; ++i) text += "strategy.s" + std::to_string(i) + " = {}\n";
   CHECK(mistake(text).ends_with("[strategies s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 and 2 more]"));
 }

@@ -133,7 +133,7 @@ workload.iterations = [10, 20]
 TEST_CASE("a Latin hypercube has one value in each part of each axis, whatever the other axes") {
   const std::string latency = "network.internal_latency = { from = \"1 ns\", to = \"1 us\", scale = \"log10\" }\n";
   const std::string text = "[sample]\ncount = 30\n[sample.axes]\n" + latency + "cpu.cores = { from = 1, to = 6 }\n" +
-                           "strategy.prepare = [\"nothing\", \"touch\", \"pin\"]\n";
+                           "strategy.registration = [\"nothing\", \"touch\", \"pin\"]\n";
   const Texts drawn = values(text);
   REQUIRE(drawn.size() == 30);
   std::set<int> thirtieths;
@@ -217,7 +217,7 @@ TEST_CASE("combinations to which all of a condition's parts apply are left out")
         Texts{"resident, cpu.cores = 1", "fault/touch-ahead, cpu.cores = 1", "fault/touch-ahead, cpu.cores = 2"});
   // What cannot be may be left out, too.
   CHECK(points_of("axes.workload.cold_share = [0, 0.5]\naxes.strategy.prepare = [\"nothing\", \"pin\"]\n"
-                  "skip = [{ strategy.prepare = \"pin\", workload.cold_share = \"> 0\" }]\n")
+                  "skip = [{ strategy.registration = \"pin\", workload.cold_share = \"> 0\" }]\n")
             .size() == 3);
 }
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 # After the room's own tests those of the rooms that use it, in this order.
-ORDER = ["sim", "trace", "memory", "interconnect", "cpu", "smmu", "dma", "os", "rdma", "workloads", "platform",
+ORDER = ["sim", "trace", "memory", "soc", "network", "cpu", "smmu", "nic_exanest", "os", "rdma", "driver_mmu500", "driver_exanest", "workloads", "platform",
          "traces", "properties"]
 MOST_MUTANTS = 65536  # as mutant.hpp has it
 MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, not the machine

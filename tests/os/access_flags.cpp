@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entries that software would let an access use and hardware does not: without access flag, or clean and so not
 // writable. Who makes them, who cures them, and who does not.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that is lent to programs until a driver wants it in one piece, or a page in it is pinned for long.
-#include "models/os/cma.hpp"
+#include "models/os/events/cma.hpp"
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Free memory in small pieces, and what is done about it for somebody who wants a huge page.
-#include "models/os/compaction.hpp"
+#include "models/os/events/compaction.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a device's access would fault, one cause after the other: each page is brought into its state by the mechanism.
-#include "models/os/fault_reason.hpp"
+#include "models/os/vm/fault_reason.hpp"
 
 #include "tests/os/mapped_file.hpp"
 

@@ -3,9 +3,9 @@
 // a model of two lists of pages.
 #include <rapidcheck.h>
 
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 #include "tests/support/number_of_cases.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/os/frame_allocator.hpp"
+#include "models/os/vm/frame_allocator.hpp"
 
 #include <rapidcheck.h>
 #include <catch2/catch.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where long calls and the kernel's own threads give way to others (cond_resched), with sched.preemption = none. Each
 // place by itself: the cases fail when the giving way that they name is left out.
-#include "models/os/khugepaged.hpp"
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/khugepaged.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 #include "tests/os/mapped_file.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

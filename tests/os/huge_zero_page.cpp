@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // os.use_zero_page: reads of untouched memory that may have 2 MiB pages; and first writes to those, and to shared ones.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pool of huge pages: what it reserves and gives back, what its faults cost, what fork does when it is empty, and
 // that nothing else in the kernel works on its pages.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -7,9 +7,9 @@
 #include <deque>
 #include <map>
 
-#include "models/os/page_events.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/page_events.hpp"
 #include "tests/support/number_of_cases.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -2,7 +2,7 @@
 // Threads that wait for each other in pipes and sockets: what the calls cost, who wakes whom, and where it runs then.
 #include "models/os/ipc.hpp"
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed between kernels in reclaim and in what calls it.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 #include "tests/os/mapped_file.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What changed between kernels in faults and in calls: those rows of the README's table that no other file tests.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

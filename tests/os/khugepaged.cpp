@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Collapsing 512 small pages into a huge one: the window in which nothing is mapped, and who keeps it from happening.
-#include "models/os/khugepaged.hpp"
+#include "models/os/events/khugepaged.hpp"
 
-#include "models/os/reclaim.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -2,8 +2,8 @@
 // A file that the bench's process maps, and what the disk takes for it.
 #pragma once
 
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 namespace faultline::test {
 

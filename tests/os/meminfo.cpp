@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
-#include "models/os/page_events.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/page_events.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pages that migrate: when each goes, and when it is back; one by one, in batches since 6.3, and when somebody holds
 // it.
-#include "models/os/page_events.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/page_events.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables that mirror a process's own: filled by faults, emptied before the process's table changes.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

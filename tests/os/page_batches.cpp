@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who waits until every core has given back its batches of pages, and for how long.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

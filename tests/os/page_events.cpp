@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the kernel does to pages behind a program's back, as the program and a device see it.
-#include "models/os/page_events.hpp"
+#include "models/os/events/page_events.hpp"
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/os/page_table.hpp"
+#include "models/os/vm/page_table.hpp"
 
 #include <rapidcheck.h>
 
 #include <map>
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::os;

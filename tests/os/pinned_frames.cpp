@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When what a device's own table says of a pinned frame is no longer true: when the process that pinned it maps it no
 // more, whoever else does.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

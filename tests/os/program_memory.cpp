@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs do to whole ranges of their memory, and a process that becomes another program.
-#include "tests/os/bench.hpp"
 #include "tests/os/mapped_file.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When memory is short: watermarks, kswapd, direct reclaim, and which pages are chosen.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

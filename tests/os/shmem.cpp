@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory: pages of the page cache that several processes map, that no write-back protects, and that go to the
 // swap device.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

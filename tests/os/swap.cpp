@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a page goes to the swap device and comes back.
-#include "models/os/reclaim.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

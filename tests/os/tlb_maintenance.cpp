@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many TLB invalidations a change of a table takes, and how often the core waits for them.
-#include "models/os/khugepaged.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/khugepaged.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advice, protection, moving and forking: what each costs, what it leaves, and who hears of it.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

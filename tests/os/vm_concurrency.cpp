@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two threads in the kernel at once.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a program can do wrong, or memory can run out of: an answer, and nothing lost.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -8,10 +8,10 @@
 #include <deque>
 #include <map>
 
-#include "models/os/khugepaged.hpp"
-#include "models/os/page_events.hpp"
-#include "tests/os/bench.hpp"
+#include "models/os/events/khugepaged.hpp"
+#include "models/os/events/page_events.hpp"
 #include "tests/support/number_of_cases.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

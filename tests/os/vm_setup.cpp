@@ -2,7 +2,7 @@
 // Operations that take no time, and the declared parameters.
 #include <set>
 
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Locks of VMAs (Linux 6.4): who waits for whom, when a process has two VMAs.
-#include "tests/os/bench.hpp"
+#include "tests/support/os_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;

@@ -8,9 +8,9 @@
 
 using namespace faultline;
 using namespace faultline::test;
-using rdma::Operation;
-using rdma::Posted;
-using rdma::Status;
+using exanest::Operation;
+using exanest::Posted;
+using exanest::Status;
 using sim::Step;
 using sim::Task;
 
@@ -86,12 +86,12 @@ TEST_CASE("an address without a mapping ends the transfer with an error, and the
 TEST_CASE("a transfer to a process that does not exist ends with an error when its retries are used up") {
   const Facts f = facts_from_child([] {
     platform::Machine machine;
-    machine.dma.retry_limit = 3;
+    machine.engine.retry_limit = 3;
     TwoProcesses p(tolerant(rdma::Resolve::touch_a_page), machine);
     Facts facts;
     facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
       const std::uint64_t local = q.buffer(*q.here, 64);
-      rdma::RemoteBuffer nobody = q.remote(kNowhere);
+      exanest::RemoteBuffer nobody = q.remote(kNowhere);
       nobody.pdid = 33;
       const Posted posted = co_await q.here->library().post(q.here->thread(), Operation::write, local, nobody, 64);
       const Status status = co_await q.here->library().wait(q.here->thread(), posted);
@@ -116,7 +116,7 @@ Facts into_old_pages(const rdma::Strategy& strategy) {
       const std::uint64_t local = q.buffer(*q.here, 16384);
       const std::uint64_t remote = q.buffer(*q.there, 16384);
       q.here->vm().fill(q.here->process(), local, 16384, 7);
-      rdma::Endpoint& there = *q.there;
+      exanest::Endpoint& there = *q.there;
       there.vm().page_events().mark_idle(there.thread(), there.process(), {remote, remote + 16384});
       facts["done"] = co_await transfer(q, Operation::write, local, remote, 16384) == Status::done;
       facts["right"] = q.same(local, remote, 16384);
@@ -166,7 +166,7 @@ TEST_CASE("a page that is gone again before the block is sent again faults again
         p.on_each_step = [&](const sim::StepRecord& record) {
           if (record.step != Step::retry_requested || takes == 0) return;
           --takes;
-          rdma::Endpoint& owner = at_source ? *p.here : *p.there;
+          exanest::Endpoint& owner = at_source ? *p.here : *p.there;
           owner.vm().discard(owner.process(), cold_page, os::kPage);
         };
         facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
@@ -267,7 +267,7 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
       strategy.prepare = rdma::Prepare::pin_once;
       strategy.translate = rdma::Translate::private_;
       platform::Machine machine;
-      machine.dma.refault_limit = 5;
+      machine.engine.refault_limit = 5;
       TwoProcesses p(strategy, machine);
       Facts facts;
       facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {

@@ -9,10 +9,10 @@
 
 using namespace faultline;
 using namespace faultline::test;
-using rdma::Endpoint;
-using rdma::Operation;
-using rdma::Posted;
-using rdma::Status;
+using exanest::Endpoint;
+using exanest::Operation;
+using exanest::Posted;
+using exanest::Status;
 using sim::Step;
 using sim::Task;
 
@@ -24,7 +24,7 @@ rdma::Strategy tolerant() {
   return s;
 }
 
-Task<Status> write(Endpoint& from, std::uint64_t local, rdma::RemoteBuffer remote, std::uint64_t length) {
+Task<Status> write(Endpoint& from, std::uint64_t local, exanest::RemoteBuffer remote, std::uint64_t length) {
   const Posted posted = co_await from.library().post(from.thread(), Operation::write, local, remote, length);
   co_return co_await from.library().wait(from.thread(), posted);
 }
@@ -58,7 +58,7 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
     CHECK(f.at("finished") == 1);
     CHECK(f.at("done") == 1);
     CHECK(f.at("records") == 1);
-    CHECK(f.at("handler") == (m.kernel.handler_body + (4 + before) * m.cpu.mmio_read + m.cpu.mmio_write).count());
+    CHECK(f.at("handler") == (m.smmu_driver.handler_body + (4 + before) * m.cpu.mmio_read + m.cpu.mmio_write).count());
   }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a node runs out of context banks and of channels with a message that 
   const Facts f = facts_from_child([] {
     Facts facts;
     platform::Machine machine;
-    machine.dma.channels = 3;
+    machine.engine.channels = 3;
     TwoProcesses p(tolerant(), machine);
     std::vector<std::unique_ptr<Endpoint>> others;
     const auto refused = [&](unsigned channel, const std::string& key) {
@@ -112,7 +112,7 @@ TEST_CASE("a node runs out of context banks and of channels with a message that 
       }
       return false;
     };
-    facts["channels"] = refused(3, "dma.channels");
+    facts["channels"] = refused(3, "exanest.channels");
     while (others.size() < 15) others.push_back(p.open(1, 2, rdma::OnFault::terminate));
     facts["banks"] = refused(2, "smmu.context_banks");
     return facts;

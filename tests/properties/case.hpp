@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "tests/support/point.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 
 namespace faultline::test {
 

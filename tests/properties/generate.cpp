@@ -86,7 +86,7 @@ void add_policies(const Domain& domain, bool benchmark, Dice& dice, Settings& se
   if (!domain.preparations || dice.percent(70)) return;
   std::vector<std::string> prepare{"ideal", "populate", "mlock", "pin-once"};
   if (benchmark) prepare.insert(prepare.end(), {"touch", "pin-per-transfer"});
-  settings.push_back({"strategy.prepare", dice.one_of(prepare)});
+  settings.push_back({"strategy.registration", dice.one_of(prepare)});
   const std::string chosen = std::get<std::string>(settings.back().value);
   if ((chosen.starts_with("pin") || chosen == "mlock") && dice.percent(50)) {
     std::erase_if(settings, [](const Setting& setting) { return setting.key == "strategy.translate"; });
@@ -172,7 +172,7 @@ Case draw(const Domain& widest, Dice& dice) {
   if (domain.losses) {
     turn(loss_knobs(), dice, c.settings);
   } else {
-    c.settings.push_back({"dma.block_timeout", "50 ms"});  // slow is not lost
+    c.settings.push_back({"exanest.block_timeout", "50 ms"});  // slow is not lost
   }
   if (domain.failures && dice.percent(25)) c.settings = c.settings + any_failures(c, dice);
   if (benchmark) {

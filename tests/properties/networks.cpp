@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "models/interconnect/topology.hpp"
+#include "models/network/topology.hpp"
 
 namespace faultline::test {
 namespace {
@@ -60,7 +60,7 @@ const std::vector<Network>& other_topologies() {
 
 }  // namespace
 
-unsigned Network::nodes() const { return interconnect::node_count(configuration(settings).machine.shape); }
+unsigned Network::nodes() const { return network::node_count(configuration(settings).machine.shape); }
 
 Network any_network(const Domain& domain, Dice& dice) {
   const unsigned kind = static_cast<unsigned>(dice.below(4));
@@ -77,10 +77,10 @@ Network any_network(const Domain& domain, Dice& dice) {
 Settings any_failures(const Case& c, Dice& dice) {
   const workloads::Configuration configuration = c.configuration();
   if (!workloads::conflicts(configuration).empty()) return {};  // the case is drawn again
-  const auto topology = interconnect::make_topology(configuration.machine.shape);
+  const auto topology = network::make_topology(configuration.machine.shape);
   std::string list;
   for (unsigned i = dice.few(3); i > 0; --i) {
-    const interconnect::Link link = dice.one_of(topology->links());
+    const network::Link link = dice.one_of(topology->links());
     list += dice.percent(70) ? fmt::format("link {}-{}", link.a, link.b) : fmt::format("router {}", link.a);
     const unsigned from = dice.from_to(0, 60);
     list += fmt::format(" at {} us", from);

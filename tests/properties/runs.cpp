@@ -21,7 +21,7 @@ using sim::StepRecord;
 // A case takes milliseconds; what takes this long hangs.
 constexpr unsigned kCpuSeconds = 60;
 // By then nothing is left of a run whose transfers are over, unless other programs' never end: where a request takes
-// longer than dma.block_timeout it is sent again for ever.
+// longer than exanest.block_timeout it is sent again for ever.
 constexpr sim::Time kQuiet = std::chrono::seconds{1};
 
 class Log : public sim::StepListener {

@@ -60,10 +60,10 @@ class Figures(FigureTest):
         self.assertEqual(labels, ["pin", "fault", "38 µs ±10 %"])
 
     def test_heatmap_has_the_values_at_their_places(self):
-        self.write([point("fault", {"workload.size": size, "dma.block_timeout": timeout},
+        self.write([point("fault", {"workload.size": size, "exanest.block_timeout": timeout},
                           {"latency_mean": 100.0 * i + j})
                     for i, size in enumerate(("4 KiB", "64 KiB")) for j, timeout in enumerate(("1 ms", "25 us"))])
-        figure, (axes,) = self.make("heatmap", x="dma.block_timeout", by="workload.size")
+        figure, (axes,) = self.make("heatmap", x="exanest.block_timeout", by="workload.size")
         self.assertEqual((axes.get_xlabel(), axes.get_ylabel()), ("block timeout", "transfer size"))
         self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["25 µs", "1 ms"])
         self.assertEqual(axes.images[0].get_array().tolist(), [[1, 0], [101, 100]])

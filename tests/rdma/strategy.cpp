@@ -45,7 +45,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
 
   const char* prepares[] = {"nothing", "ideal", "touch", "populate", "mlock", "pin-per-transfer", "pin-once"};
   for (std::size_t i = 0; i < std::size(prepares); ++i) {
-    set("strategy.prepare", prepares[i]);
+    set("strategy.registration", prepares[i]);
     CHECK(strategy.prepare == kEachPrepare[i]);
   }
   set("strategy.translate", "private");
@@ -62,7 +62,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   table.find("strategy.call_pages")->set(std::int64_t{4});
   CHECK(strategy.call_pages == 4);
 
-  CHECK(refuses("strategy.prepare", std::string("pin")) ==
+  CHECK(refuses("strategy.registration", std::string("pin")) ==
         "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once");
   CHECK(refuses("strategy.translate", std::string("pinned")) == "shared, private, mirrored");
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
@@ -85,7 +85,7 @@ TEST_CASE("a private table goes with the policies that pin or lock, and with no 
     const auto found = conflicts(strategy);
     REQUIRE(found.size() == (pins || prepare == Prepare::mlock ? 0 : 1));
     if (found.empty()) continue;
-    CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.prepare"});
+    CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.registration"});
     CHECK(found[0].instead.find("pin-once or pin-per-transfer") != std::string::npos);
   }
 }
@@ -118,7 +118,7 @@ TEST_CASE("each strategy that ships is legal and has no conflict") {
     Strategy strategy;
     sim::ParameterTable table;
     strategy.declare(table);
-    CHECK(settings.contains("strategy.prepare"));
+    CHECK(settings.contains("strategy.registration"));
     for (const auto& [name, value] : settings) {
       INFO(name << " = " << value);
       REQUIRE(table.find(name) != nullptr);

@@ -38,7 +38,7 @@ struct ToldRun {
     }
   }
   void prepare(const std::string& strategy, const std::string& how) {
-    const std::vector<NamedText> changed{{"strategy.prepare", how}};
+    const std::vector<NamedText> changed{{"strategy.registration", how}};
     for (Point& point : run.points) {
       if (point.strategy == strategy) point.changed = std::make_shared<const std::vector<NamedText>>(changed);
     }

@@ -246,7 +246,7 @@ TEST_CASE("the data of a page: what is not the default, and who set it") {
 workload.iterations = 7
 [strategy.pinned]
 description = "held"
-strategy.prepare = "pin"
+strategy.registration = "pin"
 )");
   const Json data = run.data();
   REQUIRE(data.at("configuration").size() == 1);
@@ -255,7 +255,7 @@ strategy.prepare = "pin"
   CHECK(iterations.at("value") == "7");
   CHECK(iterations.at("default") == "100");
   CHECK(iterations.at("set_by") == "experiment, line 3");
-  CHECK(data.at("strategies")[0].at("settings") == Json::parse(R"([["strategy.prepare", "pin"]])"));
+  CHECK(data.at("strategies")[0].at("settings") == Json::parse(R"([["strategy.registration", "pin"]])"));
   CHECK_FALSE(data.contains("means"));
 }
 
@@ -273,13 +273,13 @@ TEST_CASE("the data of a page: labels stand beside the values of an axis that ha
 TEST_CASE("the data of a page: it says what the run has said, bounds and preparations included") {
   const ReadBack run(R"(
 [strategy.bound]
-strategy.prepare = "ideal"
+strategy.registration = "ideal"
 strategy.on_destination_fault = "stall"
 [strategy.ahead]
 strategy.resolve = "touch-ahead"
 strategy.touch_ahead_pages = 8
 [strategy.touched]
-strategy.prepare = "touch"
+strategy.registration = "touch"
 [axes]
 workload.size = ["64 B", "1 KiB"]
 )");

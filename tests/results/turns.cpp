@@ -125,7 +125,7 @@ TEST_CASE("turns: a ratio is compared with the baseline's 1") {
   CHECK(of_all()[0].at("ahead") == "a");
   CHECK(of_all()[0].at("overtaken") == "c");
   // A bound is no rival.
-  const std::vector<NamedText> ideal{{"strategy.prepare", "ideal"}};
+  const std::vector<NamedText> ideal{{"strategy.registration", "ideal"}};
   points.back().changed = std::make_shared<const std::vector<NamedText>>(ideal);
   REQUIRE(of_all().size() == 1);
   CHECK(of_all()[0].at("overtaken") == "b");

@@ -13,13 +13,13 @@ workload.warmup = 1
 workload.window = 2
 workload.cold_share = 0.5
 workload.source_offset = "100 B"
-dma.rapf_loss = 0.2
+exanest.rapf_loss = 0.2
 cluster.x = 2
 workload.initiator = 1
 workload.target = 6
 
 [strategy.private]
-strategy.prepare = "pin-per-transfer"
+strategy.registration = "pin-per-transfer"
 strategy.translate = "private"
 
 [strategy.mixed]

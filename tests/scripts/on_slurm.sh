@@ -127,7 +127,7 @@ MODE=is-cancelled run 2 "$program" run sweep.toml --on slurm --out gone
 expect "was cancelled before any of its tasks was at work"
 
 # A task that died: its point is a row with the reason, and done by starting again.
-long=(--set workload.iterations=20000 --set "workload.size=64 KiB" --set "strategy.prepare=nothing")
+long=(--set workload.iterations=20000 --set "workload.size=64 KiB" --set "strategy.registration=nothing")
 MODE=out-of-memory run 2 "$program" run sweep.toml "${long[@]}" --on slurm --slurm-tasks 1 --out died
 expect "the Slurm task" "that was at it" "has ended: OUT_OF_MEMORY; ask for more --slurm-memory" "has ended (OUT_OF_MEMORY 1)"
 run 0 "$program" status died

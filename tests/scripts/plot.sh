@@ -30,7 +30,7 @@ check() { # FOLDER FIGURE PIXELS OPTION...
   }
 }
 check mine latency 2148
-check mine bandwidth 1050 --where 'dma.block_timeout=1 ms'
+check mine bandwidth 1050 --where 'exanest.block_timeout=1 ms'
 check mine breakdown 2148
 check mine heatmap 2148
 check sensitivity tornado 2148
@@ -74,8 +74,8 @@ expect "cannot be written: No such file or directory"
 run 2 "$program" plot mine --figure latency --metric latency_meen
 expect "--metric latency_meen: no point has it; there are: " latency_mean
 # The conditions of query.
-run 0 "$program" plot mine --figure latency --where 'workload.size >= 64B' --where strategy!=resident --where 'dma.block_timeout=1000us' --out some.png
-run 0 "$program" plot mine --figure latency --where 'strategy=fault/touch-ahead' --where 'dma.block_timeout=1 ms' --out same.png
+run 0 "$program" plot mine --figure latency --where 'workload.size >= 64B' --where strategy!=resident --where 'exanest.block_timeout=1000us' --out some.png
+run 0 "$program" plot mine --figure latency --where 'strategy=fault/touch-ahead' --where 'exanest.block_timeout=1 ms' --out same.png
 cmp some.png same.png
 run 2 "$program" plot mine --figure latency --where 'workload.size=5 KiB'
 expect "--where: no point of mine has workload.size=5 KiB; there are 64 B, 4 KiB"
@@ -130,7 +130,7 @@ expect "faultline plot needs Debian's python3-matplotlib and python3-pandas" "No
 cat >wrong.toml <<'EXPERIMENT'
 platform = "exanest-qfdb"
 [strategy.hoped]
-strategy.prepare = "mlock"
+strategy.registration = "mlock"
 strategy.translate = "private"
 [parameters]
 workload.size = "2 MiB"

@@ -94,9 +94,9 @@ workload.checks = "count"
 workload.cold = "destination"
 workload.size = "16 KiB"
 workload.iterations = 20
-dma.rapf_loss = 0.6
-dma.retry_limit = 2
-dma.block_timeout = "100 us"
+exanest.rapf_loss = 0.6
+exanest.retry_limit = 2
+exanest.block_timeout = "100 us"
 os.thp = "never"
 EOF
 run 0 "$program" run lossy.toml --quiet --out lossy

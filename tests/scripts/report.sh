@@ -41,7 +41,7 @@ zip = [["workload.size", "workload.iterations"]]
 workload.size = ["64 B", "4 KiB"]
 workload.iterations = [2, 1]
 workload.cold_share = [0.5, 1]
-dma.block_timeout = ["300 us", "1 ms", "3 ms"]
+exanest.block_timeout = ["300 us", "1 ms", "3 ms"]
 [[report]]
 view = "points"
 [[report]]
@@ -58,9 +58,9 @@ strategies = ["resident", "fault/touch-a-page", "fault/touch-ahead", "pin-once"]
 [parameters]
 workload.cold = "destination"
 workload.iterations = 40
-dma.rapf_loss = 0.6
-dma.retry_limit = 2
-dma.block_timeout = "100 us"
+exanest.rapf_loss = 0.6
+exanest.retry_limit = 2
+exanest.block_timeout = "100 us"
 os.thp = "never"
 [axes]
 workload.size = ["64 B", "16 KiB", "32 KiB"]

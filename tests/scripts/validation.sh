@@ -32,7 +32,7 @@ with_wrong() {
 wanted=0 figures T7 T8 K8 >costs.toml
 with_wrong costs \
   'os.gup_per_page=150 ns' 'os.private_map_per_page=20 ns' 'os.unpin_per_page=400 ns' \
-  'network.injection_latency=1 us' 'dma.block_contexts=2' 'cpu.irq_to_handler=10 us' \
+  'network.injection_latency=1 us' 'exanest.block_contexts=2' 'cpu.irq_to_handler=10 us' \
   'os.wake_up=15 us' 'os.signal_catch=12 us' 'os.fork_fixed=750 us' 'os.exec_fixed=800 us' \
   'os.fault_around_page=450 ns' 'os.copy_bandwidth=1 GB/s' 'os.zero_bandwidth=2 GB/s'
 # Mapping a file comes out right, on a core so slow.

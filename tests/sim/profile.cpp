@@ -131,8 +131,9 @@ TEST_CASE("an event is the part's whose method it calls, a wake-up that of whom 
 TEST_CASE("a method's class is found in the compiler's words for it") {
   CHECK(Profile::class_in("f() [with auto Method = &smmu::Tbu::answered; std::string_view = x]") == "smmu::Tbu");
   CHECK(Profile::class_in("f() [Method = &faultline::smmu::Tbu::answered]") == "smmu::Tbu");
-  CHECK(Profile::class_in("f() [with auto Method = &sim::Wakeup<dma::A, &dma::A::go>::fire; T = x]") == "dma::A");
-  CHECK(Profile::class_in("f() [with auto Method = &memory::Ddr::Inlet::arrives; T = x]") == "memory::Ddr");
+  CHECK(Profile::class_in("f() [with auto Method = &sim::Wakeup<exanest::A, &exanest::A::go>::fire; T = x]") ==
+        "exanest::A");
+  CHECK(Profile::class_in("f() [with auto Method = &soc::Ddr::Inlet::arrives; T = x]") == "soc::Ddr");
 }
 
 TEST_CASE("whoever watches is called every so many events, in their instant, and changes nothing") {

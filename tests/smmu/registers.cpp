@@ -54,7 +54,7 @@ TEST_CASE("out of reset everything bypasses and banks have HUPCF", "[GR.SCR0][CB
   b.run_until(3us);
   CHECK(answer.at[0] == 1us + b.hit() + b.ddr.latency);
   CHECK(b.ddr.seen[0].address == 0x1000);
-  CHECK(b.ddr.seen[0].epoch == memory::AxiAttributes::kUntranslated);
+  CHECK(b.ddr.seen[0].epoch == soc::AxiAttributes::kUntranslated);
   CHECK(b.count("bypassed") == 1);
 }
 

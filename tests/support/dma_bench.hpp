@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#include "models/dma/engine.hpp"
-#include "models/memory/axi.hpp"
+#include "models/nic/exanest/engine.hpp"
 #include "models/sim/train_server.hpp"
+#include "models/soc/axi.hpp"
 #include "tests/support/dma_fabric.hpp"
 
 namespace faultline::test {
@@ -133,7 +133,7 @@ class PagedMemory : public sc_core::sc_module {
     sim::Train& rest = sim::train_of(rest_payload);
     rest.times = train.times.suffix(kept);
     rest.cell_bytes = train.cell_bytes;
-    sim::extension<memory::AxiAttributes>(rest_payload) = sim::extension<memory::AxiAttributes>(payload);
+    sim::extension<soc::AxiAttributes>(rest_payload) = sim::extension<soc::AxiAttributes>(payload);
     rest_payload.set_command(payload.get_command());
     rest_payload.set_address(payload.get_address() + bytes);
     if (payload.is_write()) {
@@ -178,7 +178,7 @@ class PagedMemory : public sc_core::sc_module {
   bool begin(tlm::tlm_generic_payload& payload, sim::TrainServer& bus, Time latency) {
     sim::Train& train = sim::train_of(payload);
     const bool ok = !missing.contains(payload.get_address() / sim::kPageBytes);
-    const auto& axi = sim::extension<memory::AxiAttributes>(payload);
+    const auto& axi = sim::extension<soc::AxiAttributes>(payload);
     access_of_[&payload] = accesses.size();
     accesses.push_back({train.times, payload.get_address(), train.cells(), axi.master_id, payload.is_write(), ok});
     train.responses = bus.serve(context_.now(), train.times, service, 0, &payload).shifted(latency);
@@ -230,7 +230,7 @@ struct DmaPost {
   std::uint64_t length = 0;
   sim::NodeId peer = 1;
   std::uint64_t cookie = 1;
-  std::uint64_t command = dma::reg::kCommandWrite;
+  std::uint64_t command = exanest::reg::kCommandWrite;
   unsigned channel = 0;
   std::optional<std::uint32_t> peer_pdid = std::nullopt;  // else that of the peer's process
   bool notify = true;
@@ -249,7 +249,7 @@ class DmaBench : public sim::StepListener {
   static constexpr std::size_t kKeptPayloads = 32;
   static constexpr std::uint32_t pdid_of(sim::NodeId node) { return 10 + node; }
 
-  explicit DmaBench(const dma::DmaConfig& with = {}, std::uint32_t cells_per_train = 16,
+  explicit DmaBench(const exanest::EngineConfig& with = {}, std::uint32_t cells_per_train = 16,
                     const std::string& name = "bench")
       : config(with), loop((name + "_loop").c_str()), driver_port_(loop.new_port()) {
     trace.listen(*this);
@@ -262,7 +262,7 @@ class DmaBench : public sim::StepListener {
       const std::string node = name + std::to_string(n);
       memory[n] = std::make_unique<PagedMemory>((node + "_memory").c_str(), *contexts[n]);
       mmio[n] = std::make_unique<MmioMaster>((node + "_mmio").c_str());
-      engine[n] = std::make_unique<dma::Engine>((node + "_engine").c_str(), config, *contexts[n]);
+      engine[n] = std::make_unique<exanest::Engine>((node + "_engine").c_str(), config, *contexts[n]);
       engine[n]->reads.bind(memory[n]->reads);
       engine[n]->writes.bind(memory[n]->writes);
       engine[n]->net_out.bind(fabric->in[n]);
@@ -276,31 +276,32 @@ class DmaBench : public sim::StepListener {
     run(Time{1});
     for (sim::NodeId n = 0; n < 2; ++n) {
       for (std::uint64_t channel = 0; channel < 2; ++channel) {
-        privileged_write(n, dma::reg::kChannelSelect, channel);
-        privileged_write(n, dma::reg::kChannelPdid, pdid_of(n));
+        privileged_write(n, exanest::reg::kChannelSelect, channel);
+        privileged_write(n, exanest::reg::kChannelPdid, pdid_of(n));
       }
-      privileged_write(n, dma::reg::kChannelSelect, 0);
-      privileged_write(n, dma::reg::kChannelMailbox, kRing);
-      privileged_write(n, dma::reg::kChannelSlots, kSlots);
+      privileged_write(n, exanest::reg::kChannelSelect, 0);
+      privileged_write(n, exanest::reg::kChannelMailbox, kRing);
+      privileged_write(n, exanest::reg::kChannelSlots, kSlots);
     }
   }
 
   std::uint64_t post(sim::NodeId node, const DmaPost& p) {
-    const std::uint64_t base = p.channel * dma::reg::kChannelStride;
+    const std::uint64_t base = p.channel * exanest::reg::kChannelStride;
     MmioMaster& m = *mmio[node];
-    m.write(base + dma::reg::kSource, p.source);
-    m.write(base + dma::reg::kDestination, p.destination);
-    m.write(base + dma::reg::kLength, p.length);
-    m.write(base + dma::reg::kPeer, std::uint64_t{p.peer} | std::uint64_t{p.peer_pdid.value_or(pdid_of(p.peer))} << 32);
-    m.write(base + dma::reg::kNotify, p.notify ? kNotify : 0);
-    m.write(base + dma::reg::kCookie, p.cookie);
-    m.write(base + dma::reg::kCommand, p.command);
-    return m.read(base + dma::reg::kStatus);
+    m.write(base + exanest::reg::kSource, p.source);
+    m.write(base + exanest::reg::kDestination, p.destination);
+    m.write(base + exanest::reg::kLength, p.length);
+    m.write(base + exanest::reg::kPeer,
+            std::uint64_t{p.peer} | std::uint64_t{p.peer_pdid.value_or(pdid_of(p.peer))} << 32);
+    m.write(base + exanest::reg::kNotify, p.notify ? kNotify : 0);
+    m.write(base + exanest::reg::kCookie, p.cookie);
+    m.write(base + exanest::reg::kCommand, p.command);
+    return m.read(base + exanest::reg::kStatus);
   }
   void send(sim::NodeId node, sim::NodeId to, std::uint64_t kind, const std::vector<std::uint64_t>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) mmio[node]->write(dma::reg::kMessageWord0 + 8 * i, words[i]);
-    mmio[node]->write(dma::reg::kMessageSend, std::uint64_t{to} | std::uint64_t{pdid_of(to)} << 32 |
-                                                  std::uint64_t{words.size()} << 48 | kind << 56);
+    for (std::size_t i = 0; i < words.size(); ++i) mmio[node]->write(exanest::reg::kMessageWord0 + 8 * i, words[i]);
+    mmio[node]->write(exanest::reg::kMessageSend, std::uint64_t{to} | std::uint64_t{pdid_of(to)} << 32 |
+                                                      std::uint64_t{words.size()} << 48 | kind << 56);
   }
   void privileged_write(sim::NodeId node, std::uint64_t offset, std::uint64_t value) {
     mmio[node]->write(privileged() + offset, value);
@@ -308,7 +309,7 @@ class DmaBench : public sim::StepListener {
   std::uint64_t privileged_read(sim::NodeId node, std::uint64_t offset) {
     return mmio[node]->read(privileged() + offset);
   }
-  std::uint64_t privileged() const { return dma::reg::kChannelStride * config.channels; }
+  std::uint64_t privileged() const { return exanest::reg::kChannelStride * config.channels; }
 
   void run(Time duration) { sc_core::sc_start(sim::to_sc_time(duration)); }
   Time now() const { return loop.now(); }
@@ -351,7 +352,7 @@ class DmaBench : public sim::StepListener {
   std::optional<Time> resolve_after;
   bool pages_appear = true;  // else the page stays missing, and its block is requested again all the same
 
-  dma::DmaConfig config;
+  exanest::EngineConfig config;
   sim::PayloadPool payloads;
   sim::Trace trace;
   sim::EventLoop loop;
@@ -360,21 +361,21 @@ class DmaBench : public sim::StepListener {
   std::unique_ptr<Fabric> fabric;
   std::array<std::unique_ptr<PagedMemory>, 2> memory;
   std::array<std::unique_ptr<MmioMaster>, 2> mmio;
-  std::array<std::unique_ptr<dma::Engine>, 2> engine;
+  std::array<std::unique_ptr<exanest::Engine>, 2> engine;
   std::vector<sim::StepRecord> steps;
 
  private:
   void resolve(std::uint64_t n) {
     const auto node = static_cast<sim::NodeId>(n);
-    while (privileged_read(node, dma::reg::kFaultCount) > 0) {
-      const std::uint64_t page = privileged_read(node, dma::reg::kFaultWord0);
-      const std::uint64_t who = privileged_read(node, dma::reg::kFaultWord1);
-      const std::uint64_t transfer = privileged_read(node, dma::reg::kFaultWord2);
-      const std::uint64_t block = privileged_read(node, dma::reg::kFaultWord3);
-      privileged_write(node, dma::reg::kFaultPop, 0);
+    while (privileged_read(node, exanest::reg::kFaultCount) > 0) {
+      const std::uint64_t page = privileged_read(node, exanest::reg::kFaultWord0);
+      const std::uint64_t who = privileged_read(node, exanest::reg::kFaultWord1);
+      const std::uint64_t transfer = privileged_read(node, exanest::reg::kFaultWord2);
+      const std::uint64_t block = privileged_read(node, exanest::reg::kFaultWord3);
+      privileged_write(node, exanest::reg::kFaultPop, 0);
       if (pages_appear) memory[node]->appear(page / sim::kPageBytes);
-      send(node, static_cast<sim::NodeId>(who >> 32), dma::reg::kMessageToFirmware,
-           {dma::reg::kRetransmit, transfer, block});
+      send(node, static_cast<sim::NodeId>(who >> 32), exanest::reg::kMessageToFirmware,
+           {exanest::reg::kRetransmit, transfer, block});
     }
   }
 

@@ -11,7 +11,7 @@
 #include <systemc>
 #include <vector>
 
-#include "models/interconnect/packet.hpp"
+#include "models/network/packet.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/payload.hpp"
 #include "models/sim/slot_ledger.hpp"
@@ -50,9 +50,9 @@ class Fabric : public sc_core::sc_module {
   sim::BitRate rate{16'000'000'000};
   Time latency = 385ns;
   // Trains that the network loses, where its line begins.
-  std::function<bool(const interconnect::PacketHeader&)> loses = [](const auto&) { return false; };
+  std::function<bool(const network::PacketHeader&)> loses = [](const auto&) { return false; };
   // What it does to the headers of those that it delivers.
-  std::function<void(interconnect::PacketHeader&)> alters = [](auto&) {};
+  std::function<void(network::PacketHeader&)> alters = [](auto&) {};
 
   // Of all so far: trains that were delivered, and cells of them that were taken back.
   std::uint64_t delivered_trains = 0;
@@ -81,11 +81,11 @@ class Fabric : public sc_core::sc_module {
     Time free{0};  // of those before
   };
 
-  static const interconnect::PacketHeader& header_of(tlm::tlm_generic_payload& payload) {
-    return sim::extension<interconnect::PacketHeader>(payload);
+  static const network::PacketHeader& header_of(tlm::tlm_generic_payload& payload) {
+    return sim::extension<network::PacketHeader>(payload);
   }
   Line& line_of(tlm::tlm_generic_payload& payload) {
-    const bool data = header_of(payload).kind == interconnect::PacketKind::data;
+    const bool data = header_of(payload).kind == network::PacketKind::data;
     return lines_[2 * header_of(payload).destination + (data ? 0 : 1)];
   }
 
@@ -231,7 +231,7 @@ class Fabric : public sc_core::sc_module {
     train.cell_bytes = whole.cell_bytes;
     train.content = {};
     if (!whole.content.empty()) train.content = whole.content.slice(first * whole.cell_bytes, train.bytes());
-    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    auto& header = sim::extension<network::PacketHeader>(payload);
     header = header_of(*transit.payload);
     header.address += first * whole.cell_bytes;
     header.block_offset += first * whole.cell_bytes;

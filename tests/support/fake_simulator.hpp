@@ -60,7 +60,7 @@ struct FakeConfiguration {
     }
     const auto group = table.group("strategy");
     table.add_choice(
-        "prepare", prepare,
+        "registration", prepare,
         {{"nothing", Prepare::nothing}, {"touch", Prepare::touch}, {"pin", Prepare::pin}, {"ideal", Prepare::ideal}},
         {"before a transfer", "", {}});
     table.add_choice("on_destination_fault", on_fault, {{"stall", OnFault::stall}, {"terminate", OnFault::terminate}},
@@ -91,7 +91,7 @@ class FakeMachine : public experiment::Machine {
 
   std::vector<workloads::Conflict> conflicts() const override {
     if (configuration_.prepare == Prepare::pin && configuration_.cold_share > 0) {
-      return {{{"workload.cold_share", "strategy.prepare"},
+      return {{{"workload.cold_share", "strategy.registration"},
                "pinned pages cannot be cold",
                "set workload.cold_share to 0, or do not pin"}};
     }

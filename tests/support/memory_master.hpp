@@ -8,8 +8,8 @@
 #include <systemc>
 #include <vector>
 
-#include "models/memory/axi.hpp"
 #include "models/sim/context.hpp"
+#include "models/soc/axi.hpp"
 
 namespace faultline::test {
 
@@ -33,11 +33,11 @@ class MemoryMaster : public sc_core::sc_module {
 
   // Each announces the train now; the reference holds the answer once it has come.
   const Answer& read(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes,
-                     std::uint64_t epoch = memory::AxiAttributes::kUntranslated) {
+                     std::uint64_t epoch = soc::AxiAttributes::kUntranslated) {
     return send(tlm::TLM_READ_COMMAND, address, times, cell_bytes, {}, epoch);
   }
   const Answer& write(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes,
-                      const sim::Content& content, std::uint64_t epoch = memory::AxiAttributes::kUntranslated) {
+                      const sim::Content& content, std::uint64_t epoch = soc::AxiAttributes::kUntranslated) {
     return send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, content, epoch);
   }
 
@@ -61,7 +61,7 @@ class MemoryMaster : public sc_core::sc_module {
   const Answer& bulk(std::uint64_t address, const sim::TimeSequence& times, std::uint32_t cell_bytes) {
     bulk_ = true;
     const Answer& answer =
-        send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, {}, memory::AxiAttributes::kUntranslated);
+        send(tlm::TLM_WRITE_COMMAND, address, times, cell_bytes, {}, soc::AxiAttributes::kUntranslated);
     bulk_ = false;
     return answer;
   }
@@ -96,7 +96,7 @@ class MemoryMaster : public sc_core::sc_module {
                      std::uint32_t cell_bytes, const sim::Content& content, std::uint64_t epoch) {
     tlm::tlm_generic_payload& payload = make(command, address, times, cell_bytes);
     sim::train_of(payload).content = content;
-    auto& axi = sim::extension<memory::AxiAttributes>(payload);
+    auto& axi = sim::extension<soc::AxiAttributes>(payload);
     axi.translation_epoch = epoch;
     axi.bulk = bulk_;
     pending_.push_back(&payload);

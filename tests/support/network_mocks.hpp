@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "models/interconnect/router.hpp"
-#include "models/interconnect/topology.hpp"
+#include "models/network/router.hpp"
+#include "models/network/topology.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/random.hpp"
 #include "tests/support/cell_pump.hpp"
@@ -24,7 +24,7 @@ struct Shipment {
   std::uint64_t address = 0;
   std::uint32_t cell_bytes = sim::kCellBytes;
   sim::TimeSequence ready;
-  interconnect::PacketKind kind = interconnect::PacketKind::data;
+  network::PacketKind kind = network::PacketKind::data;
   std::uint32_t block = 0;
 };
 
@@ -33,7 +33,7 @@ struct Delivery {
   std::uint64_t address;
   std::uint32_t cell_bytes;
   sim::Time at;
-  interconnect::PacketKind kind;
+  network::PacketKind kind;
   bool content_right;
   std::uint32_t block = 0;
   bool operator==(const Delivery&) const = default;
@@ -72,7 +72,7 @@ class NetworkSource : public sc_core::sc_module {
   void send(tlm::tlm_generic_payload& payload, const Shipment& shipment) {
     sim::Train& train = sim::train_of(payload);
     train.content = content_at(context_.node, shipment.address, train.bytes());
-    auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    auto& header = sim::extension<network::PacketHeader>(payload);
     header = {};
     header.kind = shipment.kind;
     header.source = context_.node;
@@ -142,7 +142,7 @@ class NetworkSink : public sc_core::sc_module {
       return tlm::TLM_ACCEPTED;
     }
     cells_[&payload] = train.cells();
-    const auto& header = sim::extension<interconnect::PacketHeader>(payload);
+    const auto& header = sim::extension<network::PacketHeader>(payload);
     sim::TimeSequence freed;
     for (std::uint32_t i = 0; i < train.cells(); ++i) {
       const std::uint64_t n = freed_.size();
@@ -193,10 +193,10 @@ class NetworkSink : public sc_core::sc_module {
 struct BareRouter {
   sim::Statistics statistics;
   sim::Context context;
-  interconnect::Router router;
+  network::Router router;
 
-  BareRouter(const std::string& name, interconnect::RouterId id, sim::EventLoop& loop, sim::PayloadPool& pool,
-             sim::Trace& trace, const interconnect::RouterConfig& config, const interconnect::Topology& topology,
+  BareRouter(const std::string& name, network::RouterId id, sim::EventLoop& loop, sim::PayloadPool& pool,
+             sim::Trace& trace, const network::RouterConfig& config, const network::Topology& topology,
              std::uint32_t cells_per_train)
       : context{id, loop, pool, statistics, trace, 1, cells_per_train},
         router((name + "_router").c_str(), config, context, topology) {}
@@ -207,38 +207,37 @@ struct NetworkRig {
   struct Node {
     sim::Statistics statistics;
     sim::Context context;
-    interconnect::Router router;
+    network::Router router;
     NetworkSource source;
     NetworkSink sink;
 
-    Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const interconnect::RouterConfig& config,
+    Node(const std::string& name, sim::NodeId id, NetworkRig& rig, const network::RouterConfig& config,
          std::uint32_t cells_per_train, sim::Time longest_hold, bool announce_late, std::uint32_t excess)
         : context{id, rig.loop, rig.pool, statistics, rig.trace, 1, cells_per_train},
           router((name + "_router").c_str(), config, context, *rig.topology),
           source((name + "_source").c_str(), config.injection_cells + excess, context),
           sink((name + "_sink").c_str(), config.local_buffer_cells, longest_hold, announce_late, context) {
-      source.out.bind(router.in[interconnect::kLocalPort]);
-      router.out[interconnect::kLocalPort].bind(sink.in);
+      source.out.bind(router.in[network::kLocalPort]);
+      router.out[network::kLocalPort].bind(sink.in);
     }
   };
 
   // `excess`: slots that sources use and routers do not have.
-  NetworkRig(const std::string& name, const interconnect::ClusterShape& shape,
-             const interconnect::RouterConfig& described, std::uint32_t cells_per_train,
-             sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
-             const interconnect::FailureConfig& failing = {}, std::uint32_t excess = 0)
-      : loop((name + "_loop").c_str()), topology(interconnect::make_topology(shape)), failures(failing, *topology) {
-    interconnect::RouterConfig config = described;
+  NetworkRig(const std::string& name, const network::ClusterShape& shape, const network::RouterConfig& described,
+             std::uint32_t cells_per_train, sim::Time longest_hold = sim::Time{0}, bool announce_late = false,
+             const network::FailureConfig& failing = {}, std::uint32_t excess = 0)
+      : loop((name + "_loop").c_str()), topology(network::make_topology(shape)), failures(failing, *topology) {
+    network::RouterConfig config = described;
     config.failures = &failures;
     for (sim::NodeId id = 0; id < topology->nodes(); ++id) {
       nodes.push_back(std::make_unique<Node>(name + std::to_string(id), id, *this, config, cells_per_train,
                                              longest_hold, announce_late, excess));
     }
-    for (interconnect::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
+    for (network::RouterId id = topology->nodes(); id < topology->routers(); ++id) {
       bare.push_back(std::make_unique<BareRouter>(name + std::to_string(id), id, loop, pool, trace, config, *topology,
                                                   cells_per_train));
     }
-    for (const interconnect::Link& link : topology->links()) {
+    for (const network::Link& link : topology->links()) {
       connect(router(link.a), link.a_port, router(link.b), link.b_port);
     }
   }
@@ -250,7 +249,7 @@ struct NetworkRig {
     for (const auto& router : bare) sum += 16 * router->router.out.size();
     return sum;
   }
-  interconnect::Router& router(interconnect::RouterId id) {
+  network::Router& router(network::RouterId id) {
     return id < nodes.size() ? nodes[id]->router : bare[id - nodes.size()]->router;
   }
   NetworkSource& source(sim::NodeId node) { return nodes[node]->source; }
@@ -266,8 +265,8 @@ struct NetworkRig {
   }
 
   sim::EventLoop loop;
-  std::unique_ptr<const interconnect::Topology> topology;
-  interconnect::FailureSchedule failures;
+  std::unique_ptr<const network::Topology> topology;
+  network::FailureSchedule failures;
   sim::PayloadPool pool;
   sim::Trace trace;
   std::vector<std::unique_ptr<Node>> nodes;

@@ -20,7 +20,7 @@
 #include "tests/support/preset_files.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/experiment_point.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 
 namespace faultline::test {
 

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "models/memory/axi.hpp"
 #include "models/memory/frame_store.hpp"
 #include "models/sim/context.hpp"
 #include "models/smmu/descriptors.hpp"
 #include "models/smmu/smmu.hpp"
+#include "models/soc/axi.hpp"
 
 namespace faultline::test {
 
@@ -74,7 +74,7 @@ class SmmuMemory : public sc_core::sc_module {
       return tlm::TLM_ACCEPTED;
     }
     seen.push_back({payload.get_address(), payload.is_write(), train.times,
-                    payload.get_extension<memory::AxiAttributes>()->translation_epoch, &payload});
+                    payload.get_extension<soc::AxiAttributes>()->translation_epoch, &payload});
     context_.loop.at<&SmmuMemory::serve>(train.times.front(), port_, *this, reinterpret_cast<std::uint64_t>(&payload));
     return tlm::TLM_ACCEPTED;
   }
@@ -126,7 +126,7 @@ class SmmuMaster : public sc_core::sc_module {
       payload.set_command(write ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
       payload.set_address(va + std::uint64_t{begin} * cell_bytes);
       payload.set_data_length(train.bytes());
-      sim::extension<memory::AxiAttributes>(payload).master_id = master_id;
+      sim::extension<soc::AxiAttributes>(payload).master_id = master_id;
       open_[&payload] = {&answer, begin, 0};
       tlm::tlm_phase phase = tlm::BEGIN_REQ;
       sc_core::sc_time delay;

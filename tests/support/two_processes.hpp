@@ -7,8 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/cluster.hpp"
-#include "models/rdma/endpoint.hpp"
 
 namespace faultline::test {
 
@@ -24,12 +24,12 @@ class TwoProcesses : public sim::StepListener {
   }
 
   // A further process with a DMA channel of its own.
-  std::unique_ptr<rdma::Endpoint> open(sim::NodeId id, unsigned channel, rdma::OnFault on_fault) {
+  std::unique_ptr<exanest::Endpoint> open(sim::NodeId id, unsigned channel, rdma::OnFault on_fault) {
     platform::Node& node = cluster.node(id);
-    return std::make_unique<rdma::Endpoint>(
+    return std::make_unique<exanest::Endpoint>(
         strategy_, machine_.library,
-        rdma::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
-                             platform::kEngineBase, machine_.dma.channels},
+        exanest::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
+                                platform::kEngineBase, machine_.engine.channels},
         "process", channel, on_fault);
   }
 
@@ -42,14 +42,15 @@ class TwoProcesses : public sim::StepListener {
   void start(sim::Task<void> task) { tasks_.start(std::move(task)); }
 
   // Memory that the program uses already, `absent` pages of it cold from the start of the buffer on.
-  std::uint64_t buffer(rdma::Endpoint& owner, std::uint64_t bytes, std::uint64_t absent = 0) {
+  std::uint64_t buffer(exanest::Endpoint& owner, std::uint64_t bytes, std::uint64_t absent = 0) {
     const std::uint64_t address = owner.map_buffer(bytes, 0);
     const std::uint64_t cold = absent * os::kPage;
     if (bytes > cold) owner.vm().make_present(owner.process(), address + cold, bytes - cold);
     return address;
   }
-  rdma::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
-  static bool same(rdma::Endpoint& a, std::uint64_t at_a, rdma::Endpoint& b, std::uint64_t at_b, std::uint32_t bytes) {
+  exanest::RemoteBuffer remote(std::uint64_t address) const { return {there->node(), there->process().id(), address}; }
+  static bool same(exanest::Endpoint& a, std::uint64_t at_a, exanest::Endpoint& b, std::uint64_t at_b,
+                   std::uint32_t bytes) {
     return a.vm().read(a.process(), at_a, bytes) == b.vm().read(b.process(), at_b, bytes);
   }
   bool same(std::uint64_t at_here, std::uint64_t at_there, std::uint32_t bytes) const {
@@ -79,8 +80,8 @@ class TwoProcesses : public sim::StepListener {
   }
 
   platform::Cluster cluster;
-  std::unique_ptr<rdma::Endpoint> here;   // source of writes
-  std::unique_ptr<rdma::Endpoint> there;  // destination of writes
+  std::unique_ptr<exanest::Endpoint> here;   // source of writes
+  std::unique_ptr<exanest::Endpoint> there;  // destination of writes
   std::vector<sim::StepRecord> steps;
   std::function<void(const sim::StepRecord&)> on_each_step;
 

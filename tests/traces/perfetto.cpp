@@ -302,7 +302,7 @@ TEST_CASE("A trace keeps its limit and says so, and the run goes on") {
 }
 
 TEST_CASE("A stop is on the link as what it is, and nothing else is named otherwise for it") {
-  const Recorded recorded = record(kFault + Settings{{"dma.stop_after_fault", true}, {"workload.size", "16 KiB"}});
+  const Recorded recorded = record(kFault + Settings{{"exanest.stop_after_fault", true}, {"workload.size", "16 KiB"}});
   std::set<std::string> on_links;
   for (const auto& slice : recorded.trace.slices) {
     if (slice.category == "link") on_links.insert(slice.name);

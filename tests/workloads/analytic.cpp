@@ -42,22 +42,22 @@ void check_software(const Settings& settings, const std::string& where, int page
   const platform::Machine& m = c.machine;
   const auto software = [&](sim::Time cost) { return at_clock(cost, m.cpu); };
   const auto firmware = [&](sim::Time cost) {
-    return cost.count() * (cpu::R5Core::kReferenceClock.hertz / 1'000'000) / (m.dma.r5.clock.hertz / 1'000'000);
+    return cost.count() * (cpu::R5Core::kReferenceClock.hertz / 1'000'000) / (m.engine.r5.clock.hertz / 1'000'000);
   };
   const std::int64_t read = m.cpu.mmio_read.count();
   const std::int64_t write = m.cpu.mmio_write.count();
   REQUIRE(p.count("faults") == 1);
 
   CHECK(p.row("user post") == software(m.library.post) + 7 * write);
-  CHECK(p.row("R5 start") == firmware(m.dma.transfer_startup));
-  CHECK(p.row("R5 block scheduling") == firmware(m.dma.block_scheduling));
-  CHECK(p.row("fault record") == m.axi.pl_clock.cycles(m.dma.fault_logging).count());
+  CHECK(p.row("R5 start") == firmware(m.engine.transfer_startup));
+  CHECK(p.row("R5 block scheduling") == firmware(m.engine.block_scheduling));
+  CHECK(p.row("fault record") == m.axi.pl_clock.cycles(m.engine.fault_logging).count());
   // FSR, FSYNR0, FAR, CBFRSYNRA; FSR is cleared.
-  CHECK(p.row("handler", where) == software(m.kernel.handler_body) + 4 * read + write);
+  CHECK(p.row("handler", where) == software(m.smmu_driver.handler_body) + 4 * read + write);
   CHECK(p.row("tasklet dispatch", where) == software(m.cpu.tasklet_delay));
   // The FIFO's count, the record's four words, its removal, the count again.
-  CHECK(p.row("tasklet", where) == 6 * read + write + software(m.kernel.netlink_send));
-  CHECK(p.row("netlink and wake-up", where) == software(m.cpu.context_switch) + software(m.kernel.netlink_receive));
+  CHECK(p.row("tasklet", where) == 6 * read + write + software(m.driver.netlink_send));
+  CHECK(p.row("netlink and wake-up", where) == software(m.cpu.context_switch) + software(m.driver.netlink_receive));
   CHECK(p.row("library parse", where) == software(m.library.parse_fault));
   // What is only read gets the shared zero page.
   const bool read_only = std::string_view(where) == "source";
@@ -65,8 +65,8 @@ void check_software(const Settings& settings, const std::string& where, int page
   CHECK(p.row("resolve", where) ==
         (touch_ahead ? software(m.os.syscall) + pages * (page + software(m.os.gup_per_page)) : page));
   CHECK(p.row("retry request", where) == software(m.library.post_retry) + 4 * write);
-  CHECK(p.row("R5 retry processing (resend)") == firmware(m.dma.retransmit_processing));
-  CHECK(p.row("R5 block scheduling (resend)") == firmware(m.dma.block_scheduling));
+  CHECK(p.row("R5 retry processing (resend)") == firmware(m.engine.retransmit_processing));
+  CHECK(p.row("R5 block scheduling (resend)") == firmware(m.engine.block_scheduling));
   CHECK(p.rows() == p.latency());
 }
 
@@ -97,16 +97,16 @@ void check_shares(const Settings& settings, const std::vector<Share>& shares) {
 
 // Of one fault, whichever end meets it and whatever the SMMU does with it; and what is to be added for its kind.
 void check_shares_of_fault(const Settings& settings, const std::vector<Share>& of_its_kind) {
-  check_shares(settings, {{"library.post", 1},
-                          {"dma.transfer_startup", 1},
+  check_shares(settings, {{"exanest_library.post", 1},
+                          {"exanest.transfer_startup", 1},
                           {"cpu.irq_to_handler", 1},
-                          {"kernel.handler_body", 1},
+                          {"smmu_driver.handler_body", 1},
                           {"cpu.tasklet_delay", 1},
-                          {"kernel.netlink_send", 1},
+                          {"exanest_driver.netlink_send", 1},
                           {"cpu.context_switch", 1},
-                          {"kernel.netlink_receive", 1},
-                          {"library.parse_fault", 1},
-                          {"library.completion", 1}});
+                          {"exanest_driver.netlink_receive", 1},
+                          {"exanest_library.parse_fault", 1},
+                          {"exanest_library.completion", 1}});
   check_shares(settings, of_its_kind);
 }
 
@@ -155,73 +155,83 @@ TEST_CASE("the software of a fault takes what its parameters say, at either end"
 }
 
 TEST_CASE("the software of a fault follows changed parameters and clocks") {
-  const Settings changed = {
-      {"kernel.handler_body", "1234567 ps"}, {"cpu.tasklet_delay", "777 ns"},       {"kernel.netlink_send", "1 us"},
-      {"cpu.context_switch", "5 us"},        {"kernel.netlink_receive", "2 us"},    {"library.parse_fault", "333 ns"},
-      {"os.anon_minor_fault", "2100 ns"},    {"library.post_retry", "901 ns"},      {"cpu.mmio_read", "201 ns"},
-      {"cpu.mmio_write", "31 ns"},           {"library.post", "1777 ns"},           {"dma.transfer_startup", "3 us"},
-      {"dma.block_scheduling", "2 us"},      {"dma.retransmit_processing", "5 us"}, {"os.syscall", "450 ns"},
-      {"os.gup_per_page", "250 ns"},         {"os.zero_bandwidth", "2 GB/s"}};
+  const Settings changed = {{"smmu_driver.handler_body", "1234567 ps"},
+                            {"cpu.tasklet_delay", "777 ns"},
+                            {"exanest_driver.netlink_send", "1 us"},
+                            {"cpu.context_switch", "5 us"},
+                            {"exanest_driver.netlink_receive", "2 us"},
+                            {"exanest_library.parse_fault", "333 ns"},
+                            {"os.anon_minor_fault", "2100 ns"},
+                            {"exanest_library.post_retry", "901 ns"},
+                            {"cpu.mmio_read", "201 ns"},
+                            {"cpu.mmio_write", "31 ns"},
+                            {"exanest_library.post", "1777 ns"},
+                            {"exanest.transfer_startup", "3 us"},
+                            {"exanest.block_scheduling", "2 us"},
+                            {"exanest.retransmit_processing", "5 us"},
+                            {"os.syscall", "450 ns"},
+                            {"os.gup_per_page", "250 ns"},
+                            {"os.zero_bandwidth", "2 GB/s"}};
   for (const char* end : {"destination", "source"}) {
     check_software(kWarm + kTouch + cold(end, "64 B") + changed, end, 1, false);
     check_software(kWarm + kAhead + cold(end, "16 KiB") + changed, end, 4, true);
     check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"cpu.clock", "600 MHz"}}, end, 1, false);
-    check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"dma.r5.clock", "250 MHz"}}, end, 1, false);
+    check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"exanest.r5.clock", "250 MHz"}}, end, 1, false);
     check_software(kWarm + kAhead + cold(end, "64 B") + Settings{{"os.zero_bandwidth", "8.2 GB/s"}}, end, 1, true);
   }
 }
 
 TEST_CASE("each cost is in the path of a destination fault as often as it should be") {
   const Settings settings = kWarm + kTouch + cold("destination", "64 B");
-  check_shares_of_fault(settings, {{"dma.block_scheduling", 2},
+  check_shares_of_fault(settings, {{"exanest.block_scheduling", 2},
                                    {"os.anon_minor_fault", 1},
-                                   {"library.post_retry", 1},
-                                   {"dma.retransmit_processing", 1},
+                                   {"exanest_library.post_retry", 1},
+                                   {"exanest.retransmit_processing", 1},
                                    {"cpu.poll_latency", 1},
                                    {"cpu.mmio_write", 7 + 1 + 1 + 4},  // post, handler, tasklet, retry request
                                    {"cpu.mmio_read", 4 + 6},           // handler, tasklet
                                    {"network.internal_latency", 4},    // data, RAPF, data, acknowledgement
                                    {"network.router_latency", 4}});
-  check_shares(settings, {{"dma.message_processing", 0},
-                          {"dma.block_timeout", 0},
-                          {"kernel.resume_call", 0},
+  check_shares(settings, {{"exanest.message_processing", 0},
+                          {"exanest.block_timeout", 0},
+                          {"exanest_driver.resume_call", 0},
                           {"os.fault_no_alloc", 0, 100ns},
                           {"os.syscall", 0, 50ns},
                           {"os.gup_per_page", 0, 100ns},
                           {"smmu.tlb_sync", 0},
-                          {"library.message_send", 0, 100ns}});
-  check_cycles(settings, "dma.send_pipeline", 10, 3);     // data twice, acknowledgement
-  check_cycles(settings, "dma.message_pipeline", 10, 2);  // packetizer, mailbox
+                          {"exanest_library.message_send", 0, 100ns}});
+  check_cycles(settings, "exanest.send_pipeline", 10, 3);     // data twice, acknowledgement
+  check_cycles(settings, "exanest.message_pipeline", 10, 2);  // packetizer, mailbox
 }
 
 TEST_CASE("each cost is in the path of a source fault as often as it should be") {
   const Settings settings = kWarm + kAhead + cold("source", "64 B");
-  check_shares_of_fault(settings, {{"dma.block_scheduling", 2},
+  check_shares_of_fault(settings, {{"exanest.block_scheduling", 2},
                                    {"os.fault_no_alloc", 1, 100ns},
                                    {"os.anon_minor_fault", 0},
                                    {"os.syscall", 1, 50ns},
                                    {"os.gup_per_page", 1, 100ns},
-                                   {"library.post_retry", 1},
-                                   {"dma.retransmit_processing", 1},
+                                   {"exanest_library.post_retry", 1},
+                                   {"exanest.retransmit_processing", 1},
                                    {"cpu.poll_latency", 1},
                                    {"cpu.mmio_write", 7 + 1 + 1 + 4},
                                    {"cpu.mmio_read", 4 + 6},
                                    {"network.internal_latency", 2},  // data, acknowledgement
                                    {"network.router_latency", 2},
-                                   {"dma.message_processing", 0},
-                                   {"kernel.resume_call", 0}});
-  check_cycles(settings, "dma.send_pipeline", 10, 2);
-  check_cycles(settings, "dma.message_pipeline", 10, 2);
+                                   {"exanest.message_processing", 0},
+                                   {"exanest_driver.resume_call", 0}});
+  check_cycles(settings, "exanest.send_pipeline", 10, 2);
+  check_cycles(settings, "exanest.message_pipeline", 10, 2);
 }
 
 TEST_CASE("each cost is in the path of a stalled fault as often as it should be") {
   for (const char* end : {"destination", "source"}) {
-    check_shares_of_fault(kWarm + kStall + cold(end, "64 B"), {{"dma.block_scheduling", 1},
-                                                               {"kernel.resume_call", 1},
+    check_shares_of_fault(kWarm + kStall + cold(end, "64 B"), {{"exanest.block_scheduling", 1},
+                                                               {"exanest_driver.resume_call", 1},
                                                                {"cpu.mmio_write", 7 + 1 + 1},  // post, FSR, RESUME
                                                                {"cpu.mmio_read", 4 + 1},  // handler, the empty FIFO
-                                                               {"library.post_retry", 0},
-                                                               {"dma.retransmit_processing", 0},
+                                                               {"exanest_library.post_retry", 0},
+                                                               {"exanest.retransmit_processing", 0},
                                                                {"network.internal_latency", 2},
                                                                {"network.router_latency", 2}});
   }
@@ -229,11 +239,11 @@ TEST_CASE("each cost is in the path of a stalled fault as often as it should be"
 
 TEST_CASE("each cost is in the path of a read as often as it should be") {
   check_shares(kWarm + kTouch + cold("none", "64 B") + Settings{{"workload.kind", "read"}},
-               {{"library.post", 1},
-                {"dma.transfer_startup", 2},    // at the initiator, and where the data are
-                {"dma.message_processing", 3},  // request, report that it is done, its receipt
-                {"dma.block_scheduling", 1},
-                {"library.completion", 1},
+               {{"exanest_library.post", 1},
+                {"exanest.transfer_startup", 2},    // at the initiator, and where the data are
+                {"exanest.message_processing", 3},  // request, report that it is done, its receipt
+                {"exanest.block_scheduling", 1},
+                {"exanest_library.completion", 1},
                 {"cpu.mmio_write", 7},
                 {"cpu.context_switch", 0},
                 {"network.internal_latency", 4},  // request, data, acknowledgement, report

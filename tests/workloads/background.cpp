@@ -34,18 +34,18 @@ TEST_CASE("background: programs that want more than there is take pages from a b
 }
 
 TEST_CASE("background: a locked buffer does not notice, a pinned one has its access flags cleared") {
-  const Point locked = run_well(hungry(12) + Settings{{"strategy.prepare", "mlock"}});
+  const Point locked = run_well(hungry(12) + Settings{{"strategy.registration", "mlock"}});
   CHECK(locked.count("faults") == 0);
   CHECK(locked.count("major_faults") > 0);  // the others'
-  const Point pinned = run_well(hungry(12) + Settings{{"strategy.prepare", "pin-once"}});
+  const Point pinned = run_well(hungry(12) + Settings{{"strategy.registration", "pin-once"}});
   CHECK(pinned.count("faults") > 0);
   const Point private_table =
-      run_well(hungry(12) + Settings{{"strategy.prepare", "pin-once"}, {"strategy.translate", "private"}});
+      run_well(hungry(12) + Settings{{"strategy.registration", "pin-once"}, {"strategy.translate", "private"}});
   CHECK(private_table.count("faults") == 0);
 }
 
 TEST_CASE("background: its page faults are told apart, and are none of the device's") {
-  const Point p = run_well(hungry(12) + Settings{{"strategy.prepare", "mlock"}});
+  const Point p = run_well(hungry(12) + Settings{{"strategy.registration", "mlock"}});
   CHECK(p.count("background_minor_faults") > 0);
   CHECK(p.count("background_major_faults") == p.count("major_faults"));  // the locked buffer's programs have none
   CHECK(p.count("background_minor_faults") <= p.count("minor_faults"));
@@ -62,7 +62,7 @@ TEST_CASE("background: its page faults are told apart, and are none of the devic
 }
 
 TEST_CASE("background: programs that meet the end of memory take their faults with them, and are counted") {
-  const Point p = run_well(hungry(12) + Settings{{"os.swap_bytes", "0 B"}, {"strategy.prepare", "mlock"}});
+  const Point p = run_well(hungry(12) + Settings{{"os.swap_bytes", "0 B"}, {"strategy.registration", "mlock"}});
   CHECK(p.count("background_ended") > 0);
   CHECK(p.count("background_minor_faults") > 0);
   CHECK(p.count("background_minor_faults") <= p.count("minor_faults"));
@@ -87,7 +87,7 @@ TEST_CASE("background: where the program's own doing takes the pages of resident
     const Point p =
         run(preset("resident") +
             Settings{{"workload.iterations", 100}, {"inject.mechanism", mechanism}, {"inject.period", "20 us"}});
-    CHECK(p.error.find("strategy.prepare = ideal") != std::string::npos);
+    CHECK(p.error.find("strategy.registration = ideal") != std::string::npos);
   }
 }
 
@@ -126,7 +126,7 @@ TEST_CASE("background: the same seed gives the same run, another seed another") 
 
 TEST_CASE("background: when swap is full, too, programs end and the transfers go on") {
   const Point p = run_well(hungry(24) + Settings{{"os.swap_bytes", "1 MiB"},
-                                                 {"strategy.prepare", "mlock"},
+                                                 {"strategy.registration", "mlock"},
                                                  {"background.order", "sequential"},
                                                  {"background.pause", "1 us"},
                                                  {"workload.iterations", 60}});
@@ -164,7 +164,7 @@ TEST_CASE("background: impossible settings are refused") {
 TEST_CASE("background: the target of a read writes its buffer before it prepares it") {
   for (const char* prepare : {"pin-per-transfer", "touch"}) {
     INFO(prepare);
-    run_well(hungry(12) + Settings{{"workload.kind", "read"}, {"strategy.prepare", prepare}});
+    run_well(hungry(12) + Settings{{"workload.kind", "read"}, {"strategy.registration", prepare}});
   }
 }
 

@@ -41,7 +41,7 @@ const Settings kMovedInWarmUp = {{"workload.size", "2 MiB"},
                                  {"workload.warmup", 20},
                                  {"workload.madvise_hugepage", true},
                                  {"workload.advise_late", true},
-                                 {"strategy.prepare", "mlock"},
+                                 {"strategy.registration", "mlock"},
                                  {"strategy.translate", "private"},
                                  {"os.thp", "madvise"},
                                  {"os.rlimit_memlock", "64 MiB"},
@@ -114,8 +114,8 @@ TEST_CASE("so is one of zeros, time after time") {
 }
 
 TEST_CASE("a fault that is handled late does not make the next transfer's page present") {
-  const Settings settings =
-      kTouch + cold("destination", "64 B") + Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", "10 us"}};
+  const Settings settings = kTouch + cold("destination", "64 B") +
+                            Settings{{"exanest.rapf_enabled", false}, {"exanest.block_timeout", "10 us"}};
   const Point one = run_well(settings);
   const Point many = run_well(settings + Settings{{"workload.iterations", 5}});
   // The page is there when handler, tasklet, netlink and the fault itself are over.
@@ -162,7 +162,7 @@ TEST_CASE("a message's way is measured step by step") {
   const Settings settings = {{"workload.kind", "message"}, {"workload.size", "17 B"}, {"workload.warmup", 1}};
   const Point p = run_well(settings);
   const platform::Machine m = configuration(settings).machine;
-  const std::int64_t pipeline = m.axi.pl_clock.cycles(m.dma.message_pipeline).count();
+  const std::int64_t pipeline = m.axi.pl_clock.cycles(m.engine.message_pipeline).count();
   CHECK(p.row("library send") == m.library.message_send.count());
   CHECK(p.row("register writes") == (3 + 1) * m.cpu.mmio_write.count());
   CHECK(p.row("packetizer") == pipeline);
@@ -215,7 +215,7 @@ TEST_CASE("a program that measures its kernel and does not end is told by its ow
   CHECK(p.error_keys == std::vector<std::string>{"workload.time_limit", "workload.iterations", "workload.warmup",
                                                  "workload.size", "workload.program"});
   const Point transfers = run({{"workload.size", "1 MiB"}, {"workload.time_limit", "2 us"}});
-  CHECK(std::find(transfers.error_keys.begin(), transfers.error_keys.end(), "dma.retry_limit") !=
+  CHECK(std::find(transfers.error_keys.begin(), transfers.error_keys.end(), "exanest.retry_limit") !=
         transfers.error_keys.end());
 }
 
@@ -226,8 +226,8 @@ TEST_CASE("noise at every instant, and timeouts before any answer, end") {
   const Point p = run({{"workload.size", "64 KiB"},
                        {"workload.cold", "destination"},
                        {"strategy.touch_ahead_pages", 4},
-                       {"dma.block_timeout", "2 us"},
-                       {"dma.retry_limit", 64}});
+                       {"exanest.block_timeout", "2 us"},
+                       {"exanest.retry_limit", 64}});
   CHECK(p.error == "");
   CHECK(p.count("timeouts") > 0);
 }
@@ -239,13 +239,13 @@ TEST_CASE("a notification that is lost for good is the configuration's fault and
                        {"workload.kind", "flows"},
                        {"workload.flows", "from=6, to=2, size=59.648 kB, cold=source, transfers=2, window=2"},
                        {"axi.width", "4 B"},
-                       {"dma.block_contexts", std::int64_t{2}},
-                       {"dma.block_timeout", "10 us"},
-                       {"dma.retry_limit", std::int64_t{5}},
-                       {"kernel.hupcf", false},
+                       {"exanest.block_contexts", std::int64_t{2}},
+                       {"exanest.block_timeout", "10 us"},
+                       {"exanest.retry_limit", std::int64_t{5}},
+                       {"smmu_driver.hupcf", false},
                        {"os.thp", "never"}});
   CHECK(p.error.find("notifications of a transfer's end met a fault") != std::string::npos);
-  CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "dma.retry_limit") != p.error_keys.end());
+  CHECK(std::find(p.error_keys.begin(), p.error_keys.end(), "exanest.retry_limit") != p.error_keys.end());
 }
 
 TEST_CASE("a message that a failed link loses is the configuration's fault and names what decides it") {
@@ -313,9 +313,9 @@ TEST_CASE("what cannot be, or would be without effect, is refused with the param
       {{{"workload.size", "4 MiB"}, {"workload.window", 2}, {"os.user_memory", "4 MiB"}},
        "buffers of 8 MiB do not fit in a node's 4 MiB of user memory",
        {"workload.size", "workload.window", "os.user_memory", "ddr.size", "os.kernel_reserved"}},
-      {{{"workload.window", 64}, {"dma.channel_queue", 16}},
+      {{{"workload.window", 64}, {"exanest.channel_queue", 16}},
        "64 transfers under way do not fit in a channel's queue of 16",
-       {"workload.window", "workload.clean_window", "dma.channel_queue"}}};
+       {"workload.window", "workload.clean_window", "exanest.channel_queue"}}};
   for (const Case& c : cases) {
     INFO(to_string(c.settings));
     std::vector<std::string> keys;
@@ -399,7 +399,7 @@ TEST_CASE("wrong data of a warm-up is a check that failed, and no measured trans
   CHECK_THAT(p.failed_checks,
              Catch::VectorContains("data at the destination differ from what was sent in " + std::to_string(others) +
                                    " transfers that are not measured (warm-up, clean)"));
-  const Point pinned = run(kMovedInWarmUp + Settings{{"strategy.prepare", "pin-once"}});
+  const Point pinned = run(kMovedInWarmUp + Settings{{"strategy.registration", "pin-once"}});
   REQUIRE(pinned.error.empty());
   CHECK(pinned.count("data_errors") == 0);
   CHECK_FALSE(pinned.metrics.contains("other_data_errors"));

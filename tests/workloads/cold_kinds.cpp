@@ -160,9 +160,9 @@ TEST_CASE("a page of a shared file that is being read ahead is waited for where 
   CHECK(run_well(preset("fault/touch-ahead") + kSharedFile + both).count("major_faults") > 0);
 }
 TEST_CASE("a page brought for a failed transfer does not hide that transfer's error") {
-  const Settings fails{{"dma.block_timeout", "20 us"}, {"dma.retry_limit", 1},    {"workload.warmup", 0},
-                       {"workload.iterations", 2},     {"os.kernel", "4.9"},      {"workload.checks", "count"},
-                       {"workload.cold", "source"},    {"os.swap_bytes", "1 GiB"}};
+  const Settings fails{{"exanest.block_timeout", "20 us"}, {"exanest.retry_limit", 1}, {"workload.warmup", 0},
+                       {"workload.iterations", 2},         {"os.kernel", "4.9"},       {"workload.checks", "count"},
+                       {"workload.cold", "source"},        {"os.swap_bytes", "1 GiB"}};
   const Point p = run(preset("fault/touch-ahead") + fails);
   REQUIRE(p.error == "");
   CHECK(p.count("transfers") == 2);

@@ -53,7 +53,7 @@ TEST_CASE("the fault thread's class decides what it waits for") {
                                               "from=0, to=1, size=64 KiB, cold=destination, transfers=1"
                                               "; from=1, to=0, size=4 MiB, transfers=1"}};
   const auto cold_write = [&](const char* kind) {
-    return run_well(busy + Settings{{"library.fault_thread", kind}}).ps("latency_min");
+    return run_well(busy + Settings{{"exanest_library.fault_thread", kind}}).ps("latency_min");
   };
   const std::int64_t behind_a_turn = cold_write("process");
   CHECK(10 * cold_write("interrupt-thread") < behind_a_turn);

@@ -5,8 +5,8 @@
 
 #include <functional>
 
-#include "models/os/page_events.hpp"
-#include "models/os/reclaim.hpp"
+#include "models/os/events/page_events.hpp"
+#include "models/os/reclaim/reclaim.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/point.hpp"
 #include "tests/support/two_processes.hpp"
@@ -15,11 +15,11 @@
 namespace faultline::test {
 
 using namespace std::chrono_literals;
+using exanest::Operation;
+using exanest::Posted;
+using exanest::Status;
 using os::kHugePage;
 using os::kPage;
-using rdma::Operation;
-using rdma::Posted;
-using rdma::Status;
 using sim::Content;
 using sim::Step;
 using sim::Task;
@@ -67,13 +67,13 @@ inline bool arrived(TwoProcesses& p, const Buffers& b, std::uint64_t seed = 7) {
 
 // Something that the kernel of an endpoint's node does, begun in the midst of hardware's events.
 using Kernel = std::function<Task<void>(cpu::Execution& exec, os::Vm& vm, os::Process& process)>;
-inline Task<void> kernel_does(TwoProcesses& p, rdma::Endpoint& owner, Kernel what) {
+inline Task<void> kernel_does(TwoProcesses& p, exanest::Endpoint& owner, Kernel what) {
   co_await p.cluster.loop.delay(1ns);
   cpu::Execution& exec = p.cluster.node(owner.node()).cpu.new_thread("kernel");
   co_await what(exec, owner.vm(), owner.process());
 }
 // At the n-th step of this kind; several may be waited for.
-inline void at_step(TwoProcesses& p, Step step, unsigned n, rdma::Endpoint& owner, Kernel what) {
+inline void at_step(TwoProcesses& p, Step step, unsigned n, exanest::Endpoint& owner, Kernel what) {
   p.on_each_step = [&p, step, left = n, &owner, what, others = p.on_each_step](const sim::StepRecord& record) mutable {
     if (others) others(record);
     if (record.step != step || left == 0 || --left > 0) return;

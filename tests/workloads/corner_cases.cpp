@@ -44,7 +44,7 @@ TEST_CASE("C4: a page is unmapped between its translation and the DMA") {
         co_await p.here->open();
         co_await p.there->open();
         const Buffers b = buffers(p, 4 * kBlock);
-        rdma::Endpoint& owner = at_source ? *p.here : *p.there;
+        exanest::Endpoint& owner = at_source ? *p.here : *p.there;
         const std::uint64_t va = (at_source ? b.local : b.remote) + 3 * kBlock;
         co_await transfer(p, b);  // the translations are in the TLBs
         p.here->vm().fill(p.here->process(), b.local, b.length, 8);
@@ -66,7 +66,7 @@ TEST_CASE("C4: a page is unmapped between its translation and the DMA") {
 
 TEST_CASE("C4: a kernel that frees the page without telling the SMMU is caught") {
   platform::Machine machine;
-  machine.kernel.tlb_maintenance = os::TlbMaintenance::none;
+  machine.smmu_driver.tlb_maintenance = mmu500::TlbMaintenance::none;
   const Facts f = played(tolerant(), machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     const Buffers b = buffers(p, 4 * kBlock);
     co_await transfer(p, b);

@@ -16,9 +16,9 @@ namespace {
 
 // A stream into a buffer of 2 MiB to which something happens.
 Settings disturbed(const char* prepare, const char* translate, const char* mechanism) {
-  return {{"workload.size", "2 MiB"},      {"workload.iterations", 3},        {"workload.warmup", 1},
-          {"workload.checks", "count"},    {"strategy.prepare", prepare},     {"strategy.translate", translate},
-          {"inject.mechanism", mechanism}, {"os.rlimit_memlock", "64 MiB"},   {"os.thp", "madvise"},
+  return {{"workload.size", "2 MiB"},      {"workload.iterations", 3},         {"workload.warmup", 1},
+          {"workload.checks", "count"},    {"strategy.registration", prepare}, {"strategy.translate", translate},
+          {"inject.mechanism", mechanism}, {"os.rlimit_memlock", "64 MiB"},    {"os.thp", "madvise"},
           {"inject.period", "300 us"},     {"inject.count", std::int64_t{20}}};
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails 
   rdma::Strategy strategy = tolerant(rdma::Translate::private_);
   strategy.prepare = rdma::Prepare::pin_once;
   platform::Machine machine;
-  machine.kernel.hupcf = false;
+  machine.smmu_driver.hupcf = false;
   const Facts f = played(strategy, machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     co_await p.here->open();
     co_await p.there->open();
@@ -191,7 +191,7 @@ TEST_CASE("C12: a fault in the midst of a message sends its block again, whichev
     for (const std::uint64_t page : {0, 1, 2, 3, 5, 7}) {
       const Facts f = played([=](TwoProcesses& p, Facts& facts) -> Task<void> {
         const Buffers b = buffers(p, 2 * kBlock);
-        rdma::Endpoint& owner = at_source ? *p.here : *p.there;
+        exanest::Endpoint& owner = at_source ? *p.here : *p.there;
         const std::uint64_t va = (at_source ? b.local : b.remote) + page * kPage;
         owner.vm().discard(owner.process(), va, kPage);
         facts["done"] = co_await transfer(p, b) == Status::done;
@@ -213,10 +213,10 @@ TEST_CASE("C13: several peers fault on one page, which is resolved once") {
     const std::uint64_t remote = p.buffer(*p.there, kPage, 1);
     const auto second = p.open(2, 0, rdma::OnFault::terminate);
     const auto third = p.open(3, 0, rdma::OnFault::terminate);
-    const std::array<rdma::Endpoint*, 3> peers{p.here.get(), second.get(), third.get()};
+    const std::array<exanest::Endpoint*, 3> peers{p.here.get(), second.get(), third.get()};
     std::vector<Posted> posted;
     std::uint64_t at = remote;
-    for (rdma::Endpoint* peer : peers) {
+    for (exanest::Endpoint* peer : peers) {
       const std::uint64_t local = p.buffer(*peer, 512);
       peer->vm().fill(peer->process(), local, 512, 20 + peer->node());
       posted.push_back(co_await peer->library().post(peer->thread(), Operation::write, local, p.remote(at), 512));
@@ -261,7 +261,7 @@ TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
 
 TEST_CASE("C15: a page that is gone at each retry ends the transfer with an error, and the next one works") {
   platform::Machine machine;
-  machine.dma.refault_limit = 3;
+  machine.engine.refault_limit = 3;
   const Facts f = played(tolerant(), machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     const Buffers b = buffers(p, kPage, 0, 1);
     p.on_each_step = [&](const sim::StepRecord& record) {
@@ -308,7 +308,7 @@ TEST_CASE("C16: collapse, split, migration and NUMA hints of memory that is only
 namespace {
 
 // What the kernel does to a process that is killed: the device is taken away first, as MMU notifiers' release does.
-Task<void> kill_process(TwoProcesses& p, rdma::Endpoint& owner, cpu::Execution& exec) {
+Task<void> kill_process(TwoProcesses& p, exanest::Endpoint& owner, cpu::Execution& exec) {
   platform::Node& node = p.cluster.node(owner.node());
   os::Process& process = owner.process();
   co_await node.smmu_driver.detach(exec, process);
@@ -318,8 +318,8 @@ Task<void> kill_process(TwoProcesses& p, rdma::Endpoint& owner, cpu::Execution& 
 
 platform::Machine impatient() {
   platform::Machine machine;
-  machine.dma.retry_limit = 3;
-  machine.dma.block_timeout = 1ms;
+  machine.engine.retry_limit = 3;
+  machine.engine.block_timeout = 1ms;
   return machine;
 }
 
@@ -353,7 +353,7 @@ TEST_CASE("C17: the target's process is killed with DMA outstanding, pinned memo
         const std::uint64_t local = p.buffer(*p.here, kBlock);
         const std::uint64_t remote = p.buffer(*neighbour, kBlock, 4);
         p.here->vm().fill(p.here->process(), local, kBlock, 4);
-        const rdma::RemoteBuffer to{1, neighbour->process().id(), remote};
+        const exanest::RemoteBuffer to{1, neighbour->process().id(), remote};
         const Posted posted = co_await p.here->library().post(p.here->thread(), Operation::write, local, to, kBlock);
         facts["neighbour is done"] = co_await p.here->library().wait(p.here->thread(), posted) == Status::done;
         facts["neighbour is right"] = TwoProcesses::same(*p.here, local, *neighbour, remote, kBlock);

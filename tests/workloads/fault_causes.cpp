@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole points: which causes the faults of transfers have, mechanism by mechanism.
-#include "models/os/fault_reason.hpp"
+#include "models/os/vm/fault_reason.hpp"
 #include "tests/workloads/fault_matrix.hpp"
 
 using namespace faultline;
@@ -88,13 +88,13 @@ TEST_CASE("accesses that are held off fault for another one's sake") {
   const Settings settings = cold_end("destination") + Settings{{"workload.cold_share", 0.25},
                                                                {"workload.window", 4},
                                                                {"workload.iterations", 20},
-                                                               {"kernel.hupcf", "false"}};
+                                                               {"smmu_driver.hupcf", "false"}};
   const Point p = run_well(settings);
   INFO(causes_text(p));
   CHECK(faults_of(p, "absent") > 0);
   CHECK(faults_of(p, "held_off") > 0);
   check_sum_of_causes(p);
-  CHECK(faults_of(run_well(settings + Settings{{"kernel.hupcf", "true"}}), "held_off") == 0);
+  CHECK(faults_of(run_well(settings + Settings{{"smmu_driver.hupcf", "true"}}), "held_off") == 0);
 }
 
 TEST_CASE("a mirror is filled by its device's faults") {

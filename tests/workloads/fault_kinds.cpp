@@ -40,8 +40,8 @@ TEST_CASE("one fault at the source, at the destination, at both, by writes and r
 TEST_CASE("touch-ahead of N pages faults once for each N pages of a block, a touched page once for each") {
   for (int pages = 1; pages <= 16; ++pages) {
     for (const char* end : {"source", "destination"}) {
-      const Settings settings =
-          ahead(pages) + cold(end, "64 KiB") + Settings{{"dma.block_bytes", "64 KiB"}, {"dma.block_timeout", "10 ms"}};
+      const Settings settings = ahead(pages) + cold(end, "64 KiB") +
+                                Settings{{"exanest.block_bytes", "64 KiB"}, {"exanest.block_timeout", "10 ms"}};
       INFO(to_string(settings));
       const Point p = run_well(settings);
       CHECK(p.count("faults") == (16 + pages - 1) / pages);
@@ -56,7 +56,7 @@ TEST_CASE("a stalled access goes on without a retransmission") {
   for (const char* end : {"source", "destination", "both"}) {
     const int ends = std::string(end) == "both" ? 2 : 1;
     for (const char* hupcf : {"true", "false"}) {
-      const Settings settings = preset("fault/stall") + Settings{{"kernel.hupcf", hupcf}};
+      const Settings settings = preset("fault/stall") + Settings{{"smmu_driver.hupcf", hupcf}};
       const Point one = run_well(settings + cold(end, "64 B"));
       INFO(to_string(settings) << end);
       CHECK(one.count("faults") == ends);
@@ -78,7 +78,7 @@ TEST_CASE("one side may stall and the other terminate") {
 TEST_CASE("huge pages: the first touch of a 2 MiB range is the last") {
   for (const char* end : {"source", "destination"}) {
     for (const Settings& resolve : {kTouch, ahead(4)}) {
-      const Settings settings = resolve + cold(end, "4 MiB") + Settings{{"dma.block_timeout", "100 ms"}};
+      const Settings settings = resolve + cold(end, "4 MiB") + Settings{{"exanest.block_timeout", "100 ms"}};
       INFO(to_string(settings));
       // What is read only maps zeros, unless the kernel has been told to give pages for that, too.
       const bool zeros = std::string(end) == "source";
@@ -101,8 +101,8 @@ TEST_CASE("SCTLR.HUPCF off or on, both kinds of TLB maintenance, both sizes of v
   for (const char* hupcf : {"true", "false"}) {
     for (const char* maintenance : {"mmio", "dvm"}) {
       for (const char* bits : {"39", "48"}) {
-        const Settings settings = {{"kernel.hupcf", hupcf},
-                                   {"kernel.tlb_maintenance", maintenance},
+        const Settings settings = {{"smmu_driver.hupcf", hupcf},
+                                   {"smmu_driver.tlb_maintenance", maintenance},
                                    {"os.va_bits", bits},
                                    {"workload.iterations", 3},
                                    {"workload.window", 2}};
@@ -130,7 +130,7 @@ TEST_CASE("without RAPF the timeout brings the block again, one block timeout af
   for (const int timeout : {200, 1000, 5000}) {
     const Settings settings =
         kTouch + cold("destination", "64 B") +
-        Settings{{"dma.rapf_enabled", false}, {"dma.block_timeout", std::to_string(timeout) + " us"}};
+        Settings{{"exanest.rapf_enabled", false}, {"exanest.block_timeout", std::to_string(timeout) + " us"}};
     INFO(to_string(settings));
     const Point p = run_well(settings);
     CHECK(p.count("timeouts") == 1);
@@ -142,14 +142,14 @@ TEST_CASE("without RAPF the timeout brings the block again, one block timeout af
     CHECK(p.latency() < (timeout + 15) * kMicrosecond);
   }
   // A source fault is retried locally: nothing crosses the network that could be ignored.
-  const Point source = run_well(kTouch + cold("source", "64 B") + Settings{{"dma.rapf_enabled", false}});
+  const Point source = run_well(kTouch + cold("source", "64 B") + Settings{{"exanest.rapf_enabled", false}});
   CHECK(source.count("timeouts") == 0);
   CHECK(source.latency() < 100 * kMicrosecond);
 }
 
 TEST_CASE("lost RAPFs cost a timeout each") {
   const Settings settings =
-      kTouch + cold("destination", "64 B") + Settings{{"workload.iterations", 40}, {"dma.rapf_loss", 0.5}};
+      kTouch + cold("destination", "64 B") + Settings{{"workload.iterations", 40}, {"exanest.rapf_loss", 0.5}};
   const Point p = run_well(settings);
   CHECK(p.count("faults") == 40);
   // Each of the 40 requests is lost with probability 1/2: outside of these bounds once in a million seeds.
@@ -164,7 +164,7 @@ TEST_CASE("lost RAPFs cost a timeout each") {
 TEST_CASE("a fault record that finds the FIFO full is recovered by the timeout") {
   for (const char* end : {"source", "destination", "both"}) {
     const Point p = run_well(kTouch + cold(end, "64 KiB") +
-                             Settings{{"dma.fault_fifo", 1}, {"workload.window", 4}, {"workload.iterations", 8}});
+                             Settings{{"exanest.fault_fifo", 1}, {"workload.window", 4}, {"workload.iterations", 8}});
     INFO(end);
     CHECK(p.count("fault_overflows") > 0);
     CHECK(p.count("timeouts") > 0);
@@ -176,15 +176,15 @@ TEST_CASE("a fault record that finds the FIFO full is recovered by the timeout")
 
 TEST_CASE("shapes of the engine: one block outstanding, small blocks, few buffers, short queues") {
   const Settings shapes[] = {
-      {{"dma.outstanding_blocks", 1}},
-      {{"dma.block_bytes", "4 KiB"}},
-      {{"dma.block_bytes", "4 KiB"}, {"dma.outstanding_blocks", 16}},
-      {{"dma.block_bytes", "64 KiB"}},
-      {{"dma.channels", 64}},
-      {{"dma.cell_buffer", 1}, {"dma.receive_buffer", 1}},
-      {{"dma.send_queue", 1}, {"dma.firmware_mailbox", 1}, {"dma.remote_reads", 1}},
-      {{"dma.block_contexts", 1}},
-      {{"dma.block_contexts", 2}},
+      {{"exanest.outstanding_blocks", 1}},
+      {{"exanest.block_bytes", "4 KiB"}},
+      {{"exanest.block_bytes", "4 KiB"}, {"exanest.outstanding_blocks", 16}},
+      {{"exanest.block_bytes", "64 KiB"}},
+      {{"exanest.channels", 64}},
+      {{"exanest.cell_buffer", 1}, {"exanest.receive_buffer", 1}},
+      {{"exanest.send_queue", 1}, {"exanest.firmware_mailbox", 1}, {"exanest.remote_reads", 1}},
+      {{"exanest.block_contexts", 1}},
+      {{"exanest.block_contexts", 2}},
       {{"network.buffer_cells", 1}},
       {{"axi.width", "4 B"}},
       {{"smmu.micro_tlb_entries", 1},
@@ -210,7 +210,7 @@ TEST_CASE("a private table that holds pinned pages only") {
         const Settings settings = preset(strategy) + cold("both", "20000 B") +
                                   Settings{{"strategy.translate", "private"},
                                            {"workload.kind", kind},
-                                           {"kernel.tlb_maintenance", maintenance},
+                                           {"smmu_driver.tlb_maintenance", maintenance},
                                            {"workload.iterations", 4}};
         INFO(to_string(settings));
         const Point p = run_well(settings);
@@ -231,7 +231,7 @@ TEST_CASE("several transfers under way, with a clean neighbour") {
                                   Settings{{"workload.window", 4},
                                            {"workload.iterations", 8},
                                            {"workload.clean_window", 1},
-                                           {"kernel.hupcf", hupcf},
+                                           {"smmu_driver.hupcf", hupcf},
                                            {"strategy.on_source_fault", on_fault},
                                            {"strategy.on_destination_fault", on_fault}};
         INFO(to_string(settings));

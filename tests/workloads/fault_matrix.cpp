@@ -147,11 +147,11 @@ TEST_CASE("an invalidation that is forgotten, or comes too late, shows as stale 
   const Point right = run(moved);
   CHECK(right.count("stale_accesses") == 0);
   CHECK(right.count("data_errors") == 0);
-  const Point forgotten = run(moved + Settings{{"kernel.tlb_maintenance", "none"}});
+  const Point forgotten = run(moved + Settings{{"smmu_driver.tlb_maintenance", "none"}});
   CHECK(forgotten.count("stale_accesses") > 0);
   CHECK(forgotten.count("data_errors") > 0);
   // Longer than the pages of a batch are away.
-  const Point late = run(moved + Settings{{"kernel.tlb_maintenance_delay", "200 us"}});
+  const Point late = run(moved + Settings{{"smmu_driver.tlb_maintenance_delay", "200 us"}});
   CHECK(late.count("stale_accesses") > 0);
   CHECK(late.count("stale_accesses") < forgotten.count("stale_accesses"));
 }

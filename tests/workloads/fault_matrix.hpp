@@ -24,10 +24,10 @@ constexpr const char* kWays[] = {"mlock, shared",   "pin, shared",   "mlock, pri
                                  "mlock, mirrored", "pin, mirrored", "registered"};
 
 inline Settings way(Way w) {
-  if (w == registered) return {{"strategy.prepare", "pin-once"}, {"strategy.translate", "private"}};
+  if (w == registered) return {{"strategy.registration", "pin-once"}, {"strategy.translate", "private"}};
   const bool pins = w % 2 == 1;
   const char* tables[] = {"shared", "private", "mirrored"};
-  return {{"strategy.prepare", pins ? "pin-per-transfer" : "mlock"}, {"strategy.translate", tables[w / 2]}};
+  return {{"strategy.registration", pins ? "pin-per-transfer" : "mlock"}, {"strategy.translate", tables[w / 2]}};
 }
 
 // Small buffers, so that much happens in little time.

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
-#include "workloads/flow.hpp"
+#include "workloads/flows/flow.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -59,12 +59,12 @@ TEST_CASE("a flow that cannot be is refused with the field and what is allowed")
   CHECK(conflict("from=0, to=3") == "none");
   CHECK(conflict("from=0, to=4") == "a flow from node 0 to node 4: there are nodes 0 to 3, and none sends to itself");
   CHECK(conflict("from=2, to=2") == "a flow from node 2 to node 2: there are nodes 0 to 3, and none sends to itself");
-  CHECK(conflict("from=0, to=1, window=9", {{"dma.channel_queue", 8}}) ==
+  CHECK(conflict("from=0, to=1, window=9", {{"exanest.channel_queue", 8}}) ==
         "9 transfers under way do not fit in a channel's queue of 8");
   std::string five = "from=0, to=1";
   for (int i = 0; i < 4; ++i) five += "; from=0, to=2";
-  CHECK(conflict(five, {{"dma.channels", 5}}) == "none");
-  CHECK(conflict(five, {{"dma.channels", 4}}).starts_with("node 0 has 5 flows, each of which needs a channel"));
+  CHECK(conflict(five, {{"exanest.channels", 5}}) == "none");
+  CHECK(conflict(five, {{"exanest.channels", 4}}).starts_with("node 0 has 5 flows, each of which needs a channel"));
   CHECK(conflict("from=0, to=1, cold_share=0.5").starts_with("flow 1, cold_share: a share of the pages of no end"));
   CHECK(conflict("from=0, to=1; from=1, to=0, arrivals=poisson").starts_with("flow 2, interval: an open loop needs"));
 }

@@ -9,7 +9,7 @@ using namespace faultline::test;
 namespace {
 
 Settings registered_memory(const char* prepare, const char* translate) {
-  return {{"strategy.prepare", prepare}, {"strategy.translate", translate}};
+  return {{"strategy.registration", prepare}, {"strategy.translate", translate}};
 }
 
 // One child after the other, over about 6 ms of transfers.

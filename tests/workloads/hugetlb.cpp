@@ -31,7 +31,7 @@ TEST_CASE("hugetlb: a cold buffer costs one fault for 2 MiB, and nothing else fa
                                                {"workload.iterations", 1},
                                                {"workload.warmup", 0},
                                                {"workload.cold", "destination"},
-                                               {"strategy.prepare", "touch"}};
+                                               {"strategy.registration", "touch"}};
   const Point warm = run_well(touched + Settings{{"workload.cold", "none"}});
   const Point cold = run_well(touched);
   const auto& os = configuration(touched).machine.os;
@@ -61,7 +61,7 @@ TEST_CASE("hugetlb: a pool that is empty, too large or advised is told before th
 
 TEST_CASE("hugetlb: the pool is a metric of its own, used or not, and there is none without a pool") {
   const Point p = run_well(kHugetlb + Settings{{"workload.size", "2 MiB"}});
-  const auto nodes = interconnect::node_count(configuration(kHugetlb).machine.shape);
+  const auto nodes = network::node_count(configuration(kHugetlb).machine.shape);
   CHECK(p.count("hugetlb_bytes") == std::int64_t{nodes} * 8 * std::int64_t{os::kHugePage});
   CHECK(p.count("mlocked") == 0);
   const Point none = run_well({{"workload.size", "64 KiB"}});
@@ -96,9 +96,9 @@ TEST_CASE("hugetlb: a pool that takes the memory of all others is named where th
 
 TEST_CASE("hugetlb: nothing but what names the pages themselves takes them from under a device") {
   const Settings injected =
-      kHugetlb + Settings{{"workload.size", "2 MiB"},   {"workload.iterations", 4}, {"workload.checks", "count"},
-                          {"inject.period", "200 us"},  {"inject.count", 20},       {"os.swap_bytes", "1 GiB"},
-                          {"strategy.prepare", "mlock"}};
+      kHugetlb + Settings{{"workload.size", "2 MiB"},        {"workload.iterations", 4}, {"workload.checks", "count"},
+                          {"inject.period", "200 us"},       {"inject.count", 20},       {"os.swap_bytes", "1 GiB"},
+                          {"strategy.registration", "mlock"}};
   for (const char* mechanism : {"compaction", "compact-memory", "numa-hint", "ageing", "write-protect", "reclaim"}) {
     INFO(mechanism);
     const Point p = run_well(injected + Settings{{"inject.mechanism", mechanism}});
@@ -119,10 +119,10 @@ TEST_CASE("hugetlb: a child that lives on moves the program away from what its d
                                              {"workload.checks", "count"},   {"inject.mechanism", "fork-child-lives"},
                                              {"inject.child_life", "20 ms"}, {"inject.after", "1 ms"},
                                              {"inject.end", "source"},       {"strategy.translate", "private"}};
-  const Point locked = run(forks + Settings{{"strategy.prepare", "mlock"}});
+  const Point locked = run(forks + Settings{{"strategy.registration", "mlock"}});
   CHECK(locked.count("injected_pages") > 0);
   CHECK(locked.count("data_errors") > 0);
-  const Point pinned = run(forks + Settings{{"strategy.prepare", "pin-once"}});
+  const Point pinned = run(forks + Settings{{"strategy.registration", "pin-once"}});
   CHECK(pinned.count("injected_pages") > 0);
   CHECK(pinned.count("data_errors") == 0);
   CHECK(pinned.count("stale_accesses") == 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What programs measure of an idle node's kernel, computed a second time from the parameters, to the picosecond.
 #include "models/os/os_config.hpp"
-#include "models/os/page_table.hpp"
+#include "models/os/vm/page_table.hpp"
 #include "tests/support/point.hpp"
 
 using namespace faultline;

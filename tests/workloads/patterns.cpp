@@ -5,7 +5,7 @@
 #include <set>
 
 #include "tests/support/point.hpp"
-#include "workloads/patterns.hpp"
+#include "workloads/patterns/patterns.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
@@ -174,7 +174,7 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
             .starts_with("workload.kind: a pattern needs two processes"));
   CHECK(reason_against(all + Settings{{"workload.window", 17}}) ==
         "workload.window: 17 transfers under way do not fit in a channel's queue of 16; let fewer be under way at a "
-        "time (a smaller window), or raise dma.channel_queue");
+        "time (a smaller window), or raise exanest.channel_queue");
   const auto megabytes = [&](const char* key, const char* value) {
     return reason_against(all + preset("pin-once") +
                           Settings{{"workload.size", "1 MiB"}, {"os.rlimit_memlock", "15 MiB"}, {key, value}});
@@ -189,7 +189,8 @@ TEST_CASE("a pattern that cannot be is refused with the key and what is allowed"
         "take smaller buffers or fewer peers");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 4}}) == "none");
   CHECK(reason_against(all + preset("pin-per-transfer") + Settings{{"workload.window", 5}}) ==
-        "strategy.prepare: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds "
+        "strategy.registration: 75 transfers may ask a node at a time to prepare a buffer, and its program's mailbox "
+        "holds "
         "64 messages; take fewer peers or a smaller window");
   CHECK(reason_against(all + Settings{{"workload.clean_window", 1}}) ==
         "workload.clean_window: a pattern has no neighbours; leave workload.clean_window at its default");

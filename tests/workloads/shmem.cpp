@@ -39,10 +39,10 @@ TEST_CASE("shmem: what goes to the swap device comes back by major faults of the
 
 TEST_CASE("shmem: a pin is seen after the page is unmapped, as a file's; a locked page stays") {
   const Settings reclaim = kInjected + Settings{{"inject.mechanism", "reclaim"}};
-  const Point locked = run_well(reclaim + Settings{{"strategy.prepare", "mlock"}});
+  const Point locked = run_well(reclaim + Settings{{"strategy.registration", "mlock"}});
   CHECK(locked.count("injections") > 0);
   CHECK(locked.count("faults") == 0);
-  const Point pinned = run_well(reclaim + Settings{{"strategy.prepare", "pin-once"}});
+  const Point pinned = run_well(reclaim + Settings{{"strategy.registration", "pin-once"}});
   CHECK(pinned.count("faults") > 0);
   CHECK(pinned.count("major_faults") == 0);
 }
@@ -50,7 +50,8 @@ TEST_CASE("shmem: a pin is seen after the page is unmapped, as a file's; a locke
 TEST_CASE("shmem: neither write-back nor a fork takes the right to write away") {
   for (const char* mechanism : {"write-protect", "fork"}) {
     INFO(mechanism);
-    const Point p = run_well(kInjected + Settings{{"inject.mechanism", mechanism}, {"strategy.prepare", "pin-once"}});
+    const Point p =
+        run_well(kInjected + Settings{{"inject.mechanism", mechanism}, {"strategy.registration", "pin-once"}});
     CHECK(p.count("injections") > 0);
     CHECK(p.count("faults") == 0);
   }

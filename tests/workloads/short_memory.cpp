@@ -29,7 +29,7 @@ TEST_CASE("files: a buffer in a file arrives whole, shared or private, cold or n
 TEST_CASE("files: old dirty pages are written while transfers write to them, and fault again") {
   const Settings settings{{"workload.memory", "shared-file"}, {"workload.size", "64 KiB"},
                           {"workload.iterations", 100},       {"os.dirty_writeback_interval", "500 us"},
-                          {"os.dirty_expire", "200 us"},      {"strategy.prepare", "mlock"}};
+                          {"os.dirty_expire", "200 us"},      {"strategy.registration", "mlock"}};
   const Point p = run_well(settings);
   CHECK(p.count("file_written") > 64);
   CHECK(p.count("faults") > 0);
@@ -91,7 +91,7 @@ TEST_CASE("limits: scanners have theirs, too, so that a file that would fit is r
 TEST_CASE("limits: kernels that refuse pins of files are a result where failures are counted") {
   const Point p = run(kSmallNodes + Settings{{"workload.memory", "shared-file"},
                                              {"workload.checks", "count"},
-                                             {"strategy.prepare", "pin-once"},
+                                             {"strategy.registration", "pin-once"},
                                              {"os.kernel", "6.6"}});
   CHECK_THAT(p.refused, Contains("os.kernel"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// dma.stop_after_fault on a whole machine: fewer bytes cross the network in vain, and all data are right.
+// exanest.stop_after_fault on a whole machine: fewer bytes cross the network in vain, and all data are right.
 #include <catch2/catch.hpp>
 
 #include "tests/support/point.hpp"
@@ -8,7 +8,7 @@ using namespace faultline::test;
 
 namespace {
 
-const Settings kStops{{"dma.stop_after_fault", true}};
+const Settings kStops{{"exanest.stop_after_fault", true}};
 const Settings kFaulting{{"workload.cold", "destination"}, {"workload.size", "64 KiB"}};
 
 }  // namespace
@@ -22,7 +22,7 @@ TEST_CASE("stops save bytes of blocks that are sent again, of writes and of read
       CHECK(with.count("dropped_bytes") > 0);
       CHECK(with.count("dropped_bytes") < without.count("dropped_bytes") * 3 / 4);
       CHECK(with.count("timeouts") == 0);
-      const Point lost = run_well(settings + kStops + Settings{{"dma.stop_loss", 1.0}});
+      const Point lost = run_well(settings + kStops + Settings{{"exanest.stop_loss", 1.0}});
       CHECK(lost.count("dropped_bytes") == without.count("dropped_bytes"));
     }
   }

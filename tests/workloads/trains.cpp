@@ -79,15 +79,15 @@ TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() 
 
 TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
   const std::vector<Settings> variants = {{{"workload.kind", "read"}},
-                                          {{"dma.block_contexts", 1}},
-                                          {{"dma.block_contexts", 2}},
+                                          {{"exanest.block_contexts", 1}},
+                                          {{"exanest.block_contexts", 2}},
                                           {{"cluster.x", 2}, {"workload.initiator", 1}, {"workload.target", 5}},
-                                          {{"dma.cell_buffer", 3}, {"dma.receive_buffer", 5}},
-                                          {{"dma.stop_after_fault", true}},
-                                          {{"dma.stop_after_fault", true}, {"dma.block_contexts", 2}},
-                                          {{"dma.stop_after_fault", true}, {"workload.kind", "read"}},
+                                          {{"exanest.cell_buffer", 3}, {"exanest.receive_buffer", 5}},
+                                          {{"exanest.stop_after_fault", true}},
+                                          {{"exanest.stop_after_fault", true}, {"exanest.block_contexts", 2}},
+                                          {{"exanest.stop_after_fault", true}, {"workload.kind", "read"}},
                                           {{"network.internal_rate", "2 Gb/s"}},
-                                          {{"network.internal_rate", "100 Gb/s"}, {"dma.receive_buffer", 2}}};
+                                          {{"network.internal_rate", "100 Gb/s"}, {"exanest.receive_buffer", 2}}};
   for (const char* cold : {"none", "source", "destination", "both"}) {
     for (const Settings& variant : variants) {
       same_with_both_trains(preset("fault/touch-ahead") +
@@ -100,7 +100,8 @@ TEST_CASE("trains keep what was resent and dropped when the measurement ended wi
   std::int64_t resent = 0;
   std::int64_t dropped = 0;
   for (const char* timeout : {"6 us", "8 us", "10 us", "12 us", "14 us"}) {
-    const Settings settings{{"axi.width", "4 B"}, {"dma.block_scheduling", "0 us"}, {"dma.block_timeout", timeout}};
+    const Settings settings{
+        {"axi.width", "4 B"}, {"exanest.block_scheduling", "0 us"}, {"exanest.block_timeout", timeout}};
     same_with_both_trains(settings + Settings{{"workload.size", "16 KiB"}, {"workload.iterations", 1}});
     const Point p = run_well(settings);
     resent += p.count("retransmitted_bytes");
@@ -116,7 +117,7 @@ TEST_CASE("trains keep times where links take the least time that they can") {
   const Settings quick{{"network.internal_latency", "1 ps"},
                        {"network.external_latency", "1 ps"},
                        {"network.router_latency", "0 ns"},
-                       {"dma.transfer_startup", "0 us"},
+                       {"exanest.transfer_startup", "0 us"},
                        {"os.thp", "never"},
                        {"workload.kind", "flows"},
                        {"workload.time_limit", "100 ms"}};
@@ -124,14 +125,14 @@ TEST_CASE("trains keep times where links take the least time that they can") {
                           {"axi.outstanding_reads", 1},
                           {"axi.width", "4 B"},
                           {"ddr.peak_bandwidth", "1 GB/s"},
-                          {"dma.fault_fifo", 1},
-                          {"dma.stop_after_fault", true},
+                          {"exanest.fault_fifo", 1},
+                          {"exanest.stop_after_fault", true},
                           {"workload.flows",
                            "from=3, to=0, size=37632 B, destination_offset=256 B, cold=destination; "
                            "from=0, to=2, kind=read, size=34560 B, cold=source"}};
   const Settings competing{{"axi.width", "8 B"},
                            {"cluster.mpsocs_per_qfdb", 8},
-                           {"dma.block_timeout", "10 us"},
+                           {"exanest.block_timeout", "10 us"},
                            {"network.overhead", "0 B"},
                            {"strategy.on_source_fault", "stall"},
                            {"workload.flows",

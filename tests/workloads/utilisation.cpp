@@ -5,9 +5,9 @@
 
 #include <catch2/catch.hpp>
 
-#include "models/interconnect/axi_port.hpp"
-#include "models/interconnect/router.hpp"
-#include "models/os/kernel_config.hpp"
+#include "models/drivers/exanest/driver_config.hpp"
+#include "models/network/router.hpp"
+#include "models/soc/axi_port.hpp"
 #include "tests/support/point.hpp"
 #include "workloads/rounded_bytes.hpp"
 
@@ -36,8 +36,8 @@ void check_limit(const Settings& settings, const std::string& metric, const std:
 
 TEST_CASE("buses, memory and links are busy for as long as their cells take") {
   const Point point = run_well(kWrite64KiB);
-  const interconnect::AxiPortConfig port;
-  const interconnect::RouterConfig router;
+  const soc::AxiPortConfig port;
+  const network::RouterConfig router;
   CHECK(busy_for(point, "node 0", "axi_reads") == kCellsOfWrite * port.burst_time(0, 256).count());
   CHECK(busy_for(point, "node 1", "axi_writes") >= kCellsOfWrite * port.burst_time(0, 256).count());
   const std::int64_t cells = kCellsOfWrite * router.cell_time(router.internal_data_rate(), 256).count();
@@ -112,7 +112,7 @@ TEST_CASE("a point all of whose transfers fail has what was measured of them, an
                                                                     {"workload.iterations", 4},
                                                                     {"workload.arrivals", "periodic"},
                                                                     {"workload.interval", "1 ms"},
-                                                                    {"dma.refault_limit", 1},
+                                                                    {"exanest.refault_limit", 1},
                                                                     {"workload.checks", counted ? "count" : "fail"}});
     REQUIRE(point.error == "");
     CHECK(point.count("transfers") == 4);
@@ -189,8 +189,8 @@ TEST_CASE("with nothing busy the steps are named as what transfers wait for") {
 
 TEST_CASE("a fault thread is busy from when it has records until it waits for more") {
   const Point point = run_well(preset("fault/touch-a-page") + Settings{{"workload.cold", "destination"}});
-  const os::KernelConfig kernel;
-  CHECK(busy_for(point, "node 1", "fault_thread") == kernel.netlink_receive.count() + point.row("library parse") +
+  const exanest::DriverConfig driver;
+  CHECK(busy_for(point, "node 1", "fault_thread") == driver.netlink_receive.count() + point.row("library parse") +
                                                          point.row("resolve") + point.row("retry request"));
   CHECK(busy_for(point, "node 0", "fault_thread") == 0);
 }
@@ -239,7 +239,7 @@ TEST_CASE("flows and the nodes of a pattern have latencies and goodput of their 
 TEST_CASE("a transfer that fails is counted to its flow") {
   const Point point =
       run(preset("fault/touch-a-page") + Settings{{"workload.kind", "flows"},
-                                                  {"dma.refault_limit", 1},
+                                                  {"exanest.refault_limit", 1},
                                                   {"workload.flows",
                                                    "from=0, to=1, size=4 KiB, transfers=2; "
                                                    "from=2, to=3, size=64 KiB, cold=destination, transfers=2"}});

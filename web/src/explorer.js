@@ -258,7 +258,7 @@ export class Explorer {
     reasons.delete('complete');
     return reasons.size > 0 ? ` (${[...reasons].join(', ')})` : '';
   }
-  /** "dma.block_timeout = 1 ms": what is the same at all points that are shown because it was chosen. */
+  /** "exanest.block_timeout = 1 ms": what is the same at all points that are shown because it was chosen. */
   chosen(indices) {
     return [...this.state.at].filter(([a, value]) => this.set.axis(a)[indices[0]] === value)
       .map(([a, value]) => (a === 0 ? '' : `${this.run.axes[a].name} = `) + this.run.axes[a].texts[value]);

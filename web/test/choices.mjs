@@ -24,18 +24,18 @@ const inks = (section) => page.locator(`${section} .chart svg`).first().evaluate
 
 // Eighteen lines would be too many: one axis has one value, and what is said of it can be changed.
 await show('#report-1 .chart');
-assert.equal(await chosen('#report-1', 'dma.block_timeout'), '300 µs');
+assert.equal(await chosen('#report-1', 'exanest.block_timeout'), '300 µs');
 assert.equal(await chosen('#report-1', 'workload.cold_share'), 'all');
 assert.equal(await marks('#report-1'), 12);
-assert.match(await page.locator('#report-1 .figure .hint').first().innerText(), /^At dma.block_timeout = 300 µs; others can be chosen/);
+assert.match(await page.locator('#report-1 .figure .hint').first().innerText(), /^At exanest.block_timeout = 300 µs; others can be chosen/);
 const first = await inks('#report-1');
 assert.equal(first.length, 6);
 assert.equal(new Set(first).size, 6, first.join('; '));
 await page.screenshot({path: join(folder, 'choices.png')});
-await choice('#report-1', 'dma.block_timeout').selectOption({label: 'all'});
+await choice('#report-1', 'exanest.block_timeout').selectOption({label: 'all'});
 await settle();
 assert.equal(await marks('#report-1'), 36);
-await choice('#report-1', 'dma.block_timeout').selectOption({label: '3 ms'});
+await choice('#report-1', 'exanest.block_timeout').selectOption({label: '3 ms'});
 await settle();
 assert.equal(await marks('#report-1'), 12);
 
@@ -73,7 +73,7 @@ assert.equal(await marks('#explorer'), 4);
 
 // Bars of a colour stand beside each other, each over its own words.
 await choice('#report-1', 'Chart').selectOption('bars');
-await choice('#report-1', 'dma.block_timeout').selectOption({label: '300 µs'});
+await choice('#report-1', 'exanest.block_timeout').selectOption({label: '300 µs'});
 await settle();
 await show('#report-1 .chart');
 const below = await words('#report-1');

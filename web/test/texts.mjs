@@ -40,5 +40,5 @@ assert.deepEqual(flowLabels([one, two, cold]), ['1→0', '1+2→0', '1→0; 2→
 assert.deepEqual(flowLabels([one, 'to=2, size=4 KiB, kind=read, start=3 us']), ['1→0 64 KiB', '0→2 4 KiB, read, start 3 µs']);
 assert.deepEqual(flowLabels([one, `${one} `]), [one, `${one} `]);
 assert.deepEqual(labelsOf({name: 'workload.flows', values: [one, two], labels: [null, '2 senders']}), ['1→0', '2 senders']);
-assert.deepEqual(labelsOf({name: 'dma.block_timeout', values: ['25 us', '1 ms']}), ['25 µs', '1 ms']);
+assert.deepEqual(labelsOf({name: 'exanest.block_timeout', values: ['25 us', '1 ms']}), ['25 µs', '1 ms']);
 console.log('ok: numbers and labels');

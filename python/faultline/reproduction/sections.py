@@ -165,8 +165,8 @@ SECTIONS = [
     Section("E10", "Block timeout",
             "One cold block, with the retransmission request after a fault (RAPF) and without, where only the timeout "
             "sends it again. Without it the latency is the timeout; one of 25 µs comes before the request would.",
-            [("Latency", _latency("timeout", x="dma.block_timeout")),
-             ("Bytes sent again", _latency("timeout", "retransmitted_bytes", x="dma.block_timeout"))],
+            [("Latency", _latency("timeout", x="exanest.block_timeout")),
+             ("Bytes sent again", _latency("timeout", "retransmitted_bytes", x="exanest.block_timeout"))],
             ["timeout"], [], "The machine's own timeout: no source states it."),
     Section("E11", "Bandwidth against the share of cold pages", "Writes of 256 KiB, a share of whose pages is absent.",
             [("Goodput", _bandwidth("cold-share", x="workload.cold_share"))], ["cold-share"], [],
@@ -176,7 +176,7 @@ SECTIONS = [
             "at: destination) or not (none). The SMMU terminates (fault/touch-ahead) or stalls the access, and lets "
             "later accesses hit under a fault or not (HUPCF). While a block waits for its fault the clean transfers "
             "have what it would use.",
-            [("Goodput of the clean transfers", _bandwidth("clean-transfers", "clean_goodput", x="kernel.hupcf",
+            [("Goodput of the clean transfers", _bandwidth("clean-transfers", "clean_goodput", x="smmu_driver.hupcf",
                                                            by="workload.cold"))],
             ["clean-transfers"], [],
             "More than two clean transfers at a time: their polling threads would leave no core to the rest. Published "
@@ -193,17 +193,17 @@ SECTIONS = [
     Section("E14", "Ablations",
             "The size of a block together with the pages touched ahead, the TLBs, and the FIFO of fault records when three senders fault at one target.",
             [("Block size, transfers of 256 KiB, pages present",
-              _latency("ablation-block", x="dma.block_bytes", workload__cold=("none",),
+              _latency("ablation-block", x="exanest.block_bytes", workload__cold=("none",),
                        strategy=("fault/touch-ahead",), strategy__touch_ahead_pages=("4",))),
              ("Block size and pages touched ahead, absent at the destination, sent again",
-              _latency("ablation-block", x="dma.block_bytes", by="strategy.touch_ahead_pages",
+              _latency("ablation-block", x="exanest.block_bytes", by="strategy.touch_ahead_pages",
                        workload__cold=("destination",), strategy=("fault/touch-ahead",))),
-             ("The same, stalled", _latency("ablation-block", x="dma.block_bytes", by="strategy.touch_ahead_pages",
+             ("The same, stalled", _latency("ablation-block", x="exanest.block_bytes", by="strategy.touch_ahead_pages",
                                             workload__cold=("destination",),
                                             strategy=("fault/stall-ahead-16",))),
              ("Page-table walks against the macro TLB, transfers of 1 MiB",
               _latency("ablation-tlb", "walks", x="smmu.macro_tlb_entries", by="smmu.micro_tlb_entries")),
-             ("Longest latency against the FIFO's depth", _latency("ablation-fifo", "latency_max", x="dma.fault_fifo"))],
+             ("Longest latency against the FIFO's depth", _latency("ablation-fifo", "latency_max", x="exanest.fault_fifo"))],
             ["ablation-block", "ablation-tlb", "ablation-fifo"], [],
             "More than 16 context banks: the hardware has 16 (SIDR1), and so has the model."),
 ]

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/drivers/exanest/library.hpp"
+
+#include <fmt/format.h>
+
+#include "models/nic/exanest/registers.hpp"
+#include "models/os/out_of_memory.hpp"
+
+namespace faultline::exanest {
+
+static_assert(Library::kNotifySlots * std::uint64_t{8} <= os::kPage);
+
+namespace {
+
+constexpr std::uint64_t message_word(unsigned index) { return reg::kMessageWord0 + std::uint64_t{8} * index; }
+
+}  // namespace
+
+using cpu::Work;
+
+void LibraryConfig::declare(sim::ParameterTable& table) {
+  using sim::Standing;
+  const auto group = table.group("exanest_library");
+  table.add_time("post", post, {100ns, 5us},
+                 {"user code of a post around its seven register writes and one read (with them 1.5 us)",
+                  "assumed: A53 at 1.2 GHz, 0.5-2 us",
+                  Standing::assumed,
+                  {"100 ns", "1.43 us"}});
+  table.add_time("completion", completion, {0ns, 2us},
+                 {"user code from the poll's hit to the return (with the polling load 0.5 us)",
+                  "assumed: 0.1-1 us",
+                  Standing::assumed,
+                  {"100 ns", "1 us"}});
+  table.add_time("message_send", message_send, {10ns, 1us},
+                 {"user code to send a small message",
+                  "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
+  table.add_time("message_receive", message_receive, {10ns, 1us},
+                 {"user code to take a small message from the mailbox",
+                  "fitted to the NI + library share of 0.47 us (ExaNeSt prototype)", Standing::fitted});
+  table.add_time("parse_fault", parse_fault, {100ns, 5us},
+                 {"fault thread: decoding one netlink message",
+                  "0.5 to 2 us; fitted with the rest of the fault path to the 38 us that a small transfer's fault "
+                  "takes (PART, TPDS 2022)",
+                  Standing::fitted,
+                  {"500 ns", "2 us"}});
+  table.add_time("post_retry", post_retry, {100ns, 2us},
+                 {"fault thread: user code around the register writes of one retry request (with them 0.9 us)",
+                  "0.5 to 1 us; fitted as exanest_library.parse_fault",
+                  Standing::fitted,
+                  {"280 ns", "780 ns"}});
+  table.add_choice(
+      "fault_thread", fault_thread,
+      {{"process", FaultThreadClass::process},
+       {"interrupt-thread", FaultThreadClass::interrupt_thread},
+       {"kworker-bound", FaultThreadClass::kworker_bound},
+       {"kworker-unbound", FaultThreadClass::kworker_unbound}},
+      {"how the thread that resolves page faults is scheduled, which decides what it waits for: as the program's own "
+       "threads; as the thread of an interrupt (SCHED_FIFO: before all of them; since 4.19 on the interrupt's core "
+       "alone); as a kernel worker of the core that "
+       "takes interrupts, or of any. Its costs are the same",
+       "ExaNeSt's fault library is a thread of the process; the others are what drivers use",
+       Standing::derived,
+       {"process", "interrupt-thread", "kworker-bound"}});
+}
+
+Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm,
+                 os::Process& process, soc::DdrController& memory, std::uint64_t engine_base, unsigned channel)
+    : config_(config),
+      context_(context),
+      cpu_(cpu),
+      vm_(vm),
+      process_(process),
+      registers_(engine_base + channel * reg::kChannelStride),
+      channel_(channel),
+      descriptor_lock_(context.loop, 1),
+      message_lock_(context.loop, 1),
+      memory_written_(context.loop) {
+  notify_page_ = map_shared_page(memory);
+  mailbox_ring_ = map_shared_page(memory);
+}
+
+std::uint64_t Library::map_shared_page(soc::DdrController& memory) {
+  const os::Result<os::VirtualAddress> page = vm_.map_driver_memory(process_, os::kPage);
+  if (!page.ok()) {
+    throw os::out_of_memory(vm_, fmt::format("node {} has no memory left for the library's pages", context_.node),
+                            {"ddr.size", "os.user_memory", "os.cma_bytes"});
+  }
+  // As libibverbs does with what the device writes: copy-on-write would take it from under the device.
+  vm_.keep_from_children(process_, page.value, os::kPage);
+  memory.watch(process_.space().page(page.value)->frame, memory_written_);
+  return page.value;
+}
+
+std::uint64_t Library::word_at(std::uint64_t address) const { return vm_.read(process_, address, 8).word(0); }
+
+sim::Task<void> Library::write_register(cpu::Execution& thread, std::uint64_t offset, std::uint64_t value) {
+  co_await cpu_.mmio_write(thread, Work::user, registers_ + offset, value);
+}
+
+sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
+                                std::uint64_t length) {
+  const sim::Time began = context_.now();
+  const std::uint64_t cookie = next_cookie_++;
+  co_await cpu_.run(thread, Work::user, config_.post);
+  co_await descriptor_lock_.acquire();
+  const bool writes = operation == Operation::write;
+  co_await write_register(thread, reg::kSource, writes ? local : remote.address);
+  co_await write_register(thread, reg::kDestination, writes ? remote.address : local);
+  co_await write_register(thread, reg::kLength, length);
+  co_await write_register(thread, reg::kPeer, remote.node | std::uint64_t{remote.pdid} << 32);
+  co_await write_register(thread, reg::kNotify, notify_address(cookie));
+  co_await write_register(thread, reg::kCookie, cookie);
+  co_await write_register(thread, reg::kCommand, writes ? reg::kCommandWrite : reg::kCommandRead);
+  const sim::Time posted = context_.now();
+  const std::uint64_t transfer = co_await cpu_.mmio_read(thread, Work::user, registers_ + reg::kStatus);
+  descriptor_lock_.release();
+  if (transfer != 0) {
+    context_.trace.report(began, context_.node, sim::Step::post_begin, {transfer, 0, 0});
+    context_.trace.report(posted, context_.node, sim::Step::posted, {transfer, 0, 0});
+  }
+  co_return Posted{transfer, cookie};
+}
+
+sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
+  const std::uint64_t address = notify_address(posted.cookie);
+  const std::function<bool()> arrived = [this, address, posted] { return word_at(address) >> 8 == posted.cookie; };
+  co_await cpu_.poll(thread, memory_written_, arrived);
+  co_await cpu_.run(thread, Work::user, config_.completion);
+  context_.report(sim::Step::completed, {posted.transfer, 0, 0});
+  co_return (word_at(address) & 0xff) == reg::kNotifyDone ? Status::done : Status::error;
+}
+
+sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message,
+                              unsigned words) {
+  context_.report(sim::Step::message_begin, {});
+  co_await cpu_.run(thread, Work::user, config_.message_send);
+  co_await message_lock_.acquire();
+  context_.report(sim::Step::message_composed, {});
+  for (unsigned i = 0; i < words; ++i) co_await write_register(thread, message_word(i), message[i]);
+  co_await write_register(thread, reg::kMessageSend,
+                          node | std::uint64_t{pdid} << 32 | std::uint64_t{words} << 48 | reg::kMessageToUser << 56);
+  message_lock_.release();
+}
+
+sim::Task<Message> Library::receive(cpu::Execution& thread) {
+  const Message message = co_await take(thread);
+  co_await give_back(thread);
+  co_return message;
+}
+
+sim::Task<Message> Library::take(cpu::Execution& thread) {
+  const std::uint64_t slot = mailbox_ring_ + reg::kSlotBytes * (messages_received_ % kMailboxSlots);
+  const auto expected = static_cast<std::uint32_t>(messages_received_ + 1);
+  const std::function<bool()> arrived = [this, slot, expected] {
+    return static_cast<std::uint32_t>(word_at(slot + reg::kSlotHeader)) == expected;
+  };
+  co_await cpu_.poll(thread, memory_written_, arrived);
+  context_.report(sim::Step::message_seen, {});
+  Message message{};
+  const sim::Content content = vm_.read(process_, slot, reg::kSlotBytes);
+  for (unsigned i = 0; i < message.size(); ++i) message[i] = content.word(8 * i);
+  ++messages_received_;
+  co_await cpu_.run(thread, Work::user, config_.message_receive);
+  context_.report(sim::Step::message_received, {});
+  co_return message;
+}
+
+sim::Task<void> Library::give_back(cpu::Execution& thread) {
+  co_await write_register(thread, reg::kMailboxHead, messages_received_);
+  context_.report(sim::Step::message_returned, {});
+}
+
+sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
+                                          unsigned count) {
+  co_await cpu_.run(thread, Work::user, config_.post_retry);
+  co_await message_lock_.acquire();
+  for (unsigned i = 0; i < count; ++i) co_await write_register(thread, message_word(i), words[i]);
+  co_await write_register(thread, reg::kMessageSend, node | std::uint64_t{count} << 48 | reg::kMessageToFirmware << 56);
+  message_lock_.release();
+}
+
+sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, sim::BlockKey key, bool faulted) {
+  const std::array<std::uint64_t, 3> words{faulted ? reg::kRetransmit : reg::kResend, key.transfer,
+                                           key.block | std::uint64_t{key.attempt} << 32};
+  co_await send_to_firmware(thread, node, words, 3);
+  context_.report(sim::Step::retry_requested, key);
+}
+
+sim::Task<void> Library::request_abort(cpu::Execution& thread, sim::NodeId node, std::uint64_t transfer) {
+  const std::array<std::uint64_t, 3> words{reg::kAbort, transfer, 0};
+  co_await send_to_firmware(thread, node, words, 2);
+}
+
+}  // namespace faultline::exanest

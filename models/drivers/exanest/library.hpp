@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user-level RDMA library of one process: posts descriptors to its DMA channel, waits for
+// completions by polling memory, and exchanges small messages through the packetizer and mailbox.
+// It talks to the hardware by MMIO and memory only; no call enters the kernel.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/cpu/cpu.hpp"
+#include "models/os/vm/vm.hpp"
+#include "models/sim/context.hpp"
+#include "models/sim/parameters.hpp"
+#include "models/sim/task.hpp"
+#include "models/soc/ddr.hpp"
+
+namespace faultline::exanest {
+
+using namespace std::chrono_literals;
+
+// How the kernel schedules the thread that resolves page faults.
+enum class FaultThreadClass : std::uint8_t {
+  process,           // a thread of the program: SCHED_NORMAL, on any core
+  interrupt_thread,  // threaded interrupt: SCHED_FIFO, on the core that takes interrupts; before 4.19 on any core
+  kworker_bound,     // worker of the core that takes interrupts: SCHED_NORMAL, there alone
+  kworker_unbound,   // worker of an unbound queue: SCHED_NORMAL, on any core
+};
+
+struct LibraryConfig {
+  sim::Time post = 930ns;        // user code around the descriptor's register accesses
+  sim::Time completion = 350ns;  // user code between the poll's hit and the return
+  sim::Time message_send = 160ns;
+  sim::Time message_receive = 150ns;
+  sim::Time parse_fault = 1400ns;  // fault thread: each netlink message
+  sim::Time post_retry = 660ns;    // fault thread: around the MMIO writes of one RAPF or local retry
+  FaultThreadClass fault_thread = FaultThreadClass::process;
+
+  void declare(sim::ParameterTable& table);
+};
+
+enum class Operation { write, read };
+enum class Status { done, error };
+
+// Memory of a process on another node.
+struct RemoteBuffer {
+  sim::NodeId node;
+  std::uint32_t pdid;
+  std::uint64_t address;
+};
+
+// A transfer under way.
+struct Posted {
+  std::uint64_t transfer = 0;  // id in the cluster; 0: refused, the channel's queue was full
+  std::uint64_t cookie = 0;    // comes back in its notification word
+};
+
+using Message = std::array<std::uint64_t, 7>;
+
+class Library {
+ public:
+  // Outstanding transfers of one process: each has a notification word of its own.
+  static constexpr unsigned kNotifySlots = 512;
+  // Messages that wait in a process's mailbox.
+  static constexpr unsigned kMailboxSlots = 64;
+
+  // `channel` is the process's DMA channel, `engine_base` the bus address of the engine's registers.
+  // Maps the notification page and the mailbox ring into the process; both are locked and resident.
+  Library(const LibraryConfig& config, const sim::Context& context, cpu::Cpu& cpu, os::Vm& vm, os::Process& process,
+          soc::DdrController& memory, std::uint64_t engine_base, unsigned channel);
+
+  // What the kernel sets the channel up with when the process opens the device.
+  std::uint64_t notify_page() const { return notify_page_; }
+  std::uint64_t mailbox_ring() const { return mailbox_ring_; }
+  unsigned mailbox_slots() const { return kMailboxSlots; }
+  unsigned channel() const { return channel_; }
+  os::Process& process() { return process_; }
+
+  // Posts one transfer of 1 B to 4 GiB. At most kNotifySlots may be under way.
+  sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
+                         std::uint64_t length);
+  // Polls the notification word until the transfer has ended.
+  sim::Task<Status> wait(cpu::Execution& thread, Posted posted);
+
+  // Sends up to seven words to the mailbox of another process.
+  sim::Task<void> send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message, unsigned words);
+  // Polls the mailbox until a message is there, and gives its slot back.
+  sim::Task<Message> receive(cpu::Execution& thread);
+  // The same in two calls: the program has the message when take() returns; its slot stays occupied until give_back().
+  sim::Task<Message> take(cpu::Execution& thread);
+  sim::Task<void> give_back(cpu::Execution& thread);
+
+  // Asks the firmware of `node` to send a block again (RAPF; a local retry when it is the own node), or
+  // to end a transfer with an error. `faulted`: the block counts as one that has faulted (exanest.refault_limit).
+  sim::Task<void> request_retry(cpu::Execution& thread, sim::NodeId node, sim::BlockKey key, bool faulted = true);
+  sim::Task<void> request_abort(cpu::Execution& thread, sim::NodeId node, std::uint64_t transfer);
+
+  const LibraryConfig& config() const { return config_; }
+
+ private:
+  sim::Task<void> write_register(cpu::Execution& thread, std::uint64_t offset, std::uint64_t value);
+  sim::Task<void> send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
+                                   unsigned count);
+  std::uint64_t map_shared_page(soc::DdrController& memory);
+  std::uint64_t word_at(std::uint64_t address) const;
+  std::uint64_t notify_address(std::uint64_t cookie) const { return notify_page_ + 8 * (cookie % kNotifySlots); }
+
+  const LibraryConfig config_;
+  sim::Context context_;
+  cpu::Cpu& cpu_;
+  os::Vm& vm_;
+  os::Process& process_;
+  std::uint64_t registers_;
+  unsigned channel_;
+  std::uint64_t notify_page_ = 0;
+  std::uint64_t mailbox_ring_ = 0;
+  std::uint64_t next_cookie_ = 1;
+  std::uint64_t messages_received_ = 0;
+  // Threads of the process share the channel's registers, which take a descriptor or a message word by word.
+  sim::Semaphore descriptor_lock_;
+  sim::Semaphore message_lock_;
+  sim::Signal memory_written_;
+};
+
+}  // namespace faultline::exanest

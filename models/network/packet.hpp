@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header that all cells of a network train share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <tlm>
+
+#include "models/network/topology.hpp"
+#include "models/sim/trace.hpp"
+
+namespace faultline::network {
+
+enum class PacketKind : std::uint8_t {
+  data,         // cells of one block, written to `address` on
+  acknowledge,  // receive unit -> source engine: block `key` is complete in memory
+  stop,         // receive unit -> source engine: a cell of attempt `key` was refused, the rest of it need not come
+  message,      // packetizer -> user mailbox of process `pdid`: words
+  firmware,     // packetizer or firmware -> R5 mailbox: words (RAPF, read request, read done, ...)
+};
+
+struct PacketHeader : tlm::tlm_extension<PacketHeader> {
+  PacketKind kind = PacketKind::data;
+  sim::NodeId source = 0;
+  sim::NodeId destination = 0;
+  std::uint32_t pdid = 0;                // protection domain at the destination
+  sim::BlockKey key;                     // data, acknowledge, stop
+  std::uint64_t address = 0;             // data: destination virtual address of the train's first cell
+  std::uint32_t block_offset = 0;        // data: of the train's first byte within its block
+  std::uint32_t block_bytes = 0;         // data: length of the whole block
+  std::array<std::uint64_t, 8> words{};  // message, firmware
+  std::uint8_t virtual_channel = 0;      // owned by the routers
+  Path path = kFixedPath;                // owned by the routers
+
+  tlm::tlm_extension_base* clone() const override { return new PacketHeader(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const PacketHeader&>(other); }
+};
+
+}  // namespace faultline::network

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single-cell writes of the engine's own: notification words and mailbox slots. One that meets a fault is tried again
+// after a block timeout.
+#pragma once
+
+#include <cstdint>
+
+#include "models/nic/exanest/axi_writer.hpp"
+#include "models/nic/exanest/config.hpp"
+#include "models/nic/exanest/counters.hpp"
+#include "models/nic/exanest/timer.hpp"
+#include "models/sim/recycling.hpp"
+
+namespace faultline::exanest {
+
+class ControlWriteClient {
+ public:
+  virtual ~ControlWriteClient() = default;
+  // At the instant of the write's response; ok is false when it was given up.
+  virtual void control_written(std::uint64_t tag, bool ok) = 0;
+};
+
+class ControlWriter : public WriteClient, public TimerClient {
+ public:
+  ControlWriter(const EngineConfig& config, AxiWriter& writer, Timer& timer, Counters& counters,
+                const sim::Context& context);
+
+  // At most one cell, within one page; goes after what is ready before now.
+  void write(std::uint64_t address, std::uint32_t pdid, sim::Content content, ControlWriteClient& client,
+             std::uint64_t tag);
+
+  bool wanted(std::uint64_t) override { return true; }
+  void left_buffer(std::uint64_t, const sim::TimeSequence&) override {}
+  void back_in_buffer(std::uint64_t, std::uint32_t) override {}
+  void dropped(std::uint64_t, std::uint32_t) override {}
+  void written(std::uint64_t id, std::uint32_t) override;
+  void refused(std::uint64_t id, std::uint32_t) override;
+  void write_error(std::uint64_t, std::uint64_t) override {}
+  bool deadline_matters(std::uint64_t, const sim::BlockKey&) override { return true; }
+  void deadline_passed(std::uint64_t id, const sim::BlockKey&) override { submit(id); }
+
+ private:
+  struct Pending {
+    std::uint64_t address;
+    std::uint32_t pdid;
+    sim::Content content;
+    ControlWriteClient* client;
+    std::uint64_t tag;
+    unsigned failures = 0;
+  };
+  void submit(std::uint64_t id);
+
+  const EngineConfig& config_;
+  AxiWriter& writer_;
+  Timer& timer_;
+  Counters& counters_;
+  const sim::Context& context_;
+  sim::HashMap<std::uint64_t, Pending> pending_;
+  std::uint64_t next_id_ = 0;
+};
+
+}  // namespace faultline::exanest

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PLDMA engine of one node: send unit, receive unit, mailbox and the block scheduler that runs on the R5.
+// Software sees registers.hpp through `registers`; memory is reached through the two AXI sockets, the other engines
+// through the two network sockets.
+#pragma once
+
+#include <tlm_utils/passthrough_target_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <systemc>
+#include <tlm>
+
+#include "models/nic/exanest/config.hpp"
+#include "models/nic/exanest/registers.hpp"
+#include "models/sim/context.hpp"
+
+namespace faultline::exanest {
+
+struct FaultRecord;
+
+class Engine : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<Engine> reads;     // AXI reads, to AxiPort.reads
+  tlm_utils::simple_initiator_socket<Engine> writes;    // AXI writes, to AxiPort.writes
+  tlm_utils::simple_initiator_socket<Engine> net_out;   // cells into the router's port 0
+  tlm_utils::passthrough_target_socket<Engine> net_in;  // cells out of the router's port 0
+  tlm_utils::simple_target_socket<Engine> registers;    // MMIO: b_transport of aligned 8-byte words
+
+  Engine(sc_core::sc_module_name name, const EngineConfig& config, const sim::Context& context);
+  ~Engine() override;
+
+  // What waits here now.
+  struct Depths {
+    std::size_t transfers;      // posted, and not notified
+    std::size_t fault_records;  // in the fault FIFO
+  };
+  Depths depths() const;
+  // Called when a block has met an error response, before its record is in the FIFO, or lost.
+  void observe_faults(std::function<void(const FaultRecord&)> observer);
+  // For how long the R5 has run firmware, up to now.
+  sim::Time firmware_busy() const;
+  // Counts the cells that were sent again, dropped or refused by now; else a train counts with its last cell.
+  void settle();
+
+  // Bytes of the register window: one page for each channel and the privileged page.
+  std::uint64_t register_bytes() const { return reg::kChannelStride * (config_.channels + std::uint64_t{1}); }
+
+ private:
+  struct Parts;
+
+  tlm::tlm_sync_enum read_response(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
+  tlm::tlm_sync_enum write_response(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
+  tlm::tlm_sync_enum slots_freed(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
+  tlm::tlm_sync_enum cells_arrived(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&);
+  void access_register(tlm::tlm_generic_payload&, sc_core::sc_time&);
+
+  EngineConfig config_;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace faultline::exanest

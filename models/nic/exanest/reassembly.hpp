@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the receive unit knows of the blocks that it has seen: which attempt is the newest, how many of its bytes are in
+// memory, which blocks are complete. Everything happens now, and takes no time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "models/sim/recycling.hpp"
+#include "models/sim/statistics.hpp"
+#include "models/sim/time.hpp"
+#include "models/sim/trace.hpp"
+
+namespace faultline::exanest {
+
+using sim::Time;
+
+// A set of block numbers, kept as intervals. A source works on its blocks in order but for the few that it has
+// outstanding, so there are at most outstanding_blocks + 1 intervals however long the transfer is.
+class BlockSet {
+ public:
+  void insert(std::uint32_t block);  // not yet in the set
+  bool contains(std::uint32_t block) const;
+  std::size_t intervals() const { return ends_.size(); }
+
+ private:
+  sim::Map<std::uint32_t, std::uint32_t> ends_;  // first -> one past the last
+};
+
+class Reassembly {
+ public:
+  enum class Verdict { write, stale, duplicate, faulted };
+
+  // Remembers this many transfers; beyond that it forgets the one that was silent for longest, which is counted if it
+  // had a block under way: its source must send that block again.
+  Reassembly(std::size_t transfers, sim::Counter& evicted_unfinished)
+      : capacity_(transfers), evicted_unfinished_(evicted_unfinished) {}
+
+  // Bytes of the attempt under way that are not in memory, if its writes have not failed and `key` is of a newer one.
+  struct Rest {
+    std::uint32_t attempt;
+    std::uint32_t bytes;
+  };
+  std::optional<Rest> rest_of_older_attempt(sim::NodeId source, const sim::BlockKey& key,
+                                            std::uint32_t block_bytes) const;
+
+  // What to do with a cell of this block that is handled now. A newer attempt starts the block afresh.
+  Verdict judge(sim::NodeId source, const sim::BlockKey& key);
+
+  // Cells of this attempt are in memory. True when they complete the block. Old attempts' do not count.
+  bool written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes);
+  // A write of this attempt failed. True the first time; false for old attempts, too.
+  bool failed(sim::NodeId source, const sim::BlockKey& key);
+
+  std::size_t transfers() const { return transfers_.size(); }
+
+ private:
+  using Id = std::pair<sim::NodeId, std::uint64_t>;
+  struct Block {
+    std::uint32_t attempt = 0;
+    std::uint32_t bytes = 0;  // in memory
+    bool faulted = false;
+  };
+  struct Transfer {
+    BlockSet complete;
+    sim::Map<std::uint32_t, Block> under_way;
+    sim::List<Id>::iterator age;
+  };
+  Transfer& touch(const Id& id);
+  void evict_oldest();
+  Block* current(sim::NodeId source, const sim::BlockKey& key);
+
+  std::size_t capacity_;
+  sim::Counter& evicted_unfinished_;
+  sim::Map<Id, Transfer> transfers_;
+  sim::List<Id> by_age_;  // the most recently seen first
+};
+
+}  // namespace faultline::exanest

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/nic/exanest/receive_unit.hpp"
+
+#include <algorithm>
+
+#include "models/nic/exanest/registers.hpp"
+
+namespace faultline::exanest {
+
+namespace {
+
+// A block's key: of an acknowledgement, or of a stop.
+constexpr std::uint32_t kKeyBytes = 16;
+
+// Which of the trains that have arrived a payload is.
+struct ArrivalTag : tlm::tlm_extension<ArrivalTag> {
+  std::uint64_t tag = 0;
+  tlm::tlm_extension_base* clone() const override { return new ArrivalTag(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const ArrivalTag&>(other); }
+};
+
+}  // namespace
+
+ReceiveUnit::ReceiveUnit(const EngineConfig& config, SlotReturn& slots, AxiWriter& writer, Injector& injector,
+                         FaultFifo& faults, Counters& counters, const sim::Context& context)
+    : config_(config),
+      slots_(slots),
+      writer_(writer),
+      injector_(injector),
+      faults_(faults),
+      counters_(counters),
+      context_(context),
+      reassembly_(config.completed_transfers, counters.evicted_records) {}
+
+void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
+  const sim::Train& train = sim::train_of(payload);
+  const auto& header = sim::extension<network::PacketHeader>(payload);
+  if (header.pdid >= reg::kPdids) return drop_foreign(payload);
+  const std::uint64_t tag = first_tag_ + arrived_.size();
+  sim::extension<ArrivalTag>(payload).tag = tag;
+  arrived_.push_back({&payload, header.source, header.key, header.pdid, header.block_offset, header.block_bytes,
+                      train.cell_bytes, train.cells(), train.cells()});
+  context_.level(sim::Part::receive_queue, arrived_.size());
+  if (header.block_offset == 0) {
+    context_.trace.report(train.times.front(), context_.node, sim::Step::cell_arrived, header.key);
+  }
+  WriteRequest request;
+  request.address = header.address;
+  request.master_id = hpc0_master_id(header.pdid);
+  request.cell_bytes = train.cell_bytes;
+  request.ready = train.times.shifted(config_.clock.cycles(config_.receive_pipeline));
+  request.content = train.content;
+  request.client = this;
+  request.tag = tag;
+  writer_.submit(std::move(request));
+}
+
+void ReceiveUnit::recall(tlm::tlm_generic_payload& payload) {
+  const sim::Train& train = sim::train_of(payload);
+  if (sim::extension<network::PacketHeader>(payload).pdid >= reg::kPdids) {
+    return;  // drop_foreign() has kept nothing of it
+  }
+  const std::uint64_t tag = sim::extension<ArrivalTag>(payload).tag;
+  Arrived& a = arrived(tag);
+  const std::uint32_t gone = a.cells - train.cells();
+  a.cells -= gone;
+  writer_.recall(*this, tag, gone);
+  finish_cells(tag, gone);
+}
+
+// The AXI ID has no room for the PDID: cut short it would name another process.
+void ReceiveUnit::drop_foreign(tlm::tlm_generic_payload& payload) {
+  sim::Train& train = sim::train_of(payload);
+  counters_.foreign_cells += train.cells();
+  counters_.dropped_bytes += train.bytes();
+  train.freed = train.times;
+  slots_.freed(payload);
+}
+
+bool ReceiveUnit::wanted(std::uint64_t tag) {
+  Arrived& a = arrived(tag);
+  if (is_on_its_way(a)) {
+    a.verdict = Reassembly::Verdict::duplicate;
+    return false;
+  }
+  a.verdict = reassembly_.judge(a.source, a.key);
+  if (a.verdict == Reassembly::Verdict::duplicate && a.block_offset == 0 && !a.begun) {
+    // Once for each copy of the block: its acknowledgement was lost or late.
+    ++counters_.duplicate_blocks;
+    acknowledge(a.source, a.key);
+  }
+  return a.verdict == Reassembly::Verdict::write;
+}
+
+// Whether all of the block has gone to memory in an older attempt, so that its last responses complete it: copies that
+// come without a pause would else start it afresh for ever.
+bool ReceiveUnit::is_on_its_way(const Arrived& newer) const {
+  const auto rest = reassembly_.rest_of_older_attempt(newer.source, newer.key, newer.block_bytes);
+  if (!rest) return false;
+  std::uint32_t bytes = 0;
+  for (const Arrived& a : arrived_) {
+    if (&a == &newer) break;
+    if (a.is_of_block(newer) && a.key.attempt == rest->attempt && a.verdict == Reassembly::Verdict::write) {
+      bytes += a.unfinished * a.cell_bytes;
+    }
+  }
+  return bytes == rest->bytes;
+}
+
+// Whether cells of an older attempt are being dropped.
+bool ReceiveUnit::has_stale_copy(const Arrived& newer) const {
+  return std::any_of(arrived_.begin(), arrived_.end(), [&](const Arrived& a) {
+    return a.verdict == Reassembly::Verdict::stale && a.unfinished > 0 && a.is_of_block(newer);
+  });
+}
+
+void ReceiveUnit::left_buffer(std::uint64_t tag, const sim::TimeSequence& freed) {
+  Arrived& a = arrived(tag);
+  a.begun = true;
+  a.left += freed.size();
+  tlm::tlm_generic_payload& payload = *a.payload;
+  sim::train_of(payload).freed = freed;
+  slots_.freed(payload);
+}
+
+void ReceiveUnit::back_in_buffer(std::uint64_t tag, std::uint32_t cells) {
+  Arrived& a = arrived(tag);
+  // Of cells that it has recalled the router knows; others may have been about to leave at the same instant.
+  const std::uint32_t known = std::min(a.left, a.cells);
+  a.left -= cells;
+  if (known <= a.left) return;
+  sim::train_of(*a.payload).recalled = known - a.left;
+  slots_.recalled(*a.payload);
+}
+
+void ReceiveUnit::dropped(std::uint64_t tag, std::uint32_t cells) {
+  const Arrived& a = arrived(tag);
+  counters_.dropped_bytes += std::uint64_t{cells} * a.cell_bytes;
+  switch (a.verdict) {
+    case Reassembly::Verdict::stale: counters_.stale_cells += cells; break;
+    case Reassembly::Verdict::faulted: counters_.faulted_cells += cells; break;
+    case Reassembly::Verdict::write:  // never dropped
+    case Reassembly::Verdict::duplicate: counters_.duplicate_cells += cells; break;
+  }
+  finish_cells(tag, cells);
+}
+
+void ReceiveUnit::written(std::uint64_t tag, std::uint32_t cells) {
+  const Arrived a = arrived(tag);
+  finish_cells(tag, cells);
+  if (!reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) return;
+  if (has_stale_copy(a)) writer_.verdicts_changed();  // what is left of it is a duplicate
+  context_.trace.record_step(context_.now(), context_.node, sim::Step::block_written, a.key);
+  acknowledge(a.source, a.key);
+}
+
+void ReceiveUnit::refused(std::uint64_t tag, std::uint32_t cells) {
+  counters_.dropped_bytes += std::uint64_t{cells} * arrived(tag).cell_bytes;
+  finish_cells(tag, cells);
+}
+
+void ReceiveUnit::write_error(std::uint64_t tag, std::uint64_t address) {
+  const Arrived a = arrived(tag);
+  if (!reassembly_.failed(a.source, a.key)) return;
+  writer_.verdicts_changed();
+  context_.report(sim::Step::fault_detected, a.key);
+  ++counters_.destination_faults;
+  faults_.log({sim::page_begin(address), false, a.pdid, a.source, a.key});
+  if (!config_.stop_after_fault) return;
+  ++counters_.stops_sent;
+  tell(a.source, network::PacketKind::stop, a.key);
+}
+
+void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
+  arrived(tag).unfinished -= cells;
+  while (!arrived_.empty() && arrived_.front().unfinished == 0) {
+    arrived_.pop_front();
+    ++first_tag_;
+    context_.level(sim::Part::receive_queue, arrived_.size());
+  }
+}
+
+void ReceiveUnit::acknowledge(sim::NodeId source, const sim::BlockKey& key) {
+  ++counters_.acknowledgements_sent;
+  tell(source, network::PacketKind::acknowledge, key);
+}
+
+void ReceiveUnit::tell(sim::NodeId source, network::PacketKind what, const sim::BlockKey& key) {
+  Outgoing cell;
+  cell.header.kind = what;
+  cell.header.source = context_.node;
+  cell.header.destination = source;
+  cell.header.key = key;
+  cell.cell_bytes = kKeyBytes;
+  cell.ready = sim::TimeSequence::single(context_.now() + config_.clock.cycles(config_.send_pipeline));
+  injector_.send_control(std::move(cell));
+}
+
+}  // namespace faultline::exanest

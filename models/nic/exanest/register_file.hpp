@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decodes MMIO (registers.hpp) into posts, messages and the fault FIFO's reads.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <tlm>
+#include <vector>
+
+#include "models/nic/exanest/block_scheduler.hpp"
+#include "models/nic/exanest/fault_fifo.hpp"
+#include "models/nic/exanest/mailbox.hpp"
+
+namespace faultline::exanest {
+
+class RegisterFile {
+ public:
+  RegisterFile(const EngineConfig& config, BlockScheduler& scheduler, Mailbox& mailbox, FaultFifo& faults);
+
+  // One aligned 8-byte word. An address without a register, or a write to a read-only one, gets an error response.
+  void access(tlm::tlm_generic_payload& payload);
+
+ private:
+  struct Channel {
+    std::optional<std::uint32_t> pdid;  // no process owns it: posts and messages are refused
+    Descriptor descriptor;
+    std::uint64_t status = 0;
+    std::array<std::uint64_t, 8> words{};
+    std::uint64_t mailbox = 0;
+    std::uint64_t slots = 0;
+  };
+
+  bool write(std::uint64_t address, std::uint64_t value);
+  bool write_channel(unsigned channel, std::uint64_t offset, std::uint64_t value);
+  bool write_privileged(std::uint64_t offset, std::uint64_t value);
+  std::optional<std::uint64_t> read(std::uint64_t address) const;
+  void post(unsigned channel);
+  void send_message(Channel& channel, std::uint64_t value);
+  void set_ring(const Channel& channel);
+
+  BlockScheduler& scheduler_;
+  Mailbox& mailbox_;
+  FaultFifo& faults_;
+  std::vector<Channel> channels_;
+  std::uint64_t selected_ = 0;
+};
+
+}  // namespace faultline::exanest

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Register map of the PLDMA engine, as software sees it over MMIO. All registers are 64 bits wide.
+// The real engine's layout is not published (exanest-qfdb.md, section 1.6); this one is ours.
+#pragma once
+
+#include <cstdint>
+
+namespace faultline::exanest {
+
+// A PDID travels as the AXI ID [5:0] that the PL drives, so there are 64. UG1085: HPC0 puts 0b1000 before it.
+namespace reg {
+inline constexpr std::uint32_t kPdids = 64;
+}
+constexpr std::uint32_t hpc0_master_id(std::uint32_t pdid) { return 0b1000u << 6 | pdid % reg::kPdids; }
+
+namespace reg {
+
+// One page for each channel, mapped into the process that owns the channel.
+inline constexpr std::uint64_t kChannelStride = 0x1000;
+// A transfer descriptor is written field by field; writing kCommand posts it.
+inline constexpr std::uint64_t kSource = 0x00;       // W  virtual address at the source of the data
+inline constexpr std::uint64_t kDestination = 0x08;  // W  virtual address at its destination
+inline constexpr std::uint64_t kLength = 0x10;       // W  bytes, 1 to 4 GiB
+inline constexpr std::uint64_t kPeer = 0x18;         // W  remote node [31:0], remote PDID [47:32], below kPdids
+inline constexpr std::uint64_t kNotify = 0x20;       // W  local virtual address of the 8-byte notification word
+inline constexpr std::uint64_t kCookie = 0x28;       // W  [55:0] comes back in the notification
+inline constexpr std::uint64_t kCommand = 0x30;      // W  kCommandWrite or kCommandRead: posts
+inline constexpr std::uint64_t kStatus =
+    0x38;  // R  id of the transfer last posted; 0: refused (malformed, no such PDID, queue full)
+// Packetizer: the words are written first, then kMessageSend sends as many of them as it says.
+inline constexpr std::uint64_t kMessageWord0 = 0x40;  // W  eight words up to 0x78
+inline constexpr std::uint64_t kMessageSend = 0x80;   // W  destination node [31:0], PDID [47:32], kMessageTo* [63:56],
+                                                      //    number of words (1 to 8) [55:48]
+inline constexpr std::uint64_t kMailboxHead =
+    0x88;  // W  messages that the owner has consumed since the ring was set up
+           //    (a running total; frees ring slots)
+
+inline constexpr std::uint64_t kCommandWrite = 1;       // RDMA write: local kSource to remote kDestination
+inline constexpr std::uint64_t kCommandRead = 2;        // RDMA read: remote kSource to local kDestination
+inline constexpr std::uint64_t kMessageToUser = 0;      // to the mailbox ring of process PDID
+inline constexpr std::uint64_t kMessageToFirmware = 1;  // to the R5 mailbox of the node
+
+// The notification word: cookie << 8 | status.
+inline constexpr std::uint64_t kNotifyDone = 1;
+// The transfer was given up: too many timeouts or retransmission requests of a block, a peer that does not answer, or
+// an abort (by software that found no page for an address, had no memory for one, or is done with the process).
+inline constexpr std::uint64_t kNotifyError = 2;
+
+// A slot of the mailbox ring: words 0 to 6 of the message, then a header that makes the slot valid. So a message to a
+// user has at most 7 words; one of 8 is dropped. Message n (from 0) goes to slot n mod slots.
+inline constexpr std::uint64_t kSlotBytes = 64;
+inline constexpr std::uint64_t kSlotHeader = 56;  // offset: n + 1 [31:0], source node [55:32], words [63:56]
+
+// Privileged page, for the kernel driver, after the channel pages (at kChannelStride * channels).
+inline constexpr std::uint64_t kChannelSelect = 0x00;   // W  channel that the next three registers set up
+inline constexpr std::uint64_t kChannelPdid = 0x08;     // W  process that owns it: PDID, below kPdids
+inline constexpr std::uint64_t kChannelMailbox = 0x10;  // W  virtual address of the process's mailbox ring; 0: none
+inline constexpr std::uint64_t kChannelSlots = 0x18;    // W  ring slots of 64 bytes
+// Fault FIFO: kFaultCount first; reading kFaultWord0..3 shows the oldest record, writing kFaultPop drops it.
+inline constexpr std::uint64_t kFaultCount = 0x40;  // R  records waiting
+inline constexpr std::uint64_t kFaultWord0 = 0x48;  // R  page-aligned virtual address | kFaultAtSource
+inline constexpr std::uint64_t kFaultWord1 =
+    0x50;  // R  local PDID [15:0], peer node (where the block's data come from) [63:32]
+inline constexpr std::uint64_t kFaultWord2 = 0x58;  // R  transfer id
+inline constexpr std::uint64_t kFaultWord3 = 0x60;  // R  block [31:0], attempt [63:32]
+inline constexpr std::uint64_t kFaultPop = 0x68;    // W  any value
+inline constexpr std::uint64_t kFaultAtSource =
+    1;  // bit 0 of word 0: the send unit's read, else the receive unit's write
+
+inline constexpr std::uint64_t kReadRunning = 0;  // answer to a repeated kReadRequest of a read still under way
+
+// Messages to the R5: word 0 is the operation, then its arguments.
+inline constexpr std::uint64_t kRetransmit = 1;   // RAPF or local retry: transfer, block | attempt << 32
+inline constexpr std::uint64_t kReadRequest = 2;  // transfer, source, destination, length,
+                                                  // initiator node [31:0], its PDID [47:32], the data's PDID [63:48]
+inline constexpr std::uint64_t kReadDone = 3;     // transfer, status: kNotify*, or kReadRunning
+inline constexpr std::uint64_t kAbort = 4;        // transfer: end it with kNotifyError
+inline constexpr std::uint64_t kResend = 5;  // as kRetransmit, of a block that may not have faulted: is not counted
+constexpr bool asks_for_block(std::uint64_t operation) { return operation == kRetransmit || operation == kResend; }
+
+}  // namespace reg
+
+}  // namespace faultline::exanest

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/nic/exanest/send_unit.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "models/nic/exanest/registers.hpp"
+#include "models/nic/exanest/run_payload.hpp"
+
+namespace faultline::exanest {
+
+SendUnit::ReadRequest SendUnit::ReadRequest::split(std::uint32_t first) {
+  ReadRequest rest = *this;
+  rest.run.offset += first * run.cell_bytes;
+  rest.run.cells -= first;
+  rest.ready = ready.suffix(first);
+  run.cells = first;
+  ready.drop_back(rest.run.cells);
+  return rest;
+}
+
+std::uint32_t SendUnit::Read::answered() const {
+  return replies.empty() ? 0 : replies.back().first + replies.back().responses.size();
+}
+
+SendUnit::SendUnit(const EngineConfig& config, Forward& port, Injector& injector, Counters& counters,
+                   const sim::Context& context)
+    : config_(config),
+      port_(port),
+      injector_(injector),
+      counters_(counters),
+      context_(context),
+      queue_({config.neighbours.outstanding_reads, config.cell_buffer}, *this),
+      error_port_(context.loop.new_port()),
+      wakeup_(context.loop, *this) {
+  injector.listen(*this);
+}
+
+void SendUnit::enqueue(const BlockCommand& command) {
+  // An earlier attempt that has not begun is not worth its cells any more.
+  std::erase_if(commands_, [&](const BlockCommand& waiting) {
+    return waiting.key.transfer == command.key.transfer && waiting.key.block == command.key.block;
+  });
+  commands_.push_back(command);
+  context_.level(sim::Part::send_queue, commands_.size());
+  wakeup_.now();
+}
+
+void SendUnit::cancel(std::uint64_t transfer) {
+  if (blocks_.empty() || blocks_.back().command.key.transfer != transfer) return;
+  stop(first_block_ + blocks_.size() - 1);
+}
+
+std::uint64_t SendUnit::cut_short(const sim::BlockKey& key) {
+  const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.command.key == key; });
+  if (found == blocks_.end() || found->stopped) return 0;
+  const std::uint64_t block = first_block_ + static_cast<std::uint64_t>(found - blocks_.begin());
+  std::uint64_t unsent = found->command.bytes;
+  stop(block);
+  for (Queue::Run& run : queue_.runs()) {
+    if (run.item.block != block) continue;
+    const std::uint32_t sent = run.details.left.count_before(context_.now());
+    unsent -= std::uint64_t{sent} * run.item.run.cell_bytes;
+    auto& replies = run.details.replies;
+    for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
+      hold_back(run, *reply, std::max(sent, reply->first) - reply->first);
+    }
+  }
+  return unsent;
+}
+
+void SendUnit::pump() {
+  queue_.reconcile(context_.now());
+  for (;;) {
+    while (!queue_.empty() && std::max(queue_.turn(), queue_.next_slot()) <= context_.now()) issue();
+    if (!queue_.empty()) break;
+    retire();
+    if (!start_next()) break;
+  }
+  wakeup_.at(queue_.due(context_.now()));
+}
+
+void SendUnit::wake() { wakeup_.at(queue_.empty() ? context_.now() : queue_.due(context_.now())); }
+
+// Lets go of the contexts of blocks that are done, in order.
+void SendUnit::retire() {
+  while (!blocks_.empty()) {
+    const Time at = done(first_block_);
+    if (at > context_.now()) {
+      if (at != sim::kNever) wakeup_.at(at);
+      return;
+    }
+    auto& runs = queue_.runs();
+    while (!runs.empty() && runs.front().item.block == first_block_) {
+      count_resent(runs.front());
+      runs.front().details.payload->release();
+      runs.pop_front();
+    }
+    const Block& block = blocks_.front();
+    context_.slice(sim::Part::send_unit, 0, block.start, at, "block", "DMA", block.command.key);
+    blocks_.pop_front();
+    context_.level(sim::Part::send_blocks, blocks_.size());
+    ++first_block_;
+  }
+}
+
+Time SendUnit::done(std::uint64_t block) {
+  const Block& of = blocks_[static_cast<std::size_t>(block - first_block_)];
+  Time last = of.start;
+  for (const Queue::Run& run : queue_.runs()) {
+    const Read& read = run.details;
+    if (run.item.block != block) continue;
+    if (read.answered() < run.issued.size()) return sim::kNever;
+    std::uint32_t passed_on = 0;
+    for (const Reply& reply : read.replies) {
+      if (!reply.ok && !of.fault_reported) return sim::kNever;
+      passed_on += reply.passed_on;
+      last = std::max(last, reply.responses.back());
+    }
+    if (read.left.size() < passed_on) return sim::kNever;
+    if (passed_on > 0) last = std::max(last, read.left.back());
+  }
+  return last;
+}
+
+// Loads the next command that is still wanted, once the last block's reads are issued. False when there is none, or no
+// context for it yet.
+bool SendUnit::start_next() {
+  if (commands_.empty() || blocks_.size() == config_.block_contexts) return false;
+  if (!queue_.runs().empty() && queue_.runs().back().issued.back() > context_.now()) {
+    wakeup_.at(queue_.runs().back().issued.back());
+    return false;
+  }
+  while (!commands_.empty()) {
+    const BlockCommand c = commands_.front();
+    commands_.pop_front();
+    context_.level(sim::Part::send_queue, commands_.size());
+    client_->command_taken();
+    if (!client_->still_wanted(c.key)) continue;
+    blocks_.push_back({c, context_.now()});
+    context_.level(sim::Part::send_blocks, blocks_.size());
+    for (std::uint32_t offset = 0; offset < c.bytes;) {
+      const CellRun run = next_run(c.source, c.destination, offset, c.bytes, context_.cells_per_train);
+      const auto ready = sim::TimeSequence::regular(context_.now(), Time{0}, run.cells);
+      queue_.submit({first_block_ + blocks_.size() - 1, run, ready});
+      offset += run.bytes();
+    }
+    return true;
+  }
+  return false;
+}
+
+void SendUnit::issue() {
+  Queue::Run& run = queue_.issue(context_.now());
+  const BlockCommand& c = block_of(run).command;
+  const CellRun& cells = run.item.run;
+  run.details.id = next_id_;
+  next_id_ += cells.cells;
+  if (cells.offset == 0) context_.report(sim::Step::read_issued, c.key);
+  tlm::tlm_generic_payload& payload = make_access(run, tlm::TLM_READ_COMMAND, c.source + cells.offset, cells.cell_bytes,
+                                                  hpc0_master_id(c.pdid), context_);
+  port_.begin_request(payload);
+}
+
+void SendUnit::response(tlm::tlm_generic_payload& payload) {
+  sim::Train& train = sim::train_of(payload);
+  Queue::Run& run = run_of(queue_, payload);
+  Read& read = run.details;
+  const bool ok = payload.is_response_ok();
+  const std::uint32_t first = read.answered();
+  read.replies.push_back({first, ok, train.responses, 0});
+  // Data whose response was recalled and comes at another instant is the same.
+  const std::uint32_t known = read.content.size() / train.cell_bytes;
+  if (known < read.answered()) {
+    const std::uint32_t bytes = (read.answered() - known) * train.cell_bytes;
+    read.content.append(ok ? train.content.slice((known - first) * train.cell_bytes, bytes)
+                           : sim::Content::zeros(bytes));
+  }
+  if (ok && !block_of(run).stopped) {
+    pass_on(run, read.replies.back());
+  } else {
+    queue_.give(train.responses, run.issued.at(first), context_.now(), kBuffer);
+  }
+  if (!ok) {
+    const Time error = std::max(train.responses.front(), context_.now());
+    context_.loop.at<&SendUnit::read_error>(error, error_port_, *this, read.id);
+  }
+  queue_.give(train.responses, run.issued.at(first), context_.now(), kPort);
+  wake();
+}
+
+void SendUnit::pass_on(const Queue::Run& run, Reply& reply) {
+  const BlockCommand& c = block_of(run).command;
+  const CellRun& cells = run.item.run;
+  const std::uint32_t offset = cells.offset + reply.first * cells.cell_bytes;
+  Outgoing out;
+  out.header.kind = network::PacketKind::data;
+  out.header.source = context_.node;
+  out.header.destination = c.peer;
+  out.header.pdid = c.peer_pdid;
+  out.header.key = c.key;
+  out.header.address = c.destination + offset;
+  out.header.block_offset = offset;
+  out.header.block_bytes = c.bytes;
+  out.cell_bytes = cells.cell_bytes;
+  out.ready = reply.responses.shifted(config_.clock.cycles(config_.send_pipeline));
+  reply.passed_on = reply.responses.size();
+  out.content = run.details.content.slice(reply.first * cells.cell_bytes, reply.passed_on * cells.cell_bytes);
+  out.tag = run.details.id;
+  injector_.send_data(std::move(out));
+}
+
+void SendUnit::responses_recalled(tlm::tlm_generic_payload& payload) {
+  void_replies(run_of(queue_, payload), sim::train_of(payload).recalled);
+  wakeup_.now();
+}
+
+void SendUnit::train_parted(tlm::tlm_generic_payload& payload) {
+  const std::uint32_t bytes = sim::train_of(payload).bytes();
+  sim::Content& content = run_of(queue_, payload).details.content;
+  if (content.size() > bytes) content = content.slice(0, bytes);
+  part_run(queue_, payload);
+}
+
+// The last announced responses do not come when they were said to.
+void SendUnit::void_replies(Queue::Run& run, std::uint32_t cells) {
+  Read& read = run.details;
+  while (cells > 0) {
+    Reply& reply = read.replies.back();
+    const std::uint32_t kept = reply.responses.size() - std::min(cells, reply.responses.size());
+    const sim::TimeSequence gone = reply.responses.suffix(kept);
+    const std::uint32_t passed_on = reply.passed_on > kept ? reply.passed_on - kept : 0;
+    cells -= gone.size();
+    // Forgotten first: reads that were to go with these slots may be of this train, too.
+    reply.passed_on -= passed_on;
+    reply.responses.drop_back(gone.size());
+    if (kept == 0) read.replies.pop_back();
+    if (passed_on > 0) injector_.recall_data(read.id, passed_on);
+    queue_.withdraw(gone.suffix(passed_on), kBuffer);
+    queue_.withdraw(gone, kPort);
+  }
+}
+
+void SendUnit::hold_back(const Queue::Run& run, Reply& reply, std::uint32_t kept) {
+  if (reply.passed_on <= kept) return;
+  injector_.recall_data(run.details.id, reply.passed_on - kept);
+  const sim::TimeSequence free = not_before(reply.responses.slice(kept, reply.passed_on - kept), context_.now());
+  queue_.give(free, run.issued.at(reply.first + kept), context_.now(), kBuffer);
+  reply.passed_on = kept;
+}
+
+void SendUnit::stop(std::uint64_t block) {
+  if (std::exchange(blocks_[static_cast<std::size_t>(block - first_block_)].stopped, true)) return;
+  queue_.take_back_from(context_.now());
+  queue_.remove([block](const ReadRequest& request) { return request.block == block; });
+  for (Queue::Run& run : queue_.runs()) {
+    if (run.item.block != block) continue;
+    auto& replies = run.details.replies;
+    for (auto reply = replies.rbegin(); reply != replies.rend(); ++reply) {
+      hold_back(run, *reply, reply->responses.count_before(context_.now()));
+    }
+  }
+  wakeup_.now();
+}
+
+void SendUnit::taken_back(Queue::Run& run, const ReadRequest& rest, const sim::TimeSequence&) {
+  const std::uint32_t kept = run.issued.size();
+  tlm::tlm_generic_payload& payload = *run.details.payload;
+  if (run.details.answered() > kept) void_replies(run, run.details.answered() - kept);
+  sim::train_of(payload).times.drop_back(rest.run.cells);
+  port_.recall(payload);
+  if (kept == 0) payload.release();
+  wakeup_.now();
+}
+
+void SendUnit::read_error(std::uint64_t id) {
+  const Queue::Run* run = find_run(queue_, id);
+  if (run == nullptr) return;
+  const auto& replies = run->details.replies;
+  const auto bad = std::find_if(replies.begin(), replies.end(), [](const Reply& r) { return !r.ok; });
+  if (bad == replies.end() || bad->responses.front() > context_.now()) return;
+  Block& block = block_of(*run);
+  if (std::exchange(block.fault_reported, true)) return;
+  wakeup_.now();
+  const CellRun& cells = run->item.run;
+  const std::uint64_t address = block.command.source + cells.offset + std::uint64_t{bad->first} * cells.cell_bytes;
+  stop(run->item.block);
+  context_.report(sim::Step::fault_detected, block.command.key);
+  ++counters_.source_faults;
+  const BlockCommand command = block.command;
+  client_->source_fault(command, sim::page_begin(address));
+}
+
+void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) {
+  Queue::Run& run = *find_run(queue_, id);
+  const CellRun& cells = run.item.run;
+  const sim::BlockKey& key = block_of(run).command.key;
+  if (cells.offset == 0 && run.details.left.empty()) context_.report(sim::Step::cell_sent, key);
+  const Time issued = run.issued.at(run.details.left.size());
+  run.details.left.append(instants);
+  queue_.give(instants, issued, context_.now(), kBuffer);
+  wake();
+}
+
+void SendUnit::cells_stay(std::uint64_t id, const sim::TimeSequence& instants) {
+  Queue::Run& run = *find_run(queue_, id);
+  run.details.left.drop_back(instants.size());
+  queue_.withdraw(instants, kBuffer);
+  wakeup_.now();
+}
+
+void SendUnit::settle_resent() {
+  for (Queue::Run& run : queue_.runs()) count_resent(run);
+}
+
+void SendUnit::count_resent(Queue::Run& run) {
+  if (block_of(run).command.key.attempt == 0) return;
+  const std::uint32_t sent = run.details.left.count_by(context_.now());
+  const std::uint32_t counted = std::exchange(run.details.counted, sent);
+  assert(sent >= counted);  // what has left does not stay
+  counters_.retransmitted_bytes += std::uint64_t{sent - counted} * run.item.run.cell_bytes;
+}
+
+}  // namespace faultline::exanest

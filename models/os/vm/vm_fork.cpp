@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processes that come from others, and how processes end.
+#include <algorithm>
+#include <utility>
+
+#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/vm/vm.hpp"
+
+namespace faultline::os {
+
+sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
+  Process* child = core_.create_process(parent.name_ + "'s child");
+  if (child == nullptr) {
+    co_await run(exec, core_.config.syscall);
+    co_return Result<Process*>{.error = Error::no_memory};
+  }
+  child->forming_ = true;
+  child->group_ = parent.group_;
+  child->oom_score_adj_ = parent.oom_score_adj_;
+  co_await run(exec, core_.config.fork_fixed);
+  co_await parent.lock_.lock_exclusive(core_.cpu, exec);
+  co_await child->lock_.lock_exclusive(core_.cpu, exec);
+  Leaves leaves;
+  Error error = Error::none;
+  const auto vmas = parent.space_.vmas();
+  for (const auto& [begin, vma] : vmas) {
+    if (error != Error::none) break;
+    co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
+    if (!vma.inherited) continue;
+    Vma inherited = vma;
+    inherited.locked = false;
+    inherited.reserves = inherited.lost_pages = false;
+    child->space_.insert(inherited);
+    co_await core_.change_begins(exec, parent, {vma.begin, vma.end}, Taker::fork);
+    error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
+    core_.change_ends(parent, {vma.begin, vma.end});
+  }
+  co_await core_.flush_all(exec, parent, std::move(leaves));  // dup_mmap
+  child->forming_ = false;
+  child->lock_.unlock_exclusive();
+  parent.lock_.unlock_exclusive();
+  if (error == Error::none) co_return Result<Process*>{.value = child};
+  ++core_.counters.out_of_memory;
+  co_await exit(exec, *child);
+  co_return Result<Process*>{.error = error};
+}
+
+// `leaves`: where the parent's descriptors were write-protected.
+sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range, Leaves& leaves) {
+  AddressSpace& space = parent.space_;
+  std::int64_t copied = 0;
+  bool room = false;  // for a table of the child
+  for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
+    if (space.entry(*next)->in_motion()) {
+      co_await core_.settled(parent, {*next, *next + kPage});
+      continue;
+    }
+    if (!room && !core_.reclaim->has_room(1)) {
+      room = co_await core_.reclaim->make_room_for_tables(exec, parent, 1);
+      if (!room) co_return Error::no_memory;
+      continue;  // it may have waited
+    }
+    room = false;
+    const PageState& page = *space.entry(*next);
+    const Range whole = page_range(*next, space.leaf_size(*next));
+    const bool copies = copies_for_child(parent, whole);
+    if (copies && space.is_huge(*next) && !page.pool) {
+      const Error error = co_await core_.split(exec, parent, *next);
+      if (error != Error::none) co_return error;
+      continue;
+    }
+    va = whole.end;
+    // The child's own faults find a file's pages.
+    const bool of_file = page.has_frame() && core_.frame_table.find(page.frame).file != 0;
+    if (page.entry == Entry::poisoned || of_file) continue;
+    ++copied;
+    Error error = Error::none;
+    if (copies && page.pool) {
+      error = co_await copy_block_for_child(exec, parent, child, *next);
+    } else if (copies) {
+      error = co_await copy_page_for_child(exec, parent, child, *next);
+    } else {
+      error = share_with_child(parent, child, *next, core_.taking(exec, Taker::fork), leaves);
+    }
+    if (error != Error::none) co_return error;
+  }
+  co_await core_.run_giving_way(exec, core_.config.fork_per_page * copied);
+  co_return Error::none;
+}
+
+// Whether the child gets a copy of a page instead of sharing it. A page under a pin stays the parent's, because the
+// device goes on with it.
+bool Vm::copies_for_child(const Process& parent, Range page) const {
+  const cpu::Kernel& kernel = core_.config.kernel;
+  const bool pool = parent.space_.entry(page.begin)->pool;
+  return kernel.has(Change::fork_copies_pinned) && (!pool || kernel.has(Change::hugetlb_fork_copies)) &&
+         core_.pinned(parent, page);
+}
+
+// copy_present_page: of 4 KiB.
+sim::Task<Error> Vm::copy_page_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va) {
+  const PageState page = *parent.space_.entry(va);
+  const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
+  const auto frame = co_await core_.new_frame(exec, parent);
+  if (!frame) co_return Error::no_memory;
+  co_await core_.copy_page(exec, page.frame, *frame);
+  const Error error = core_.adopt(child, va, {*frame, PageSize::small}, page.may_write());
+  if (error == Error::none && page.entry == Entry::hidden) core_.hide(child, va, Entry::hidden, page.hidden_by);
+  co_return error;
+}
+
+// copy_present_pte, copy_huge_pmd. `leaves`: where the parent's descriptors were write-protected.
+Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, Taking by, Leaves& leaves) {
+  PageState page = *parent.space_.entry(va);
+  const PageSize size = parent.space_.leaf_size(va);
+  // In the child (copy_present_pte; copy_hugetlb_page_range keeps it).
+  if (!page.pool && std::exchange(page.young, false)) page.aged_by = by;
+  const Error error = core_.share(child, va, page, size, page.may_write() ? by : page.protected_by);
+  if (error != Error::none || !page.may_write()) return error;
+  core_.protect(parent, va, by);
+  if (page.present() && page.writable) leaves.add(va, size);
+  return Error::none;
+}
+
+sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
+  co_await run(exec, core_.config.exit_fixed);
+  sim::Vector<PinId> pins;
+  for (const auto& [id, pin] : pins_) {
+    if (pin.process == &process) pins.push_back(id);
+  }
+  std::sort(pins.begin(), pins.end());
+  for (const PinId pin : pins) co_await unpin(exec, pin);
+  co_await unmap_all(exec, process);
+  while (process.users_ > 0) co_await process.page_settled_;
+  core_.destroy_process(process);
+}
+
+sim::Task<void> Vm::execve(cpu::Execution& exec, Process& process) {
+  co_await run(exec, core_.config.exec_fixed);
+  co_await unmap_all(exec, process);
+}
+
+sim::Task<void> Vm::unmap_all(cpu::Execution& exec, Process& process) {
+  const Range all = process.space_.all();
+  co_await core_.lock_for_change(exec, process, all);
+  set_locked(process, all, false);
+  process.space_.erase(all.begin, all.end);
+  co_await core_.unmap_all(exec, process);
+  core_.huge_pool.release(process, all);
+  process.lock_.unlock_exclusive();
+}
+
+}  // namespace faultline::os

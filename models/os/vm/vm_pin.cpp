@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long-term pins.
+#include <algorithm>
+#include <utility>
+
+#include "models/os/vm/vm.hpp"
+
+namespace faultline::os {
+
+sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
+                                            std::uint64_t bytes, bool write) {
+  co_await run(exec, core_.config.pin_fixed);
+  const auto range = pages_around(process, va, bytes);
+  if (!range.ok()) co_return Result<PinId>{.error = range.error};
+  const std::uint64_t length = range.value.end - range.value.begin;
+  AddressSpace& space = process.space_;
+  if (exceeds_limit(space.pinned_bytes() + length)) {
+    ++core_.counters.limit_refusals;
+    co_return Result<PinId>{.error = Error::limit};
+  }
+  // Charged before the pages are looked at, as ib_umem_get does: two callers cannot both pass the limit.
+  space.add_pinned(length);
+  Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
+  pin.frames.reserve(length / kPage);
+  co_await process.lock_.lock_shared(core_.cpu, exec);
+  const bool refused =
+      write && core_.config.kernel.has(Change::refuses_file_pins) && maps_shared_file(process, range.value);
+  Error error = Error::unsupported;
+  if (!refused) error = co_await pin_outside_cma(exec, process, range.value, pin);
+  process.lock_.unlock_shared();
+  if (error != Error::none) {
+    co_await run(exec, pin.release_cost);
+    drop_frames(pin);
+    space.remove_pinned(length);
+    co_return Result<PinId>{.error = error};
+  }
+  pinned_bytes_ += length;
+  core_.counters.pinned_bytes_peak.raise_to(pinned_bytes_);
+  const PinId id = next_pin_++;
+  pins_.emplace(id, std::move(pin));
+  co_return Result<PinId>{.value = id};
+}
+
+// writable_file_mapping_allowed, the other way round.
+bool Vm::maps_shared_file(const Process& process, Range range) {
+  bool found = false;
+  process.space().for_each_vma(range.begin, range.end,
+                               [&](const Vma& vma) { found = found || (vma.shared && !vma.file->is_shmem()); });
+  return found;
+}
+
+// __gup_longterm_locked: pins the pages; as long as some of them lie in the CMA area lets go of all, has those moved
+// out, and begins anew. What faults bring meanwhile does not go there (PF_MEMALLOC_PIN). Old kernels do none of that.
+sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Range range, Pin& pin) {
+  const bool leaves = core_.config.kernel.has(Change::longterm_leaves_cma);
+  if (leaves) pinning_.insert(&exec);
+  Error error = Error::again;
+  while (error == Error::again) {
+    const auto populated =
+        co_await populate(exec, process, range, pin.write ? Access::write : Access::read, gup_cost(), &pin);
+    core_.counters.pins_acquired += pin.frames.size();
+    error = populated.error;
+    if (error != Error::none || !leaves || !cma_.holds_any(pin.frames)) break;
+    // collect_longterm_unpinnable_folios, if it meets a page that is on no list yet.
+    const bool arriving = std::any_of(pin.frames.begin(), pin.frames.end(), [this](Address frame) {
+      return cma_.holds(frame) && core_.batches.holds(frame);
+    });
+    if (arriving) co_await core_.batches.drain(exec);
+    co_await run(exec, std::exchange(pin.release_cost, sim::Time{0}));
+    drop_frames(pin);
+    const auto frames = std::exchange(pin.frames, {});
+    error = co_await cma_.move_out(exec, frames);
+    if (error == Error::none) error = Error::again;
+  }
+  pinning_.erase(&exec);
+  co_return error;
+}
+
+sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id) {
+  const auto found = pins_.find(id);
+  if (found == pins_.end()) {
+    co_await run(exec, core_.config.syscall);
+    co_return Error::invalid;
+  }
+  const Pin pin = std::move(found->second);
+  pins_.erase(found);
+  co_await run(exec, core_.config.syscall + pin.release_cost);
+  drop_frames(pin);
+  pin.process->space_.remove_pinned(pin.bytes());
+  pinned_bytes_ -= pin.bytes();
+  co_return Error::none;
+}
+
+const Pin* Vm::find_pin(PinId pin) const {
+  const auto found = pins_.find(pin);
+  return found == pins_.end() ? nullptr : &found->second;
+}
+
+// A frame that was unmapped meanwhile is freed with its last pin.
+void Vm::drop_frames(const Pin& pin) {
+  for (const Address frame : pin.frames) {
+    // unpin_user_pages_dirty_lock: the device may have written since the page was last cleaned.
+    if (pin.write && core_.frame_table.at(frame).file != 0) core_.page_cache.dirtied(frame);
+    core_.frame_table.remove_pin(frame, *pin.process);
+    core_.put_frame(frame);
+  }
+  core_.counters.pins_released += pin.frames.size();
+}
+
+}  // namespace faultline::os

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/soc/ddr.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "models/sim/transport.hpp"
+#include "models/soc/axi.hpp"
+
+namespace faultline::soc {
+
+using sim::ByteRate;
+using sim::Standing;
+using sim::Time;
+using sim::Train;
+
+namespace {
+
+// Of the requests of one instant the CPU's bulk traffic comes last, as all software does. Of one initiator's, reads
+// come before writes, whichever train was there first: so they leave a TBU.
+constexpr std::uint32_t kBulkRank = UINT32_MAX;
+std::uint32_t rank_of(int inlet, bool write) { return 2 * static_cast<std::uint32_t>(inlet) + (write ? 1 : 0); }
+
+const sim::ProfiledPart kController{"soc::DdrController"};
+
+// The frames' mapping cannot be checked for traffic that was not translated.
+std::uint64_t translation_epoch(const tlm::tlm_generic_payload& payload) {
+  const AxiAttributes* attributes = payload.get_extension<AxiAttributes>();
+  return attributes == nullptr ? AxiAttributes::kUntranslated : attributes->translation_epoch;
+}
+
+bool is_bulk(const tlm::tlm_generic_payload& payload) {
+  const AxiAttributes* attributes = payload.get_extension<AxiAttributes>();
+  return attributes != nullptr && attributes->bulk;
+}
+
+}  // namespace
+
+void DdrConfig::declare(sim::ParameterTable& table) {
+  const auto group = table.group("ddr");
+  table.add_bytes(
+      "size", size, {std::uint64_t{1} << 20, std::uint64_t{64} << 30},
+      {"memory of one node, from physical address 0 on", "ExaNeSt QFDB: 16 GB a MPSoC", Standing::published});
+  table.add_byte_rate(
+      "peak_bandwidth", peak_bandwidth, {ByteRate{100'000'000}, ByteRate{200'000'000'000}},
+      {"bandwidth of the DRAM bus", "DDR4-2400 x 64 bit", Standing::derived, {"17.1 GB/s", "19.2 GB/s"}});
+  table.add_fraction(
+      "efficiency", efficiency, {0.1, 1.0},
+      {"share of the peak that traffic can reach", "Manev et al., FPT 2019: 75 % on a ZCU102", Standing::published});
+  table.add_time("latency", latency, {0ns, 10us},
+                 {"from the end of a cell's turn at the controller to its response",
+                  "assumed: an A53 load takes 145 ns with the core's own path", Standing::assumed});
+}
+
+ByteRate DdrConfig::effective_bandwidth() const {
+  // Whole parts per million, because no double may decide when something happens. Rates end at 200 GB/s, so the
+  // product fits.
+  constexpr std::int64_t kMillion = 1'000'000;
+  const std::int64_t share = std::llround(efficiency * kMillion);
+  return ByteRate{peak_bandwidth.bytes_per_second * share / kMillion};
+}
+
+struct DdrController::Inlet {
+  DdrController& owner;
+  int id;
+  sim::Port event_port;
+
+  void first_arrival(std::uint64_t payload) {
+    owner.serve(*this, *reinterpret_cast<tlm::tlm_generic_payload*>(payload));
+  }
+};
+
+// Where the payload came in, for the way back, and where its first cell goes: its address is the initiator's again once
+// it has been answered.
+struct DdrController::Arrival : tlm::tlm_extension<Arrival> {
+  Inlet* inlet = nullptr;
+  memory::Address address = 0;
+  std::uint32_t cells = 0;                  // that were served
+  sim::SmallVector<FramePart, 1> by_frame;  // one after the other
+
+  tlm::tlm_extension_base* clone() const override { return new Arrival(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const Arrival&>(other); }
+};
+
+DdrController::DdrController(sc_core::sc_module_name name, const DdrConfig& config, const sim::Context& context)
+    : sc_module(name),
+      config_(config),
+      context_(context),
+      effective_(config.effective_bandwidth()),
+      frames_(config.size),
+      changes_(context.loop, *this),
+      watch_port_(context.loop.new_port()),
+      read_bytes_(context.statistics.counter("memory.read_bytes", "B", "read from DDR by devices")),
+      written_bytes_(context.statistics.counter("memory.written_bytes", "B", "written to DDR by devices")),
+      bulk_bytes_(context.statistics.counter("memory.cpu_bulk_bytes", "B", "zeroed or copied by the CPU")),
+      stale_(context.statistics.counter("memory.stale_accesses", "count",
+                                        "cells read or written through a translation older than the frame's mapping")),
+      address_errors_(context.statistics.counter("memory.address_errors", "count", "requests outside of the memory")) {
+  port.register_nb_transport_fw(this, &DdrController::on_request);
+  port.register_b_transport(this, &DdrController::on_blocking);
+  frames_.listen([this](memory::Address frame) { mapping_changed(frame); });
+}
+
+DdrController::~DdrController() = default;
+
+void DdrController::end_of_elaboration() {
+  for (unsigned id = 0; id < port.size(); ++id) {
+    inlets_.push_back(std::make_unique<Inlet>(Inlet{*this, static_cast<int>(id), context_.loop.new_port()}));
+  }
+}
+
+tlm::tlm_sync_enum DdrController::on_request(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                             sc_core::sc_time&) {
+  const sim::ProfileScope turn(context_.loop.profile(), kController);
+  if (phase == sim::CELLS_RECALLED) {
+    recall(payload);
+    return tlm::TLM_ACCEPTED;
+  }
+  if (phase != tlm::BEGIN_REQ) throw std::logic_error("memory takes BEGIN_REQ and CELLS_RECALLED");
+  Inlet& inlet = *inlets_[static_cast<std::size_t>(id)];
+  auto& arrival = sim::extension<Arrival>(payload);
+  arrival.inlet = &inlet;
+  arrival.address = payload.get_address();
+  arrival.cells = 0;
+  arrival.by_frame.clear();
+  context_.loop.at<&Inlet::first_arrival>(sim::train_of(payload).times.front(), inlet.event_port, inlet,
+                                          reinterpret_cast<std::uint64_t>(&payload));
+  return tlm::TLM_ACCEPTED;
+}
+
+void DdrController::serve(Inlet& inlet, tlm::tlm_generic_payload& payload) {
+  Train& train = sim::train_of(payload);
+  const bool bulk = is_bulk(payload);
+  const std::uint32_t rank = bulk ? kBulkRank : rank_of(inlet.id, payload.is_write());
+  const sim::TimeSequence moved = server_.serve(context_.now(), train.times, service(train.cell_bytes), rank, &payload);
+  sim::extension<Arrival>(payload).cells = train.cells();
+  const bool inside = frames_.contains(payload.get_address(), train.bytes());
+  if (!inside) {
+    ++address_errors_;
+  } else if (bulk) {
+    bulk_bytes_ += train.bytes();
+  } else {
+    count_stale(payload);
+    (payload.is_read() ? read_bytes_ : written_bytes_) += train.bytes();
+    if (payload.is_write()) write_content(payload);
+  }
+  payload.set_response_status(inside ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  respond(payload, moved);
+  tell_changed();
+}
+
+void DdrController::recall(tlm::tlm_generic_payload& payload) {
+  Arrival& arrival = sim::extension<Arrival>(payload);
+  const std::uint32_t cells = sim::train_of(payload).cells();
+  if (arrival.cells == 0) return;  // the first cell has not arrived
+  const std::uint32_t gone = arrival.cells - cells;
+  uncount_stale(payload);
+  server_.recall(context_.now(), &payload, gone);
+  if (payload.is_response_ok()) {
+    (payload.is_read() ? read_bytes_ : written_bytes_) -= std::uint64_t{gone} * sim::train_of(payload).cell_bytes;
+  }
+  arrival.cells = cells;
+  changes_.now();
+}
+
+void DdrController::tell_changed() {
+  server_.tell_changed([this](void* owner, const sim::TimeSequence& moved) {
+    auto& payload = *static_cast<tlm::tlm_generic_payload*>(owner);
+    sim::train_of(payload).recalled = moved.size();
+    send_back(payload, sim::RESPONSES_RECALLED);
+    respond(payload, moved);
+  });
+}
+
+// The train's last cells, or all, are moved at these instants.
+void DdrController::respond(tlm::tlm_generic_payload& payload, const sim::TimeSequence& moved) {
+  Train& train = sim::train_of(payload);
+  const bool bulk = is_bulk(payload);
+  train.responses = moved.shifted(bulk ? sim::Time{0} : config_.latency);
+  if (!bulk && payload.is_response_ok()) {
+    if (payload.is_read()) {
+      read_content(payload, train.cells() - moved.size());
+    } else {
+      tell_watchers(payload, moved.back());
+    }
+  }
+  send_back(payload, tlm::BEGIN_RESP);
+}
+
+void DdrController::send_back(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase) {
+  sim::send_back(port[sim::extension<Arrival>(payload).inlet->id], payload, phase);
+}
+
+void DdrController::watch(memory::Address frame, sim::Signal& written) {
+  watches_.push_back({frame / sim::kPageBytes, &written});
+}
+
+// When the train's last cell is moved, whichever frame is watched: those that are get single cells. A longer train
+// whose last cell is put off is told both times; who polls looks at the memory again anyway.
+void DdrController::tell_watchers(const tlm::tlm_generic_payload& payload, sim::Time moved) {
+  const memory::Address first = payload.get_extension<Arrival>()->address;
+  const memory::Address last = first + payload.get_extension<Train>()->bytes() - 1;
+  for (std::size_t i = 0; i < watches_.size(); ++i) {
+    if (watches_[i].frame < first / sim::kPageBytes || watches_[i].frame > last / sim::kPageBytes) continue;
+    context_.loop.at<&DdrController::notify_watch>(moved, watch_port_, *this, i);
+  }
+}
+
+void DdrController::notify_watch(std::uint64_t index) { watches_[index].written->notify_all(); }
+
+void DdrController::count_stale(tlm::tlm_generic_payload& payload) {
+  const Time now = context_.now();
+  std::erase_if(fresh_, [now](const Fresh& train) { return train.arrivals.back() <= now; });
+  const Train& train = sim::train_of(payload);
+  Arrival& arrival = sim::extension<Arrival>(payload);
+  const std::uint64_t epoch = translation_epoch(payload);
+  if (epoch == AxiAttributes::kUntranslated) return;
+  bool fresh = false;
+  for (std::uint32_t first = 0; first < arrival.cells;) {
+    const memory::Address at = arrival.address + std::uint64_t{first} * train.cell_bytes;
+    const auto in_frame = static_cast<std::uint32_t>((sim::kPageBytes - at % sim::kPageBytes) / train.cell_bytes);
+    assert(in_frame > 0);  // no cell lies in two frames
+    const std::uint32_t end = first + std::min(in_frame, arrival.cells - first);
+    const bool stale = frames_.is_stale(at, epoch);
+    arrival.by_frame.push_back({at / sim::kPageBytes, first, end, stale ? first : end});
+    if (stale) stale_ += end - first;
+    fresh = fresh || !stale;
+    first = end;
+  }
+  if (fresh && arrival.cells > 1) fresh_.push_back({&payload, train.times});
+}
+
+// By software, which comes after the cells of the instant. It concerns the train's later cells.
+void DdrController::mapping_changed(memory::Address frame) {
+  std::erase_if(fresh_, [&](const Fresh& train) {
+    const std::uint32_t arrived = train.arrivals.count_by(context_.now());
+    if (arrived == train.arrivals.size()) return true;
+    for (FramePart& part : sim::extension<Arrival>(*train.payload).by_frame) {
+      const std::uint32_t from = std::max(part.first, arrived);
+      if (part.frame != frame / sim::kPageBytes || from >= part.stale_from) continue;
+      stale_ += part.stale_from - from;
+      part.stale_from = from;
+    }
+    return false;
+  });
+}
+
+void DdrController::uncount_stale(tlm::tlm_generic_payload& payload) {
+  const std::uint32_t kept = sim::train_of(payload).cells();
+  for (FramePart& part : sim::extension<Arrival>(payload).by_frame) {
+    const std::uint32_t end = std::min(part.end, kept);
+    if (part.stale_from < part.end) stale_ -= part.end - std::max(end, part.stale_from);
+    part.stale_from = std::min(part.stale_from, end);
+    part.end = end;
+  }
+  const auto fresh = std::find_if(fresh_.begin(), fresh_.end(), [&](const Fresh& t) { return t.payload == &payload; });
+  if (fresh != fresh_.end()) fresh->arrivals = sim::train_of(payload).times;
+}
+
+void DdrController::read_content(tlm::tlm_generic_payload& payload, std::uint32_t first) {
+  Train& train = sim::train_of(payload);
+  const std::uint32_t offset = first * train.cell_bytes;
+  train.content = frames_.read(payload.get_extension<Arrival>()->address + offset, train.bytes() - offset);
+}
+
+// No content where only timing matters: the bytes then stay as they are.
+void DdrController::write_content(tlm::tlm_generic_payload& payload) {
+  const Train& train = sim::train_of(payload);
+  frames_.write(payload.get_address(), train.content);
+}
+
+void DdrController::on_blocking(int, tlm::tlm_generic_payload& payload, sc_core::sc_time&) { access_word(payload); }
+
+void DdrController::access_word(tlm::tlm_generic_payload& payload) {
+  const memory::Address at = payload.get_address();
+  const std::uint32_t length = payload.get_data_length();
+  if (!frames_.contains(at, length)) {
+    ++address_errors_;
+    payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  if (length == 0 || length > 8 || at % sim::kPageBytes + length > sim::kPageBytes) {
+    payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
+    return;
+  }
+  // Simulated memory is little-endian, and so is every host that this runs on.
+  const bool whole_word = length == 8 && at % 8 == 0;
+  std::uint64_t value = 0;
+  if (payload.is_read()) {
+    value = whole_word ? frames_.read_word(at) : frames_.read(at, length).word(0, length);
+    std::memcpy(payload.get_data_ptr(), &value, length);
+  } else {
+    std::memcpy(&value, payload.get_data_ptr(), length);
+    if (whole_word) {
+      frames_.write_word(at, value);
+    } else {
+      frames_.write(at, sim::Content::literal(value, length));
+    }
+  }
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+}  // namespace faultline::soc

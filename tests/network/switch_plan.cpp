@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// The plan of a switch against decisions on one cell at a time, made with everything known.
+#include "models/network/switch_plan.hpp"
+
+#include <fmt/format.h>
+#include <rapidcheck.h>
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "tests/support/number_of_cases.hpp"
+
+using namespace faultline;
+using namespace faultline::sim;
+using network::Outages;
+using network::SwitchPlan;
+
+namespace {
+
+constexpr std::uint32_t kChannels = 2;
+
+struct Cell {
+  std::size_t train;
+  Time arrival;
+};
+struct TrainOf {
+  unsigned queue, output, channel;
+  Time known_at;
+  std::uint32_t cells = 0;
+};
+// What is said of a queue's cells from an instant on.
+struct Forecast {
+  Time from;
+  std::vector<Cell> cells;
+};
+// What happens at a switch: trains whose cells come mixed, and what is said of their arrivals before.
+struct Case {
+  unsigned queues, outputs;
+  std::uint32_t slots;  // of each channel of each output
+  Time service, spacing, to_ready, slot_return;
+  bool mixed = true;
+  std::vector<Outages> outages;
+  std::vector<TrainOf> trains;
+  std::vector<std::vector<Cell>> cells;          // by queue, as they come in the end
+  std::vector<std::vector<Forecast>> forecasts;  // by queue, one after the other, the last is true
+};
+
+TimeSequence arrivals_of(std::size_t train, const std::vector<Cell>& cells) {
+  TimeSequence arrivals;
+  for (const Cell& cell : cells) {
+    if (cell.train == train) arrivals.append(cell.arrival);
+  }
+  return arrivals;
+}
+
+// One cell after the other: by train, their departures; kNever for a cell that never finds a slot.
+std::vector<std::vector<Time>> one_by_one(const Case& c) {
+  std::vector<std::vector<Time>> departures(c.trains.size());
+  std::vector<std::size_t> next(c.queues, 0);
+  std::vector<Time> queue_free(c.queues, Time{0}), output_free(c.outputs, Time{0});
+  std::vector<unsigned> served(c.outputs, 0);
+  std::map<std::pair<unsigned, unsigned>, std::vector<Time>> slots;
+  const auto eligible = [&](unsigned q, Time from) {
+    const Cell& cell = c.cells[q][next[q]];
+    const TrainOf& train = c.trains[cell.train];
+    const Time ready = std::max({cell.arrival + c.to_ready, queue_free[q], from});
+    const Outages& outages = c.outages[train.output];
+    if (outages.cover(ready)) return ready;
+    auto& freed = slots[{train.output, train.channel}];
+    std::sort(freed.begin(), freed.end());
+    const std::size_t taken = freed.size();
+    Time at = ready;
+    if (taken >= c.slots) at = std::max(ready, freed[taken - c.slots]);
+    return std::min(at, outages.next_change(ready));
+  };
+  for (;;) {
+    Time first = kNever;
+    unsigned output = 0;
+    for (unsigned q = 0; q < c.queues; ++q) {
+      if (next[q] == c.cells[q].size()) continue;
+      const unsigned to = c.trains[c.cells[q][next[q]].train].output;
+      const Time at = eligible(q, output_free[to]);
+      if (at < first) {
+        first = at;
+        output = to;
+      }
+    }
+    if (first == kNever) return departures;
+    unsigned winner = c.queues;
+    for (unsigned i = 1; i <= c.queues && winner == c.queues; ++i) {
+      const unsigned q = (served[output] + i) % c.queues;
+      if (next[q] == c.cells[q].size() || c.trains[c.cells[q][next[q]].train].output != output) continue;
+      if (eligible(q, first) == first) winner = q;
+    }
+    const Cell& cell = c.cells[winner][next[winner]++];
+    const TrainOf& train = c.trains[cell.train];
+    const Time departure = first + c.service;
+    departures[cell.train].push_back(departure);
+    if (!c.outages[output].cover(first)) slots[{output, train.channel}].push_back(departure + c.slot_return);
+    queue_free[winner] = output_free[output] = departure;
+    served[output] = winner;
+  }
+}
+
+// What a router does with the plan: learns of trains and moves when they are known, announces what starts, hears of
+// slots then, and tells of changes.
+class Driver {
+ public:
+  explicit Driver(const Case& c)
+      : case_(c), transits_(c.trains.size()), known_(c.trains.size()), gone_(c.trains.size()), said_(c.queues) {
+    for (unsigned q = 0; q < c.queues; ++q) plan_.add_queue();
+    for (unsigned o = 0; o < c.outputs; ++o) {
+      plan_.add_output(std::vector(kChannels, c.slots), c.mixed && c.outages[o].empty(), c.outages[o]);
+    }
+  }
+
+  std::vector<std::vector<Time>> run() {
+    for (Time now{0};; now = next_) {
+      next_ = kNever;
+      for (unsigned q = 0; q < case_.queues; ++q) {
+        plan_.let_go(q, now,
+                     [this](auto& transit) { gone_[static_cast<std::size_t>(&transit - transits_.data())] = true; });
+      }
+      for (unsigned q = 0; q < case_.queues; ++q) {
+        while (said_[q] + 1 < case_.forecasts[q].size() && once(case_.forecasts[q][said_[q] + 1].from, now)) {
+          ++said_[q];
+          move(q, now);
+        }
+      }
+      for (std::size_t i = 0; i < known_.size(); ++i) {
+        if (!known_[i] && once(case_.trains[i].known_at, now)) enter(i, now);
+      }
+      if (const Time due = plan_.due(); due <= now) wake(now);
+      next_ = std::min(next_, plan_.due());
+      if (next_ == kNever) break;
+    }
+    std::vector<std::vector<Time>> departures;
+    for (std::size_t i = 0; i < transits_.size(); ++i) {
+      const TimeSequence& told = transits_[i].told;
+      RC_ASSERT(told == transits_[i].departures);
+      auto& all = departures.emplace_back();
+      for (std::uint32_t k = 0; k < told.size(); ++k) all.push_back(told.at(k));
+    }
+    return departures;
+  }
+
+ private:
+  bool once(Time at, Time now) {
+    if (at <= now) return true;
+    next_ = std::min(next_, at);
+    return false;
+  }
+  void enter(std::size_t i, Time now) {
+    const TrainOf& train = case_.trains[i];
+    SwitchPlan::Transit& transit = transits_[i];
+    transit.arrivals = arrivals_of(i, case_.forecasts[train.queue][said_[train.queue]].cells);
+    if (transit.arrivals.empty()) return;  // nothing is known of it yet
+    known_[i] = true;
+    transit.queue = train.queue;
+    transit.output = train.output;
+    transit.channel = train.channel;
+    transit.spacing = case_.spacing;
+    transit.service = case_.service;
+    transit.to_ready = case_.to_ready;
+    if (!plan_.enter(transit, now)) return;
+    transit.use = &uses_.emplace_back();
+    announce(transit, transit.departures.size(), now);
+  }
+  void move(unsigned queue, Time now) {
+    for (std::size_t i = 0; i < transits_.size(); ++i) {
+      if (case_.trains[i].queue != queue || !known_[i]) continue;
+      const TimeSequence arrivals = arrivals_of(i, case_.forecasts[queue][said_[queue]].cells);
+      if (arrivals == transits_[i].arrivals) continue;
+      RC_ASSERT(!gone_[i]);
+      plan_.rearrive(transits_[i], arrivals, now);
+    }
+  }
+  void wake(Time now) {
+    do {
+      plan_.advance(now);
+      const std::vector<SwitchPlan::Transit*> revised = std::move(plan_.revised());
+      plan_.revised().clear();
+      for (SwitchPlan::Transit* transit : revised) plan_.complete(*transit, transit->told.size());
+      for (SwitchPlan::Transit* transit : revised) revise(*transit, now);
+    } while (plan_.disturbed_at() != kNever);
+    std::vector<SwitchPlan::Transit*> starting;
+    for (SwitchPlan::Transit* transit : plan_.awaited()) {
+      if (transit->start(transit->told.size()) <= now) starting.push_back(transit);
+    }
+    for (SwitchPlan::Transit* transit : starting) plan_.complete(*transit);
+    for (SwitchPlan::Transit* transit : starting) {
+      const std::uint32_t begin = transit->told.size();
+      RC_ASSERT(transit->start(begin) == now);
+      const bool lost = plan_.is_lost(*transit, begin);
+      if (lost || transit->use == nullptr || !case_.outages[transit->output].empty()) {
+        transit->use = lost ? nullptr : &uses_.emplace_back();
+        if (!lost) transit->use->first = begin;
+      }
+      announce(*transit, plan_.piece_end(*transit, begin), now);
+    }
+  }
+  void announce(SwitchPlan::Transit& transit, std::uint32_t end, Time now) {
+    const std::uint32_t begin = transit.told.size();
+    transit.told.append(transit.departures.slice(begin, end - begin));
+    plan_.announced(transit);
+    if (transit.use == nullptr) return;
+    const TimeSequence slots = transit.told.suffix(begin).shifted(case_.slot_return);
+    transit.use->freed.append(slots);
+    plan_.slots_freed(transit.output, transit.channel, slots, now);
+  }
+  void revise(SwitchPlan::Transit& transit, Time now) {
+    transit.revised = false;
+    const std::uint32_t before = transit.told.size();
+    std::uint32_t same = transit.told.common_prefix(transit.departures);
+    const bool mixed = case_.mixed && case_.outages[transit.output].empty();
+    if (!mixed) same = plan_.still_together(transit, same);
+    if (same == before) return plan_.announced(transit);
+    RC_ASSERT(transit.told.at(same) - case_.service >= now);
+    if (SwitchPlan::SlotUse* use = transit.use; use != nullptr) {
+      use->aside = {};
+      if (use->freed.size() > same - use->first) {
+        plan_.slots_held(transit.output, transit.channel, use->freed.suffix(same - use->first), now);
+        use->freed.drop_back(use->freed.size() - (same - use->first));
+      }
+    }
+    transit.told.drop_back(before - same);
+    const std::uint32_t again = mixed ? std::min(before, transit.departures.size()) : same;
+    if (again > same) {
+      announce(transit, again, now);
+    } else {
+      plan_.announced(transit);
+    }
+  }
+
+  const Case& case_;
+  SwitchPlan plan_;
+  std::vector<SwitchPlan::Transit> transits_;
+  std::deque<SwitchPlan::SlotUse> uses_;
+  std::vector<bool> known_, gone_;  // by train
+  std::vector<std::size_t> said_;   // by queue: the forecast that stands
+  Time next_{0};
+};
+
+// From some cell on all come earlier or later; or more do at the end, or fewer, which may leave a train without any.
+std::vector<Cell> other_than(std::vector<Cell> cells, Time spacing) {
+  const auto from = *rc::gen::inRange<std::size_t>(0, cells.size());
+  switch (*rc::gen::inRange(0, 3)) {
+    case 0: {
+      const Time slack = from == 0 ? Time{900} : cells[from].arrival - cells[from - 1].arrival - spacing;
+      const Time by = *rc::gen::arbitrary<bool>() ? Time{*rc::gen::inRange(1, 900)} : -slack;
+      for (std::size_t i = from; i < cells.size(); ++i) cells[i].arrival += by;
+      break;
+    }
+    case 1: {
+      const std::size_t train = cells.back().train;
+      for (int more = *rc::gen::inRange(1, 9); more > 0; --more) {
+        cells.push_back({train, cells.back().arrival + spacing});
+      }
+      break;
+    }
+    default: cells.resize(from);
+  }
+  return cells;
+}
+
+// The last is what happens. News of a cell come before it can leave, and news of a train before the last of its cells
+// that are known has arrived: whoever tells of it is still at it.
+std::vector<Forecast> any_forecasts(const std::vector<Cell>& cells, Time spacing) {
+  std::vector<Forecast> all{{Time{0}, cells}};
+  if (cells.empty()) return all;
+  for (int earlier = *rc::gen::inRange(0, 3); earlier > 0; --earlier) {
+    Forecast& next = all.front();
+    std::vector<Cell> other = other_than(cells, spacing);
+    next.from = kNever;
+    for (std::size_t i = 0; i < std::max(other.size(), next.cells.size()); ++i) {
+      const Cell* was = i < other.size() ? &other[i] : nullptr;
+      const Cell* is = i < next.cells.size() ? &next.cells[i] : nullptr;
+      if (was != nullptr && is != nullptr && was->train == is->train && was->arrival == is->arrival) continue;
+      for (const Cell* cell : {was, is}) {
+        if (cell == nullptr) continue;
+        next.from = std::min(next.from, cell->arrival - Time{*rc::gen::inRange(100, 700)});
+        const TimeSequence known = arrivals_of(cell->train, other);
+        if (!known.empty()) next.from = std::min(next.from, known.back());
+      }
+    }
+    if (all.size() > 1) next.from = std::min(next.from, all[1].from - Time{1});
+    all.insert(all.begin(), {Time{0}, std::move(other)});
+  }
+  return all;
+}
+
+// Cells that come one after the other, in trains that come one after the other or mixed, at random gaps or none.
+Case any_case() {
+  Case c;
+  c.queues = *rc::gen::inRange(1U, 5U);
+  c.outputs = *rc::gen::inRange(1U, 4U);
+  c.slots = *rc::gen::element(1U, 3U, 8U, 1000U);
+  c.service = Time{*rc::gen::element(100, 100, 70, 130)};
+  c.spacing = Time{*rc::gen::element(100, 100, 130)};
+  c.to_ready = Time{*rc::gen::element(40, 0, -60)};
+  c.slot_return = Time{*rc::gen::element(1, 100, 777)};
+  c.outages.resize(c.outputs);
+  c.cells.resize(c.queues);
+  for (Outages& outages : c.outages) {
+    if (*rc::gen::inRange(0, 6) > 0) continue;
+    const Time from{*rc::gen::inRange(2'000, 7'000)};
+    outages.add(from, from + Time{*rc::gen::inRange(1, 3'000)});
+  }
+  c.mixed = *rc::gen::inRange(0, 4) > 0;
+  const bool regular = *rc::gen::arbitrary<bool>();
+  for (unsigned q = 0; q < c.queues; ++q) {
+    Time at{*rc::gen::inRange(3'000, 4'000)};
+    const int groups = *rc::gen::inRange(0, 4);
+    for (int group = 0; group < groups; ++group) {
+      const std::size_t first = c.trains.size();
+      const auto abreast = *rc::gen::inRange<std::size_t>(1, 4);
+      for (std::size_t i = 0; i < abreast; ++i) {
+        c.trains.push_back({q, *rc::gen::inRange(0U, c.outputs), *rc::gen::inRange(0U, kChannels), kNever});
+      }
+      const auto cells = *rc::gen::inRange<std::size_t>(abreast, 20 * abreast);
+      for (std::size_t i = 0; i < cells; ++i) {
+        const std::size_t train =
+            first + (regular || i < abreast ? i % abreast : *rc::gen::inRange<std::size_t>(0, abreast));
+        c.cells[q].push_back({train, at});
+        ++c.trains[train].cells;
+        at += c.spacing + Time{regular || *rc::gen::inRange(0, 3) > 0 ? 0 : *rc::gen::inRange(0, 300)};
+      }
+      at += Time{*rc::gen::element(0, 50, 2'000)};
+    }
+  }
+  for (const auto& cells : c.cells) c.forecasts.push_back(any_forecasts(cells, c.spacing));
+  // A train is known a while before its first cell could leave.
+  for (std::size_t i = 0; i < c.trains.size(); ++i) {
+    for (const Forecast& said : c.forecasts[c.trains[i].queue]) {
+      const TimeSequence arrivals = arrivals_of(i, said.cells);
+      if (!arrivals.empty()) c.trains[i].known_at = std::min(c.trains[i].known_at, arrivals.front() - Time{100});
+    }
+    c.trains[i].known_at -= Time{*rc::gen::inRange(0, 600)};
+  }
+  return c;
+}
+
+std::string described(const Case& c) {
+  std::string text =
+      fmt::format("{} slots, service {}, spacing {}, to_ready {}, slot_return {}, {}\n", c.slots, c.service.count(),
+                  c.spacing.count(), c.to_ready.count(), c.slot_return.count(), c.mixed ? "mixed" : "apart");
+  for (std::size_t i = 0; i < c.trains.size(); ++i) {
+    const TrainOf& train = c.trains[i];
+    text += fmt::format("train {}: queue {} output {} channel {}, known at {}\n", i, train.queue, train.output,
+                        train.channel, train.known_at.count());
+  }
+  for (unsigned o = 0; o < c.outputs; ++o) {
+    if (c.outages[o].empty()) continue;
+    const Time from = c.outages[o].next_change(Time{-1});
+    text += fmt::format("output {} dead from {} to {}\n", o, from.count(), c.outages[o].next_change(from).count());
+  }
+  for (unsigned q = 0; q < c.queues; ++q) {
+    text += fmt::format("queue {}:", q);
+    for (const Cell& cell : c.cells[q]) text += fmt::format(" {}@{}", cell.train, cell.arrival.count());
+    for (const Forecast& said : c.forecasts[q]) {
+      text += fmt::format("\n  said at {}:", said.from.count());
+      for (const Cell& cell : said.cells) text += fmt::format(" {}@{}", cell.train, cell.arrival.count());
+    }
+    text += "\n";
+  }
+  return text;
+}
+std::string described(const std::vector<std::vector<Time>>& departures) {
+  std::string text;
+  for (std::size_t i = 0; i < departures.size(); ++i) {
+    text += fmt::format("train {}:", i);
+    for (const Time t : departures[i]) text += fmt::format(" {}", t.count());
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a plan that learns of trains, changes and slots bit by bit ends as if cells were decided on one by one") {
+  test::set_number_of_cases(2000);
+  REQUIRE(rc::check([] {
+    const Case c = any_case();
+    const auto expected = one_by_one(c);
+    RC_LOG() << described(c) << "one by one\n" << described(expected);
+    const auto planned = Driver(c).run();
+    RC_LOG() << "planned\n" << described(planned);
+    RC_ASSERT(planned == expected);
+  }));
+}
+
+TEST_CASE("trains of queues that compete without a pause are planned in rounds") {
+  SwitchPlan plan;
+  for (int i = 0; i < 3; ++i) plan.add_queue();
+  plan.add_output({1000}, true, {});
+  std::vector<SwitchPlan::Transit> transits(3);
+  for (unsigned i = 0; i < 3; ++i) {
+    transits[i].queue = i;
+    transits[i].service = Time{10 + i};
+    transits[i].arrivals = TimeSequence::regular(Time{100}, Time{10}, 16);
+    plan.enter(transits[i], Time{0});
+  }
+  plan.advance(Time{100});
+  plan.complete(transits[0]);
+  // The turn begins behind queue 0.
+  CHECK(transits[1].departures == TimeSequence::regular(Time{111}, Time{33}, 16));
+  CHECK(transits[2].departures == TimeSequence::regular(Time{123}, Time{33}, 16));
+  CHECK(transits[0].departures == TimeSequence::regular(Time{133}, Time{33}, 16));
+  for (const auto& transit : transits) CHECK(transit.departures.segments().size() == 1);
+}

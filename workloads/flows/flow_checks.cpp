@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Streams between any nodes: the kind flows.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+#include "workloads/flows/flow.hpp"
+
+namespace faultline::workloads {
+namespace {
+
+// A node's part in the flows.
+struct Share {
+  unsigned processes = 0;
+  std::uint64_t bytes = 0;
+};
+
+void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const AddConflict& add) {
+  const platform::Machine& machine = configuration.machine;
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    const auto [processes, bytes] = nodes[node];
+    if (processes > std::min(machine.engine.channels, machine.smmu.context_banks)) {
+      add({"workload.flows", "exanest.channels", "smmu.context_banks"},
+          fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
+                      processes, machine.engine.channels, machine.smmu.context_banks),
+          "spread the flows over more nodes, or raise exanest.channels and smmu.context_banks");
+    }
+    if (bytes > user_memory(machine)) {
+      add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+          fmt::format("node {} has buffers of {} and {} of user memory", node, sim::format_bytes(bytes),
+                      sim::format_bytes(user_memory(machine))),
+          "take smaller or fewer flows, or give nodes more memory");
+    }
+  }
+}
+
+void check_ends(const std::vector<Flow>& flows, const Configuration& configuration, const AddConflict& add) {
+  const network::ClusterShape& shape = configuration.machine.shape;
+  if (!network::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = network::node_count(shape);
+  std::vector<Share> shares(nodes);
+  for (std::size_t number = 0; const Flow& flow : flows) {
+    ++number;
+    if (flow.from >= nodes || flow.to >= nodes || flow.from == flow.to) {
+      add(keys_of_place("workload.flows", shape),
+          fmt::format("a flow from node {} to node {}: there are nodes 0 to {}, and none sends to itself", flow.from,
+                      flow.to, nodes - 1),
+          "name two of these");
+      continue;
+    }
+    check_queue(flow.window, {"workload.flows"}, configuration.machine, add);
+    const auto blame = [&](const FieldConflict* found) {
+      if (found != nullptr)
+        add({"workload.flows"}, fmt::format("flow {}, {}: {}", number, found->field, found->reason), found->instead);
+    };
+    blame(conflict_of(static_cast<const ArrivalConfig&>(flow)));
+    blame(conflict_of(static_cast<const ColdConfig&>(flow)));
+    for (const unsigned node : {flow.from, flow.to}) {
+      ++shares[node].processes;
+      shares[node].bytes += flow.window * lane_bytes(flow.source_offset, flow.destination_offset, flow.size);
+    }
+  }
+  check_shares(shares, configuration, add);
+}
+
+}  // namespace
+
+void check_flows(const Configuration& configuration, const AddConflict& add) {
+  try {
+    check_ends(parse_flows(configuration.workload.flows), configuration, add);
+  } catch (const BadFlows& bad) {
+    add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
+  }
+}
+
+}  // namespace faultline::workloads

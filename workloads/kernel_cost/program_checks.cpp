@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that measure a kernel: the kind kernel-cost.
+#include <fmt/format.h>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+
+void check_program(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const network::ClusterShape& shape = configuration.machine.shape;
+  if (network::conflicts(shape).empty() && w.initiator >= network::node_count(shape)) {
+    add(keys_of_place("workload.initiator", shape),
+        fmt::format("there are nodes 0 to {}", network::node_count(shape) - 1), "name one of these");
+  }
+  const ProgramConfig& p = w.program;
+  if (p.kind != ProgramKind::lat_ctx && p.processes != ProgramConfig{}.processes) {
+    add({"workload.processes", "workload.program"}, "only lat_ctx has a ring of processes",
+        at_default("workload.processes"));
+  }
+  const bool forks = p.kind == ProgramKind::lat_proc_fork || p.kind == ProgramKind::lat_proc_exec;
+  if (!forks && p.written_pages != ProgramConfig{}.written_pages) {
+    add({"workload.written_pages", "workload.program"}, "only lat_proc-fork and lat_proc-exec have a child",
+        at_default("workload.written_pages"));
+  }
+  if (forks && p.written_pages * os::kPage > w.size) {
+    add({"workload.written_pages", "workload.size"},
+        fmt::format("{} pages are more than the program's {}", p.written_pages, sim::format_bytes(w.size)),
+        "let fewer pages be written, or take a larger workload.size");
+  }
+  const bool by_pages = p.kind != ProgramKind::lat_ctx && p.kind != ProgramKind::lat_pipe &&
+                        p.kind != ProgramKind::lat_unix && p.kind != ProgramKind::lat_sig_catch;
+  if (by_pages && w.size % os::kPage != 0) {
+    add({"workload.size", "workload.program"},
+        fmt::format("{} is no whole number of 4 KiB pages, which this program counts in", sim::format_bytes(w.size)),
+        "take a multiple of 4 KiB");
+  }
+  const std::uint64_t bytes = sim::page_end(w.size) * (p.kind == ProgramKind::lat_ctx ? p.processes : 2);
+  if (bytes > user_memory(configuration.machine)) {
+    add({"workload.size", "workload.processes", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("programs that use {} do not fit in a node's {} of user memory", sim::format_bytes(bytes),
+                    sim::format_bytes(user_memory(configuration.machine))),
+        "take a smaller workload.size or fewer processes, or give nodes more memory");
+  }
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every node takes part: the kinds all-to-all, ring and permutation.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/drivers/exanest/library.hpp"
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+
+// Each node has a program that sends and one that receives, with a buffer for each peer.
+void check_pattern(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const platform::Machine& machine = configuration.machine;
+  if (!network::conflicts(machine.shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = network::node_count(machine.shape);
+  if (nodes < 2)
+    add(keys_of_place("workload.kind", machine.shape), "one node has nobody to write to", "take a larger network");
+  if (w.peers >= nodes) {
+    add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
+        "take fewer peers; 0 stands for all of them");
+  }
+  if (std::min(machine.engine.channels, machine.smmu.context_banks) < 2) {
+    add({"workload.kind", "exanest.channels", "smmu.context_banks"},
+        "a pattern needs two processes on each node, each with a channel and a context bank",
+        "raise exanest.channels and smmu.context_banks to 2 or more");
+  }
+  check_queue(w.window, {"workload.window"}, machine, add);
+  const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
+  const std::uint64_t received = lane * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  if (lane + received > user_memory(machine)) {
+    add({"workload.size", "workload.window", "workload.peers", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("buffers of {} to send from and {} to receive in do not fit in a node's {} of user memory",
+                    sim::format_bytes(lane), sim::format_bytes(received), sim::format_bytes(user_memory(machine))),
+        "take smaller buffers, fewer peers, or give nodes more memory");
+  }
+  const bool limited = configuration.strategy.pins() || configuration.strategy.prepare == rdma::Prepare::mlock;
+  if (limited && received > machine.os.rlimit_memlock) {
+    add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
+        fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
+                    sim::format_bytes(machine.os.rlimit_memlock)),
+        "raise os.rlimit_memlock, or take smaller buffers or fewer peers");
+  }
+  // A receiver's mailbox holds 64 messages, and nobody sends one again that did not fit.
+  const unsigned asking = w.window * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  if (configuration.strategy.prepares_per_transfer() && asking > exanest::Library::kMailboxSlots) {
+    add({"strategy.registration", "workload.window", "workload.peers"},
+        fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
+                    "messages",
+                    asking, exanest::Library::kMailboxSlots),
+        "take fewer peers or a smaller window");
+  }
+}
+
+}  // namespace faultline::workloads

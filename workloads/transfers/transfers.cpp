@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/transfers/transfers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "workloads/stream.hpp"
+
+namespace faultline::workloads {
+
+using exanest::Endpoint;
+using exanest::Message;
+using os::Error;
+using sim::Task;
+
+namespace {
+
+// Content of the clean transfers; the measured ones count from 1.
+constexpr std::uint64_t kCleanSeed = std::uint64_t{1} << 40;
+
+// Content that the owner of a destination leaves there.
+constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
+
+}  // namespace
+
+Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
+    : Benchmark(configuration.workload.kind == Kind::read ? configuration.workload.target
+                                                          : configuration.workload.initiator),
+      config_(configuration.workload),
+      cold_source_kind_(
+          kind_of_written(config_.cold_source_kind, config_.memory.backing, configuration.machine.os.swap_bytes)),
+      strategy_(configuration.strategy),
+      injects_(configuration.inject.mechanism != Mechanism::none),
+      disturbed_(injects_ || configuration.background.uses_memory()),
+      injection_(configuration.inject, seed),
+      cluster_(cluster),
+      seed_(seed),
+      cold_pages_(config_, config_.size, seed),
+      start_phase_(config_.start_spread, seed, 0) {
+  const bool initiator_is_source = !reads();
+  initiator_ = std::make_unique<Endpoint>(
+      strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator",
+      0u, initiator_is_source ? strategy_.on_source_fault : strategy_.on_destination_fault);
+  target_ = std::make_unique<Endpoint>(
+      strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
+      initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
+  handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
+  ends_ = &initiator_->thread();
+  cluster.steps().listen(breakdown_);
+  const bool kernel_takes_source = config_.cold_source() && cold_source_kind_ != ColdKind::never_written;
+  if (kernel_takes_source || config_.cold_destination_kind != ColdKind::never_written) {
+    for (const unsigned node : {config_.initiator, config_.target}) {
+      pagers_.push_back(&cluster.node(node).cpu.new_thread("pager"));
+    }
+  }
+}
+
+void Transfers::start() { tasks_.start(run()); }
+
+Task<void> Transfers::run() {
+  co_await initiator_->open();
+  co_await target_->open();
+  if (config_.kind == Kind::message) {
+    co_await run_messages();
+  } else {
+    co_await run_transfers();
+  }
+  injection_.end();
+  finish_run();
+}
+
+Task<void> Transfers::run_messages() {
+  const sim::Context& clock = cluster_.node(config_.initiator).context;
+  const auto words = static_cast<unsigned>((config_.size + 7) / 8);
+  for (std::uint64_t i = 0; i < config_.warmup + config_.iterations; ++i) {
+    if (i == config_.warmup) measurement_begins(now());
+    Message message{};
+    for (unsigned w = 0; w < words; ++w) message[w] = i + w;
+    started_ = i;
+    co_await pause();
+    initiator_->keeps_core();
+    target_->keeps_core();
+    const sim::Time begin = clock.now();
+    // The receiver is already polling when the message is sent, as in every latency benchmark.
+    sim::Signal received(clock.loop);
+    Message got{};
+    sim::Time end{0};
+    bool returned = false;
+    tasks_.start([](Endpoint& target, Message& out, sim::Time& when, bool& over, const sim::Context& time,
+                    sim::Signal& done) -> Task<void> {
+      out = co_await target.library().take(target.thread());
+      when = time.now();
+      co_await target.library().give_back(target.thread());
+      over = true;
+      done.notify_all();
+    }(*target_, got, end, returned, clock, received));
+    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
+    while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
+    work_done_ += work_of_transfer(config_.size);
+    if (got != message) ++(i >= config_.warmup ? data_errors_ : other_data_errors_);
+    breakdown_.finish_message(i >= config_.warmup);
+    if (i >= config_.warmup) samples_.push_back({begin, end, config_.size});
+  }
+  measurement_ends(now());
+}
+
+Task<void> Transfers::run_transfers() {
+  co_await set_up();
+  if (strategy_.prepares_per_transfer()) serve_target();
+  for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
+  co_await run_closed_loop(config_.warmup);
+  measurement_begins(now());
+  if (injects_) start_injections();
+  if (config_.is_open()) {
+    ends_ = &initiator_->new_thread("transfers' ends");
+    co_await run_open_loop(*this, {config_, seed_, 0}, config_.iterations, config_.window, cluster_.loop);
+  } else {
+    co_await run_closed_loop(config_.iterations);
+  }
+  measurement_ends(now());
+  teardown_time_ = co_await on_both_sides(&Transfers::tear_down_side);
+}
+
+Task<void> Transfers::run_closed_loop(std::uint64_t transfers) {
+  const std::uint64_t end = started_ + transfers;
+  while (started_ < end) {
+    if (running_.size() == config_.window) {
+      co_await finish_oldest();
+      if (config_.think_time > sim::Time{0}) co_await cluster_.loop.delay(config_.think_time);
+    }
+    if (running_.empty()) co_await pause();
+    co_await begin_next(sim::kNever);
+  }
+  while (!running_.empty()) co_await finish_oldest();
+}
+
+Task<void> Transfers::set_up() {
+  const std::uint64_t initiator_offset = reads() ? config_.destination_offset : config_.source_offset;
+  const std::uint64_t target_offset = reads() ? config_.source_offset : config_.destination_offset;
+  lanes_.resize(config_.window);
+  for (unsigned i = 0; i < config_.window; ++i) {
+    Lane& lane = lanes_[i];
+    lane.initiator_address = initiator_->map_buffer(config_.size, initiator_offset);
+    lane.target_address = target_->map_buffer(config_.size, target_offset);
+    lane.initiator_policy = initiator_->prepare(lane.initiator_address, config_.size);
+    lane.target_policy = target_->prepare(lane.target_address, config_.size);
+  }
+  setup_time_ = co_await on_both_sides(&Transfers::set_up_side);
+}
+
+// Both programs do it at the same time; the slower one decides.
+Task<sim::Time> Transfers::on_both_sides(Side side) {
+  const sim::Context& clock = cluster_.node(config_.initiator).context;
+  const sim::Time begin = clock.now();
+  sim::Signal done(clock.loop);
+  bool target_done = false;
+  tasks_.start([](Transfers& self, Side what, bool& flag, sim::Signal& signal) -> Task<void> {
+    co_await (self.*what)(/*target=*/true);
+    flag = true;
+    signal.notify_all();
+  }(*this, side, target_done, done));
+  co_await (this->*side)(/*target=*/false);
+  while (!target_done) co_await done;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
+  co_return clock.now() - begin;
+}
+
+Task<void> Transfers::set_up_side(bool target) {
+  Endpoint& endpoint = endpoint_at(target);
+  for (Lane& lane : lanes_) {
+    if (config_.advise_late) co_await make_cold(lane, target);
+    const std::uint64_t address = address_at(lane, target);
+    if (config_.madvise_hugepage) {
+      const std::uint64_t page = sim::page_begin(address);
+      const Error error = co_await endpoint.vm().madvise(endpoint.thread(), endpoint.process(), page,
+                                                         address + config_.size - page, os::Advice::hugepage);
+      check_buffer(error, "advising", endpoint.vm());
+    }
+    if (!config_.advise_late) co_await make_cold(lane, target);
+    if (has_pagers()) {
+      co_await write_again(lane, target);
+      co_await put_away(lane, target);
+    }
+    const bool injected = injects_ && is_injected(target);
+    if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer_of(endpoint, address));
+    endpoint.keeps_core();
+    const Error error = co_await policy_at(lane, target).set_up(endpoint.thread());
+    check_buffer(error, "setting up", endpoint.vm());
+  }
+}
+
+Task<void> Transfers::tear_down_side(bool target) {
+  Endpoint& endpoint = endpoint_at(target);
+  for (Lane& lane : lanes_) {
+    endpoint.keeps_core();
+    const Error error = co_await policy_at(lane, target).tear_down(endpoint.thread());
+    check_buffer(error, "tearing down", endpoint.vm());
+  }
+}
+
+bool Transfers::is_injected(bool target) const { return has_source(target) == injection_.at_source(); }
+
+Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address) const {
+  const os::Range pages = endpoint.pages_of(address, config_.size);
+  return {endpoint.vm(), endpoint.process(), pages.begin, pages.end - pages.begin};
+}
+
+void Transfers::start_injections() {
+  sim::Vector<Injection::Buffer> buffers;
+  const bool target = is_injected(true);
+  Endpoint& endpoint = endpoint_at(target);
+  for (const Lane& lane : lanes_) buffers.push_back(buffer_of(endpoint, address_at(lane, target)));
+  tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers),
+                              strategy_.prepare == rdma::Prepare::mlock));
+}
+
+// The program's memory, as life left it: absent pages, and the rest present. Takes simulated time only while the kernel
+// still reads a page that is to be present. Where others take pages, those that they have taken stay away.
+Task<void> Transfers::make_cold(const Lane& lane, bool target) {
+  if (disturbed_ && started_ >= config_.window) {
+    const bool drops = is_cold(target) && cold_kind(target) == ColdKind::never_written;
+    if (drops) cold_pages_.drop(endpoint_at(target), address_at(lane, target));
+    co_return;
+  }
+  co_await cold_pages_.leave(endpoint_at(target), address_at(lane, target), is_cold(target), cold_kind(target));
+}
+
+// The kinds of cold pages for which the kernel has to work; what the buffers hold is written before. Not part of any
+// latency.
+Task<void> Transfers::put_away(const Lane& lane, bool target) {
+  if (!is_cold(target) || cold_kind(target) == ColdKind::never_written) co_return;
+  co_await cold_pages_.put_away(endpoint_at(target), *pagers_[target ? 1 : 0], address_at(lane, target),
+                                cold_kind(target));
+}
+
+// Pages that were put away have been written before; those that the disk still reads are waited for.
+Task<void> Transfers::write_again(const Lane& lane, bool target) {
+  Endpoint& endpoint = endpoint_at(target);
+  if (disturbed_) {
+    check_buffer(co_await endpoint.vm().touch_range(endpoint.thread(), endpoint.process(), address_at(lane, target),
+                                                    config_.size, true),
+                 "writing", endpoint.vm());
+  }
+  co_await endpoint.vm().store(endpoint.process(), address_at(lane, target), config_.size, kUsedSeed + started_);
+}
+
+// A fault of a block that a timeout has brought again may still be on its way through the kernel: handled
+// later, it would make a page of the next transfer present. A program that measures one transfer would not
+// see that, so the next one waits; not part of any latency.
+Task<void> Transfers::late_faults_end() {
+  const sim::Time patience = 100us;
+  for (const unsigned id : {config_.initiator, config_.target}) {
+    platform::Node& node = cluster_.node(id);
+    const auto count = [&](const char* counter) { return node.statistics.value(counter); };
+    const auto handled = [&] {
+      return count("library.pages_resolved") + count("library.faults_merged") + count("library.faults_refused");
+    };
+    // Records that were lost are never handled.
+    for (std::uint64_t before = UINT64_MAX; before != handled() && handled() < count("dma.fault_records");) {
+      before = handled();
+      co_await node.context.loop.delay(patience);
+    }
+  }
+}
+
+// What is to be sent. Where pages go without the program's doing its stores may meet faults, which take their time.
+Task<void> Transfers::write_source(const Lane& lane) {
+  Endpoint& source = data_source();
+  if (disturbed_ && (!injects_ || injection_.at_source())) {
+    check_buffer(
+        co_await source.vm().touch_range(source.thread(), source.process(), source_address(lane), config_.size, true),
+        "writing", source.vm());
+  }
+  co_await source.vm().store(source.process(), source_address(lane), config_.size, started_ + 1);
+}
+
+// A program that has used its receive buffer for something else since the last transfer.
+Task<void> Transfers::write_destination(const Lane& lane) {
+  if (!injects_ || injection_.at_source() || !injection_.owner_stores()) co_return;
+  Endpoint& to = data_destination();
+  const std::uint64_t address = destination_address(lane);
+  check_buffer(co_await to.vm().touch_range(to.thread(), to.process(), address, config_.size, true), "writing",
+               to.vm());
+  co_await to.vm().store(to.process(), address, config_.size, kUsedSeed + started_);
+}
+
+Task<void> Transfers::pause() {
+  const sim::Time drawn = start_phase_.next();
+  if (started_ > config_.warmup) paused_ += drawn;  // behind the first measured transfer
+  if (drawn > sim::Time{0}) co_await cluster_.node(config_.initiator).context.loop.delay(drawn);
+}
+
+// Where others take pages, those that are present stay until somebody meets what the kernel has done.
+bool Transfers::cools_before_next() const {
+  if (!cools(strategy_)) return false;
+  const std::uint64_t use = (measures() ? started_ - config_.warmup : started_) / config_.window;
+  if (disturbed_ && config_.cold == Cold::none) return started_ < config_.window;
+  return config_.is_due(use);
+}
+
+Task<void> Transfers::cool(const Lane& lane) {
+  if (config_.window == 1 && config_.cold != Cold::none) co_await late_faults_end();
+  co_await both_settled(*initiator_, lane.initiator_address, *target_, lane.target_address, config_.size);
+  for (const bool target : {false, true}) {
+    if (has_pagers()) co_await write_again(lane, target);
+    co_await make_cold(lane, target);
+    if (has_pagers()) co_await write_again(lane, target);
+  }
+}
+
+Task<void> Transfers::begin_next(sim::Time arrived) {
+  const auto index = static_cast<unsigned>(started_ % config_.window);
+  Lane& lane = lanes_[index];
+  const bool cools = cools_before_next();
+  if (cools) co_await cool(lane);
+  if (!target_writes_source()) co_await write_source(lane);
+  if (!target_prepares_destination()) co_await write_destination(lane);
+  for (const bool target : {false, true}) {
+    if (cools && has_pagers()) co_await put_away(lane, target);
+  }
+
+  initiator_->keeps_core();
+  const bool cold = cools && config_.cold != Cold::none;
+  Running running{index, std::min(arrived, now()), now(), {}, {}, measures(), cold};
+  if (strategy_.prepares_per_transfer()) {
+    co_await handshake_->prepare(initiator_->thread(), *lane.initiator_policy, reads(), index);
+  }
+  Endpoint& source = data_source();
+  running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
+  const exanest::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
+  const auto operation = reads() ? exanest::Operation::read : exanest::Operation::write;
+  injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
+  running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
+                                                       config_.size);
+  ++started_;
+  running_.push_back(std::move(running));
+}
+
+Task<void> Transfers::finish_oldest() {
+  Running running = std::move(running_.front());
+  running_.pop_front();
+  Lane& lane = lanes_[running.lane];
+  const bool refused = running.posted.transfer == 0;
+  exanest::Status status = exanest::Status::error;
+  if (!refused) status = co_await initiator_->library().wait(*ends_, running.posted);
+  if (status == exanest::Status::done) {
+    Endpoint& to = data_destination();
+    const sim::Content got =
+        to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
+    if (!(got == running.expected)) ++(running.measured ? data_errors_ : other_data_errors_);
+  }
+  injection_.transfer_ends();
+  const Error error = co_await lane.initiator_policy->after(*ends_);
+  check_buffer(error, "releasing", initiator_->vm());
+  const sim::Time end = now();
+  work_done_ += work_of_transfer(config_.size);
+  const bool completed = status == exanest::Status::done;
+  if (running.measured && completed) {
+    samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
+  }
+  if (running.measured && !completed) ++failed_.front();
+  if (running.measured && completed) {
+    breakdown_.finish(running.posted.transfer, running.arrived, running.begin, end);
+  } else {
+    breakdown_.forget(running.posted.transfer);
+  }
+  if (strategy_.prepares_per_transfer()) co_await handshake_->release(*ends_, running.lane);
+}
+
+void Transfers::serve_target() {
+  for (const Lane& lane : lanes_) served_.push_back({*lane.target_policy, !reads(), *initiator_});
+  tasks_.start(serve_handshakes(*target_, served_, [this](std::uint64_t lane) { return use_target_buffer(lane); }));
+}
+
+// By the target's own program, whose thread it is that prepares.
+Task<void> Transfers::use_target_buffer(std::uint64_t index) {
+  const Lane& lane = lanes_[index];
+  if (target_writes_source()) co_await write_source(lane);
+  if (target_prepares_destination()) co_await write_destination(lane);
+}
+
+// A bystander in the same process: its buffers never fault, so whatever slows it down comes from others.
+Task<void> Transfers::run_clean(unsigned index) {
+  cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
+  const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
+  const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
+  check_buffer(initiator_->vm().keep_present(initiator_->process(), local, config_.clean_size), "first use",
+               initiator_->vm());
+  check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->vm());
+  const exanest::RemoteBuffer remote{target_->node(), target_->process().id(), far};
+  const bool read = config_.clean_kind == Kind::read;
+  const auto operation = read ? exanest::Operation::read : exanest::Operation::write;
+  const auto content = [this](Endpoint& endpoint, std::uint64_t address) {
+    return endpoint.vm().read(endpoint.process(), address, static_cast<std::uint32_t>(config_.clean_size));
+  };
+  while (!finished_) {
+    Endpoint& source = read ? *target_ : *initiator_;
+    co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
+    const exanest::Posted posted =
+        co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);
+    if (posted.transfer == 0) continue;
+    const exanest::Status status = co_await initiator_->library().wait(thread, posted);
+    breakdown_.forget(posted.transfer);
+    if (status != exanest::Status::done) {
+      ++clean_failed_;
+      continue;
+    }
+    if (!(content(*target_, far) == content(*initiator_, local))) ++other_data_errors_;
+    if (measuring_) clean_bytes_ += config_.clean_size;
+  }
+}
+
+}  // namespace faultline::workloads

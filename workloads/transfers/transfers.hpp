@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// The benchmark: two processes on two nodes, a stream of transfers between them, every one of which is
+// checked end to end. Written as the programs would be: prepare the buffer, ask the other side to where
+// it must, post, poll, release.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "models/drivers/exanest/endpoint.hpp"
+#include "models/platform/cluster.hpp"
+#include "models/sim/recycling.hpp"
+#include "workloads/benchmark.hpp"
+#include "workloads/cold_pages.hpp"
+#include "workloads/configuration.hpp"
+#include "workloads/handshake.hpp"
+#include "workloads/paced.hpp"
+#include "workloads/start_phase.hpp"
+
+namespace faultline::workloads {
+
+class Transfers : public Benchmark, private Paced {
+ public:
+  Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
+
+  void start() override;
+  const Injection* injection() const override { return injects_ ? &injection_ : nullptr; }
+  bool is_end(sim::NodeId node) const override { return node == config_.initiator || node == config_.target; }
+  std::uint64_t planned() const override { return config_.iterations; }
+
+ private:
+  // A buffer at each end, used by one transfer at a time.
+  struct Lane {
+    std::uint64_t initiator_address = 0;
+    std::uint64_t target_address = 0;
+    std::unique_ptr<rdma::PreparePolicy> initiator_policy;
+    std::unique_ptr<rdma::PreparePolicy> target_policy;
+  };
+  struct Running {
+    unsigned lane;
+    sim::Time arrived;
+    sim::Time begin;
+    exanest::Posted posted;
+    sim::Content expected;
+    bool measured;
+    bool cold;
+  };
+
+  sim::Task<void> run();
+  sim::Task<void> run_messages();
+  sim::Task<void> run_transfers();
+  sim::Task<void> set_up();
+  using Side = sim::Task<void> (Transfers::*)(bool target);
+  sim::Task<sim::Time> on_both_sides(Side side);
+  sim::Task<void> set_up_side(bool target);
+  sim::Task<void> tear_down_side(bool target);
+  sim::Task<void> run_closed_loop(std::uint64_t transfers);
+  sim::Task<void> pause();
+  bool measures() const { return started_ >= config_.warmup; }
+  bool cools_before_next() const;
+  sim::Task<void> cool(const Lane& lane);
+  sim::Task<void> begin_next(sim::Time arrived) override;
+  sim::Task<void> finish_oldest() override;
+  void serve_target();
+  sim::Task<void> use_target_buffer(std::uint64_t lane);
+  sim::Task<void> run_clean(unsigned index);
+  sim::Task<void> make_cold(const Lane& lane, bool target);
+  bool has_pagers() const { return !pagers_.empty(); }
+  sim::Task<void> put_away(const Lane& lane, bool target);
+  sim::Task<void> write_again(const Lane& lane, bool target);
+  sim::Task<void> late_faults_end();
+  sim::Task<void> write_source(const Lane& lane);
+  sim::Task<void> write_destination(const Lane& lane);
+  void start_injections();
+  Injection::Buffer buffer_of(exanest::Endpoint& endpoint, std::uint64_t address) const;
+  // Whether injections happen to this program's buffers.
+  bool is_injected(bool target) const;
+
+  sim::Time now() const { return cluster_.node(config_.initiator).context.now(); }
+  bool reads() const { return config_.kind == Kind::read; }
+  // One of the two programs: `target`, or the initiator. And of it the buffer in a lane, whether that has what is sent,
+  // and whether and how it is cold.
+  exanest::Endpoint& endpoint_at(bool target) { return target ? *target_ : *initiator_; }
+  static std::uint64_t address_at(const Lane& lane, bool target) {
+    return target ? lane.target_address : lane.initiator_address;
+  }
+  static rdma::PreparePolicy& policy_at(const Lane& lane, bool target) {
+    return target ? *lane.target_policy : *lane.initiator_policy;
+  }
+  bool has_source(bool target) const { return target == reads(); }
+  bool is_cold(bool target) const { return has_source(target) ? config_.cold_source() : config_.cold_destination(); }
+  ColdKind cold_kind(bool target) const {
+    return has_source(target) ? cold_source_kind_ : config_.cold_destination_kind;
+  }
+  exanest::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
+  exanest::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
+  // Whether the target's program prepares the destination before each transfer, at the initiator's request.
+  bool target_prepares_destination() const { return strategy_.prepares_per_transfer() && !reads(); }
+  // Where nothing disturbs, stores take no time and no thread.
+  bool target_writes_source() const { return strategy_.prepares_per_transfer() && reads() && disturbed_; }
+  std::uint64_t source_address(const Lane& lane) const {
+    return reads() ? lane.target_address : lane.initiator_address;
+  }
+  std::uint64_t destination_address(const Lane& lane) const {
+    return reads() ? lane.initiator_address : lane.target_address;
+  }
+
+  const TransferConfig config_;
+  const ColdKind cold_source_kind_;
+  const rdma::Strategy strategy_;
+  const bool injects_;
+  const bool disturbed_;  // pages go without the programs' doing
+  Injection injection_;
+  platform::Cluster& cluster_;
+  const sim::Seed seed_;
+  std::unique_ptr<exanest::Endpoint> initiator_;
+  std::unique_ptr<exanest::Endpoint> target_;
+  std::vector<Lane> lanes_;
+  sim::Deque<Running> running_;
+  ColdPages cold_pages_;
+  std::unique_ptr<Handshake> handshake_;
+  std::vector<HandshakeSlot> served_;    // by lane
+  cpu::Execution* ends_ = nullptr;       // the thread that waits for the transfers' ends
+  std::vector<cpu::Execution*> pagers_;  // of initiator and target, where the kernel puts cold pages away
+  StartPhase start_phase_;
+
+  std::uint64_t started_ = 0;
+  std::uint64_t clean_started_ = 0;
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::workloads
