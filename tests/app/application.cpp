@@ -314,7 +314,7 @@ TEST_CASE("list shows all that a strategy or a platform sets, and what it is bas
   std::filesystem::copy(test_configs(), "configs", std::filesystem::copy_options::recursive);
   sandbox.write("configs/strategies/mine.toml",
                 "description = \"ahead by 8\"\nbased_on = \"fault/touch-ahead\"\n[parameters]\n"
-                "strategy.touch_ahead_pages = 8\nstrategy.prepare = \"touch\"\n");
+                "strategy.touch_ahead_pages = 8\nstrategy.registration = \"touch\"\n");
   sandbox.write("configs/platforms/board.toml", "description = \"x\"\nbased_on = \"exanest-qfdb\"\n");
   sandbox.write("configs/strategies/broken.toml", "based_on = \"mine\"\nparameters = 3\n");
   const auto list = [](std::vector<std::string> arguments) {

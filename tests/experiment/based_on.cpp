@@ -47,8 +47,8 @@ TEST_CASE("a strategy is based on one of the same file, on one that ships, or on
   const Sandbox sandbox;
   sandbox.write(
       "there/base.toml",
-      "based_on = \"next.toml\"\n[parameters]\nstrategy.touch_ahead_pages = 16\nstrategy.prepare = \"touch\"\n");
-  sandbox.write("there/next.toml", "based_on = \"fault/touch-ahead\"\n[parameters]\nstrategy.prepare = \"pin\"\n");
+      "based_on = \"next.toml\"\n[parameters]\nstrategy.touch_ahead_pages = 16\nstrategy.registration = \"touch\"\n");
+  sandbox.write("there/next.toml", "based_on = \"fault/touch-ahead\"\n[parameters]\nstrategy.registration = \"pin\"\n");
   const std::string text =
       "strategies = [\"a\", \"there/base.toml\"]\n"
       "strategy.b = { based_on = \"there/base.toml\", strategy.touch_ahead_pages = 32 }\n"
@@ -78,11 +78,11 @@ TEST_CASE("axes sweep what a strategy has from its base, and --set wins over bot
 
 TEST_CASE("the effective experiment names no base, and has the strategy whole, each parameter once") {
   const Sandbox sandbox;
-  sandbox.write("base.toml", "[parameters]\nstrategy.prepare = \"touch\"\nstrategy.touch_ahead_pages = 9\n");
+  sandbox.write("base.toml", "[parameters]\nstrategy.registration = \"touch\"\nstrategy.touch_ahead_pages = 9\n");
   sandbox.write("mine.toml", "strategy.s = { based_on = \"base.toml\", strategy.registration = \"pin\" }\n");
   const auto experiment = read_experiment("mine.toml", {}, ConfigLibrary(test_configs()), kSimulator);
   const std::string effective = effective_experiment(experiment, kSimulator);
-  CHECK(effective.find("\n[strategy.\"s\"]  # based on base.toml\nstrategy.prepare = \"pin\"\n"
+  CHECK(effective.find("\n[strategy.\"s\"]  # based on base.toml\nstrategy.registration = \"pin\"\n"
                        "strategy.touch_ahead_pages = 9\n") != std::string::npos);
   CHECK(points_of(effective).front().id == expand(experiment, kSimulator).front().id);
 }
@@ -113,11 +113,11 @@ TEST_CASE("a strategy's own name as its base, circles and unknown bases are refu
 
 TEST_CASE("a mistake in a base is told with the file and line where it stands, whoever is based on it") {
   const Sandbox sandbox;
-  sandbox.write("base.toml", "[parameters]\nstrategy.prepar = \"pin\"\nstrategy.touch_ahead_pages = 0\n");
+  sandbox.write("base.toml", "[parameters]\nstrategy.registratin = \"pin\"\nstrategy.touch_ahead_pages = 0\n");
   CHECK(told(sandbox,
              "strategy.s = { based_on = \"base.toml\", strategy.touch_ahead_pages = 2 }\n"
              "strategy.t = { based_on = \"base.toml\" }\n") ==
-        "base.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.registration'?\n"
+        "base.toml:2:10: strategy.registratin: no such parameter; did you mean 'strategy.registration'?\n"
         "base.toml:3:30: strategy.touch_ahead_pages: 0 is out of range; allowed: 1 to 512");
   sandbox.write("base.toml", "parameters = \n");
   CHECK(told(sandbox, "strategy.s.based_on = \"base.toml\"\n").starts_with("base.toml:1:14: not TOML: "));
@@ -126,7 +126,7 @@ TEST_CASE("a mistake in a base is told with the file and line where it stands, w
 TEST_CASE("bases are followed as deep as a person can read, and no deeper") {
   const Sandbox sandbox;
   const auto chain = [&](std::size_t bases) {
-    std::string text = "strategies = [\"s0\"]\nstrategy.s" + std::to_string(bases) + ".strategy.prepare = \"pin\"\n";
+    std::string text = "strategies = [\"s0\"]\nstrategy.s" + std::to_string(bases) + ".strategy.registration = \"pin\"\n";
     for (std::size_t i = 0; i < bases; ++i)
       text += "strategy.s" + std::to_string(i) + ".based_on = \"s" + std::to_string(i + 1) + "\"\n";
     return told(sandbox, text);

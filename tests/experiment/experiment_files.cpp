@@ -68,7 +68,7 @@ TEST_CASE("the workload is a parameter of its own name, and the seed is the file
 
 TEST_CASE("paths are relative to the file that mentions them, and line ends of either kind are read") {
   const Sandbox sandbox;
-  sandbox.write("there/mine/s.toml", "[parameters]\r\nstrategy.prepare = \"pin\"\r\n");
+  sandbox.write("there/mine/s.toml", "[parameters]\r\nstrategy.registration = \"pin\"\r\n");
   const std::string path = sandbox.write("there/exp.toml", "strategies = [\"mine/s.toml\"]\r\n");
   const auto points = expand(read_experiment(path, {}, ConfigLibrary(test_configs()), kSimulator), kSimulator);
   CHECK(points.front().strategy == "s");
@@ -93,8 +93,8 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
        "mine.toml:1:28: workload.size: '64' has no unit (one of GiB, MiB, KiB, GB, MB, kB, B); allowed: 1 B to 4 MiB"},
       {"parameters.workload.size = \"8 MiB\"\n",
        "mine.toml:1:28: workload.size: '8 MiB' is out of range; allowed: 1 B to 4 MiB"},
-      {"parameters.strategy.prepare = \"tuch\"\n",
-       "mine.toml:1:31: strategy.registration: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; "
+      {"parameters.strategy.registration = \"tuch\"\n",
+       "mine.toml:1:36: strategy.registration: 'tuch' is not one of the choices; allowed: nothing, touch, pin, ideal; "
        "did "
        "you mean 'touch'?"},
       {"parameters.cpu.cores = [1, 2]\n",
@@ -104,10 +104,10 @@ TEST_CASE("mistakes in an experiment are told with place, key, value, what is al
       {"parameters.cpu.coers = [1]\n", "mine.toml:1:16: cpu.coers: no such parameter; did you mean 'cpu.cores'?"},
       {"parameters.workload.size = {}\n",
        "mine.toml:1:28: workload.size: a table is not a value; allowed: 1 B to 4 MiB"},
-      {"[parameters.strategy.prepare]\n",
+      {"[parameters.strategy.registration]\n",
        "mine.toml:1:1: strategy.registration: a table is not a value; allowed: nothing, touch, pin, ideal"},
-      {"strategies = [\"s\"]\n[strategy.s]\nstrategy.prepare = {}\n",
-       "mine.toml:3:20: strategy.registration: a table is not a value; allowed: nothing, touch, pin, ideal"},
+      {"strategies = [\"s\"]\n[strategy.s]\nstrategy.registration = {}\n",
+       "mine.toml:3:25: strategy.registration: a table is not a value; allowed: nothing, touch, pin, ideal"},
       {"[parameters.wrokload]\n", "mine.toml:1:13: wrokload: no such parameter"},
       {"parameters.workload.size = { value = [1] }\n",
        "mine.toml:1:38: workload.size: a list is not a value; allowed: 1 B to 4 MiB; lists belong under [axes]"},
@@ -235,7 +235,7 @@ TEST_CASE("all mistakes of all files come at once, in the order of the text") {
                 "[parameters]\nnetwork.internal_rate = \"16 Gb/s\"\nnetwork.internal_latency = { value = \"2 us\", "
                 "standing = \"assumed\", "
                 "source = \"x\" }\n");
-  sandbox.write("s.toml", "[parameters]\nstrategy.prepar = \"pin\"\n");
+  sandbox.write("s.toml", "[parameters]\nstrategy.registratin = \"pin\"\n");
   sandbox.write("mine.toml", R"(platform = "p.toml"
 strategies = ["s.toml"]
 axes.cpu.cores = [9, 0]
@@ -255,7 +255,7 @@ parameters.workload.size = 1
         "mine.toml:3:19: cpu.cores: 9 is out of range; allowed: 1 to 8\n"
         "mine.toml:3:22: cpu.cores: 0 is out of range; allowed: 1 to 8\n"
         "mine.toml:4:28: workload.size: 1 has no unit; allowed: 1 B to 4 MiB\n"
-        "s.toml:2:10: strategy.prepar: no such parameter; did you mean 'strategy.registration'?\n"
+        "s.toml:2:10: strategy.registratin: no such parameter; did you mean 'strategy.registration'?\n"
         "--set cpu.cores=many: cpu.cores: 'many' is not a whole number; allowed: 1 to 8");
 }
 

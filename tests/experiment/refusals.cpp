@@ -16,12 +16,12 @@ const std::string kInstead = "; instead: set workload.cold_share to 0, or do not
 }  // namespace
 
 TEST_CASE("what several strategies cannot do is told once, with all of them, at the experiment's own setting") {
-  const std::string pins = "strategy.a.strategy.prepare = \"pin\"\nstrategy.b.strategy.prepare = \"pin\"\n";
+  const std::string pins = "strategy.a.strategy.registration = \"pin\"\nstrategy.b.strategy.registration = \"pin\"\n";
   CHECK(mistake(pins + "strategy.c = {}\nparameters.workload.cold_share = 0.5\n") ==
         "mine.toml:4:34: " + kReason + "(the strategies)" + kInstead +
             ", or leave these strategies out [strategies a, b]");
   // Of one alone it is told where it says so; when all are concerned there is none to be left out.
-  CHECK(mistake("strategy.a.strategy.prepare = \"pin\"\nparameters.workload.cold_share = 0.5\n") ==
+  CHECK(mistake("strategy.a.strategy.registration = \"pin\"\nparameters.workload.cold_share = 0.5\n") ==
         "mine.toml:2:34: " + kReason + "(strategy a, line 1)" + kInstead + " [strategy a]");
 }
 

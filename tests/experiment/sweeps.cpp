@@ -216,7 +216,7 @@ TEST_CASE("combinations to which all of a condition's parts apply are left out")
                "[[skip]]\nstrategy = \"resident\"\ncpu.cores = 2\n") ==
         Texts{"resident, cpu.cores = 1", "fault/touch-ahead, cpu.cores = 1", "fault/touch-ahead, cpu.cores = 2"});
   // What cannot be may be left out, too.
-  CHECK(points_of("axes.workload.cold_share = [0, 0.5]\naxes.strategy.prepare = [\"nothing\", \"pin\"]\n"
+  CHECK(points_of("axes.workload.cold_share = [0, 0.5]\naxes.strategy.registration = [\"nothing\", \"pin\"]\n"
                   "skip = [{ strategy.registration = \"pin\", workload.cold_share = \"> 0\" }]\n")
             .size() == 3);
 }

@@ -271,7 +271,7 @@ TEST_CASE("two runs differ by their configuration, by points that one has, and b
   for (const auto& s : found.configuration) settings += s.key + ": " + s.a + " | " + s.b + "\n";
   CHECK(settings ==
         "strategy: resident, fault/touch-ahead | resident\nnetwork.internal_latency: 120 ns | 130 ns\n"
-        "strategy.on_destination_fault: stall, terminate | stall\nstrategy.prepare: touch, nothing | touch\n"
+        "strategy.on_destination_fault: stall, terminate | stall\nstrategy.registration: touch, nothing | touch\n"
         "strategy.resolve: touch-a-page, touch-ahead | touch-a-page\n"
         "workload.size: 64 B, 4 KiB, 64 KiB | 4 KiB, 64 B, 1 MiB\n");
   CHECK(found.only_a == std::vector<std::string>{

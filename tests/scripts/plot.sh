@@ -11,7 +11,7 @@ strategies = ["resident", "fault/touch-ahead"]
 parameters.workload.cold = "destination"
 repetitions = 2
 axes.workload.size = ["64 B", "4 KiB"]
-axes.dma.block_timeout = ["300 us", "1 ms"]
+axes.exanest.block_timeout = ["300 us", "1 ms"]
 EXPERIMENT
 run 0 "$program" run mine.toml "${few[@]}" --out mine
 printf 'platform = "exanest-qfdb"\nstrategies = ["fault/touch-ahead"]\nparameters.workload.cold = "destination"\n' >one.toml
