@@ -43,6 +43,8 @@ class Benchmark {
   virtual std::uint64_t planned() const = 0;
   // Of the kind `kernel-cost`: what the program prints, in us.
   virtual std::optional<double> kernel_cost() const { return std::nullopt; }
+  // Of this kind alone: those of WorkloadKind::metrics.
+  virtual std::vector<Metric> own_metrics() const { return {}; }
   // What was injected; nullptr: nothing was to be.
   virtual const Injection* injection() const { return nullptr; }
   bool finished() const { return finished_; }

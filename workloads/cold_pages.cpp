@@ -13,8 +13,8 @@
 
 namespace faultline::workloads {
 
-using exanest::Endpoint;
 using os::kPage;
+using rdma::Endpoint;
 using sim::Task;
 
 ColdKind kind_of_written(ColdKind kind, rdma::Backing backing, std::uint64_t swap_bytes) {

@@ -8,7 +8,7 @@
 
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
-#include "workloads/flows/flow.hpp"
+#include "workloads/kinds.hpp"
 
 namespace faultline::workloads {
 
@@ -17,6 +17,7 @@ void Configuration::declare(sim::ParameterTable& table) {
   inject.declare(table);
   background.declare(table);
   series.declare(table);
+  reuse.declare(table);
   strategy.declare(table);
   machine.declare(table);
 }
@@ -61,49 +62,19 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   }
   check_huge_pages(configuration.workload, configuration.machine, add);
   check_ignored(configuration.workload, add);
-  if (kind == Kind::flows) {
-    check_flows(configuration, add);
-  } else if (kind == Kind::kernel_cost) {
-    check_program(configuration, add);
-  } else if (is_pattern(kind)) {
-    check_pattern(configuration, add);
-  } else {
-    check_two_ends(configuration, add);
-  }
+  kind_of(configuration).check(configuration, add);
   return found;
 }
 
 // What software does about a transfer costs as much as so many more bytes, roughly.
 double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes) + 32 * 1024; }
 
-double work_of(const Configuration& configuration) {
-  const TransferConfig& w = configuration.workload;
-  if (w.kind == Kind::flows) {
-    double work = 0;
-    for (const Flow& flow : parse_flows(w.flows)) work += flow.transfers * work_of_transfer(flow.size);
-    return work;
-  }
-  const double of_sender = static_cast<double>(w.iterations + w.warmup) * work_of_transfer(w.size);
-  if (!is_pattern(w.kind)) return of_sender;
-  const double nodes = network::node_count(configuration.machine.shape);
-  const bool to_all = w.kind == Kind::all_to_all;
-  return of_sender * nodes * (to_all ? (w.peers > 0 ? w.peers : nodes - 1) : 1);
-}
+double work_of(const Configuration& configuration) { return kind_of(configuration).work(configuration); }
 
 std::vector<WorkloadDoc> workload_docs() {
-  return {
-      {"write", "RDMA writes from the initiator's buffer to the target's"},
-      {"read", "RDMA reads by the initiator: data move from the target's buffer to the initiator's"},
-      {"message", "small messages of up to 56 B through the mailboxes, measured one way"},
-      {"flows", "several streams of writes and reads at once, between any nodes: workload.flows lists them"},
-      {"all-to-all",
-       "every node writes to all others, or to workload.peers of them, one after the other: the target of its "
-       "round r is as far from it, by number, as that of every other node. No barrier between rounds"},
-      {"ring", "every node writes to the next one by number, and the last one to the first"},
-      {"permutation", "every node writes to one other and is written to by one: a random cycle, drawn by the seed"},
-      {"kernel-cost",
-       "a program on the initiator's node that measures what its kernel costs, after lmbench: workload.program says "
-       "which. No transfers; the strategy does not matter"}};
+  std::vector<WorkloadDoc> docs;
+  for (const WorkloadKind& kind : workload_kinds()) docs.push_back({kind.name, kind.description});
+  return docs;
 }
 
 }  // namespace faultline::workloads

@@ -6,6 +6,7 @@
 #include "models/rdma/strategy.hpp"
 #include "workloads/background.hpp"
 #include "workloads/injection.hpp"
+#include "workloads/reuse/reuse_config.hpp"
 #include "workloads/transfer_config.hpp"
 
 namespace faultline::workloads {
@@ -25,6 +26,7 @@ struct Configuration {
   InjectionConfig inject;
   BackgroundConfig background;
   SeriesConfig series;
+  ReuseConfig reuse;
 
   void declare(sim::ParameterTable& table);
 };

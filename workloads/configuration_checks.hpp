@@ -33,6 +33,10 @@ void check_huge_pages(const TransferConfig& workload, const platform::Machine& m
 void check_pattern(const Configuration& configuration, const AddConflict& add);
 // The kind flows.
 void check_flows(const Configuration& configuration, const AddConflict& add);
+// The kind reuse.
+void check_reuse(const Configuration& configuration, const AddConflict& add);
+// An initiator and a target that are two nodes of the network.
+void check_places(const TransferConfig& workload, const network::ClusterShape& shape, const AddConflict& add);
 // The kind kernel-cost.
 void check_program(const Configuration& configuration, const AddConflict& add);
 

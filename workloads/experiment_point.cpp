@@ -15,14 +15,11 @@
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
 #include "workloads/course.hpp"
-#include "workloads/flows/flows.hpp"
-#include "workloads/kernel_cost/kernel_costs.hpp"
-#include "workloads/patterns/patterns.hpp"
+#include "workloads/kinds.hpp"
 #include "workloads/point_metrics.hpp"
 #include "workloads/recording.hpp"
 #include "workloads/rounded_bytes.hpp"
 #include "workloads/time_series.hpp"
-#include "workloads/transfers/transfers.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -149,12 +146,7 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           sim::Seed seed) {
-  if (configuration.workload.kind == Kind::flows) return std::make_unique<Flows>(configuration, cluster, seed);
-  if (configuration.workload.kind == Kind::kernel_cost) {
-    return std::make_unique<KernelCosts>(configuration, cluster, seed);
-  }
-  if (is_pattern(configuration.workload.kind)) return std::make_unique<Patterns>(configuration, cluster, seed);
-  return std::make_unique<Transfers>(configuration, cluster, seed);
+  return kind_of(configuration).make(configuration, cluster, seed);
 }
 
 namespace {
@@ -171,13 +163,13 @@ class Experiment {
         series_(configuration.series, cluster, *benchmark_) {
     benchmark_->on_finished = [this] { cluster_.loop.stop(); };
     benchmark_->on_measurement_begins = [this] {
-      measured_.before = snapshot(cluster_, configuration_.workload);
+      measured_.before = snapshot(cluster_, configuration_);
       background_.start();
       series_.begin();
     };
     benchmark_->on_measurement_ends = [this] {
       series_.end();
-      measured_.after = snapshot(cluster_, configuration_.workload);
+      measured_.after = snapshot(cluster_, configuration_);
       measured_.memory = meminfo(cluster_);
       measured_.background = background_.faults();
     };

@@ -5,9 +5,9 @@
 
 namespace faultline::workloads {
 
-using exanest::Endpoint;
-using exanest::Message;
 using os::Error;
+using rdma::Endpoint;
+using rdma::Message;
 using sim::Task;
 
 namespace {
@@ -21,39 +21,39 @@ Handshake::Handshake(Endpoint& initiator, Endpoint& target)
     : initiator_(initiator), target_(target), answer_(initiator.vm().context().loop, 1) {}
 
 Task<void> Handshake::ask(cpu::Execution& thread, std::uint64_t request, std::uint64_t slot) {
-  co_await initiator_.library().send(thread, target_.node(), target_.process().id(), {request, slot}, 2);
+  co_await initiator_.send(thread, target_.node(), target_.process().id(), {request, slot}, 2);
 }
 
-Task<void> Handshake::prepare(cpu::Execution& thread, rdma::PreparePolicy& own, bool written, std::uint64_t slot) {
+Task<void> Handshake::prepare(cpu::Execution& thread, rdma::RegisteredBuffer own, bool written, std::uint64_t slot) {
   co_await answer_.acquire();
   co_await ask(thread, kPrepare, slot);
-  check_buffer(co_await own.before(thread, written), "preparing", initiator_.vm());
-  co_await initiator_.library().receive(thread);
+  check_buffer(co_await own.acquire(thread, written), "preparing", initiator_.vm());
+  co_await initiator_.receive(thread);
   answer_.release();
 }
 
 Task<void> Handshake::release(cpu::Execution& thread, std::uint64_t slot) {
   co_await answer_.acquire();
   co_await ask(thread, kRelease, slot);
-  co_await initiator_.library().receive(thread);
+  co_await initiator_.receive(thread);
   answer_.release();
 }
 
 Task<void> serve_handshakes(Endpoint& target, const std::vector<HandshakeSlot>& slots,
                             std::function<Task<void>(std::uint64_t slot)> used) {
   for (;;) {
-    const Message request = co_await target.library().receive(target.thread());
+    const Message request = co_await target.receive(target.thread());
     const HandshakeSlot& slot = slots.at(request[1]);
     Error error = Error::none;
     if (request[0] == kPrepare) {
       if (used) co_await used(request[1]);
-      error = co_await slot.policy.before(target.thread(), slot.written);
+      error = co_await slot.buffer.acquire(target.thread(), slot.written);
     } else {
-      error = co_await slot.policy.after(target.thread());
+      error = co_await slot.buffer.release(target.thread());
     }
     check_buffer(error, "preparing or releasing", target.vm());
     const Message ready{kReady, request[1]};
-    co_await target.library().send(target.thread(), slot.initiator.node(), slot.initiator.process().id(), ready, 2);
+    co_await target.send(target.thread(), slot.initiator.node(), slot.initiator.process().id(), ready, 2);
   }
 }
 

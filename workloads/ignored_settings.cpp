@@ -17,8 +17,9 @@ constexpr unsigned kFlows = 4;
 constexpr unsigned kAllToAll = 8;
 constexpr unsigned kOtherPattern = 16;
 constexpr unsigned kProgram = 32;
+constexpr unsigned kReuse = 64;
 constexpr unsigned kPattern = kAllToAll | kOtherPattern;
-constexpr unsigned kTransfers = kPair | kMessage | kFlows | kPattern;
+constexpr unsigned kTransfers = kPair | kMessage | kFlows | kPattern | kReuse;
 
 unsigned set_of(Kind kind) {
   switch (kind) {
@@ -29,6 +30,7 @@ unsigned set_of(Kind kind) {
     case Kind::all_to_all: return kAllToAll;
     case Kind::ring:
     case Kind::permutation: return kOtherPattern;
+    case Kind::reuse: return kReuse;
     case Kind::kernel_cost: break;
   }
   return kProgram;
@@ -55,6 +57,8 @@ constexpr const char* kOnlyPairsAdvise = "only the buffers of the kinds 'write' 
 constexpr const char* kNoProgram = "only the kind 'kernel-cost' runs a program";
 constexpr const char* kFlowsArrive = "each flow says when its transfers arrive";
 constexpr const char* kNoArrivals = "only transfers between buffers arrive, or wait for a program to think";
+constexpr const char* kOnePool = "a pool's transfers are measured one at a time";
+constexpr const char* kWholePages = "buffers of a pool begin with a page";
 constexpr const char* kEveryNode = "every node takes part in a pattern";
 
 bool is_set_interval(const W& w) { return !w.is_open() && w.interval > sim::Time{0}; }
@@ -92,13 +96,14 @@ constexpr Ignored kIgnored[] = {
     {kFlows, "workload.think_time", differs<&W::think_time>, kFlowsArrive, kInFlow},
     {kFlows, "workload.interval", is_set_interval, kFlowsArrive, kInFlow},
     {kFlows, "workload.burst", is_set_burst, kFlowsArrive, kInFlow},
-    {kMessage | kProgram, "workload.arrivals", differs<&W::arrivals>, kNoArrivals},
-    {kMessage | kProgram, "workload.think_time", differs<&W::think_time>, kNoArrivals},
-    {kMessage | kProgram, "workload.interval", is_set_interval, kNoArrivals},
-    {kMessage | kProgram, "workload.burst", is_set_burst, kNoArrivals},
+    {kMessage | kProgram | kReuse, "workload.arrivals", differs<&W::arrivals>, kNoArrivals},
+    {kMessage | kProgram | kReuse, "workload.think_time", differs<&W::think_time>, kNoArrivals},
+    {kMessage | kProgram | kReuse, "workload.interval", is_set_interval, kNoArrivals},
+    {kMessage | kProgram | kReuse, "workload.burst", is_set_burst, kNoArrivals},
     {kMessage, "workload.madvise_hugepage", differs<&W::madvise_hugepage>, kNoBuffers},
-    {kFlows | kPattern, "workload.madvise_hugepage", differs<&W::madvise_hugepage>, kOnlyPairsAdvise},
-    {kMessage | kFlows | kPattern | kProgram, "workload.advise_late", differs<&W::advise_late>, kOnlyPairsAdvise},
+    {kFlows | kPattern | kReuse, "workload.madvise_hugepage", differs<&W::madvise_hugepage>, kOnlyPairsAdvise},
+    {kMessage | kFlows | kPattern | kProgram | kReuse, "workload.advise_late", differs<&W::advise_late>,
+     kOnlyPairsAdvise},
     {kProgram, "workload.memory", is_set_memory, "a program says itself what it maps"},
     {kProgram, "workload.memory_limit", is_limited, "a program is in no memory cgroup"},
     {kProgram, "workload.oom_protected", is_protected, "a program is not protected from the OOM killer"},
@@ -106,15 +111,21 @@ constexpr Ignored kIgnored[] = {
      "say so by a further flow"},
     {kMessage, "workload.clean_window", differs<&W::clean_window>, "messages have no neighbours"},
     {kPattern, "workload.clean_window", differs<&W::clean_window>, "a pattern has no neighbours"},
+    {kReuse, "workload.clean_window", differs<&W::clean_window>, "a pool has no neighbours"},
     {kProgram, "workload.clean_window", differs<&W::clean_window>, "a program has no transfers beside it"},
-    {kMessage | kFlows | kPattern | kProgram, "workload.clean_kind", differs<&W::clean_kind>, kNoClean},
-    {kMessage | kFlows | kPattern | kProgram, "workload.clean_size", differs<&W::clean_size>, kNoClean},
-    {kPair | kMessage | kFlows | kOtherPattern, "workload.peers", differs<&W::peers>,
+    {kMessage | kFlows | kPattern | kProgram | kReuse, "workload.clean_kind", differs<&W::clean_kind>, kNoClean},
+    {kMessage | kFlows | kPattern | kProgram | kReuse, "workload.clean_size", differs<&W::clean_size>, kNoClean},
+    {kPair | kMessage | kFlows | kOtherPattern | kReuse, "workload.peers", differs<&W::peers>,
      "only the kind 'all-to-all' has a choice of peers"},
     {kProgram, "workload.peers", differs<&W::peers>, "a program has no peers"},
     {kProgram, "workload.start_spread", differs<&W::start_spread>, "a program is alone, and begins at once"},
-    {kPair | kMessage | kPattern | kProgram, "workload.flows", differs<&W::flows>, "only the kind 'flows' has any",
-     "set workload.kind to flows"},
+    {kReuse, "workload.window", differs<&W::window>, kOnePool},
+    {kReuse, "workload.source_offset", differs<&W::source_offset>, kWholePages},
+    {kReuse, "workload.destination_offset", differs<&W::destination_offset>, kWholePages},
+    {kReuse, "workload.cold", differs<&W::cold>, "new memory is absent, and no other", "set reuse.again below 1"},
+    {kReuse, "workload.memory", is_set_memory, "a pool is anonymous memory"},
+    {kPair | kMessage | kPattern | kProgram | kReuse, "workload.flows", differs<&W::flows>,
+     "only the kind 'flows' has any", "set workload.kind to flows"},
     {kTransfers, "workload.program", is_set_program, kNoProgram},
     {kTransfers, "workload.processes", is_set_processes, kNoProgram},
     {kTransfers, "workload.written_pages", is_set_written, kNoProgram},

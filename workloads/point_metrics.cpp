@@ -7,21 +7,16 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "models/rdma/registration/list.hpp"
 #include "workloads/flows/flow.hpp"
+#include "workloads/kinds.hpp"
 #include "workloads/point_notes.hpp"
 #include "workloads/transfer_metrics.hpp"
 
 namespace faultline::workloads {
 namespace {
 
-// A counter of the models and the metric it becomes: the sum over all nodes, while measuring.
-struct CounterMetric {
-  const char* counter;
-  const char* metric;
-  const char* unit;
-  double scale;
-  const char* description;
-};
+using sim::CounterMetric;
 constexpr CounterMetric kCounterMetrics[] = {
     {"driver.fault_records", "faults", "1", 1,
      "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
@@ -59,6 +54,15 @@ constexpr CounterMetric kCounterMetrics[] = {
     {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
     {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
 };
+
+// Of all counters of this name, on all nodes: those of a policy are there where it is used.
+std::uint64_t sum_of(platform::Cluster& cluster, std::string_view counter) {
+  std::uint64_t sum = 0;
+  for (unsigned id = 0; id < cluster.size(); ++id) {
+    for (const sim::Counter& each : cluster.node(id).statistics.all()) sum += each.name() == counter ? each.value() : 0;
+  }
+  return sum;
+}
 
 std::string counter_of(const os::FaultCauseDoc& cause) { return std::string("driver.faults_") + cause.name; }
 std::string metric_of(const os::FaultCauseDoc& cause) { return std::string("faults_") + cause.name; }
@@ -214,12 +218,16 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
 
 }  // namespace
 
-Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload) {
+Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration) {
+  const TransferConfig& workload = configuration.workload;
   Snapshot now;
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
   for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     now.totals[counter_of(cause)] = cluster.total(counter_of(cause));
+  }
+  for (const CounterMetric& c : configuration.strategy.registration->metrics()) {
+    now.totals[c.counter] = sum_of(cluster, c.counter);
   }
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.totals["network.lost_cells"] -= cluster.losses_ahead();
@@ -252,6 +260,7 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   const auto some_cold = [](const ColdConfig& of) { return of.cold_every != 1; };
   add_uses(metrics, transfers.samples(), some_cold(configuration.workload) || std::ranges::any_of(flows, some_cold),
            is_open(configuration.workload) || std::ranges::any_of(flows, is_open));
+  std::ranges::move(transfers.own_metrics(), std::back_inserter(metrics));
   if (const auto cost = transfers.kernel_cost()) add_metric(metrics, "kernel_cost", *cost);
   if (configuration.workload.clean_window > 0) {
     add_metric(metrics, "clean_goodput", static_cast<double>(transfers.clean_bytes()) / microseconds(span));
@@ -260,6 +269,9 @@ PointResult collect(const Configuration& configuration, platform::Cluster& clust
   add_metric(metrics, "setup_time", microseconds(transfers.setup_time()));
   add_metric(metrics, "teardown_time", microseconds(transfers.teardown_time()));
   add_counters(metrics, measured, configuration.workload);
+  for (const CounterMetric& c : configuration.strategy.registration->metrics()) {
+    add_metric(metrics, c.metric, static_cast<double>(measured.of(c.counter)) * c.scale);
+  }
   add_fault_causes(metrics, measured);
   if (configuration.background.uses_memory()) add_background(metrics, background, measured.background);
   if (configuration.background.scanners > 0) {
@@ -355,6 +367,10 @@ std::vector<MetricDoc> metric_docs() {
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
   for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});
+  for (const auto& policy : rdma::registration_policies()) {
+    for (const CounterMetric& c : policy->metrics()) docs.push_back({c.metric, c.unit, c.description});
+  }
+  for (const WorkloadKind& kind : workload_kinds()) std::ranges::copy(kind.metrics, std::back_inserter(docs));
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     docs.push_back({metric_of(cause), "1", std::string("of the faults, those ") + cause.description});
   }

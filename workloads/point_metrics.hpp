@@ -24,7 +24,7 @@ struct Snapshot {
   std::uint64_t cpu_target = 0;
   std::vector<BusyTime> busy;
 };
-Snapshot snapshot(platform::Cluster& cluster, const TransferConfig& workload);
+Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration);
 os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames
 
 // When the measured transfers began and when they had ended.

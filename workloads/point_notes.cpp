@@ -48,7 +48,7 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
   }
   const bool meets_others = is_pattern(w.kind) || flows.size() > 1 || w.window > 1 ||
                             std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.window > 1; });
-  if (configuration.strategy.prepare == rdma::Prepare::ideal && meets_others) {
+  if (configuration.strategy.registration->abilities().is_bound && meets_others) {
     notes.emplace_back(
         "pages that are always there (strategy.registration = ideal) bound each transfer by itself: where several are "
         "under "

@@ -6,12 +6,13 @@
 #include <algorithm>
 
 #include "models/os/out_of_memory.hpp"
+#include "models/platform/endpoints.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::workloads {
 
-using exanest::Endpoint;
 using os::Error;
+using rdma::Endpoint;
 using sim::Task;
 
 namespace {
@@ -48,24 +49,11 @@ void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
       {"workload.size", "workload.window", "workload.flows", "ddr.size", "os.user_memory", "workload.memory_limit"});
 }
 
-Endpoint::Host host_of(platform::Node& node, const Configuration& configuration) {
-  return {node.context,
-          node.cpu,
-          node.vm,
-          node.smmu_driver,
-          node.faults,
-          node.ddr,
-          platform::kEngineBase,
-          configuration.machine.engine.channels,
-          configuration.workload.memory};
-}
-
-std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, unsigned channel,
-                                       bool has_source) {
-  const rdma::Strategy& strategy = configuration.strategy;
-  return std::make_unique<Endpoint>(strategy, configuration.machine.library, host_of(node, configuration),
-                                    fmt::format("process {}", channel), channel,
-                                    has_source ? strategy.on_source_fault : strategy.on_destination_fault);
+std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, bool has_source,
+                                       std::string name) {
+  if (name.empty()) name = fmt::format("process {}", node.channels_in_use);
+  return platform::open_endpoint(node, configuration.machine, configuration.strategy, configuration.workload.memory,
+                                 name, has_source ? rdma::End::source : rdma::End::destination);
 }
 
 Task<void> both_settled(Endpoint& one, std::uint64_t address, Endpoint& other, std::uint64_t other_address,
@@ -149,14 +137,14 @@ Task<void> Stream::begin_next(sim::Time arrived) {
   from_.keeps_core();
   co_await source().vm().store(source().process(), source_address(lane), flow_.size, next_seed_++);
   Running running{&lane, std::min(arrived, clock_.now()), clock_.now(), {}, {}, leaves && flow_.cold != Cold::none};
-  if (strategy_.prepares_per_transfer()) {
-    co_await handshake_.prepare(from_.thread(), *lane.from_policy, flow_.reads(), lane.slot);
+  if (strategy_.asks_target()) {
+    co_await handshake_.prepare(from_.thread(), lane.from_buffer, flow_.reads(), lane.slot);
   }
   running.expected =
       source().vm().read(source().process(), source_address(lane), static_cast<std::uint32_t>(flow_.size));
-  const exanest::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
-  const auto operation = flow_.reads() ? exanest::Operation::read : exanest::Operation::write;
-  running.posted = co_await from_.library().post(from_.thread(), operation, lane.from_address, remote, flow_.size);
+  const rdma::RemoteBuffer remote{to_.node(), to_.process().id(), lane.to_address};
+  const auto operation = flow_.reads() ? rdma::Operation::read : rdma::Operation::write;
+  running.posted = co_await from_.post(from_.thread(), operation, lane.from_address, remote, flow_.size);
   running_.push_back(std::move(running));
 }
 
@@ -164,24 +152,24 @@ Task<void> Stream::finish_oldest() {
   const Running running = std::move(running_.front());
   running_.pop_front();
   const auto size = static_cast<std::uint32_t>(flow_.size);
-  exanest::Status status = exanest::Status::error;
-  if (running.posted.transfer != 0) status = co_await from_.library().wait(*ends_, running.posted);
-  if (status != exanest::Status::done) {
+  rdma::Status status = rdma::Status::error;
+  if (running.posted.transfer != 0) status = co_await from_.wait(*ends_, running.posted);
+  if (status != rdma::Status::done) {
     ++tally_->failed;
   } else {
     Endpoint& to = destination();
     const std::uint64_t address = destination_address(*running.lane);
     if (!(to.vm().read(to.process(), address, size) == running.expected)) ++tally_->data_errors;
   }
-  if (strategy_.prepares_per_transfer()) {
-    check_buffer(co_await running.lane->from_policy->after(*ends_), "releasing", from_.vm());
+  if (strategy_.asks_target()) {
+    check_buffer(co_await running.lane->from_buffer.release(*ends_), "releasing", from_.vm());
   }
-  if (status == exanest::Status::done) {
+  if (status == rdma::Status::done) {
     tally_->samples.push_back(
         {running.arrived, clock_.now(), size, tally_->sender, running.cold, running.begin - running.arrived});
   }
   tally_->work_done += work_of_transfer(flow_.size);
-  if (strategy_.prepares_per_transfer()) co_await handshake_.release(*ends_, running.lane->slot);
+  if (strategy_.asks_target()) co_await handshake_.release(*ends_, running.lane->slot);
 }
 
 }  // namespace faultline::workloads

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/node.hpp"
+#include "models/rdma/endpoint.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
@@ -27,7 +27,7 @@ class Stream : private Paced {
   struct Lane {
     std::uint64_t from_address = 0;
     std::uint64_t to_address = 0;
-    rdma::PreparePolicy* from_policy = nullptr;
+    rdma::RegisteredBuffer from_buffer;
     std::uint64_t slot = 0;
   };
   // What came of the transfers.
@@ -39,8 +39,8 @@ class Stream : private Paced {
     std::uint32_t sender = 0;  // of a Sample
   };
   // Content, arrivals and absent pages of the transfers of different streams differ: `number` tells them apart.
-  Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, exanest::Endpoint& from,
-         exanest::Endpoint& to, std::uint64_t number, sim::Seed seed);
+  Stream(const Flow& flow, const rdma::Strategy& strategy, const sim::Context& clock, rdma::Endpoint& from,
+         rdma::Endpoint& to, std::uint64_t number, sim::Seed seed);
 
   const Flow& flow() const { return flow_; }
   // Before the first transfer, one for each that may be under way at a time.
@@ -55,7 +55,7 @@ class Stream : private Paced {
     const Lane* lane;
     sim::Time arrived;
     sim::Time begin;
-    exanest::Posted posted;
+    rdma::Posted posted;
     sim::Content expected;
     bool cold;
   };
@@ -64,8 +64,8 @@ class Stream : private Paced {
   sim::Task<void> finish_oldest() override;
   sim::Task<void> run_closed_loop();
   sim::Task<void> make_cold(const Lane& lane);
-  exanest::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
-  exanest::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
+  rdma::Endpoint& source() const { return flow_.reads() ? to_ : from_; }
+  rdma::Endpoint& destination() const { return flow_.reads() ? from_ : to_; }
   std::uint64_t source_address(const Lane& lane) const { return flow_.reads() ? lane.to_address : lane.from_address; }
   std::uint64_t destination_address(const Lane& lane) const {
     return flow_.reads() ? lane.from_address : lane.to_address;
@@ -74,8 +74,8 @@ class Stream : private Paced {
   const Flow flow_;
   const rdma::Strategy& strategy_;
   const sim::Context& clock_;
-  exanest::Endpoint& from_;
-  exanest::Endpoint& to_;
+  rdma::Endpoint& from_;
+  rdma::Endpoint& to_;
   Handshake handshake_;
   const sim::Seed seed_;
   const std::uint64_t number_;
@@ -88,15 +88,13 @@ class Stream : private Paced {
   sim::Deque<Running> running_;
 };
 
-// What a program on the node finds there, and the memory that the workload gives it.
-exanest::Endpoint::Host host_of(platform::Node& node, const Configuration& configuration);
-
-// A program on the node, on the channel of this number. `has_source`: it owns the data's source, else the destination.
-std::unique_ptr<exanest::Endpoint> open_program(const Configuration& configuration, platform::Node& node,
-                                                unsigned channel, bool has_source);
+// A program on the node. `has_source`: it owns the data's source, else the destination. Named by its number there if it
+// has no other name.
+std::unique_ptr<rdma::Endpoint> open_program(const Configuration& configuration, platform::Node& node, bool has_source,
+                                             std::string name = "");
 
 // Ends when no page of either buffer is in motion. While one is waited for, the kernel may take up the other again.
-sim::Task<void> both_settled(exanest::Endpoint& one, std::uint64_t address, exanest::Endpoint& other,
+sim::Task<void> both_settled(rdma::Endpoint& one, std::uint64_t address, rdma::Endpoint& other,
                              std::uint64_t other_address, std::uint64_t bytes);
 
 // What the kernel is still doing to a page is waited for in looks: 10 s at most.
@@ -105,9 +103,9 @@ inline constexpr int kLooks = 100'000;
 
 // Has all pages of a buffer in memory. Takes no time, unless the kernel is still reading one of them: then waits, for
 // kLooks at most. Throws sim::RunFailure as check_buffer() does.
-sim::Task<void> make_present(exanest::Endpoint& endpoint, os::Range buffer);
+sim::Task<void> make_present(rdma::Endpoint& endpoint, os::Range buffer);
 // Leaves the pages of a buffer present, as make_present() does, or absent: as the program's life has left them.
-sim::Task<void> leave(exanest::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
+sim::Task<void> leave(rdma::Endpoint& endpoint, std::uint64_t address, std::uint64_t bytes, bool cold);
 
 // Throws sim::RunFailure, naming the parameters that decide such an error: `what` the program did to a buffer.
 void check_buffer(os::Error error, std::string_view what, const os::Vm& vm);

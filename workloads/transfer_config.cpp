@@ -30,9 +30,11 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
        {"all-to-all", Kind::all_to_all},
        {"ring", Kind::ring},
        {"permutation", Kind::permutation},
-       {"kernel-cost", Kind::kernel_cost}},
+       {"kernel-cost", Kind::kernel_cost},
+       {"reuse", Kind::reuse}},
       {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
-       "or every node does, in a pattern; or a program that measures the initiator's kernel",
+       "or every node does, in a pattern; or a program that measures the initiator's kernel; or writes from and to "
+       "buffers of a pool",
        "",
        {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer (a message: up to 56 B)", "", {}});

@@ -25,6 +25,7 @@ enum class Kind {
   ring,         // every node writes to the next one
   permutation,  // every node writes to one other and is written to by one
   kernel_cost,  // no transfers: a program that measures the kernel of one node
+  reuse,        // writes from and to buffers of a pool
 };
 // Every node takes part, in a pattern that is not listed but computed.
 constexpr bool is_pattern(Kind kind) {
@@ -32,7 +33,9 @@ constexpr bool is_pattern(Kind kind) {
 }
 
 // One initiator and one target, which no other node is.
-constexpr bool has_two_ends(Kind kind) { return kind == Kind::write || kind == Kind::read || kind == Kind::message; }
+constexpr bool has_two_ends(Kind kind) {
+  return kind == Kind::write || kind == Kind::read || kind == Kind::message || kind == Kind::reuse;
+}
 
 struct TransferConfig : ColdConfig, ArrivalConfig {
   Kind kind = Kind::write;

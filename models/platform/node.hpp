@@ -57,6 +57,7 @@ class Node : public sc_core::sc_module {
   mmu500::SmmuDriver smmu_driver;
   exanest::FaultLog fault_log;
   exanest::FaultService faults;
+  unsigned channels_in_use = 0;  // by processes that have opened the engine
 };
 
 }  // namespace faultline::platform

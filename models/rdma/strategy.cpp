@@ -1,24 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/rdma/strategy.hpp"
 
+#include <utility>
+
 namespace faultline::rdma {
 
 void Strategy::declare(sim::ParameterTable& table) {
   const auto group = table.group("strategy");
-  table.add_choice(
-      "registration", prepare,
-      {{"nothing", Prepare::nothing},
-       {"ideal", Prepare::ideal},
-       {"touch", Prepare::touch},
-       {"populate", Prepare::populate},
-       {"mlock", Prepare::mlock},
-       {"pin-per-transfer", Prepare::pin_per_transfer},
-       {"pin-once", Prepare::pin_once}},
-      {"what the owner of a buffer does so that its pages are there (ideal: present at no cost, and kept so; touch and "
-       "pin-per-transfer: the initiator asks the target's program by a small message, which that waits for "
-       "by polling)",
-       "",
-       {}});
+  registration.declare(table);
   table.add_choice("translate", translate,
                    {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
                    {"table the SMMU walks: the process's own, a private one filled once with the frames of prepared "
@@ -54,13 +43,14 @@ void Strategy::declare(sim::ParameterTable& table) {
 
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
-  if (s.translate == Translate::private_ && !s.pins() && s.prepare != Prepare::mlock) {
+  if (s.translate == Translate::private_ && !s.registration->abilities().fills_private_table()) {
     found.push_back(
         {{"strategy.translate", "strategy.registration"},
          "a private table is filled with pages that were prepared",
          "set strategy.registration to pin-once or pin-per-transfer, or to mlock if locked pages are believed to "
          "keep their frames"});
   }
+  for (sim::Conflict& conflict : s.registration->conflicts(s)) found.push_back(std::move(conflict));
   return found;
 }
 

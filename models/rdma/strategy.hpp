@@ -6,20 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "models/rdma/registration/registration.hpp"
 #include "models/sim/parameters.hpp"
 
 namespace faultline::rdma {
 
-// What the owner of a buffer does so that its pages are there.
-enum class Prepare {
-  nothing,   // the first access of the device finds out
-  ideal,     // pages are present at no cost, and nobody takes them: the bound for a transfer by itself
-  touch,     // the owner touches each page before each transfer
-  populate,  // MADV_POPULATE_WRITE when the buffer is mapped; before Linux 5.14 MAP_POPULATE, which hides errors
-  mlock,     // mlock() when the buffer is mapped
-  pin_per_transfer,  // get_user_pages pin before, unpin after each transfer
-  pin_once,          // get_user_pages pin when the buffer is registered
-};
+// Of a transfer's data.
+enum class End { source, destination };
 
 // Which table the SMMU walks for the process.
 enum class Translate {
@@ -41,8 +34,9 @@ enum class Resolve {
   fixup_user_fault,  // handle_mm_fault for each of them, as drivers with shared virtual addressing (SVA) do
 };
 
-struct Strategy {
-  Prepare prepare = Prepare::nothing;
+class Strategy {
+ public:
+  RegistrationChoice registration;
   Translate translate = Translate::shared;
   OnFault on_source_fault = OnFault::terminate;
   OnFault on_destination_fault = OnFault::terminate;
@@ -52,9 +46,10 @@ struct Strategy {
 
   void declare(sim::ParameterTable& table);
 
-  // True when the target has work to do for each transfer, so that the initiator must ask it to.
-  bool prepares_per_transfer() const { return prepare == Prepare::touch || prepare == Prepare::pin_per_transfer; }
-  bool pins() const { return prepare == Prepare::pin_per_transfer || prepare == Prepare::pin_once; }
+  // The target has work to do for each transfer, so that an initiator must ask it to.
+  bool asks_target() const { return registration->abilities().asks_target; }
+  // What happens to an access of the process that has this end of a transfer's data.
+  OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
 };
 
 std::vector<sim::Conflict> conflicts(const Strategy& strategy);

@@ -235,6 +235,15 @@ void ParameterTable::add_text(std::string_view name, std::string& field, std::st
       });
 }
 
+void ParameterTable::add_choice(std::string_view name, std::size_t& field, const std::vector<std::string>& names,
+                                ParameterDoc doc) {
+  std::vector<std::pair<std::string, int>> numbered;
+  for (const std::string& each : names) numbered.emplace_back(each, static_cast<int>(numbered.size()));
+  add_choice_as_int(
+      name, [&field] { return static_cast<int>(field); }, [&field](int v) { field = static_cast<std::size_t>(v); },
+      std::move(numbered), std::move(doc));
+}
+
 void ParameterTable::add_choice_as_int(std::string_view name, std::function<int()> get, std::function<void(int)> set,
                                        std::vector<std::pair<std::string, int>> choices, ParameterDoc doc) {
   std::string allowed;

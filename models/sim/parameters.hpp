@@ -119,6 +119,9 @@ class ParameterTable {
         std::move(named), std::move(doc));
   }
 
+  // The same of a list: the field holds the number of the chosen name.
+  void add_choice(std::string_view name, std::size_t& field, const std::vector<std::string>& names, ParameterDoc doc);
+
   // In order of declaration.
   const std::vector<Parameter>& all() const { return parameters_; }
   // nullptr when nobody declared it.

@@ -62,4 +62,13 @@ class Statistics {
   std::deque<Counter> counters_;
 };
 
+// A counter that is a result: the sum over all nodes, while transfers are measured, times `scale`.
+struct CounterMetric {
+  const char* counter;
+  const char* metric;  // "latency_mean"
+  const char* unit;    // "us", "B"; "1" for a plain count
+  double scale;
+  const char* description;
+};
+
 }  // namespace faultline::sim

@@ -264,7 +264,7 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
   for (const auto on_fault : {rdma::OnFault::terminate, rdma::OnFault::stall}) {
     const Facts f = facts_from_child([=] {
       rdma::Strategy strategy = tolerant(rdma::Resolve::touch_a_page, on_fault);
-      strategy.prepare = rdma::Prepare::pin_once;
+      strategy.registration = "pin-once";
       strategy.translate = rdma::Translate::private_;
       platform::Machine machine;
       machine.engine.refault_limit = 5;
@@ -275,7 +275,7 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
         co_await q.there->open();
         const std::uint64_t local = q.buffer(*q.here, 4096);
         const std::uint64_t remote = q.buffer(*q.there, 4096);
-        const auto pinned = q.here->prepare(local, 4096);
+        const auto pinned = q.here->buffer(local, 4096);
         facts["pinned"] = co_await pinned->set_up(q.here->thread()) == os::Error::none;
         const Status status = co_await transfer(q, Operation::write, local, remote, 4096);
         facts["error"] = status == Status::error;

@@ -61,9 +61,9 @@ std::string counters(platform::Cluster& cluster) {
 }
 
 // What metrics are made of, at an instant that may find trains under way.
-std::string counted(platform::Cluster& cluster, const workloads::TransferConfig& transfers) {
+std::string counted(platform::Cluster& cluster, const workloads::Configuration& configuration) {
   std::string lines;
-  const workloads::Snapshot now = workloads::snapshot(cluster, transfers);
+  const workloads::Snapshot now = workloads::snapshot(cluster, configuration);
   for (const auto& [name, value] : now.totals) {
     lines += fmt::format("{} ps  {} = {}\n", cluster.loop.now().count(), name, value);
   }
@@ -96,7 +96,7 @@ std::string run(workloads::Configuration configuration, std::uint64_t seed, unsi
   try {
     cluster.boot();
     const auto benchmark = workloads::make_benchmark(configuration, cluster, seed);
-    const auto count = [&] { window += counted(cluster, configuration.workload); };
+    const auto count = [&] { window += counted(cluster, configuration); };
     benchmark->on_measurement_begins = count;
     benchmark->on_measurement_ends = count;
     benchmark->start();

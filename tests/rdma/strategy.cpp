@@ -6,22 +6,32 @@
 #include <catch2/catch.hpp>
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "tests/support/preset_files.hpp"
 
 using namespace faultline;
 using rdma::OnFault;
-using rdma::Prepare;
 using rdma::Resolve;
 using rdma::Strategy;
 using rdma::Translate;
 
 namespace {
 
-constexpr Prepare kEachPrepare[] = {Prepare::nothing,  Prepare::ideal, Prepare::touch,
-                                    Prepare::populate, Prepare::mlock, Prepare::pin_per_transfer,
-                                    Prepare::pin_once};
+// In the order of the list.
+std::vector<std::string> registrations() {
+  std::vector<std::string> names;
+  for (const auto& policy : Strategy().registration.all()) names.emplace_back(policy->name());
+  return names;
+}
+
+Strategy with(const std::string& registration) {
+  Strategy strategy;
+  strategy.registration = registration;
+  return strategy;
+}
 
 }  // namespace
 
@@ -43,10 +53,9 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   };
   const auto set = [&table](const char* name, const char* value) { table.find(name)->set(std::string(value)); };
 
-  const char* prepares[] = {"nothing", "ideal", "touch", "populate", "mlock", "pin-per-transfer", "pin-once"};
-  for (std::size_t i = 0; i < std::size(prepares); ++i) {
-    set("strategy.registration", prepares[i]);
-    CHECK(strategy.prepare == kEachPrepare[i]);
+  for (const std::string& name : registrations()) {
+    set("strategy.registration", name.c_str());
+    CHECK(strategy.registration->name() == name);
   }
   set("strategy.translate", "private");
   CHECK(strategy.translate == Translate::private_);
@@ -75,15 +84,15 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
 }
 
 TEST_CASE("a private table goes with the policies that pin or lock, and with no other") {
-  for (const Prepare prepare : kEachPrepare) {
-    Strategy strategy;
-    strategy.prepare = prepare;
-    const bool pins = prepare == Prepare::pin_once || prepare == Prepare::pin_per_transfer;
-    CHECK(strategy.pins() == pins);
+  for (const std::string& name : registrations()) {
+    Strategy strategy = with(name);
+    const rdma::Abilities abilities = strategy.registration->abilities();
+    CHECK(abilities.pins == name.starts_with("pin-"));
+    CHECK(abilities.locks == (name == "mlock"));
     CHECK(conflicts(strategy).empty());
     strategy.translate = Translate::private_;
     const auto found = conflicts(strategy);
-    REQUIRE(found.size() == (pins || prepare == Prepare::mlock ? 0 : 1));
+    REQUIRE(found.size() == (abilities.pins || abilities.locks ? 0 : 1));
     if (found.empty()) continue;
     CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.registration"});
     CHECK(found[0].instead.find("pin-once or pin-per-transfer") != std::string::npos);
@@ -94,25 +103,38 @@ TEST_CASE("every combination of the other policies is possible") {
   for (const OnFault source : {OnFault::terminate, OnFault::stall}) {
     for (const OnFault destination : {OnFault::terminate, OnFault::stall}) {
       for (const Resolve resolve : {Resolve::touch_a_page, Resolve::touch_ahead}) {
-        for (const Prepare prepare : kEachPrepare) {
-          const Strategy strategy{prepare, Translate::shared, source, destination, resolve, 4};
+        for (const std::string& name : registrations()) {
+          Strategy strategy = with(name);
+          strategy.on_source_fault = source;
+          strategy.on_destination_fault = destination;
+          strategy.resolve = resolve;
           CHECK(conflicts(strategy).empty());
+          CHECK(strategy.on_fault(rdma::End::source) == source);
+          CHECK(strategy.on_fault(rdma::End::destination) == destination);
         }
       }
     }
   }
 }
 
-TEST_CASE("the target is asked to prepare each transfer where that is work for it") {
-  for (const Prepare prepare : kEachPrepare) {
-    Strategy strategy;
-    strategy.prepare = prepare;
-    CHECK(strategy.prepares_per_transfer() == (prepare == Prepare::touch || prepare == Prepare::pin_per_transfer));
+TEST_CASE("the target is asked to register where that is work for it") {
+  for (const std::string& name : registrations()) {
+    CHECK(with(name).asks_target() == (name == "touch" || name == "pin-per-transfer"));
   }
 }
 
+TEST_CASE("a copy of a strategy has parameters of its own") {
+  Strategy one = with("mlock");
+  const Strategy copy = one;
+  one.registration = "touch";
+  CHECK(copy.registration->name() == "mlock");
+  one = copy;
+  CHECK(one.registration->name() == "mlock");
+  CHECK_THROWS_AS(one.registration = "pinning", std::invalid_argument);
+}
+
 TEST_CASE("each strategy that ships is legal and has no conflict") {
-  std::map<Prepare, unsigned> used;
+  std::map<std::string, unsigned> used;
   for (const auto& [file, settings] : test::all_preset_texts()) {
     INFO(file);
     Strategy strategy;
@@ -126,9 +148,7 @@ TEST_CASE("each strategy that ships is legal and has no conflict") {
       CHECK(table.find(name)->get() == value);
     }
     CHECK(conflicts(strategy).empty());
-    ++used[strategy.prepare];
+    ++used[std::string(strategy.registration->name())];
   }
-  for (const Prepare prepare : kEachPrepare) {
-    CHECK(used[prepare] > 0);
-  }
+  for (const std::string& name : registrations()) CHECK(used[name] > 0);
 }

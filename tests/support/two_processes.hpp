@@ -23,14 +23,16 @@ class TwoProcesses : public sim::StepListener {
     cluster.steps().listen(*this);
   }
 
-  // A further process with a DMA channel of its own.
+  // A further process with a DMA channel of its own, whose faults end so.
   std::unique_ptr<exanest::Endpoint> open(sim::NodeId id, unsigned channel, rdma::OnFault on_fault) {
+    rdma::Strategy own = strategy_;
+    own.on_source_fault = own.on_destination_fault = on_fault;
     platform::Node& node = cluster.node(id);
-    return std::make_unique<exanest::Endpoint>(
-        strategy_, machine_.library,
-        exanest::Endpoint::Host{node.context, node.cpu, node.vm, node.smmu_driver, node.faults, node.ddr,
-                                platform::kEngineBase, machine_.engine.channels},
-        "process", channel, on_fault);
+    const exanest::Endpoint::Device device{node.smmu_driver, node.faults, node.ddr, platform::kEngineBase,
+                                           machine_.engine.channels};
+    const exanest::Endpoint::Host host{node.context, node.cpu, node.vm};
+    return std::make_unique<exanest::Endpoint>(own, machine_.library, host, device, "process", channel,
+                                               rdma::End::source);
   }
 
   // Runs the program to its end. False: it waits for ever, or for longer than ten seconds.

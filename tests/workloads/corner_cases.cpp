@@ -230,15 +230,15 @@ TEST_CASE("C8: an address that is unmapped and mapped again leads the device to 
 
 TEST_CASE("C8: a registration cache that misses the unmapping writes to the old frame, and is caught") {
   rdma::Strategy strategy = tolerant(rdma::Translate::private_);
-  strategy.prepare = rdma::Prepare::pin_once;
+  strategy.registration = "pin-once";
   const Facts f = played(strategy, {}, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     co_await p.here->open();
     co_await p.there->open();
     const Buffers b = buffers(p, kPage);
-    const auto here = p.here->prepare(b.local, kPage);
-    const auto there = p.there->prepare(b.remote, kPage);
-    co_await here->set_up(p.here->thread());
-    co_await there->set_up(p.there->thread());
+    const auto here = p.here->buffer(b.local, kPage);
+    const auto there = p.there->buffer(b.remote, kPage);
+    co_await here.add(p.here->thread());
+    co_await there.add(p.there->thread());
     co_await transfer(p, b);
     facts["right at first"] = arrived(p, b);
     os::Vm& vm = p.there->vm();

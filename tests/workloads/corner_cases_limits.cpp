@@ -62,17 +62,17 @@ TEST_CASE("C9: the target forks, and its child keeps what was there, whether the
 TEST_CASE("C9: the target's child exits, and the device goes on with the parent's pinned pages by a table of its own") {
   for (const bool owner_unmaps : {false, true}) {
     rdma::Strategy strategy = tolerant(rdma::Translate::private_);
-    strategy.prepare = rdma::Prepare::pin_once;
+    strategy.registration = "pin-once";
     platform::Machine machine;
     machine.os.kernel.version = os::KernelVersion::linux_4_9;
     const Facts f = played(strategy, machine, [owner_unmaps](TwoProcesses& p, Facts& facts) -> Task<void> {
       co_await p.here->open();
       co_await p.there->open();
       const Buffers b = buffers(p, kBlock);
-      const auto here = p.here->prepare(b.local, kBlock);
-      const auto there = p.there->prepare(b.remote, kBlock);
-      co_await here->set_up(p.here->thread());
-      co_await there->set_up(p.there->thread());
+      const auto here = p.here->buffer(b.local, kBlock);
+      const auto there = p.there->buffer(b.remote, kBlock);
+      co_await here.add(p.here->thread());
+      co_await there.add(p.there->thread());
       os::Vm& vm = p.there->vm();
       const auto child = co_await vm.fork(p.there->thread(), p.there->process());
       facts["forked"] = child.ok();
@@ -91,7 +91,7 @@ TEST_CASE("C9: the target's child exits, and the device goes on with the parent'
 
 TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails alone") {
   rdma::Strategy strategy = tolerant(rdma::Translate::private_);
-  strategy.prepare = rdma::Prepare::pin_once;
+  strategy.registration = "pin-once";
   platform::Machine machine;
   machine.smmu_driver.hupcf = false;
   const Facts f = played(strategy, machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
@@ -99,11 +99,11 @@ TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails 
     co_await p.there->open();
     const Buffers good = buffers(p, 16 * kBlock);
     const Buffers bad = buffers(p, kPage);
-    const auto here = p.here->prepare(good.local, good.length);
-    const auto also_here = p.here->prepare(bad.local, bad.length);
-    const auto there = p.there->prepare(good.remote, good.length);
+    const auto here = p.here->buffer(good.local, good.length);
+    const auto also_here = p.here->buffer(bad.local, bad.length);
+    const auto there = p.there->buffer(good.remote, good.length);
     for (const auto& buffer : {&here, &also_here}) co_await (*buffer)->set_up(p.here->thread());
-    co_await there->set_up(p.there->thread());
+    co_await there.add(p.there->thread());
     const Posted first = co_await post(p, bad);
     const Posted second = co_await post(p, good);
     facts["bad failed"] = co_await p.here->library().wait(p.here->thread(), first) == Status::error;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/flows/flow.hpp"
@@ -21,7 +22,7 @@ void check_shares(const std::vector<Share>& nodes, const Configuration& configur
   const platform::Machine& machine = configuration.machine;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const auto [processes, bytes] = nodes[node];
-    if (processes > std::min(machine.engine.channels, machine.smmu.context_banks)) {
+    if (processes > platform::most_endpoints(machine)) {
       add({"workload.flows", "exanest.channels", "smmu.context_banks"},
           fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
                       processes, machine.engine.channels, machine.smmu.context_banks),

@@ -9,15 +9,14 @@
 
 namespace faultline::workloads {
 
-using exanest::Endpoint;
+using rdma::Endpoint;
 using sim::Task;
 
 Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
     : Benchmark(0), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
-  std::vector<unsigned> channels(cluster.size());  // in use, by node
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {
     const auto open = [&](unsigned node, bool has_source) {
-      return open_program(configuration, cluster.node(node), channels[node]++, has_source);
+      return open_program(configuration, cluster.node(node), has_source);
     };
     auto from = open(flow.from, !flow.reads());
     auto to = open(flow.to, flow.reads());
@@ -36,10 +35,10 @@ void Flows::map_buffers(Pair& pair) {
         pair.from->map_buffer(flow.size, flow.reads() ? flow.destination_offset : flow.source_offset);
     const std::uint64_t to =
         pair.to->map_buffer(flow.size, flow.reads() ? flow.source_offset : flow.destination_offset);
-    pair.from_policies.push_back(pair.from->prepare(from, flow.size));
-    pair.to_policies.push_back(pair.to->prepare(to, flow.size));
-    pair.slots.push_back({*pair.to_policies.back(), !flow.reads(), *pair.from});
-    pair.stream.add_lane({from, to, pair.from_policies.back().get(), i});
+    pair.from_buffers.push_back(pair.from->buffer(from, flow.size));
+    pair.to_buffers.push_back(pair.to->buffer(to, flow.size));
+    pair.slots.push_back({pair.to_buffers.back(), !flow.reads(), *pair.from});
+    pair.stream.add_lane({from, to, pair.from_buffers.back(), i});
   }
 }
 
@@ -83,7 +82,7 @@ Task<void> Flows::run(Pair& pair) {
   while (preparing_ > 0) co_await all_prepared_;
   const sim::Time pause = pair.stream.flow().start + pair.start_phase.next();
   if (pause > sim::Time{0}) co_await time.loop.delay(pause);
-  if (configuration_.strategy.prepares_per_transfer()) tasks_.start(serve_handshakes(*pair.to, pair.slots));
+  if (configuration_.strategy.asks_target()) tasks_.start(serve_handshakes(*pair.to, pair.slots));
   co_await pair.stream.run({samples_, failed_[pair.number], data_errors_, work_done_, pair.number});
   if (--unfinished_ > 0) co_return;
   measurement_ends(time.now());
@@ -97,8 +96,8 @@ Task<void> Flows::set_up(Pair& pair) {
   const auto prepare = [](Pair& of, bool from) -> Task<void> {
     Endpoint& endpoint = from ? *of.from : *of.to;
     co_await endpoint.open();
-    for (const auto& policy : from ? of.from_policies : of.to_policies) {
-      check_buffer(co_await policy->set_up(endpoint.thread()), "setting up", endpoint.vm());
+    for (const rdma::RegisteredBuffer& buffer : from ? of.from_buffers : of.to_buffers) {
+      check_buffer(co_await buffer.add(endpoint.thread()), "setting up", endpoint.vm());
     }
   };
   sim::Signal done(time.loop);

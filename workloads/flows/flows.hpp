@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/cluster.hpp"
+#include "models/rdma/endpoint.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/flows/flow.hpp"
@@ -30,19 +30,18 @@ class Flows : public Benchmark {
  private:
   // Two programs, and the buffers that they prepare.
   struct Pair {
-    Pair(const Flow& of, const rdma::Strategy& strategy, const sim::Context& clock,
-         std::unique_ptr<exanest::Endpoint> a, std::unique_ptr<exanest::Endpoint> b, std::uint32_t n, StartPhase phase,
-         sim::Seed seed)
+    Pair(const Flow& of, const rdma::Strategy& strategy, const sim::Context& clock, std::unique_ptr<rdma::Endpoint> a,
+         std::unique_ptr<rdma::Endpoint> b, std::uint32_t n, StartPhase phase, sim::Seed seed)
         : number(n),
           from(std::move(a)),
           to(std::move(b)),
           stream(of, strategy, clock, *from, *to, n, seed),
           start_phase(phase) {}
     std::uint32_t number;
-    std::unique_ptr<exanest::Endpoint> from;
-    std::unique_ptr<exanest::Endpoint> to;
-    std::vector<std::unique_ptr<rdma::PreparePolicy>> from_policies;
-    std::vector<std::unique_ptr<rdma::PreparePolicy>> to_policies;
+    std::unique_ptr<rdma::Endpoint> from;
+    std::unique_ptr<rdma::Endpoint> to;
+    std::vector<rdma::RegisteredBuffer> from_buffers;
+    std::vector<rdma::RegisteredBuffer> to_buffers;
     std::vector<HandshakeSlot> slots;
     Stream stream;
     StartPhase start_phase;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/drivers/exanest/library.hpp"
+#include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
 
@@ -22,7 +22,7 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  if (std::min(machine.engine.channels, machine.smmu.context_banks) < 2) {
+  if (platform::most_endpoints(machine) < 2) {
     add({"workload.kind", "exanest.channels", "smmu.context_banks"},
         "a pattern needs two processes on each node, each with a channel and a context bank",
         "raise exanest.channels and smmu.context_banks to 2 or more");
@@ -36,7 +36,7 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
                     sim::format_bytes(lane), sim::format_bytes(received), sim::format_bytes(user_memory(machine))),
         "take smaller buffers, fewer peers, or give nodes more memory");
   }
-  const bool limited = configuration.strategy.pins() || configuration.strategy.prepare == rdma::Prepare::mlock;
+  const bool limited = configuration.strategy.registration->abilities().is_limited();
   if (limited && received > machine.os.rlimit_memlock) {
     add({"workload.size", "workload.window", "workload.peers", "os.rlimit_memlock"},
         fmt::format("a process would lock {}, and RLIMIT_MEMLOCK is {}", sim::format_bytes(received),
@@ -45,11 +45,11 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
   }
   // A receiver's mailbox holds 64 messages, and nobody sends one again that did not fit.
   const unsigned asking = w.window * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
-  if (configuration.strategy.prepares_per_transfer() && asking > exanest::Library::kMailboxSlots) {
+  if (configuration.strategy.asks_target() && asking > platform::most_waiting_messages()) {
     add({"strategy.registration", "workload.window", "workload.peers"},
         fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
                     "messages",
-                    asking, exanest::Library::kMailboxSlots),
+                    asking, platform::most_waiting_messages()),
         "take fewer peers or a smaller window");
   }
 }

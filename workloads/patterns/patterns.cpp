@@ -81,14 +81,14 @@ Patterns::Program Patterns::open(unsigned node, bool sends) {
   const std::uint64_t offset = sends ? w.source_offset : w.destination_offset;
   Program program;
   program.bytes = slots * slot_bytes(sends) - offset;
-  program.endpoint = open_program(configuration_, cluster_.node(node), sends ? 0 : 1, sends);
+  program.endpoint = open_program(configuration_, cluster_.node(node), sends);
   program.buffer = program.endpoint->map_buffer(program.bytes, offset);
-  if (!configuration_.strategy.prepares_per_transfer()) {
-    program.policies.push_back(program.endpoint->prepare(program.buffer, program.bytes));
+  if (!configuration_.strategy.asks_target()) {
+    program.registered.push_back(program.endpoint->buffer(program.buffer, program.bytes));
     return program;
   }
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
-    program.policies.push_back(program.endpoint->prepare(program.buffer + slot * slot_bytes(sends), w.size));
+    program.registered.push_back(program.endpoint->buffer(program.buffer + slot * slot_bytes(sends), w.size));
   }
   return program;
 }
@@ -101,7 +101,7 @@ void Patterns::serve(unsigned node) {
     const unsigned sender = pattern_.source(node, round);
     for (unsigned lane = 0; lane < window; ++lane) {
       receiver.served.push_back(
-          {*receiver.policies[std::size_t{round} * window + lane], true, *senders_[sender].endpoint});
+          {receiver.registered[std::size_t{round} * window + lane], true, *senders_[sender].endpoint});
     }
   }
   tasks_.start(serve_handshakes(*receiver.endpoint, receiver.served));
@@ -130,7 +130,7 @@ Stream Patterns::stream(unsigned node, unsigned round, bool measured) {
     // In each round a node hears from one other, which writes to the slots of that round.
     const std::uint64_t slot = std::uint64_t{round} * w.window + lane;
     made.add_lane({from.buffer + lane * slot_bytes(true), to.buffer + slot * slot_bytes(false),
-                   from.policies[std::min<std::size_t>(lane, from.policies.size() - 1)].get(), slot});
+                   from.registered[std::min<std::size_t>(lane, from.registered.size() - 1)], slot});
   }
   return made;
 }
@@ -152,8 +152,7 @@ Task<void> Patterns::run() {
   start_everywhere(&Patterns::set_up_sender);
   while (unfinished_ > 0) co_await all_ended_;
   setup_time_ = clock().now();
-  for (unsigned node = 0; configuration_.strategy.prepares_per_transfer() && node < cluster_.size(); ++node)
-    serve(node);
+  for (unsigned node = 0; configuration_.strategy.asks_target() && node < cluster_.size(); ++node) serve(node);
   start_everywhere(&Patterns::warm_up);
   while (unfinished_ > 0) co_await all_ended_;
   measurement_begins(clock().now());
@@ -178,8 +177,8 @@ Task<void> Patterns::set_up(Program& program, bool sends) {
   const TransferConfig& w = configuration_.workload;
   co_await leave(*program.endpoint, program.buffer, program.bytes, sends ? w.cold_source() : w.cold_destination());
   co_await program.endpoint->open();
-  for (const auto& policy : program.policies) {
-    check_buffer(co_await policy->set_up(program.endpoint->thread()), "setting up", program.endpoint->vm());
+  for (const rdma::RegisteredBuffer& buffer : program.registered) {
+    check_buffer(co_await buffer.add(program.endpoint->thread()), "setting up", program.endpoint->vm());
   }
 }
 

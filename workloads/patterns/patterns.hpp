@@ -6,8 +6,8 @@
 #include <memory>
 #include <vector>
 
-#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/cluster.hpp"
+#include "models/rdma/endpoint.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
 #include "workloads/stream.hpp"
@@ -42,11 +42,11 @@ class Patterns : public Benchmark {
  private:
   // A program and its one buffer, which holds a slot for each transfer that may use it at a time.
   struct Program {
-    std::unique_ptr<exanest::Endpoint> endpoint;
+    std::unique_ptr<rdma::Endpoint> endpoint;
     std::uint64_t buffer = 0;
     std::uint64_t bytes = 0;
-    std::vector<std::unique_ptr<rdma::PreparePolicy>> policies;  // of the buffer, or of each slot
-    std::vector<HandshakeSlot> served;                           // of a receiver, where each slot has a policy
+    std::vector<rdma::RegisteredBuffer> registered;  // the buffer, or each slot
+    std::vector<HandshakeSlot> served;               // of a receiver, where each slot is registered
   };
 
   Program open(unsigned node, bool sends);

@@ -12,18 +12,6 @@ namespace {
 constexpr const char* kNoSwap = "there is no swap device to put pages on";
 constexpr const char* kGiveSwap = "set os.swap_bytes, which gives each node one";
 
-void check_places(const TransferConfig& w, const network::ClusterShape& shape, const AddConflict& add) {
-  if (!network::conflicts(shape).empty()) return;  // no network, no nodes
-  const unsigned nodes = network::node_count(shape);
-  for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
-    if (node < nodes) continue;
-    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1), "name one of these");
-  }
-  if (w.initiator == w.target) {
-    add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network", "take two nodes");
-  }
-}
-
 void check_message(const TransferConfig& w, const AddConflict& add) {
   if (w.size > 56) {
     add({"workload.size", "workload.kind"},
@@ -43,8 +31,9 @@ void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const
                     sim::format_bytes(memory)),
         "take a smaller workload.size or window, or give nodes more memory");
   }
-  const bool limited = w.checks_fail && (strategy.pins() || strategy.prepare == rdma::Prepare::mlock);
-  const bool present = w.cold != Cold::both || strategy.pins() || strategy.prepare == rdma::Prepare::mlock;
+  const bool is_limited = strategy.registration->abilities().is_limited();
+  const bool limited = w.checks_fail && is_limited;
+  const bool present = w.cold != Cold::both || is_limited;
   if (present && w.memory.limit > 0 && lanes > w.memory.limit) {
     add({"workload.size", "workload.window", "workload.memory_limit", "workload.cold"},
         fmt::format("buffers of {} that are in memory before the first transfer, or are to stay there, do not fit in a "
@@ -133,7 +122,8 @@ void check_transfers(const Configuration& configuration, const AddConflict& add)
   check_queue(w.window + w.clean_window, {"workload.window", "workload.clean_window"}, configuration.machine, add);
   check_huge_advice(configuration, add);
   check_injected_memory(configuration, add);
-  if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file && configuration.strategy.pins() &&
+  if (w.checks_fail && w.memory.backing == rdma::Backing::shared_file &&
+      configuration.strategy.registration->abilities().pins &&
       configuration.machine.os.kernel.has(os::Change::refuses_file_pins)) {
     add({"workload.memory", "strategy.registration", "os.kernel"},
         "Linux since 6.5 refuses long-term pins that write to files",
@@ -177,6 +167,18 @@ void check_cold_kind(const char* key, ColdKind kind, bool cold, const Configurat
 }
 
 }  // namespace
+
+void check_places(const TransferConfig& w, const network::ClusterShape& shape, const AddConflict& add) {
+  if (!network::conflicts(shape).empty()) return;  // no network, no nodes
+  const unsigned nodes = network::node_count(shape);
+  for (const auto& [key, node] : {std::pair("workload.initiator", w.initiator), {"workload.target", w.target}}) {
+    if (node < nodes) continue;
+    add(keys_of_place(key, shape), fmt::format("there are nodes 0 to {}", nodes - 1), "name one of these");
+  }
+  if (w.initiator == w.target) {
+    add({"workload.target", "workload.initiator"}, "a node does not send to itself over the network", "take two nodes");
+  }
+}
 
 void check_two_ends(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;

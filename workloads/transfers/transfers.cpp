@@ -9,9 +9,9 @@
 
 namespace faultline::workloads {
 
-using exanest::Endpoint;
-using exanest::Message;
 using os::Error;
+using rdma::Endpoint;
+using rdma::Message;
 using sim::Task;
 
 namespace {
@@ -38,13 +38,8 @@ Transfers::Transfers(const Configuration& configuration, platform::Cluster& clus
       seed_(seed),
       cold_pages_(config_, config_.size, seed),
       start_phase_(config_.start_spread, seed, 0) {
-  const bool initiator_is_source = !reads();
-  initiator_ = std::make_unique<Endpoint>(
-      strategy_, configuration.machine.library, host_of(cluster.node(config_.initiator), configuration), "initiator",
-      0u, initiator_is_source ? strategy_.on_source_fault : strategy_.on_destination_fault);
-  target_ = std::make_unique<Endpoint>(
-      strategy_, configuration.machine.library, host_of(cluster.node(config_.target), configuration), "target", 0u,
-      initiator_is_source ? strategy_.on_destination_fault : strategy_.on_source_fault);
+  initiator_ = open_program(configuration, cluster.node(config_.initiator), !reads(), "initiator");
+  target_ = open_program(configuration, cluster.node(config_.target), reads(), "target");
   handshake_ = std::make_unique<Handshake>(*initiator_, *target_);
   ends_ = &initiator_->thread();
   cluster.steps().listen(breakdown_);
@@ -89,13 +84,13 @@ Task<void> Transfers::run_messages() {
     bool returned = false;
     tasks_.start([](Endpoint& target, Message& out, sim::Time& when, bool& over, const sim::Context& time,
                     sim::Signal& done) -> Task<void> {
-      out = co_await target.library().take(target.thread());
+      out = co_await target.take(target.thread());
       when = time.now();
-      co_await target.library().give_back(target.thread());
+      co_await target.give_back(target.thread());
       over = true;
       done.notify_all();
     }(*target_, got, end, returned, clock, received));
-    co_await initiator_->library().send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
+    co_await initiator_->send(initiator_->thread(), target_->node(), target_->process().id(), message, words);
     while (!returned) co_await received;  // NOLINT(bugprone-infinite-loop): the other coroutine sets it
     work_done_ += work_of_transfer(config_.size);
     if (got != message) ++(i >= config_.warmup ? data_errors_ : other_data_errors_);
@@ -107,7 +102,7 @@ Task<void> Transfers::run_messages() {
 
 Task<void> Transfers::run_transfers() {
   co_await set_up();
-  if (strategy_.prepares_per_transfer()) serve_target();
+  if (strategy_.asks_target()) serve_target();
   for (unsigned i = 0; i < config_.clean_window; ++i) tasks_.start(run_clean(i));
   co_await run_closed_loop(config_.warmup);
   measurement_begins(now());
@@ -143,8 +138,8 @@ Task<void> Transfers::set_up() {
     Lane& lane = lanes_[i];
     lane.initiator_address = initiator_->map_buffer(config_.size, initiator_offset);
     lane.target_address = target_->map_buffer(config_.size, target_offset);
-    lane.initiator_policy = initiator_->prepare(lane.initiator_address, config_.size);
-    lane.target_policy = target_->prepare(lane.target_address, config_.size);
+    lane.initiator_buffer = initiator_->buffer(lane.initiator_address, config_.size);
+    lane.target_buffer = target_->buffer(lane.target_address, config_.size);
   }
   setup_time_ = co_await on_both_sides(&Transfers::set_up_side);
 }
@@ -184,7 +179,7 @@ Task<void> Transfers::set_up_side(bool target) {
     const bool injected = injects_ && is_injected(target);
     if (injected) co_await injection_.before_preparation(endpoint.thread(), buffer_of(endpoint, address));
     endpoint.keeps_core();
-    const Error error = co_await policy_at(lane, target).set_up(endpoint.thread());
+    const Error error = co_await buffer_at(lane, target).add(endpoint.thread());
     check_buffer(error, "setting up", endpoint.vm());
   }
 }
@@ -193,7 +188,7 @@ Task<void> Transfers::tear_down_side(bool target) {
   Endpoint& endpoint = endpoint_at(target);
   for (Lane& lane : lanes_) {
     endpoint.keeps_core();
-    const Error error = co_await policy_at(lane, target).tear_down(endpoint.thread());
+    const Error error = co_await buffer_at(lane, target).remove(endpoint.thread());
     check_buffer(error, "tearing down", endpoint.vm());
   }
 }
@@ -211,7 +206,7 @@ void Transfers::start_injections() {
   Endpoint& endpoint = endpoint_at(target);
   for (const Lane& lane : lanes_) buffers.push_back(buffer_of(endpoint, address_at(lane, target)));
   tasks_.start(injection_.run(cluster_.node(endpoint.node()).cpu, std::move(buffers),
-                              strategy_.prepare == rdma::Prepare::mlock));
+                              strategy_.registration->abilities().locks));
 }
 
 // The program's memory, as life left it: absent pages, and the rest present. Takes simulated time only while the kernel
@@ -322,16 +317,16 @@ Task<void> Transfers::begin_next(sim::Time arrived) {
   initiator_->keeps_core();
   const bool cold = cools && config_.cold != Cold::none;
   Running running{index, std::min(arrived, now()), now(), {}, {}, measures(), cold};
-  if (strategy_.prepares_per_transfer()) {
-    co_await handshake_->prepare(initiator_->thread(), *lane.initiator_policy, reads(), index);
+  if (strategy_.asks_target()) {
+    co_await handshake_->prepare(initiator_->thread(), *lane.initiator_buffer, reads(), index);
   }
   Endpoint& source = data_source();
   running.expected = source.vm().read(source.process(), source_address(lane), static_cast<std::uint32_t>(config_.size));
-  const exanest::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
-  const auto operation = reads() ? exanest::Operation::read : exanest::Operation::write;
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), lane.target_address};
+  const auto operation = reads() ? rdma::Operation::read : rdma::Operation::write;
   injection_.transfer_begins();  // the post itself takes time: what is taken meanwhile is missed by this transfer
-  running.posted = co_await initiator_->library().post(initiator_->thread(), operation, lane.initiator_address, remote,
-                                                       config_.size);
+  running.posted =
+      co_await initiator_->post(initiator_->thread(), operation, lane.initiator_address, remote, config_.size);
   ++started_;
   running_.push_back(std::move(running));
 }
@@ -341,20 +336,20 @@ Task<void> Transfers::finish_oldest() {
   running_.pop_front();
   Lane& lane = lanes_[running.lane];
   const bool refused = running.posted.transfer == 0;
-  exanest::Status status = exanest::Status::error;
-  if (!refused) status = co_await initiator_->library().wait(*ends_, running.posted);
-  if (status == exanest::Status::done) {
+  rdma::Status status = rdma::Status::error;
+  if (!refused) status = co_await initiator_->wait(*ends_, running.posted);
+  if (status == rdma::Status::done) {
     Endpoint& to = data_destination();
     const sim::Content got =
         to.vm().read(to.process(), destination_address(lane), static_cast<std::uint32_t>(config_.size));
     if (!(got == running.expected)) ++(running.measured ? data_errors_ : other_data_errors_);
   }
   injection_.transfer_ends();
-  const Error error = co_await lane.initiator_policy->after(*ends_);
+  const Error error = co_await lane.initiator_buffer->release(*ends_);
   check_buffer(error, "releasing", initiator_->vm());
   const sim::Time end = now();
   work_done_ += work_of_transfer(config_.size);
-  const bool completed = status == exanest::Status::done;
+  const bool completed = status == rdma::Status::done;
   if (running.measured && completed) {
     samples_.push_back({running.arrived, end, config_.size, 0, running.cold, running.begin - running.arrived});
   }
@@ -364,11 +359,11 @@ Task<void> Transfers::finish_oldest() {
   } else {
     breakdown_.forget(running.posted.transfer);
   }
-  if (strategy_.prepares_per_transfer()) co_await handshake_->release(*ends_, running.lane);
+  if (strategy_.asks_target()) co_await handshake_->release(*ends_, running.lane);
 }
 
 void Transfers::serve_target() {
-  for (const Lane& lane : lanes_) served_.push_back({*lane.target_policy, !reads(), *initiator_});
+  for (const Lane& lane : lanes_) served_.push_back({*lane.target_buffer, !reads(), *initiator_});
   tasks_.start(serve_handshakes(*target_, served_, [this](std::uint64_t lane) { return use_target_buffer(lane); }));
 }
 
@@ -387,21 +382,20 @@ Task<void> Transfers::run_clean(unsigned index) {
   check_buffer(initiator_->vm().keep_present(initiator_->process(), local, config_.clean_size), "first use",
                initiator_->vm());
   check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->vm());
-  const exanest::RemoteBuffer remote{target_->node(), target_->process().id(), far};
+  const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
   const bool read = config_.clean_kind == Kind::read;
-  const auto operation = read ? exanest::Operation::read : exanest::Operation::write;
+  const auto operation = read ? rdma::Operation::read : rdma::Operation::write;
   const auto content = [this](Endpoint& endpoint, std::uint64_t address) {
     return endpoint.vm().read(endpoint.process(), address, static_cast<std::uint32_t>(config_.clean_size));
   };
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
     co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
-    const exanest::Posted posted =
-        co_await initiator_->library().post(thread, operation, local, remote, config_.clean_size);
+    const rdma::Posted posted = co_await initiator_->post(thread, operation, local, remote, config_.clean_size);
     if (posted.transfer == 0) continue;
-    const exanest::Status status = co_await initiator_->library().wait(thread, posted);
+    const rdma::Status status = co_await initiator_->wait(thread, posted);
     breakdown_.forget(posted.transfer);
-    if (status != exanest::Status::done) {
+    if (status != rdma::Status::done) {
       ++clean_failed_;
       continue;
     }

@@ -5,10 +5,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
-#include "models/drivers/exanest/endpoint.hpp"
 #include "models/platform/cluster.hpp"
+#include "models/rdma/endpoint.hpp"
 #include "models/sim/recycling.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
@@ -33,14 +34,14 @@ class Transfers : public Benchmark, private Paced {
   struct Lane {
     std::uint64_t initiator_address = 0;
     std::uint64_t target_address = 0;
-    std::unique_ptr<rdma::PreparePolicy> initiator_policy;
-    std::unique_ptr<rdma::PreparePolicy> target_policy;
+    std::optional<rdma::RegisteredBuffer> initiator_buffer;
+    std::optional<rdma::RegisteredBuffer> target_buffer;
   };
   struct Running {
     unsigned lane;
     sim::Time arrived;
     sim::Time begin;
-    exanest::Posted posted;
+    rdma::Posted posted;
     sim::Content expected;
     bool measured;
     bool cold;
@@ -72,7 +73,7 @@ class Transfers : public Benchmark, private Paced {
   sim::Task<void> write_source(const Lane& lane);
   sim::Task<void> write_destination(const Lane& lane);
   void start_injections();
-  Injection::Buffer buffer_of(exanest::Endpoint& endpoint, std::uint64_t address) const;
+  Injection::Buffer buffer_of(rdma::Endpoint& endpoint, std::uint64_t address) const;
   // Whether injections happen to this program's buffers.
   bool is_injected(bool target) const;
 
@@ -80,24 +81,24 @@ class Transfers : public Benchmark, private Paced {
   bool reads() const { return config_.kind == Kind::read; }
   // One of the two programs: `target`, or the initiator. And of it the buffer in a lane, whether that has what is sent,
   // and whether and how it is cold.
-  exanest::Endpoint& endpoint_at(bool target) { return target ? *target_ : *initiator_; }
+  rdma::Endpoint& endpoint_at(bool target) { return target ? *target_ : *initiator_; }
   static std::uint64_t address_at(const Lane& lane, bool target) {
     return target ? lane.target_address : lane.initiator_address;
   }
-  static rdma::PreparePolicy& policy_at(const Lane& lane, bool target) {
-    return target ? *lane.target_policy : *lane.initiator_policy;
+  static const rdma::RegisteredBuffer& buffer_at(const Lane& lane, bool target) {
+    return target ? *lane.target_buffer : *lane.initiator_buffer;
   }
   bool has_source(bool target) const { return target == reads(); }
   bool is_cold(bool target) const { return has_source(target) ? config_.cold_source() : config_.cold_destination(); }
   ColdKind cold_kind(bool target) const {
     return has_source(target) ? cold_source_kind_ : config_.cold_destination_kind;
   }
-  exanest::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
-  exanest::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
+  rdma::Endpoint& data_source() { return reads() ? *target_ : *initiator_; }
+  rdma::Endpoint& data_destination() { return reads() ? *initiator_ : *target_; }
   // Whether the target's program prepares the destination before each transfer, at the initiator's request.
-  bool target_prepares_destination() const { return strategy_.prepares_per_transfer() && !reads(); }
+  bool target_prepares_destination() const { return strategy_.asks_target() && !reads(); }
   // Where nothing disturbs, stores take no time and no thread.
-  bool target_writes_source() const { return strategy_.prepares_per_transfer() && reads() && disturbed_; }
+  bool target_writes_source() const { return strategy_.asks_target() && reads() && disturbed_; }
   std::uint64_t source_address(const Lane& lane) const {
     return reads() ? lane.target_address : lane.initiator_address;
   }
@@ -113,8 +114,8 @@ class Transfers : public Benchmark, private Paced {
   Injection injection_;
   platform::Cluster& cluster_;
   const sim::Seed seed_;
-  std::unique_ptr<exanest::Endpoint> initiator_;
-  std::unique_ptr<exanest::Endpoint> target_;
+  std::unique_ptr<rdma::Endpoint> initiator_;
+  std::unique_ptr<rdma::Endpoint> target_;
   std::vector<Lane> lanes_;
   sim::Deque<Running> running_;
   ColdPages cold_pages_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A process that has opened the RDMA device on its node: address space, context bank, DMA channel,
-// user library, fault thread. What a benchmark program is before its first transfer.
+// A process that has opened ExaNeSt's engine on its node: address space, context bank, DMA channel, user library, fault
+// thread.
 #pragma once
 
 #include <memory>
@@ -8,63 +8,50 @@
 
 #include "models/drivers/exanest/fault_thread.hpp"
 #include "models/drivers/exanest/library.hpp"
-#include "models/rdma/prepare.hpp"
-#include "models/rdma/program_memory.hpp"
-#include "models/rdma/strategy.hpp"
+#include "models/rdma/endpoint.hpp"
 
 namespace faultline::exanest {
 
-class Endpoint {
+class Endpoint final : public rdma::Endpoint {
  public:
-  // The node that it runs on.
-  struct Host {
-    const sim::Context& context;
-    cpu::Cpu& cpu;
-    os::Vm& vm;
+  // Of the node, what the engine's software needs beside.
+  struct Device {
     mmu500::SmmuDriver& smmu_driver;
     FaultService& faults;
     soc::DdrController& ddr;
     std::uint64_t engine_base;  // bus address of the engine's registers
     unsigned channels;          // that the engine has
-    rdma::ProgramMemory memory{};
   };
 
-  // Throws sim::RunFailure when the node has no memory, context bank or channel left. `on_fault`: what
-  // the SMMU does with this process's faults. Takes no simulated time.
-  Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, Host host, const std::string& name,
-           unsigned channel, rdma::OnFault on_fault);
+  // Throws sim::RunFailure when the node has no memory, context bank or channel left. `end`: of its transfers' data,
+  // which decides what the SMMU does with this process's faults. Takes no simulated time.
+  Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, Host host, Device device,
+           const std::string& name, unsigned channel, rdma::End end);
 
-  // With a table of the device's own: the library's own pages into it. Await it before the first transfer.
-  sim::Task<void> open();
+  // With a table of the device's own: the library's own pages into it.
+  sim::Task<void> open() override;
+  sim::Task<Posted> post(cpu::Execution& thread, Operation operation, std::uint64_t local, RemoteBuffer remote,
+                         std::uint64_t length) override {
+    return library_->post(thread, operation, local, remote, length);
+  }
+  sim::Task<Status> wait(cpu::Execution& thread, Posted posted) override { return library_->wait(thread, posted); }
+  sim::Task<void> send(cpu::Execution& thread, sim::NodeId node, std::uint32_t process, Message message,
+                       unsigned words) override {
+    return library_->send(thread, node, process, message, words);
+  }
+  sim::Task<Message> take(cpu::Execution& thread) override { return library_->take(thread); }
+  sim::Task<void> give_back(cpu::Execution& thread) override { return library_->give_back(thread); }
 
-  // Maps a buffer of the process; `offset` bytes of its first page stay unused. Takes no simulated time. A file is new,
-  // and nothing of it in memory. Throws sim::RunFailure when there is no room.
-  std::uint64_t map_buffer(std::uint64_t length, std::uint64_t offset);
-  // The pages that a buffer lies in, whole ones of the size that its memory has: what comes and goes with it.
-  os::Range pages_of(std::uint64_t address, std::uint64_t length) const;
-  // The strategy's preparation of a buffer.
-  std::unique_ptr<rdma::PreparePolicy> prepare(std::uint64_t address, std::uint64_t length);
-
-  sim::NodeId node() const { return host_.context.node; }
-  os::Vm& vm() { return host_.vm; }
-  os::Process& process() { return process_; }
   Library& library() { return *library_; }
-  cpu::Execution& thread() { return thread_; }
-  // A further thread of the process.
-  cpu::Execution& new_thread(const std::string& name) { return host_.cpu.new_thread(name); }
-  // After a wait that belongs to the experiment and not to the program: see Cpu::keeps_core().
-  void keeps_core() { host_.cpu.keeps_core(thread_); }
 
  private:
-  static os::Process& new_process(Host& host, const std::string& name);
+  // The table that the SMMU walks for the process.
+  std::uint64_t make_table(rdma::Translate translate);
   void set_up_channel(unsigned channel);
 
-  const rdma::Strategy strategy_;
-  Host host_;
-  os::Process& process_;
+  Device device_;
   os::PrivateTable* private_table_ = nullptr;
   os::MirroredTable* mirror_ = nullptr;
-  cpu::Execution& thread_;
   std::unique_ptr<Library> library_;
   std::unique_ptr<FaultThread> fault_thread_;
 };

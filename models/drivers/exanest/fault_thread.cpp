@@ -81,7 +81,7 @@ sim::Task<sim::Vector<FaultMessage>> FaultThread::next_records() {
 
 // A bound that meets faults is none.
 void FaultThread::check_bound() const {
-  if (strategy_.prepare != rdma::Prepare::ideal || mirror_ != nullptr) return;
+  if (!strategy_.registration->abilities().is_bound || mirror_ != nullptr) return;
   throw sim::RunFailure(
       fmt::format("node {}: the device meets a fault in a buffer whose pages are to be always there "
                   "(strategy.registration = ideal): something in this run takes them, so that it is no bound",

@@ -8,8 +8,6 @@
 
 namespace faultline::exanest {
 
-static_assert(Library::kNotifySlots * std::uint64_t{8} <= os::kPage);
-
 namespace {
 
 constexpr std::uint64_t message_word(unsigned index) { return reg::kMessageWord0 + std::uint64_t{8} * index; }
@@ -75,7 +73,7 @@ Library::Library(const LibraryConfig& config, const sim::Context& context, cpu::
       descriptor_lock_(context.loop, 1),
       message_lock_(context.loop, 1),
       memory_written_(context.loop) {
-  notify_page_ = map_shared_page(memory);
+  notification_ = std::make_unique<rdma::PolledWord>(cpu_, vm_, process_, map_shared_page(memory), memory_written_);
   mailbox_ring_ = map_shared_page(memory);
 }
 
@@ -107,8 +105,8 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
   co_await write_register(thread, reg::kSource, writes ? local : remote.address);
   co_await write_register(thread, reg::kDestination, writes ? remote.address : local);
   co_await write_register(thread, reg::kLength, length);
-  co_await write_register(thread, reg::kPeer, remote.node | std::uint64_t{remote.pdid} << 32);
-  co_await write_register(thread, reg::kNotify, notify_address(cookie));
+  co_await write_register(thread, reg::kPeer, remote.node | std::uint64_t{remote.process} << 32);
+  co_await write_register(thread, reg::kNotify, notification_->address(cookie));
   co_await write_register(thread, reg::kCookie, cookie);
   co_await write_register(thread, reg::kCommand, writes ? reg::kCommandWrite : reg::kCommandRead);
   const sim::Time posted = context_.now();
@@ -122,12 +120,11 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
 }
 
 sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
-  const std::uint64_t address = notify_address(posted.cookie);
-  const std::function<bool()> arrived = [this, address, posted] { return word_at(address) >> 8 == posted.cookie; };
-  co_await cpu_.poll(thread, memory_written_, arrived);
+  co_await notification_->poll(thread, posted.cookie,
+                               [posted](std::uint64_t word) { return word >> 8 == posted.cookie; });
   co_await cpu_.run(thread, Work::user, config_.completion);
   context_.report(sim::Step::completed, {posted.transfer, 0, 0});
-  co_return (word_at(address) & 0xff) == reg::kNotifyDone ? Status::done : Status::error;
+  co_return (notification_->load(posted.cookie) & 0xff) == reg::kNotifyDone ? Status::done : Status::error;
 }
 
 sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message,
@@ -140,12 +137,6 @@ sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uin
   co_await write_register(thread, reg::kMessageSend,
                           node | std::uint64_t{pdid} << 32 | std::uint64_t{words} << 48 | reg::kMessageToUser << 56);
   message_lock_.release();
-}
-
-sim::Task<Message> Library::receive(cpu::Execution& thread) {
-  const Message message = co_await take(thread);
-  co_await give_back(thread);
-  co_return message;
 }
 
 sim::Task<Message> Library::take(cpu::Execution& thread) {

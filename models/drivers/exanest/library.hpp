@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm/vm.hpp"
+#include "models/rdma/completion/polled_word.hpp"
+#include "models/rdma/endpoint.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/task.hpp"
@@ -38,28 +41,16 @@ struct LibraryConfig {
   void declare(sim::ParameterTable& table);
 };
 
-enum class Operation { write, read };
-enum class Status { done, error };
-
-// Memory of a process on another node.
-struct RemoteBuffer {
-  sim::NodeId node;
-  std::uint32_t pdid;
-  std::uint64_t address;
-};
-
-// A transfer under way.
-struct Posted {
-  std::uint64_t transfer = 0;  // id in the cluster; 0: refused, the channel's queue was full
-  std::uint64_t cookie = 0;    // comes back in its notification word
-};
-
-using Message = std::array<std::uint64_t, 7>;
+using rdma::Message;
+using rdma::Operation;
+using rdma::Posted;
+using rdma::RemoteBuffer;
+using rdma::Status;
 
 class Library {
  public:
   // Outstanding transfers of one process: each has a notification word of its own.
-  static constexpr unsigned kNotifySlots = 512;
+  static constexpr unsigned kNotifySlots = rdma::PolledWord::kWords;
   // Messages that wait in a process's mailbox.
   static constexpr unsigned kMailboxSlots = 64;
 
@@ -69,7 +60,7 @@ class Library {
           soc::DdrController& memory, std::uint64_t engine_base, unsigned channel);
 
   // What the kernel sets the channel up with when the process opens the device.
-  std::uint64_t notify_page() const { return notify_page_; }
+  std::uint64_t notify_page() const { return notification_->page(); }
   std::uint64_t mailbox_ring() const { return mailbox_ring_; }
   unsigned mailbox_slots() const { return kMailboxSlots; }
   unsigned channel() const { return channel_; }
@@ -83,9 +74,7 @@ class Library {
 
   // Sends up to seven words to the mailbox of another process.
   sim::Task<void> send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message, unsigned words);
-  // Polls the mailbox until a message is there, and gives its slot back.
-  sim::Task<Message> receive(cpu::Execution& thread);
-  // The same in two calls: the program has the message when take() returns; its slot stays occupied until give_back().
+  // Polls the mailbox until a message is there. Its slot stays occupied until give_back().
   sim::Task<Message> take(cpu::Execution& thread);
   sim::Task<void> give_back(cpu::Execution& thread);
 
@@ -102,7 +91,6 @@ class Library {
                                    unsigned count);
   std::uint64_t map_shared_page(soc::DdrController& memory);
   std::uint64_t word_at(std::uint64_t address) const;
-  std::uint64_t notify_address(std::uint64_t cookie) const { return notify_page_ + 8 * (cookie % kNotifySlots); }
 
   const LibraryConfig config_;
   sim::Context context_;
@@ -111,7 +99,6 @@ class Library {
   os::Process& process_;
   std::uint64_t registers_;
   unsigned channel_;
-  std::uint64_t notify_page_ = 0;
   std::uint64_t mailbox_ring_ = 0;
   std::uint64_t next_cookie_ = 1;
   std::uint64_t messages_received_ = 0;
@@ -119,6 +106,7 @@ class Library {
   sim::Semaphore descriptor_lock_;
   sim::Semaphore message_lock_;
   sim::Signal memory_written_;
+  std::unique_ptr<rdma::PolledWord> notification_;
 };
 
 }  // namespace faultline::exanest

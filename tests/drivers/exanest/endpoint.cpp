@@ -8,24 +8,21 @@
 using namespace faultline;
 using namespace faultline::test;
 using exanest::Endpoint;
-using rdma::OnFault;
-using rdma::Prepare;
 using rdma::Strategy;
 
 namespace {
 
-Strategy with(Prepare prepare, rdma::Translate translate = rdma::Translate::shared) {
+Strategy with(const char* registration, rdma::Translate translate = rdma::Translate::shared) {
   Strategy strategy;
-  strategy.prepare = prepare;
+  strategy.registration = registration;
   strategy.translate = translate;
   return strategy;
 }
 
 std::unique_ptr<Endpoint> open(RdmaBench& b, const Strategy& strategy, unsigned channel = 1) {
-  return std::make_unique<Endpoint>(
-      strategy, b.config.library,
-      Endpoint::Host{b.node.context, b.cpu, b.vm, b.driver, b.faults, b.ddr, kEngine, kChannels}, "opener", channel,
-      OnFault::terminate);
+  return std::make_unique<Endpoint>(strategy, b.config.library, Endpoint::Host{b.node.context, b.cpu, b.vm},
+                                    Endpoint::Device{b.driver, b.faults, b.ddr, kEngine, kChannels}, "opener", channel,
+                                    rdma::End::source);
 }
 
 // The parameters that the failure names.
@@ -42,7 +39,7 @@ std::vector<std::string> refused(RdmaBench& b, const Strategy& strategy, unsigne
 
 TEST_CASE("opening the device sets the channel up, at no time") {
   RdmaBench b;
-  const auto endpoint = open(b, with(Prepare::nothing), 3);
+  const auto endpoint = open(b, with("nothing"), 3);
   const std::uint64_t pdid = endpoint->process().id();
   CHECK(pdid == 2);
   CHECK(b.node.now() == 0ns);
@@ -60,13 +57,13 @@ TEST_CASE("opening the device sets the channel up, at no time") {
   CHECK(posted.took() == b.config.library.post + 7 * b.config.cpu.mmio_write + b.config.cpu.mmio_read);
 }
 
-TEST_CASE("a buffer may begin inside its first page, and is prepared in whole pages") {
+TEST_CASE("a buffer may begin inside its first page, and is registered in whole pages") {
   RdmaBench b;
-  const auto endpoint = open(b, with(Prepare::populate));
+  const auto endpoint = open(b, with("populate"));
   const std::uint64_t buffer = endpoint->map_buffer(2 * kPage, 64);
   CHECK(buffer % os::kHugePage == 64);
-  const auto policy = endpoint->prepare(buffer, 2 * kPage);
-  const auto prepared = b.run(policy->set_up(b.thread));
+  const rdma::RegisteredBuffer registered = endpoint->buffer(buffer, 2 * kPage);
+  const auto prepared = b.run(registered.add(b.thread));
   CHECK(prepared.value == Error::none);
   CHECK(prepared.took() == b.config.os.syscall + 3 * (b.config.os.gup_per_page + b.cold_page()));
   CHECK(endpoint->process().space().page(buffer + 2 * kPage) != nullptr);
@@ -74,7 +71,7 @@ TEST_CASE("a buffer may begin inside its first page, and is prepared in whole pa
 
 TEST_CASE("with a private table the library's own pages are pinned into it before the first transfer") {
   RdmaBench b;
-  const auto endpoint = open(b, with(Prepare::pin_once, rdma::Translate::private_));
+  const auto endpoint = open(b, with("pin-once", rdma::Translate::private_));
   const auto opened = b.run(endpoint->open());
   const os::OsConfig& os = b.config.os;
   CHECK(opened.ended - opened.began ==
@@ -84,7 +81,7 @@ TEST_CASE("with a private table the library's own pages are pinned into it befor
 
 TEST_CASE("with the process's own table there is nothing to open: the program gets to a core") {
   RdmaBench b;
-  const auto endpoint = open(b, with(Prepare::pin_once));
+  const auto endpoint = open(b, with("pin-once"));
   CHECK(b.run(endpoint->open()).took() == b.config.cpu.context_switch);
   CHECK(b.vm.pinned_bytes() == 0);
 }
@@ -92,10 +89,10 @@ TEST_CASE("with the process's own table there is nothing to open: the program ge
 TEST_CASE("what a node has not left is named by the parameters that decide it") {
   RdmaBench b;
   using Keys = std::vector<std::string>;
-  CHECK(refused(b, with(Prepare::nothing), kChannels) == Keys{"exanest.channels"});
-  for (int i = 0; i < 4; ++i) open(b, with(Prepare::nothing));
-  CHECK(refused(b, with(Prepare::nothing)) == Keys{"smmu.context_banks"});
+  CHECK(refused(b, with("nothing"), kChannels) == Keys{"exanest.channels"});
+  for (int i = 0; i < 4; ++i) open(b, with("nothing"));
+  CHECK(refused(b, with("nothing")) == Keys{"smmu.context_banks"});
   const auto no_memory = Keys{"ddr.size", "os.user_memory", "os.cma_bytes", "workload.size"};
   b.leave_free(0);
-  CHECK(refused(b, with(Prepare::nothing)) == no_memory);
+  CHECK(refused(b, with("nothing")) == no_memory);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each way to prepare a buffer costs at each of its four steps, what it does to the pages, and what
 // it gives back.
-#include "models/rdma/prepare.hpp"
+#include "models/rdma/registration/registration.hpp"
 
 #include <memory>
 
@@ -9,31 +9,30 @@
 
 using namespace faultline;
 using namespace faultline::test;
-using rdma::Prepare;
-using rdma::PreparePolicy;
 
 namespace {
 
 // A buffer of five pages, the second and the third of them present, the last one used in part.
-struct PrepareBench : RdmaBench {
-  explicit PrepareBench(Prepare prepare, bool with_device_table = false, const RdmaConfig& given = {})
+struct RegistrationBench : RdmaBench {
+  explicit RegistrationBench(const char* how, bool with_device_table = false, const RdmaConfig& given = {})
       : RdmaBench(given) {
     rdma::Strategy strategy;
-    strategy.prepare = prepare;
+    strategy.registration = how;
     REQUIRE(vm.make_present(process, buffer + kPage, 2 * kPage) == Error::none);
     if (with_device_table) device_table = vm.create_private_table(process).value;
-    policy = rdma::make_prepare_policy(strategy, {vm, process, buffer, 5 * kPage - 100, device_table});
+    registration = strategy.registration->open({cpu, vm, process, device_table});
   }
+  rdma::Buffer registered() const { return {buffer, 5 * kPage - 100}; }
   // What a step takes, when it succeeds.
   Time step(Task<Error> call) {
     const auto done = run(std::move(call));
     CHECK(done.value == Error::none);
     return done.took();
   }
-  Time set_up() { return step(policy->set_up(thread)); }
-  Time before(bool written) { return step(policy->before(thread, written)); }
-  Time after() { return step(policy->after(thread)); }
-  Time tear_down() { return step(policy->tear_down(thread)); }
+  Time set_up() { return step(registration->add(thread, registered())); }
+  Time before(bool written) { return step(registration->acquire(thread, registered(), written)); }
+  Time after() { return step(registration->release(thread, registered())); }
+  Time tear_down() { return step(registration->remove(thread, registered())); }
   std::string pages() const { return RdmaBench::pages(buffer, 6); }
   std::string pins() const { return RdmaBench::pins(buffer, 5); }
   // Pages that the device finds, where they are in the process's memory.
@@ -52,7 +51,7 @@ struct PrepareBench : RdmaBench {
   const os::OsConfig& os = config.os;
   std::uint64_t buffer = map(6);
   os::PrivateTable* device_table = nullptr;
-  std::unique_ptr<PreparePolicy> policy;
+  std::unique_ptr<rdma::Registration> registration;
 };
 
 // What is pinned and what the device finds at an instant.
@@ -60,13 +59,13 @@ struct Holding {
   std::string pins;
   unsigned device_pages = 0;
 };
-Task<void> look_at(PrepareBench& b, Time when, Holding& seen) {
+Task<void> look_at(RegistrationBench& b, Time when, Holding& seen) {
   co_await b.node.loop.until(when);
   seen = {b.pins(), b.device_pages()};
 }
 
 // A transfer into the buffer that needs nothing, nor leaves anything.
-void check_idle_transfer(PrepareBench& b, const std::string& pages) {
+void check_idle_transfer(RegistrationBench& b, const std::string& pages) {
   CHECK(b.before(true) == 0ns);
   CHECK(b.after() == 0ns);
   CHECK(b.pages() == pages);
@@ -75,7 +74,7 @@ void check_idle_transfer(PrepareBench& b, const std::string& pages) {
 }  // namespace
 
 TEST_CASE("nothing: the device's accesses find out") {
-  PrepareBench b(Prepare::nothing);
+  RegistrationBench b("nothing");
   CHECK(b.set_up() == 0ns);
   check_idle_transfer(b, "-cc---");
   CHECK(b.tear_down() == 0ns);
@@ -84,7 +83,7 @@ TEST_CASE("nothing: the device's accesses find out") {
 }
 
 TEST_CASE("ideal: every page is present, at no cost") {
-  PrepareBench b(Prepare::ideal);
+  RegistrationBench b("ideal");
   CHECK(b.set_up() == 0ns);
   check_idle_transfer(b, "ccccc-");
   CHECK(b.tear_down() == 0ns);
@@ -93,7 +92,7 @@ TEST_CASE("ideal: every page is present, at no cost") {
 }
 
 TEST_CASE("touch: a fault for each absent page, a load for each present one, before each transfer") {
-  PrepareBench b(Prepare::touch);
+  RegistrationBench b("touch");
   CHECK(b.set_up() == 0ns);
   CHECK(b.pages() == "-cc---");
   // Reads find the shared zero page, which the first write replaces.
@@ -108,14 +107,14 @@ TEST_CASE("touch: a fault for each absent page, a load for each present one, bef
 }
 
 TEST_CASE("touch: finds out about pages that have gone meanwhile") {
-  PrepareBench b(Prepare::touch);
+  RegistrationBench b("touch");
   b.before(true);
   REQUIRE(b.vm.discard(b.process, b.buffer + 3 * kPage, kPage) == Error::none);
   CHECK(b.before(true) == b.cold_page() + 4 * b.os.resident_touch);
 }
 
 TEST_CASE("populate: one system call when the buffer is set up") {
-  PrepareBench b(Prepare::populate);
+  RegistrationBench b("populate");
   CHECK(b.set_up() == b.os.syscall + 5 * b.os.gup_per_page + 3 * b.cold_page());
   check_idle_transfer(b, "ddddd-");
   CHECK(b.tear_down() == 0ns);
@@ -128,7 +127,7 @@ TEST_CASE("populate: one system call when the buffer is set up") {
 TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its own", "[madv-populate]") {
   RdmaConfig config;
   config.os.kernel.version = cpu::KernelVersion::linux_5_10;
-  PrepareBench b(Prepare::populate, false, config);
+  RegistrationBench b("populate", false, config);
   CHECK(b.set_up() == 5 * b.os.gup_per_page + 3 * b.cold_page());
   check_idle_transfer(b, "ddddd-");
   CHECK(b.tear_down() == 0ns);
@@ -137,12 +136,12 @@ TEST_CASE("populate: before Linux 5.14 by MAP_POPULATE, without a call of its ow
 TEST_CASE("populate: in Linux 5.15 by MADV_POPULATE_WRITE", "[madv-populate]") {
   RdmaConfig config;
   config.os.kernel.version = cpu::KernelVersion::linux_5_15;
-  PrepareBench b(Prepare::populate, false, config);
+  RegistrationBench b("populate", false, config);
   CHECK(b.set_up() == b.os.syscall + 5 * b.os.gup_per_page + 3 * b.cold_page());
 }
 
 TEST_CASE("mlock: locks when the buffer is set up, unlocks when it is torn down") {
-  PrepareBench b(Prepare::mlock);
+  RegistrationBench b("mlock");
   CHECK(b.set_up() == b.os.mlock_fixed + 5 * b.os.mlock_per_page + 3 * b.cold_page());
   CHECK(b.vm.locked_bytes() == 5 * kPage);
   check_idle_transfer(b, "ddddd-");
@@ -154,7 +153,7 @@ TEST_CASE("mlock: locks when the buffer is set up, unlocks when it is torn down"
 }
 
 TEST_CASE("pin-per-transfer: pins before each transfer and unpins after it") {
-  PrepareBench b(Prepare::pin_per_transfer);
+  RegistrationBench b("pin-per-transfer");
   CHECK(b.set_up() == 0ns);
   CHECK(b.pages() == "-cc---");
   // Whoever pins does so for writing.
@@ -174,7 +173,7 @@ TEST_CASE("pin-per-transfer: pins before each transfer and unpins after it") {
 }
 
 TEST_CASE("pin-once: pins when the buffer is set up, unpins when it is torn down") {
-  PrepareBench b(Prepare::pin_once);
+  RegistrationBench b("pin-once");
   CHECK(b.set_up() == b.os.pin_fixed + 5 * b.os.gup_per_page + 3 * b.cold_page());
   CHECK(b.pins() == "11111");
   check_idle_transfer(b, "ddddd-");
@@ -186,7 +185,7 @@ TEST_CASE("pin-once: pins when the buffer is set up, unpins when it is torn down
 }
 
 TEST_CASE("pin-once with a private table: fills it after pinning, empties it before unpinning") {
-  PrepareBench b(Prepare::pin_once, true);
+  RegistrationBench b("pin-once", true);
   CHECK(b.device_pages() == 0);
   CHECK(b.set_up() == b.os.pin_fixed + 5 * b.os.gup_per_page + 3 * b.cold_page() + 5 * b.os.private_map_per_page);
   CHECK(b.device_pages() == 5);
@@ -202,7 +201,7 @@ TEST_CASE("pin-once with a private table: fills it after pinning, empties it bef
 }
 
 TEST_CASE("pin-per-transfer with a private table: fills and empties it for each transfer") {
-  PrepareBench b(Prepare::pin_per_transfer, true);
+  RegistrationBench b("pin-per-transfer", true);
   CHECK(b.set_up() == 0ns);
   b.before(true);
   CHECK(b.device_pages() == 5);

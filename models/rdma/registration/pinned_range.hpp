@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pin of a buffer as a driver makes it: the frames, and where the device walks a private table their descriptors.
+#pragma once
+
+#include "models/rdma/registration/registration.hpp"
+
+namespace faultline::rdma {
+
+// The pages are pinned to be written whatever the transfer does with them, as verbs' registrations with local write
+// access are. An error leaves nothing pinned.
+sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer);
+sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned);
+
+}  // namespace faultline::rdma

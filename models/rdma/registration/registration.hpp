@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a process does so that its NIC finds the pages of its buffers. One object for a process that has opened the
+// device; a policy for each value of strategy.registration, which is a file of its own beside this one.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "models/os/vm/vm.hpp"
+#include "models/sim/parameters.hpp"
+#include "models/sim/statistics.hpp"
+
+namespace faultline::rdma {
+
+class Strategy;
+
+// Memory of a program, as it tells its library: the first byte begins a page, since system calls take whole pages.
+struct Buffer {
+  os::VirtualAddress address = 0;
+  std::uint64_t length = 0;
+  auto operator<=>(const Buffer&) const = default;
+  os::Range pages() const { return {sim::page_begin(address), sim::page_end(address + length)}; }
+};
+
+// The life of a buffer: add, then acquire and release around each transfer, then remove. Costs fall on the thread that
+// calls. Each call may fail with the error of the system call behind it (no memory, RLIMIT_MEMLOCK reached), and then
+// holds nothing more than before it.
+class Registration {
+ public:
+  // Whose memory it is. `device_table`: that the SMMU walks; null: it walks the process's own.
+  struct Owner {
+    cpu::Cpu& cpu;
+    os::Vm& vm;
+    os::Process& process;
+    os::PrivateTable* device_table = nullptr;
+  };
+
+  explicit Registration(Owner owner) : owner_(owner) {}
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+  virtual ~Registration() = default;
+
+  // Once, before the buffer's first transfer.
+  virtual sim::Task<os::Error> add(cpu::Execution& thread, Buffer buffer);
+  // Around each transfer; `written`: the device will write the buffer. Several transfers may use a buffer at a time.
+  virtual sim::Task<os::Error> acquire(cpu::Execution& thread, Buffer buffer, bool written);
+  virtual sim::Task<os::Error> release(cpu::Execution& thread, Buffer buffer);
+  // Once, before the program is done with the buffer.
+  virtual sim::Task<os::Error> remove(cpu::Execution& thread, Buffer buffer);
+  // A memory hook: the program is about to unmap the pages, or to give them back.
+  virtual sim::Task<void> unmapping(cpu::Execution& thread, os::Range pages);
+
+ protected:
+  const Owner owner_;
+};
+
+// A buffer, and the registration that it goes through.
+class RegisteredBuffer {
+ public:
+  RegisteredBuffer(Registration& registration, Buffer buffer) : registration_(&registration), buffer_(buffer) {}
+  sim::Task<os::Error> add(cpu::Execution& thread) const { return registration_->add(thread, buffer_); }
+  sim::Task<os::Error> acquire(cpu::Execution& thread, bool written) const {
+    return registration_->acquire(thread, buffer_, written);
+  }
+  sim::Task<os::Error> release(cpu::Execution& thread) const { return registration_->release(thread, buffer_); }
+  sim::Task<os::Error> remove(cpu::Execution& thread) const { return registration_->remove(thread, buffer_); }
+
+ private:
+  Registration* registration_;
+  Buffer buffer_;
+};
+
+// What a policy can do, for who has to know: nobody else compares policies.
+struct Abilities {
+  bool pins = false;             // pages are pinned while a transfer uses them
+  bool locks = false;            // pages are VM_LOCKED
+  bool asks_target = false;      // acquire and release have work to do: an initiator must ask its target to do it, too
+  bool stays_prepared = false;   // a page that one transfer has found is not to be made absent before the next
+  bool is_bound = false;         // pages are there at no cost: no rival, but what rivals are compared with
+  bool hears_unmapping = false;  // memory hooks have something to tell
+
+  // Pages that are there stay there as long as they are held.
+  bool keeps_present() const { return pins || locks || is_bound; }
+  // What it holds counts against RLIMIT_MEMLOCK.
+  bool is_limited() const { return pins || locks; }
+  // It knows the frames of what it holds, so that a private table can be filled with them.
+  bool fills_private_table() const { return pins || locks; }
+};
+
+// A policy, with the parameters that it owns.
+class RegistrationPolicy {
+ public:
+  virtual ~RegistrationPolicy() = default;
+  virtual std::unique_ptr<RegistrationPolicy> clone() const = 0;
+
+  // As strategy.registration has it.
+  virtual std::string_view name() const = 0;
+  // What the owner of a buffer does: a clause.
+  virtual std::string_view meaning() const = 0;
+  // What it adds to the machine, beside time: memory that is held, cores that poll. Empty: nothing.
+  virtual std::string_view adds() const { return ""; }
+  virtual Abilities abilities() const { return {}; }
+  // Its own parameters, in the group strategy.NAME of the table.
+  virtual void declare(sim::ParameterTable&) {}
+  // What it cannot go with; asked of the policy that is chosen.
+  virtual std::vector<sim::Conflict> conflicts(const Strategy&) const { return {}; }
+  // Counters of its own that are results.
+  virtual std::span<const sim::CounterMetric> metrics() const { return {}; }
+  virtual std::unique_ptr<Registration> open(Registration::Owner owner) const = 0;
+};
+
+// All policies, with their parameters, of which one is chosen: at first `nothing`.
+class RegistrationChoice {
+ public:
+  RegistrationChoice();
+  RegistrationChoice(const RegistrationChoice& other);
+  RegistrationChoice(RegistrationChoice&&) noexcept = default;
+  RegistrationChoice& operator=(const RegistrationChoice& other);
+  RegistrationChoice& operator=(RegistrationChoice&&) noexcept = default;
+  ~RegistrationChoice() = default;
+  // Throws std::invalid_argument when no policy is called so.
+  RegistrationChoice& operator=(std::string_view name);
+
+  const RegistrationPolicy& operator*() const { return *policies_[chosen_]; }
+  const RegistrationPolicy* operator->() const { return policies_[chosen_].get(); }
+  const std::vector<std::unique_ptr<RegistrationPolicy>>& all() const { return policies_; }
+  // strategy.registration and the parameters of all policies, in the group that is open.
+  void declare(sim::ParameterTable& table);
+
+ private:
+  std::vector<std::unique_ptr<RegistrationPolicy>> policies_;
+  std::size_t chosen_ = 0;
+};
+
+}  // namespace faultline::rdma

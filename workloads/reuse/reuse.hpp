@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often programs use the same memory again decides what registering it costs (the kind `reuse`): one program writes
+// to another, from and to buffers that each draws from a pool of its own; now and then both unmap theirs and go on with
+// new memory. Every transfer is checked end to end.
+//
+// A transfer's latency begins when its buffers are there and what is sent stands in the source. What the programs do to
+// their mappings before, and what those who keep memory registered pay for that, is told apart (remap_mean).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/rdma/endpoint.hpp"
+#include "models/sim/random.hpp"
+#include "workloads/benchmark.hpp"
+#include "workloads/handshake.hpp"
+#include "workloads/start_phase.hpp"
+
+namespace faultline::workloads {
+
+// Numbers of buffers, 0 to n - 1. The same for the same seed.
+class BufferDraw {
+ public:
+  BufferDraw(Draw how, unsigned buffers, sim::Seed seed);
+  unsigned next();
+
+ private:
+  const Draw how_;
+  const unsigned buffers_;
+  sim::RandomStream draws_;
+  std::uint64_t number_ = 0;
+  std::vector<std::uint64_t> sums_;  // of zipf's weights, up to each buffer
+};
+
+class Reuse : public Benchmark {
+ public:
+  Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
+
+  void start() override { tasks_.start(run()); }
+  std::uint64_t planned() const override { return config_.iterations; }
+  bool is_end(sim::NodeId node) const override { return node == config_.initiator || node == config_.target; }
+  std::vector<Metric> own_metrics() const override;
+
+ private:
+  // A program and the addresses of its buffers.
+  struct Side {
+    std::unique_ptr<rdma::Endpoint> endpoint;
+    cpu::Execution* mapper = nullptr;  // the thread that maps memory, since another one may wait for requests
+    std::vector<std::uint64_t> addresses;
+    rdma::RegisteredBuffer buffer(unsigned index, std::uint64_t size) {
+      return endpoint->buffer(addresses[index], size);
+    }
+  };
+
+  sim::Task<void> run();
+  sim::Task<void> set_up(Side& side);
+  sim::Task<void> make_transfer(unsigned index, bool is_new, bool measured);
+  sim::Task<void> remap(Side& side, unsigned index);
+  sim::Task<void> register_new(Side& side, unsigned index);
+  // Of both programs at the same time; ends with the slower one.
+  using Step = sim::Task<void> (Reuse::*)(Side& side, unsigned index);
+  sim::Task<void> on_both_sides(Step step, unsigned index);
+  sim::Time now() const { return clock_.now(); }
+
+  const TransferConfig config_;
+  const rdma::Strategy strategy_;
+  const unsigned buffers_;
+  const double again_;
+  const sim::Context& clock_;
+  Side source_;
+  Side target_;
+  Handshake handshake_;
+  std::vector<HandshakeSlot> served_;
+  BufferDraw draw_;
+  sim::RandomStream fresh_;
+  StartPhase start_phase_;
+  std::uint64_t contents_ = 0;
+  std::uint64_t reused_ = 0;
+  std::uint64_t remaps_ = 0;
+  sim::Time remapping_{0};
+  sim::TaskGroup tasks_;
+};
+
+}  // namespace faultline::workloads

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pools of buffers: the kind reuse.
+#include <fmt/format.h>
+
+#include "models/sim/units.hpp"
+#include "workloads/configuration_checks.hpp"
+
+namespace faultline::workloads {
+
+void check_reuse(const Configuration& configuration, const AddConflict& add) {
+  const TransferConfig& w = configuration.workload;
+  const platform::Machine& machine = configuration.machine;
+  check_places(w, machine.shape, add);
+  const std::uint64_t pool = configuration.reuse.buffers * sim::page_end(w.size);
+  if (pool > user_memory(machine)) {
+    add({"reuse.buffers", "workload.size", "os.user_memory", "ddr.size", "os.kernel_reserved"},
+        fmt::format("{} buffers of {} do not fit in a node's {} of user memory", configuration.reuse.buffers,
+                    sim::format_bytes(w.size), sim::format_bytes(user_memory(machine))),
+        "take fewer or smaller buffers, or give nodes more memory");
+  }
+  const rdma::Abilities abilities = configuration.strategy.registration->abilities();
+  const std::uint64_t held = abilities.asks_target ? sim::page_end(w.size) : pool;
+  if (w.checks_fail && abilities.is_limited() && held > machine.os.rlimit_memlock) {
+    add({"reuse.buffers", "workload.size", "os.rlimit_memlock"},
+        fmt::format("buffers of {} would be pinned or locked at a time, and RLIMIT_MEMLOCK is {}",
+                    sim::format_bytes(held), sim::format_bytes(machine.os.rlimit_memlock)),
+        "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
+        "count)");
+  }
+}
+
+}  // namespace faultline::workloads

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/reuse/reuse_config.hpp"
+
+namespace faultline::workloads {
+
+void ReuseConfig::declare(sim::ParameterTable& table) {
+  const auto group = table.group("reuse");
+  table.add_count("buffers", buffers, {1u, 4096u},
+                  {"kind reuse: buffers that the program at each end has, of workload.size each", "", {}});
+  table.add_choice(
+      "draw", draw, {{"ring", Draw::ring}, {"random", Draw::random}, {"zipf", Draw::zipf}},
+      {"kind reuse: which of them the next transfer uses: one after the other, each as likely, or the n-th "
+       "with a probability in proportion to 1/n",
+       "",
+       {}});
+  table.add_fraction(
+      "again", again, {0.0, 1.0},
+      {"kind reuse: share of the transfers whose buffers have been used before; before each of the others "
+       "both programs unmap theirs and map new memory in its place",
+       "",
+       {}});
+}
+
+}  // namespace faultline::workloads
