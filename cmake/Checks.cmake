@@ -54,6 +54,10 @@ faultline_script_test(check-tree scripts)
 faultline_script_test(dependencies scripts)
 faultline_script_test(build-info scripts)
 faultline_script_test(benchmark-figures scripts)
+faultline_script_test(extending scripts)
+add_test(NAME "scripts: extending, built" COMMAND bash "${CMAKE_SOURCE_DIR}/tests/scripts/extending.sh")
+set_tests_properties("scripts: extending, built" PROPERTIES LABELS nightly TIMEOUT 14400
+  ENVIRONMENT "FAULTLINE_SOURCE=${CMAKE_SOURCE_DIR};FAULTLINE_BUILD=${CMAKE_BINARY_DIR};FAULTLINE_EXTENDING=build")
 add_test(NAME "python: figures" COMMAND /usr/bin/python3 -B -m unittest discover -s "${CMAKE_SOURCE_DIR}/tests/python")
 set_tests_properties("python: figures" PROPERTIES LABELS scripts TIMEOUT 600
   ENVIRONMENT "PYTHONPATH=${CMAKE_SOURCE_DIR}/python")

@@ -15,6 +15,7 @@ class ClusterMachine : public experiment::Machine {
   ClusterMachine() { configuration_.declare(table_); }
   sim::ParameterTable& parameters() override { return table_; }
   std::vector<workloads::Conflict> conflicts() const override { return workloads::conflicts(configuration_); }
+  std::vector<workloads::PolicyDoc> strategy() const override { return workloads::strategy_docs(configuration_); }
   double work() const override { return workloads::work_of(configuration_); }
   workloads::PointResult run(std::uint64_t seed, const workloads::Watch& watch) override {
     return workloads::run_point(configuration_, seed, watch);

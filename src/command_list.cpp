@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <boost/algorithm/string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -50,6 +51,31 @@ void list_experiments(const experiment::ConfigLibrary& library, Listing& listing
   }
 }
 
+// What a strategy is made of, what that adds to the machine, and which other choices its own ones exclude, and why.
+Json composition(const experiment::Settings& settings, const experiment::Machine& machine,
+                 const experiment::Simulator& simulator) {
+  Json made_of = Json::array(), adds = Json::array(), excludes = Json::array();
+  for (const workloads::PolicyDoc& policy : machine.strategy()) {
+    made_of.push_back(fmt::format("{} = {}: {}", policy.key, policy.choice, policy.meaning));
+    if (!policy.adds.empty()) adds.push_back(policy.adds);
+    const auto other = simulator.machine();
+    experiment::Diagnostics ignored;
+    apply(settings, other->parameters(), ignored);
+    const sim::Parameter& parameter = *other->parameters().find(policy.key);
+    std::vector<std::string> choices;
+    boost::algorithm::split(choices, parameter.allowed, boost::algorithm::is_any_of(","));
+    for (std::string& choice : choices) {
+      boost::algorithm::trim(choice);
+      parameter.set(choice);
+      for (const workloads::Conflict& conflict : other->conflicts()) {
+        if (std::ranges::find(conflict.keys, policy.key) == conflict.keys.end()) continue;
+        excludes.push_back(fmt::format("{} = {}: {}", policy.key, choice, conflict.reason));
+      }
+    }
+  }
+  return {{"made_of", made_of}, {"adds", adds}, {"excludes", excludes}};
+}
+
 // Platforms and strategies, with all that they set, themselves or by what they are based on.
 void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& library,
                   const experiment::Simulator& simulator, Listing& listing) {
@@ -62,10 +88,14 @@ void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& 
     for (const sim::Parameter* each : named_by(preset.settings, machine->parameters()))
       parameters[each->name] = each->get();
     const bool is_read = !preset.description.empty() || wrong.empty();
-    listing.entries.push_back({{"name", name},
-                               {"description", is_read ? preset.description : kUnreadable + wrong.text()},
-                               {"based_on", fmt::format("{}", fmt::join(preset.bases, ", "))},
-                               {"parameters", parameters}});
+    Json entry{{"name", name},
+               {"description", is_read ? preset.description : kUnreadable + wrong.text()},
+               {"based_on", fmt::format("{}", fmt::join(preset.bases, ", "))},
+               {"parameters", parameters}};
+    if (kind == experiment::ConfigKind::strategy) {
+      entry.update(composition(preset.settings, *machine, simulator));
+    }
+    listing.entries.push_back(std::move(entry));
   }
 }
 
@@ -138,8 +168,22 @@ std::string parameters_text(const Json& entries) {
   return text;
 }
 
+// The lines beneath a strategy: "made of", "adds", "not with".
+std::string composition_text(const Json& entry, std::size_t width) {
+  std::string text;
+  const std::pair<const char*, const char*> titles[] = {
+      {"made_of", "made of"}, {"adds", "adds"}, {"excludes", "not with"}};
+  for (const auto& [key, title] : titles) {
+    for (const Json& line : entry.value(key, Json::array())) {
+      text += fmt::format("    {:<8}  {}\n", &line == &entry.at(key).front() ? title : "",
+                          results::wrap(line.get<std::string>(), std::max<std::size_t>(width, 54) - 14, 14));
+    }
+  }
+  return text;
+}
+
 // `with_parameters`: what platforms and strategies set.
-std::string plain_text(const Listing& listing, std::size_t width, bool with_parameters) {
+std::string plain_text(const Listing& listing, std::size_t width, bool alone, bool with_parameters) {
   if (listing.kind == "parameters") return parameters_text(listing.entries);
   std::size_t names = 0;
   for (const Json& entry : listing.entries)
@@ -161,6 +205,7 @@ std::string plain_text(const Listing& listing, std::size_t width, bool with_para
       for (const auto& [key, value] : entry.at("parameters").items())
         text += fmt::format("    {} = {}\n", key, value.get<std::string>());
     }
+    if (alone) text += composition_text(entry, width);
   }
   return text;
 }
@@ -202,7 +247,7 @@ int list_command(const Call& call) {
   } else {
     for (const Listing& listing : listings) {
       if (kind.empty()) call.console.out << (&listing == &listings.front() ? "" : "\n") << listing.kind << "\n";
-      call.console.out << plain_text(listing, call.console.width, !pattern.empty());
+      call.console.out << plain_text(listing, call.console.width, !kind.empty(), !pattern.empty());
     }
     if (kind.empty())
       call.console.out

@@ -71,6 +71,14 @@ double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes)
 
 double work_of(const Configuration& configuration) { return kind_of(configuration).work(configuration); }
 
+std::vector<PolicyDoc> strategy_docs(const Configuration& configuration) {
+  std::vector<PolicyDoc> docs;
+  for (rdma::PolicyChoice& each : rdma::made_of(configuration.strategy)) {
+    docs.push_back({std::move(each.key), std::move(each.choice), std::move(each.meaning), std::move(each.adds)});
+  }
+  return docs;
+}
+
 std::vector<WorkloadDoc> workload_docs() {
   std::vector<WorkloadDoc> docs;
   for (const WorkloadKind& kind : workload_kinds()) docs.push_back({kind.name, kind.description});

@@ -31,6 +31,15 @@ double work_of(const Configuration& configuration);
 // Of it, one transfer's.
 double work_of_transfer(std::uint64_t bytes);
 
+// What a strategy is made of: a policy, its choice, what that does, and what it adds to the machine.
+struct PolicyDoc {
+  std::string key;
+  std::string choice;
+  std::string meaning;
+  std::string adds;  // empty: nothing
+};
+std::vector<PolicyDoc> strategy_docs(const Configuration& configuration);
+
 struct Metric {
   std::string name;  // "latency_mean"
   double value = 0;

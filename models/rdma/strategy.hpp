@@ -52,6 +52,15 @@ class Strategy {
   OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
 };
 
+// One of the policies that a strategy is made of.
+struct PolicyChoice {
+  std::string key;      // the parameter that chooses it
+  std::string choice;   // its value
+  std::string meaning;  // what it does: a clause
+  std::string adds;     // to the machine, beside time; empty: nothing
+};
+std::vector<PolicyChoice> made_of(const Strategy& strategy);
+
 std::vector<sim::Conflict> conflicts(const Strategy& strategy);
 
 }  // namespace faultline::rdma

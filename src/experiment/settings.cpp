@@ -77,15 +77,14 @@ class Reader {
   std::unordered_map<std::string, Place> places_;  // of their keys
 };
 
-// The parameter that a person may have meant: misspelt, or with its group forgotten.
+// The parameter that a person may have meant: of this name in another group or in none (older files have other groups:
+// configs/renamed.toml), or misspelt.
 std::string nearest_parameter(const std::string& key, const sim::ParameterTable& table) {
-  std::string nearest = table.nearest(key);
-  if (!nearest.empty()) return nearest;
+  const auto last_name = [](const std::string& name) { return name.substr(name.rfind('.') + 1); };
   for (const sim::Parameter& p : table.all()) {
-    const auto dot = p.name.rfind('.');
-    if (dot != std::string::npos && p.name.substr(dot + 1) == key) return p.name;
+    if (last_name(p.name) == last_name(key)) return p.name;
   }
-  return {};
+  return table.nearest(key);
 }
 
 bool is_group(const std::string& key, const sim::ParameterTable& table) {

@@ -17,6 +17,8 @@ class Machine {
   virtual ~Machine() = default;
   virtual sim::ParameterTable& parameters() = 0;
   virtual std::vector<workloads::Conflict> conflicts() const = 0;
+  // As workloads::strategy_docs().
+  virtual std::vector<workloads::PolicyDoc> strategy() const { return {}; }
   // As workloads::work_of().
   virtual double work() const { return 1; }
   // At most once per process.

@@ -126,7 +126,8 @@ TEST_CASE("a mistake in a base is told with the file and line where it stands, w
 TEST_CASE("bases are followed as deep as a person can read, and no deeper") {
   const Sandbox sandbox;
   const auto chain = [&](std::size_t bases) {
-    std::string text = "strategies = [\"s0\"]\nstrategy.s" + std::to_string(bases) + ".strategy.registration = \"pin\"\n";
+    const std::string last = "strategy.s" + std::to_string(bases);
+    std::string text = "strategies = [\"s0\"]\n" + last + ".strategy.registration = \"pin\"\n";
     for (std::size_t i = 0; i < bases; ++i)
       text += "strategy.s" + std::to_string(i) + ".based_on = \"s" + std::to_string(i + 1) + "\"\n";
     return told(sandbox, text);

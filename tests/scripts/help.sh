@@ -3,12 +3,12 @@
 # Every script says what it does, from any folder, and does not guess at what it does not know.
 source "$(dirname "$0")/common.sh"
 cd "$scratch"
-for script in setup quickstart test lint check-tree benchmark slurm-local reproduce mutants; do
+for script in setup quickstart test lint check-tree benchmark slurm-local reproduce mutants compare-move; do
   run 0 "$FAULTLINE_SOURCE/scripts/$script" --help
   expect "Usage: scripts/$script"
   refuse "Apache-2.0"
 done
-for script in setup quickstart lint benchmark slurm-local reproduce; do
+for script in setup quickstart lint benchmark slurm-local reproduce compare-move; do
   run 2 "$FAULTLINE_SOURCE/scripts/$script" --no-such-option
   expect "--no-such-option" "--help"
 done

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# The lists of docs/extending.md are true: its examples fit into a copy of the tree. Nightly (FAULTLINE_EXTENDING=build)
+# the copy is built, and what was added runs.
+source "$(dirname "$0")/common.sh"
+cd "$scratch"
+mkdir tree
+git -C "$FAULTLINE_SOURCE" ls-files -z --cached --others --exclude-standard | (cd "$FAULTLINE_SOURCE" && xargs -0 tar c --ignore-failed-read 2>/dev/null) | tar x -C tree
+run 0 python3 "$FAULTLINE_SOURCE/tests/scripts/extending.py" tree
+run 0 "$FAULTLINE_SOURCE/scripts/check-tree" tree
+[[ ${FAULTLINE_EXTENDING-} == build ]] || exit 0
+
+run 0 cmake -S tree -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFAULTLINE_UNITY=ON -DBUILD_TESTING=OFF -DFAULTLINE_REPORTS=OFF
+run 0 cmake --build build --target faultline --parallel 2
+program="build/faultline"
+export FAULTLINE_CONFIGS="tree/configs"
+run 0 "$program" list strategies first-page
+expect "strategy.registration = first-page: touches the first pages" "adds      a core of the target"
+run 0 "$program" list metrics blocks_sent
+expect "blocks that the engine has acknowledged"
+run 0 "$program" run tree/seen-together.toml --quiet --out seen --format csv
+expect "full_mesh" "fault/touch-ahead-32" "blocks_sent"
+run 0 "$program" run latency-vs-size --quiet --out latency --set workload.iterations=2 --set workload.size="64 KiB" --set strategy.registration=first-page
