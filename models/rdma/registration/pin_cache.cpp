@@ -77,7 +77,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
 
   Task<void> unmapping(cpu::Execution& thread, os::Range pages) override {
     if (config_.emptied_by != EmptiedBy::hooks) co_return;
-    if (config_.hook_coverage < 1 && hooks_.uniform() >= config_.hook_coverage) {
+    if (!hooks_.chance(config_.hook_coverage)) {
       ++missed_;
       co_return;
     }
