@@ -168,7 +168,10 @@ Leaves Khugepaged::hide_range(const Execution& exec, Process& process, Range ran
 void Khugepaged::show_range(Process& process, Range range, Address table) {
   process.table_->attach_pages(range.begin, table);
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    if (PageState* page = process.space_.entry(va)) VmCore::set_entry(process, *page, Entry::present);
+    PageState* page = process.space_.entry(va);
+    if (page == nullptr) continue;
+    VmCore::set_entry(process, *page, Entry::present);
+    process.notifiers_.usable(va);
   }
 }
 

@@ -16,7 +16,7 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
     if (space.is_huge(*next)) {
       // split_huge_page finds the references before it unmaps anything.
       if (core_.held(process, huge_range(*next))) continue;
-      if (!co_await split(exec, process, *next)) break;
+      if (co_await split(exec, process, *next, Notice::told) != Error::none) break;
     }
     co_await core_.cond_resched(exec);
     co_await process.lock_.lock_shared(core_.cpu, exec);

@@ -183,7 +183,8 @@ Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, Unma
     if (stays) core_.show(process, va);
     outcome = stays ? Unmapping::refused : Unmapping::unmapped;
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::migration, unmap_there);
+  const bool granted = co_await core_.for_each_mapper(exec, frame, Taker::migration, Notice::asked, unmap_there);
+  if (!granted) outcome = Unmapping::refused;
   // A page of the page cache is moved even if nobody maps it.
   const bool cached = outcome == Unmapping::nobody_maps_it && core_.frame_table.at(frame).file != 0;
   co_return cached ? Unmapping::unmapped : outcome;

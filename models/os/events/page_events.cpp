@@ -14,13 +14,13 @@ std::uint32_t pages_of(Range range) { return static_cast<std::uint32_t>(range.pa
 
 }  // namespace
 
-// False: no memory for the table.
-Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress va) {
+// As of VmCore, of a page that may be small by now.
+Task<Error> PageEvents::split(Execution& exec, Process& process, VirtualAddress va, Notice notice) {
   co_await process.lock_.lock_shared(core_.cpu, exec);
   Error error = Error::none;
-  if (process.space_.is_huge(va)) error = co_await core_.split(exec, process, va);
+  if (process.space_.is_huge(va)) error = co_await core_.split(exec, process, va, notice);
   process.lock_.unlock_shared();
-  co_return error == Error::none;
+  co_return error;
 }
 
 // Pages whose access flag is set. Mirrors drop nothing for that: Linux asks them whether their device has used a page.

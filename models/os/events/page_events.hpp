@@ -52,7 +52,7 @@ class PageEvents {
   bool is_spared_by_compaction(const Process& process, VirtualAddress va) const;
   static Leaves used_leaves(const Process& process, Range range);
   bool hinted(const Process& process, VirtualAddress va) const;
-  sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
+  sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va, Notice notice);
   void isolate_to_migrate(Address frame, Migration::Sources& sources);
   sim::Task<unsigned> migrate_isolated(cpu::Execution& exec, Migration::Sources& sources);
   sim::Task<bool> migrate_block(cpu::Execution& exec, const Process& owner, Address frame);

@@ -56,7 +56,13 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
       continue;
     }
     if (space.is_huge(*next)) {
-      if (!co_await split(exec, process, *next)) break;
+      const Error error = co_await split(exec, process, *next, Notice::asked);
+      if (error == Error::again) {
+        ++core_.counters.pgmigrate_fail;
+        va = huge_range(*next).end;
+        continue;
+      }
+      if (error != Error::none) break;
       page = space.page(*next);
       if (page == nullptr) continue;
     }
@@ -136,7 +142,10 @@ Task<Migration::Unmapping> PageEvents::unmap_block(Execution& exec, Address fram
     Process& process = *mapper.process;
     const Process::User user(process);
     const Range range = huge_range(mapper.va);
-    co_await core_.change_begins(exec, process, range, Taker::migration);
+    if (!co_await core_.change_begins(exec, process, range, Taker::migration, Notice::asked)) {
+      outcome = Migration::Unmapping::refused;
+      break;
+    }
     const PageState* page = process.space_.page(mapper.va);
     if (page != nullptr && page->frame == frame) {
       core_.hide(process, mapper.va, Entry::migrating, core_.taking(exec, Taker::migration));

@@ -329,7 +329,7 @@ Task<void> PageCache::unmap(Execution& exec, Address frame) {
     core_.retire(process, zapped);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::truncation, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::truncation, Notice::told, unmap_there);
 }
 
 }  // namespace faultline::os

@@ -160,7 +160,7 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     core_.show(process, va);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::writeback, protect_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::writeback, Notice::told, protect_there);
 }
 
 Task<void> Writeback::transfer(File& file, std::uint32_t first, std::uint32_t end) {

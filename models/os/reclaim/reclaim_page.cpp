@@ -159,7 +159,8 @@ bool Reclaim::is_lazyfree(Address frame) const {
 }
 
 // try_to_unmap: entries become references to the slot, or go. Those that are in motion or have failed keep
-// the page, and so do those that were written since MADV_FREE: it is an ordinary page again. Whose entries they were.
+// the page, and so do those that were written since MADV_FREE: it is an ordinary page again; and those whose notifiers
+// refuse. Whose entries they were.
 Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, Unmap how, UnmapBatch& batch) {
   sim::Vector<Process::User> owners;
   const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
@@ -170,7 +171,7 @@ Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, 
                        (vma == nullptr || vma->evictable());
     if (there && co_await clear(exec, process, va, how, batch)) owners.emplace_back(process);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::reclaim, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::reclaim, Notice::asked, unmap_there);
   co_return owners;
 }
 
@@ -239,7 +240,10 @@ Task<sim::Vector<Address>> Reclaim::isolate_range(Execution& exec, Process& proc
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
-    if (space.is_huge(*next)) co_await core_.split(exec, process, *next);
+    if (space.is_huge(*next) && co_await core_.split(exec, process, *next, Notice::asked) == Error::again) {
+      va = huge_range(*next).end;
+      continue;
+    }
     const PageState* page = space.page(*next);
     if (page == nullptr || !page->has_frame()) continue;
     const Address frame = page->frame;

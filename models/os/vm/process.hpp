@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -9,86 +8,15 @@
 #include <vector>
 
 #include "models/os/vm/address_space.hpp"
+#include "models/os/vm/device_table.hpp"
 #include "models/os/vm/mmap_lock.hpp"
+#include "models/os/vm/mmu_notifiers.hpp"
 #include "models/os/vm/page_table.hpp"
 #include "models/sim/recycling.hpp"
 
 namespace faultline::os {
 
-class Process;
 struct MemoryGroup;
-
-// A device table of a process that is filled once and kept (what verbs registration and VFIO build): of pinned frames,
-// or of frames that somebody hopes will stay. Always 4 KiB descriptors. Filled and emptied by os::Vm.
-class PrivateTable {
- public:
-  PrivateTable(Process& process, std::unique_ptr<PageTable> table) : process_(process), table_(std::move(table)) {}
-  Process& process() const { return process_; }
-  const PageTable& table() const { return *table_; }
-  Address root() const { return table_->root(); }
-
- private:
-  friend class Vm;
-  Process& process_;
-  std::unique_ptr<PageTable> table_;
-  sim::Set<std::uint64_t> pins_;  // mapped here
-  // Overlapping pins share a descriptor: how many pins each mapped page serves.
-  sim::HashMap<VirtualAddress, unsigned> users_;
-};
-
-// A device table that follows the process's own (what HMM and on-demand paging do): filled when the device faults,
-// emptied by the MMU notifiers before the process's table changes. Pins nothing.
-class MirroredTable {
- public:
-  MirroredTable(sim::EventLoop& loop, Process& process, std::unique_ptr<PageTable> table)
-      : process_(process), table_(std::move(table)), settled_(loop) {}
-  Process& process() const { return process_; }
-  const PageTable& table() const { return *table_; }
-  Address root() const { return table_->root(); }
-
- private:
-  friend class Vm;
-  friend class VmCore;
-  // What the driver fills at present (Linux's mmu_interval_notifier and its sequence count).
-  struct Filling {
-    Range range;
-    bool overtaken = false;  // by a change that has begun since
-  };
-  void begin_change(Range range) {
-    changes_.push_back(range);
-    for (Filling* filling : fillings_) filling->overtaken = filling->overtaken || filling->range.overlaps(range);
-  }
-  void end_change(Range range) {
-    const auto found = std::find(changes_.begin(), changes_.end(), range);
-    if (found != changes_.end()) changes_.erase(found);  // none: the mirror is younger than the change
-    settled_.notify_all();
-  }
-  bool changes(Range range) const {
-    return std::any_of(changes_.begin(), changes_.end(), [&](const Range& change) { return change.overlaps(range); });
-  }
-
-  Process& process_;
-  std::unique_ptr<PageTable> table_;
-  // Who has taken the descriptor for the page away. Nobody: there has been none.
-  Taking taken_from(VirtualAddress va) const {
-    auto found = taken_.find(va);
-    if (found == taken_.end()) found = taken_.find(key_of(huge_range(va).begin, PageSize::huge));
-    return found == taken_.end() ? Taking{} : found->second;
-  }
-  void filled(VirtualAddress begin, PageSize size) {
-    mapped_.emplace(begin, size);
-    if (taken_.empty()) return;
-    const VirtualAddress end = size == PageSize::small ? begin + 1 : begin + kHugePage;
-    taken_.erase(taken_.lower_bound(begin), taken_.lower_bound(end));
-  }
-  sim::Map<VirtualAddress, PageSize> mapped_;
-  // Why descriptors have gone, until others come to their places. A block is told from its first page.
-  static VirtualAddress key_of(VirtualAddress begin, PageSize size) { return begin + (size == PageSize::huge ? 1 : 0); }
-  sim::Map<VirtualAddress, Taking> taken_;
-  sim::Vector<Range> changes_;  // of the process's table, under way
-  sim::Vector<Filling*> fillings_;
-  sim::Signal settled_;  // a change is over
-};
 
 class Process {
  public:
@@ -113,7 +41,13 @@ class Process {
   static constexpr int kNeverKilled = -1000;  // OOM_SCORE_ADJ_MIN
 
   Process(sim::EventLoop& loop, std::uint16_t id, std::string name, std::unique_ptr<PageTable> table, unsigned va_bits)
-      : id_(id), name_(std::move(name)), table_(std::move(table)), space_(va_bits), lock_(loop), page_settled_(loop) {}
+      : id_(id),
+        name_(std::move(name)),
+        table_(std::move(table)),
+        space_(va_bits),
+        lock_(loop),
+        page_settled_(loop),
+        notifiers_(loop, space_) {}
 
   // ASID of its translations and PDID of its transfers, from 1 on.
   std::uint16_t id() const { return id_; }
@@ -139,6 +73,7 @@ class Process {
   friend class HugePool;
   friend class Khugepaged;
   friend class Migration;
+  friend class MirroredTable;
   friend class OomKiller;
   friend class PageCache;
   friend class PageEvents;
@@ -161,8 +96,8 @@ class Process {
   sim::Signal page_settled_;           // one of them has come to rest, or the last user of the process has gone
   unsigned users_ = 0;                 // who works on it without holding its lock: it stays while there are any
   sim::Set<VirtualAddress> reserved_;  // HugePool's, for each 2 MiB that has not been touched
-  std::vector<std::unique_ptr<PrivateTable>> private_tables_;
-  std::vector<std::unique_ptr<MirroredTable>> mirrors_;
+  MmuNotifiers notifiers_;
+  std::vector<std::unique_ptr<DeviceTable>> device_tables_;
 };
 
 }  // namespace faultline::os

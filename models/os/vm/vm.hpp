@@ -17,6 +17,8 @@
 #include "models/os/events/khugepaged.hpp"
 #include "models/os/events/page_events.hpp"
 #include "models/os/vm/fault_reason.hpp"
+#include "models/os/vm/mirrored_table.hpp"
+#include "models/os/vm/private_table.hpp"
 #include "models/os/vm/vm_core.hpp"
 #include "models/sim/content.hpp"
 
@@ -198,6 +200,13 @@ class Vm {
   // mincore(2) of one page: whether its content is in memory, be it mapped, in the swap cache or in the page cache.
   bool is_in_core(const Process& process, VirtualAddress va) const;
 
+  // Who follows the process's table, from now on and as the last to be told of a change; takes no time. To be removed
+  // before the notifier goes, but not after its process has: removal ends when the notifier is told nothing any more.
+  void add_notifier(Process& process, MmuNotifier& notifier) { core_.add_notifier(process, notifier); }
+  sim::Task<void> remove_notifier(Process& process, MmuNotifier& notifier) {
+    return core_.remove_notifier(process, notifier);
+  }
+
   // Mirrored device tables. mirror_pages is the driver's answer to a device's fault (hmm_range_fault): makes the pages
   // present in the process, then in the mirror, and begins anew when the process's table changes between. It covers
   // what fault_in_pages does.
@@ -323,17 +332,7 @@ class Vm {
   static bool accessible(const PageState* page, bool write) {
     return page != nullptr && page->present() && page->young && (page->writable || !write);
   }
-  // Whether get_user_pages takes the page as it is (follow_page_pte), and hmm_range_fault, too: neither asks for the
-  // access flag, nor whether the descriptor says already that the page is written.
-  static bool takeable(const PageState* page, bool write) {
-    return page != nullptr && page->present() && (page->may_write() || !write);
-  }
   FaultReason look_at(const Process& process, VirtualAddress va) const;
-  void explain_entry(const Process& process, VirtualAddress va, bool write, FaultReason& reason) const;
-  void explain_absence(const Process& process, VirtualAddress va, FaultReason& reason) const;
-  static void explain_hiding(FaultReason& reason);
-  static void explain_protection(const Vma& vma, FaultReason& reason);
-  void explain_mirror(const MirroredTable& mirror, VirtualAddress va, bool write, FaultReason& reason) const;
   void audit_locks() const;
   void audit_pins(bool changing) const;
   bool reusable(const Process& process, VirtualAddress va) const;
@@ -356,12 +355,7 @@ class Vm {
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
   bool store_now(Process& process, VirtualAddress va);
-  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes);
-  Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
-                    sim::Vector<VirtualAddress>& upgraded);
-  static std::int64_t descriptors(const Process& process, Range range);
-  bool fill_mirror(MirroredTable& table, Range range, bool write, sim::Vector<VirtualAddress>& upgraded);
-  static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
+  std::unique_ptr<PageTable> new_device_table(bool dated);
   void set_locked(Process& process, Range range, bool locked);
   void relist(const Process& process, Range range, bool locked);
   TableWalk locked_leaves(const Process& process, Range range) const;

@@ -151,8 +151,7 @@ void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
   const auto count = [&tables](const PageTable& table) { tables += table.tables() + table.retired(); };
   for (const auto& process : processes) {
     count(process->page_table());
-    for (const auto& table : process->private_tables_) count(table->table());
-    for (const auto& mirror : process->mirrors_) count(mirror->table());
+    for (const auto& table : process->device_tables_) count(table->table());
   }
   compare("frames that are allocated, and pages and tables that hold one", frames.used_pages(), held + tables,
           changing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes, frames, and how a change reaches TLBs and mirrors. Entries: vm_entries.cpp.
+// Processes, frames, and how a change reaches TLBs and notifiers. Entries: vm_entries.cpp.
 #include "models/os/vm/vm_core.hpp"
 
 #include <algorithm>
@@ -128,23 +128,6 @@ sim::Task<void> VmCore::copy_page(cpu::Execution& exec, Address from, Address to
   store.write(to, store.read(from, kPage));
 }
 
-// Which device descriptors had to go. Blocks go whole.
-sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range range, Taking by) {
-  sim::Vector<VirtualAddress> leaves;
-  auto at = mirror.mapped_.lower_bound(huge_range(range.begin).begin);
-  while (at != mirror.mapped_.end() && at->first < range.end) {
-    if (at->first + bytes_of(at->second) <= range.begin) {
-      ++at;
-      continue;
-    }
-    mirror.table_->unmap(at->first);
-    leaves.push_back(at->first);
-    mirror.taken_[MirroredTable::key_of(at->first, at->second)] = by;
-    at = mirror.mapped_.erase(at);
-  }
-  return leaves;
-}
-
 // copy_user_huge_page(), in migration copy_huge_page(): the kernel gives way after each 4 KiB.
 sim::Task<void> VmCore::copy_block(cpu::Execution& exec, Address from, Address to) {
   for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) {
@@ -157,23 +140,18 @@ void VmCore::copy_block_now(Address from, Address to) {
   for (std::uint64_t at = 0; at < kHugePage; at += kPage) store.write(to + at, store.read(from + at, kPage));
 }
 
-sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range, Taker by) {
-  for (const auto& mirror : process.mirrors_) mirror->begin_change(range);
-  for (const auto& mirror : process.mirrors_) {
-    sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range, taking(exec, by));
-    const sim::Vector<Address> tables = mirror->table_->take_retired();
-    counters.mirror_invalidations += leaves.size();
-    co_await run(exec, config.private_map_per_page * static_cast<std::int64_t>(leaves.size()));
-    co_await tlbs.flush_device(exec, process, mirror->root(), std::move(leaves));
-    mirror->table_->free_tables(tables);
-  }
+void VmCore::add_notifier(Process& process, MmuNotifier& notifier) { process.notifiers_.add(notifier); }
+
+sim::Task<void> VmCore::remove_notifier(Process& process, MmuNotifier& notifier) {
+  const Process::User user(process);
+  co_await process.notifiers_.remove(notifier);
 }
 
-void VmCore::change_ends(Process& process, Range range) {
-  for (const auto& mirror : process.mirrors_) {
-    mirror->end_change(range);
-  }
+sim::Task<bool> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range, Taker by, Notice notice) {
+  return process.notifiers_.begin(exec, {.range = range, .by = taking(exec, by), .notice = notice});
 }
+
+void VmCore::change_ends(Process& process, Range range) { process.notifiers_.end(range); }
 
 sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   // Of a page of the pool huge_ptep_clear_flush makes one invalidation, as of a small one.
@@ -241,12 +219,7 @@ sim::Task<void> VmCore::settled(Process& process, Range range) {
 
 void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves, Taking by) {
   tlbs.drop(process, leaves);
-  for (const auto& mirror : process.mirrors_) {
-    tlbs.drop(process, drop_mirror(*mirror, range, by));
-    mirror->table_->free_tables(mirror->table_->take_retired());
-    mirror->begin_change(range);
-    mirror->end_change(range);
-  }
+  process.notifiers_.drop(range, by);
 }
 
 // Linux's thp_vma_allowable and alloc_anon_folio: the aligned range lies in the VMA and is empty.
@@ -289,6 +262,12 @@ sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const 
   const bool room = reclaim->has_room(process, 1) || co_await reclaim->make_room(exec, process, 1);
   if (!room) co_return std::optional<Address>();
   co_return frames.allocate_page(use);
+}
+
+sim::Task<bool> VmCore::make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes) {
+  const bool room = co_await reclaim->make_room_for_tables(exec, process, bytes / kHugePage + 6);
+  if (!room) ++counters.out_of_memory;
+  co_return room;
 }
 
 sim::Task<bool> VmCore::make_huge_zero_page(cpu::Execution& exec) {

@@ -49,6 +49,7 @@ Error VmCore::add_entry(Process& process, VirtualAddress va, const PageState& pa
   if (!page.young) process.table_->set_young(va, false);
   if (!page.present()) process.table_->leave_note(va, size);
   process.space_.add_pages(va, page, size);
+  if (page.present()) process.notifiers_.usable(va);
   return Error::none;
 }
 
@@ -158,6 +159,7 @@ void VmCore::allow_writing(Process& process, VirtualAddress va) {
     page.clean = false;
     page.protected_by = {};
   });
+  process.notifiers_.usable(va);
 }
 
 void VmCore::make_clean(Process& process, VirtualAddress va, Taking by) {
@@ -176,6 +178,7 @@ void VmCore::set_young(Process& process, VirtualAddress va) {
     page.young = true;
     page.aged_by = {};
   });
+  process.notifiers_.usable(va);
 }
 
 void VmCore::set_old(Process& process, VirtualAddress va, Taking by) {
@@ -201,6 +204,7 @@ void VmCore::show(Process& process, VirtualAddress at) {
   process.table_->map(va, page.frame, size, page.writable);
   if (!page.young) process.table_->set_young(va, false);
   set_entries(process, va, Entry::present);
+  process.notifiers_.usable(va);
 }
 
 void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {

@@ -80,9 +80,9 @@ Error VmCore::split_edges_now(Process& process, Range range) {
   return Error::none;
 }
 
-sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va) {
+sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va, Notice notice) {
   const Range whole = huge_range(va);
-  co_await change_begins(exec, process, whole, Taker::split);
+  if (!co_await change_begins(exec, process, whole, Taker::split, notice)) co_return Error::again;
   co_await settled(process, whole);
   Error error = Error::none;
   if (process.space_.is_huge(va)) {  // no other thread was faster
@@ -110,7 +110,7 @@ sim::Task<Error> VmCore::split_frame(cpu::Execution& exec, Address frame) {
   for (const Mapper& mapper : frame_table.mappers(frame)) {
     if (!frame_table.has_mapper(frame, mapper) || !mapper.process->space_.is_huge(mapper.va)) continue;
     const Process::User user(*mapper.process);
-    const Error error = co_await split(exec, *mapper.process, mapper.va);
+    const Error error = co_await split(exec, *mapper.process, mapper.va, Notice::asked);
     if (error != Error::none) co_return error;
   }
   co_return Error::none;
