@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/events/khugepaged.hpp"
 
-#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/reclaim/swap.hpp"
 
 namespace faultline::os {
 
 using cpu::Execution;
 using sim::Task;
 
-Khugepaged::Khugepaged(VmCore& core, Compaction& compaction) : core_(core), compaction_(compaction) {}
+Khugepaged::Khugepaged(VmCore& core, Compaction& compaction, Swap& swap)
+    : core_(core), compaction_(compaction), swap_(swap) {}
 
 void Khugepaged::start() {
   if (thread_ != nullptr || !core_.config.khugepaged || core_.config.thp == ThpMode::never) return;
@@ -70,7 +71,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   co_await core_.run(exec, core_.config.thp_alloc);
   co_await compaction_.make_block(
       exec, wish == Wish::advice ? Compaction::effort_of_advice() : compaction_.effort_of_khugepaged());
-  const auto block = core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
+  const auto block = core_.reclaim().has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
   if (!block) {
     ++core_.counters.thp_collapse_alloc_failed;
     co_return Outcome::no_block;
@@ -108,8 +109,8 @@ Task<bool> Khugepaged::swap_in(Execution& exec, Process& process, Range range) {
   };
   for (VirtualAddress va = range.begin; va < range.end && all; va += kPage) {
     if (!is_swapped(va)) continue;
-    all = core_.swap.in_memory(process, va);
-    const Error error = co_await core_.swap.fault(exec, process, va, /*write=*/false, sim::Time{0});
+    all = swap_.in_memory(process, va);
+    const Error error = co_await swap_.fault(exec, process, va, /*write=*/false, sim::Time{0});
     all = all && error == Error::again;
   }
   process.lock_.unlock_shared();

@@ -24,7 +24,7 @@ void add(Migration::Result& sum, const Migration::Result& part) {
 bool Migration::movable(Address frame) const {
   const FrameRecord record = core_.frame_table.find(frame);
   if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
-  if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
+  if (record.file != 0 && page_cache_.page_of(frame).writing) return false;
   if (record.has_extra_references() || core_.is_whole(frame)) return false;
   const auto mappers = core_.frame_table.mappers(frame);
   return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
@@ -210,7 +210,7 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
     // reference, so that the page stays for this pass there, too. And whoever has unmapped the page may still have to
     // flush TLBs.
     if (record.pins > 0 || record.mappings != migrating(frame)) co_return false;
-    core_.page_cache.replace(frame, page.to);
+    page_cache_.replace(frame, page.to);
   }
   remap(frame, page.to);
   put_in_place(page);

@@ -86,7 +86,7 @@ Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Rang
   const Vma* vma = process.space_.find(range.begin);
   if (vma != nullptr && vma->shared && range.end <= vma->end) {
     const std::uint32_t first = vma->file_page(range.begin);
-    co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
+    co_return co_await page_cache_.writeback().clean(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // no such mechanism works on pages of the pool
   co_return co_await take_right_to_write(exec, process, range, Taker::mprotect);
@@ -175,7 +175,7 @@ Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range ran
   const Vma* vma = process.space_.find(range.begin);
   if (vma != nullptr && vma->file != nullptr && range.end <= vma->end) {
     const std::uint32_t first = vma->file_page(range.begin);
-    co_return co_await core_.page_cache.punch(exec, *vma->file, first, first + pages_of(range));
+    co_return co_await page_cache_.punch(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) {
     range = whole_huge_pages(range);

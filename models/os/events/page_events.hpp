@@ -15,7 +15,8 @@ namespace faultline::os {
 
 class PageEvents {
  public:
-  PageEvents(VmCore& core, Migration& migration) : core_(core), migration_(migration) {}
+  PageEvents(VmCore& core, Migration& migration, PageCache& page_cache)
+      : core_(core), migration_(migration), page_cache_(page_cache) {}
 
   // Who asks for pages to be moved. Compaction and CMA look for pins first, and leave alone pages that are pinned (and,
   // by option, mlocked); move_pages() and memory offlining find a pin only when the entry is cleared already.
@@ -64,6 +65,7 @@ class PageEvents {
 
   VmCore& core_;
   Migration& migration_;
+  PageCache& page_cache_;
 };
 
 }  // namespace faultline::os

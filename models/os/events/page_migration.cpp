@@ -76,7 +76,7 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
 void PageEvents::isolate_to_migrate(Address frame, Migration::Sources& sources) {
   const FrameRecord& record = core_.frame_table.at(frame);
   const bool active = record.is_active();
-  const bool writing = record.file != 0 && core_.page_cache.page_of(frame).writing;
+  const bool writing = record.file != 0 && page_cache_.page_of(frame).writing;
   if (!writing && core_.isolate(frame)) {
     sources.push_back({frame, active});
   } else {

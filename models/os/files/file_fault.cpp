@@ -176,7 +176,7 @@ Error PageCache::bring(Process& process, VirtualAddress va) {
   const std::uint32_t page = vma.file_page(va);
   if (page >= file.pages()) return Error::beyond_end;
   if (const SwapSlot slot = slot_of(file, page)) {
-    const Error error = core_.swap.bring(slot);
+    const Error error = swap_.bring(slot);
     if (error != Error::none) return error;
     take_from_swap(file, page);
   }

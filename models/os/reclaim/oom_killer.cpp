@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/reclaim/oom_killer.hpp"
 
-#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/reclaim/swap.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -9,7 +9,8 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-OomKiller::OomKiller(VmCore& core) : core_(core), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
+OomKiller::OomKiller(VmCore& core, const Swap& swap)
+    : core_(core), swap_(swap), turn_(core.context.loop, 1), reaped_(core.context.loop) {}
 
 // oom_badness: its pages in memory (but for those of the pool of huge pages) and on the swap device, its page tables
 // below the first, and what the adjustment makes of all that there is (constrained_alloc): the node's memory or the
@@ -19,7 +20,7 @@ std::int64_t OomKiller::badness(const Process& process, const MemoryGroup* group
       (process.space_.resident_bytes() - process.space_.pool_bytes() + process.space_.swapped_bytes()) / kPage;
   const std::uint64_t tables = process.page_table().tables() - 1;
   const std::uint64_t memory = group != nullptr ? group->max_pages : core_.frames.total_pages();
-  const auto total = static_cast<std::int64_t>(memory + core_.swap.total_pages());
+  const auto total = static_cast<std::int64_t>(memory + swap_.total_pages());
   return static_cast<std::int64_t>(pages + tables) + process.oom_score_adj_ * (total / 1000);
 }
 
@@ -69,7 +70,7 @@ Task<void> OomKiller::reap(Process& process) {
   turn_.release();
   process.life_ = Process::Life::reaped;
   reaped_.notify_all();
-  core_.reclaim->progressed();
+  core_.reclaim().progressed();
 }
 
 }  // namespace faultline::os

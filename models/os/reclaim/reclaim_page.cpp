@@ -46,22 +46,22 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame, Bat
   if ((is_pinned(frame) && (asks || core_.is_whole(frame))) || record.isolated > 1) co_return Outcome::keep;
   co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
   const bool discard = is_lazyfree(frame);
-  if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
+  if (!discard && !swap_.assign(frame)) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, discard ? Unmap::discard : Unmap::to_swap, batch.unmapped);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   // A pin that found the page in the swap cache, or a fault that has.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
   for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
-  if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
+  if (record.slot != 0 && swap_.wanted(frame) && !swap_.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
 
 // Unmapped first; then it is found whether it may go. A dirty one is for the flusher to write.
 Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame, Batch& batch) {
   const FrameRecord& record = core_.frame_table.at(frame);
-  if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
-  if (record.swap_backed && record.slot == 0 && !core_.swap.has_free_slots()) co_return Outcome::activate;
+  if (record.isolated > 1 || page_cache_.page_of(frame).writing) co_return Outcome::keep;
+  if (record.swap_backed && record.slot == 0 && !swap_.has_free_slots()) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, Unmap::file, batch.unmapped);
   for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
@@ -71,12 +71,12 @@ Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame, Bat
   if (record.swap_backed) {
     // shmem_writepage, once nobody maps it: the slot takes the page's place in the file.
     if (record.isolated > 1) co_return Outcome::keep;
-    if (!core_.swap.assign(frame)) co_return Outcome::activate;
-    core_.page_cache.hand_to_swap(frame);
+    if (!swap_.assign(frame)) co_return Outcome::activate;
+    page_cache_.hand_to_swap(frame);
     co_return Outcome::writing;
   }
-  const File::Page& page = core_.page_cache.page_of(frame);
-  if (page.dirty) core_.page_cache.writeback().wake();
+  const File::Page& page = page_cache_.page_of(frame);
+  if (page.dirty) page_cache_.writeback().wake();
   co_return page.dirty || page.writing || record.isolated > 1 ? Outcome::keep : Outcome::freed;
 }
 
@@ -86,7 +86,7 @@ void Reclaim::finish(Address frame, Outcome outcome, Batch& batch) {
     case Outcome::activate:
       if (outcome == Outcome::activate) ++core_.counters.pgactivate;
       core_.put_back(frame, outcome == Outcome::activate);
-      core_.swap.economize(frame);
+      swap_.economize(frame);
       break;
     case Outcome::unevictable:
       ++core_.counters.unevictable_culled;
@@ -102,7 +102,7 @@ void Reclaim::finish(Address frame, Outcome outcome, Batch& batch) {
 }
 
 Task<void> Reclaim::write_and_free(Address frame, bool counted) {
-  co_await core_.swap.write(frame);
+  co_await swap_.write(frame);
   --writing_;
   if (take_from_caches(frame, counted)) core_.put_back(frame, /*active=*/false);
   progress_.notify_all();
@@ -114,16 +114,16 @@ bool Reclaim::take_from_caches(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.swap_backed && record.slot != 0) {  // shared memory that has been brought back meanwhile
     core_.put_back(frame, /*active=*/false);
-    core_.swap.forget(frame);
+    swap_.forget(frame);
     return false;
   }
   if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
-      (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
+      (swap_.wanted(frame) && !swap_.is_clean(frame))) {
     core_.put_back(frame, /*active=*/false);
     return false;
   }
-  if (record.slot != 0) core_.swap.evict(frame);
-  if (record.file != 0) core_.page_cache.remove(frame);
+  if (record.slot != 0) swap_.evict(frame);
+  if (record.file != 0) page_cache_.remove(frame);
   ++freed_;
   ++core_.groups[record.group]->freed;
   if (counted) ++core_.counters.pgsteal;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/reclaim/swap.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -13,7 +14,8 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-Swap::Swap(VmCore& core) : core_(core), slots_(core.config.swap_bytes / kPage), read_done_(core.context.loop) {}
+Swap::Swap(VmCore& core, BlockDevice& disk)
+    : core_(core), disk_(disk), slots_(core.config.swap_bytes / kPage), read_done_(core.context.loop) {}
 
 // Slots.
 
@@ -111,7 +113,7 @@ Task<void> Swap::write(Address frame) {
   copy.writing = true;
   copy.clean = true;  // unless somebody says meanwhile that the page differs
   ++core_.counters.pswpout;
-  co_await core_.disk.write(kPage);
+  co_await disk_.write(kPage);
   copy.content = core_.store.read(frame, kPage);
   copy.writing = false;
 }
@@ -120,7 +122,7 @@ Task<void> Swap::read(SwapSlot slot) {
   Copy& copy = copies_.at(slot);
   const Address frame = *copy.frame;
   ++core_.counters.pswpin;
-  co_await core_.disk.read(kPage);
+  co_await disk_.read(kPage);
   core_.store.write(frame, copy.content);
   copy.reading = false;
   core_.put_back(frame, /*active=*/false);  // where nobody wants it any more
@@ -176,7 +178,7 @@ Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress 
   const Range window = read_ahead_window(process, va);
   for (VirtualAddress at = window.begin; at < window.end; at += kPage) {
     const bool room =
-        at == va ? co_await core_.reclaim->make_room(exec, process, 1) : core_.reclaim->has_room(process, 1);
+        at == va ? co_await core_.reclaim().make_room(exec, process, 1) : core_.reclaim().has_room(process, 1);
     if (!room && at != va) continue;
     if (!room) {
       ++core_.counters.out_of_memory;
@@ -258,6 +260,18 @@ Error Swap::bring(SwapSlot slot) {
   core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
   core_.note_arrival(core_.frame_table.at(*frame));
   return Error::none;
+}
+
+void Swap::audit(const SlotReferences& references) const {
+  for (const auto& [slot, copy] : copies_) {
+    const auto found = references.find(slot);
+    if (copy.entries != (found == references.end() ? 0 : found->second)) {
+      broken(fmt::format("slot {} counts {} entries that refer to it", slot, copy.entries));
+    }
+    if (copy.frame && core_.frame_table.find(*copy.frame).slot != slot) {
+      broken(fmt::format("slot {} and its frame disagree", slot));
+    }
+  }
 }
 
 }  // namespace faultline::os

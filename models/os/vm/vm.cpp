@@ -8,6 +8,15 @@
 
 namespace faultline::os {
 
+Vm::Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu)
+    : core_(config, context, store, cpu),
+      disk_(context.loop, {.read_latency = config.disk_read_latency,
+                           .write_latency = config.disk_write_latency,
+                           .bandwidth = config.disk_bandwidth,
+                           .queue_depth = config.disk_queue_depth}) {
+  core_.attach(swap_, reclaim_);
+}
+
 sim::Time Vm::WalkCost::of(std::uint64_t pages, bool huge) const {
   const sim::Time singly = per_page * static_cast<std::int64_t>(pages);
   return huge ? std::min(singly, per_huge_page) : singly;

@@ -16,6 +16,11 @@
 #include "models/os/events/compaction.hpp"
 #include "models/os/events/khugepaged.hpp"
 #include "models/os/events/page_events.hpp"
+#include "models/os/files/page_cache.hpp"
+#include "models/os/reclaim/block_device.hpp"
+#include "models/os/reclaim/oom_killer.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/reclaim/swap.hpp"
 #include "models/os/vm/fault_reason.hpp"
 #include "models/os/vm/mirrored_table.hpp"
 #include "models/os/vm/private_table.hpp"
@@ -82,8 +87,7 @@ class Vm {
  public:
   // Memory below config.kernel_reserved belongs to the kernel image; the rest, up to config.user_memory,
   // is handed out as pages and page tables.
-  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu)
-      : core_(config, context, store, cpu) {}
+  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
   Vm(const Vm&) = delete;
   Vm& operator=(const Vm&) = delete;
 
@@ -97,10 +101,10 @@ class Vm {
   PageEvents& page_events() { return page_events_; }
   Cma& cma() { return cma_; }
   Compaction& compaction() { return compaction_; }
-  Reclaim& reclaim() { return *core_.reclaim; }
+  Reclaim& reclaim() { return reclaim_; }
   // Files: made here, mapped by mmap() and map_file(), read and written by calls of the cache.
-  PageCache& page_cache() { return core_.page_cache; }
-  const PageCache& page_cache() const { return core_.page_cache; }
+  PageCache& page_cache() { return page_cache_; }
+  const PageCache& page_cache() const { return page_cache_; }
 
   // A thread of an experiment: what it does to pages is remembered as injected.
   void injects(const cpu::Execution& thread) { core_.injectors.insert(&thread); }
@@ -112,7 +116,7 @@ class Vm {
 
   // Called when the OOM killer has chosen a process.
   void observe_kills(std::function<void(const Process& process, const OomKill& kill)> observer) {
-    core_.oom_killer.on_kill = std::move(observer);
+    oom_killer_.on_kill = std::move(observer);
   }
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
@@ -364,12 +368,18 @@ class Vm {
   // One operation a folio, whatever its size.
   WalkCost mlock_cost() const { return {core_.config.mlock_per_page, core_.config.mlock_per_page}; }
 
+  // Each knows those above it.
   VmCore core_;
-  Migration migration_{core_};
-  PageEvents page_events_{core_, migration_};
-  Compaction compaction_{core_, migration_};
+  BlockDevice disk_;
+  Swap swap_{core_, disk_};
+  PageCache page_cache_{core_, disk_, swap_};
+  OomKiller oom_killer_{core_, swap_};
+  Reclaim reclaim_{core_, swap_, page_cache_, oom_killer_};
+  Migration migration_{core_, page_cache_};
+  PageEvents page_events_{core_, migration_, page_cache_};
+  Compaction compaction_{core_, migration_, reclaim_};
   Cma cma_{core_, migration_};
-  Khugepaged khugepaged_{core_, compaction_};
+  Khugepaged khugepaged_{core_, compaction_, swap_};
   sim::HashMap<PinId, Pin> pins_;
   sim::Set<const cpu::Execution*> pinning_;  // threads whose pages are pinned as they come
   PinId next_pin_ = 1;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system calls that change what is mapped: advice, protection, moving.
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -79,7 +78,7 @@ sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range rang
   if (locked || !core_.config.kernel.has(Change::madv_pageout)) error = Error::invalid;
   if (error == Error::none) {
     Leaves aged = age_for_page_out(process, range, core_.taking(exec, Taker::reclaim));
-    co_await core_.reclaim->page_out(exec, process, range);
+    co_await reclaim_.page_out(exec, process, range);
     co_await core_.flush_gathered(exec, process, std::move(aged));  // tlb_finish_mmu
   }
   process.lock_.unlock_shared();
@@ -186,7 +185,7 @@ bool Vm::gives_writing_back(const Process& process, VirtualAddress va) const {
 void Vm::count_as_written(Process& process, VirtualAddress va) {
   process.space_.for_each_page_of_leaf(va, [&](PageState& page) {
     page.lazyfree = false;
-    core_.swap.dirtied(page.frame);
+    swap_.dirtied(page.frame);
   });
 }
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "models/os/reclaim/reclaim.hpp"
-
 namespace faultline::os {
 namespace {
 
@@ -39,15 +37,8 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       tlbs(config, cpu, counters.tlb_invalidations),
       groups(root_group(frame_table, config.kernel)),
       huge_pool(config.nr_hugepages, frames, frame_table, context.loop),
-      disk(context.loop, {.read_latency = config.disk_read_latency,
-                          .write_latency = config.disk_write_latency,
-                          .bandwidth = config.disk_bandwidth,
-                          .queue_depth = config.disk_queue_depth}),
-      reclaim(std::make_unique<Reclaim>(*this)),
       // The last page of the kernel's image.
       zero_page_(base_of(config, store) - kPage) {}
-
-VmCore::~VmCore() = default;
 
 std::uint64_t VmCore::listed(LruList list) const {
   std::uint64_t pages = 0;
@@ -241,7 +232,7 @@ bool VmCore::allows_huge(const Vma& vma) const {
 std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va,
                                                  FrameUse use) {
   if (vma.driver) use = FrameUse::fixed;
-  if (wants_huge(process, vma, va) && reclaim->has_room(process, kPagesPerHuge)) {
+  if (wants_huge(process, vma, va) && reclaim_->has_room(process, kPagesPerHuge)) {
     if (const auto block = frames.allocate_huge(use)) return NewPage{*block, PageSize::huge};
   }
   if (const auto frame = frames.allocate_page(use)) return NewPage{*frame, PageSize::small};
@@ -259,19 +250,19 @@ void VmCore::give_back(NewPage page) {
 }
 
 sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const Process& process, FrameUse use) {
-  const bool room = reclaim->has_room(process, 1) || co_await reclaim->make_room(exec, process, 1);
+  const bool room = reclaim_->has_room(process, 1) || co_await reclaim_->make_room(exec, process, 1);
   if (!room) co_return std::optional<Address>();
   co_return frames.allocate_page(use);
 }
 
 sim::Task<bool> VmCore::make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes) {
-  const bool room = co_await reclaim->make_room_for_tables(exec, process, bytes / kHugePage + 6);
+  const bool room = co_await reclaim_->make_room_for_tables(exec, process, bytes / kHugePage + 6);
   if (!room) ++counters.out_of_memory;
   co_return room;
 }
 
 sim::Task<bool> VmCore::make_huge_zero_page(cpu::Execution& exec) {
-  const auto block = reclaim->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
+  const auto block = reclaim_->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
   if (!block) {
     ++counters.thp_zero_page_alloc_failed;
     co_return false;
@@ -297,7 +288,7 @@ bool VmCore::is_huge_zero_page(const Process& process, VirtualAddress va) const 
 void VmCore::put_frame(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   const bool in_use = record.mappings > 0 || record.has_extra_references();
-  if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
+  if (!in_use) swap_->forget(frame);  // which nobody needs any more, unless a swapped entry does
   if (record.held()) return;
   lru(record).remove(frame);
   record.referenced = false;
@@ -339,7 +330,7 @@ bool VmCore::evictable(Address frame) const {
 bool VmCore::owned_alone(const PageState& page) const {
   if (!page.has_frame()) return false;
   const FrameRecord record = frame_table.find(page.frame);
-  return record.mappings == 1 && !record.foreign && record.file == 0 && !swap.wanted(page.frame);
+  return record.mappings == 1 && !record.foreign && record.file == 0 && !swap_->wanted(page.frame);
 }
 
 bool VmCore::reusable(const PageState& page, PageSize size) const {

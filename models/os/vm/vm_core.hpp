@@ -22,17 +22,16 @@
 #include "models/cpu/cpu.hpp"
 #include "models/memory/frame_store.hpp"
 #include "models/os/error.hpp"
-#include "models/os/files/page_cache.hpp"
 #include "models/os/os_config.hpp"
-#include "models/os/reclaim/block_device.hpp"
-#include "models/os/reclaim/memory_group.hpp"
-#include "models/os/reclaim/oom_killer.hpp"
-#include "models/os/reclaim/swap.hpp"
+#include "models/os/vm/audit.hpp"
 #include "models/os/vm/frame_allocator.hpp"
 #include "models/os/vm/frame_table.hpp"
 #include "models/os/vm/huge_pool.hpp"
+#include "models/os/vm/memory_group.hpp"
 #include "models/os/vm/page_batches.hpp"
+#include "models/os/vm/page_reclaim.hpp"
 #include "models/os/vm/process.hpp"
+#include "models/os/vm/swap_slots.hpp"
 #include "models/os/vm/table_walk.hpp"
 #include "models/os/vm/tlbs.hpp"
 #include "models/os/vm/vm_counters.hpp"
@@ -41,8 +40,6 @@
 #include "models/sim/task.hpp"
 
 namespace faultline::os {
-
-class Reclaim;
 
 class VmCore {
  public:
@@ -74,7 +71,13 @@ class VmCore {
   };
 
   VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
-  ~VmCore();
+  // Who works above it, and is asked where frames are short and where pages have slots. To be called once, before there
+  // is a process.
+  void attach(SwapSlots& swap, PageReclaim& reclaim) {
+    swap_ = &swap;
+    reclaim_ = &reclaim;
+  }
+  PageReclaim& reclaim() const { return *reclaim_; }
 
   // nullptr when there is no frame for its page table or no ASID left. In the root group.
   Process* create_process(std::string name);
@@ -264,7 +267,8 @@ class VmCore {
   // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
   // state says. `changing`: something may be under way, so that frames have mappings that entries have left already.
-  void audit(bool changing = false) const;
+  // The slots that entries refer to, counted.
+  SlotReferences audit(bool changing) const;
   // The same for frames: each that is allocated has a holder, and nobody is at work on one for ever.
   // `elsewhere`: frames that others hold, drivers in the CMA area.
   void audit_frames(bool changing, std::uint64_t elsewhere) const;
@@ -284,11 +288,6 @@ class VmCore {
   std::deque<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<MemoryGroup>> groups;  // by number
   HugePool huge_pool;
-  BlockDevice disk;
-  Swap swap{*this};
-  PageCache page_cache{*this};
-  OomKiller oom_killer{*this};
-  const std::unique_ptr<Reclaim> reclaim;
   sim::Set<const cpu::Execution*> injectors;  // threads that do what an experiment injects
 
  private:
@@ -304,13 +303,13 @@ class VmCore {
   void list_tails(const Process& process, Range range);
   void set_entries(Process& process, VirtualAddress va, Entry entry, Taking by = {});
 
-  // The steps of audit().
-  struct References;
-  void audit_process(Process& process, bool changing, References& found) const;
-  void audit_mappings(bool changing, const References& found) const;
-  void audit_files() const;
-  void audit_slots(References& found) const;
+  // The steps of audit(). `entries`: how many lead to a frame.
+  using Entries = sim::HashMap<Address, std::uint32_t>;
+  void audit_process(Process& process, bool changing, Entries& entries, SlotReferences& to_slots) const;
+  void audit_mappings(bool changing, const Entries& entries) const;
 
+  SwapSlots* swap_ = nullptr;
+  PageReclaim* reclaim_ = nullptr;
   Address zero_page_;
   std::optional<Address> huge_zero_page_;
 };

@@ -117,7 +117,7 @@ Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSiz
   const Error error = add_entry(process, va, page, size);
   if (error != Error::none) return error;
   if (page.has_frame()) add_mappings(process, va, page.frame, size);
-  if (page.entry == Entry::swapped) swap.retain(page.slot());
+  if (page.entry == Entry::swapped) swap_->retain(page.slot(), /*written=*/false);
   return Error::none;
 }
 
@@ -231,7 +231,7 @@ void VmCore::swap_out(Process& process, VirtualAddress va) {
   PageState& page = state(process, va);
   const Address frame = page.frame;
   const SwapSlot slot = frame_table.at(frame).slot;
-  swap.retain(slot, page.dirty || page.writable);
+  swap_->retain(slot, page.dirty || page.writable);
   frame_table.remove_mapper(frame, {&process, va});
   --frame_table.at(frame).mappings;
   const Taking by = page.hidden_by;
@@ -251,7 +251,7 @@ void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
     lru(frame_table.at(frame)).move(frame, LruList::active_anon);
     note_arrival(frame_table.at(frame));
   }
-  swap.release(slot);
+  swap_->release(slot);
 }
 
 }  // namespace faultline::os

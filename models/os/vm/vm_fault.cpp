@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -38,14 +37,14 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else if (page == nullptr && vma->hugetlb != 0) {
       error = co_await hugetlb_fault(exec, process, va, write, owed);
     } else if (page == nullptr && vma->file != nullptr) {
-      error = co_await core_.page_cache.fault(exec, process, va, write, owed);
+      error = co_await page_cache_.fault(exec, process, va, write, owed);
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
     } else if (page->in_motion()) {
       co_await core_.cpu.sleep(exec, process.page_settled_);
       continue;  // nothing has been charged
     } else if (page->entry == Entry::swapped) {
-      error = co_await core_.swap.fault(exec, process, va, write, owed);
+      error = co_await swap_.fault(exec, process, va, write, owed);
     } else if (page->entry == Entry::poisoned) {
       co_await run(exec, owed + short_fault);
       error = Error::poisoned;
@@ -93,7 +92,7 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
     co_return error;
   }
   if (huge_wanted) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
+  const bool room = reclaim_.has_room(process, 1) || co_await reclaim_.make_room(exec, process, 1);
   const auto page = room ? core_.take_page(process, vma, va, use_of(exec)) : std::nullopt;
   if (!page) {
     ++core_.counters.out_of_memory;
@@ -122,7 +121,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
     if (PageState* page = process.space_.entry(va)) page->userfault = false;
     co_return Error::again;
   }
-  if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
+  if (process.space_.find(va)->shared) co_return co_await page_cache_.make_writable(exec, process, va, owed);
   if (process.space_.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
   ++core_.counters.cow_faults;
   if (!reusable(process, va)) {
@@ -136,7 +135,7 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
   if (process.space_.page(va) == nullptr || !reusable(process, va)) co_return Error::again;
   core_.allow_writing(process, va);
   core_.set_young(process, va);
-  core_.swap.dirtied(process.space_.page(va)->frame);
+  swap_.dirtied(process.space_.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
   co_return Error::again;  // the caller looks whether the page may still be used
@@ -149,7 +148,7 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
   if (page == nullptr || !page->clean) co_return Error::again;
   core_.allow_writing(process, va);
   core_.set_young(process, va);
-  core_.swap.dirtied(page->frame);
+  swap_.dirtied(page->frame);
   co_await core_.flush_entry(exec, process, va);
   co_return Error::again;
 }
@@ -169,7 +168,7 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
   if (!old.zero) hold.emplace(core_, old.frame);
   const bool allowed = core_.allows_huge(vma);
   if (allowed) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const bool room = allowed && core_.reclaim->has_room(process, kPagesPerHuge);
+  const bool room = allowed && reclaim_.has_room(process, kPagesPerHuge);
   const auto block = room ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
   if (!block) {
     ++core_.counters.thp_fault_fallback;

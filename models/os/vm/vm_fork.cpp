@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -55,8 +54,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       co_await core_.settled(parent, {*next, *next + kPage});
       continue;
     }
-    if (!room && !core_.reclaim->has_room(1)) {
-      room = co_await core_.reclaim->make_room_for_tables(exec, parent, 1);
+    if (!room && !reclaim_.has_room(1)) {
+      room = co_await reclaim_.make_room_for_tables(exec, parent, 1);
       if (!room) co_return Error::no_memory;
       continue;  // it may have waited
     }

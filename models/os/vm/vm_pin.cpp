@@ -100,7 +100,7 @@ const Pin* Vm::find_pin(PinId pin) const {
 void Vm::drop_frames(const Pin& pin) {
   for (const Address frame : pin.frames) {
     // unpin_user_pages_dirty_lock: the device may have written since the page was last cleaned.
-    if (pin.write && core_.frame_table.at(frame).file != 0) core_.page_cache.dirtied(frame);
+    if (pin.write && core_.frame_table.at(frame).file != 0) page_cache_.dirtied(frame);
     core_.frame_table.remove_pin(frame, *pin.process);
     core_.put_frame(frame);
   }

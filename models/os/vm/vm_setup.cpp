@@ -2,7 +2,6 @@
 // What takes no simulated time: preparing an experiment, and the content of memory as a process sees it.
 #include <algorithm>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -63,7 +62,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
     Error error = Error::none;
     if (const PageState* page = process.space_.entry(at); page != nullptr) {
       if (page->in_motion()) return Error::again;
-      if (page->entry == Entry::swapped) error = core_.swap.bring(process, at);
+      if (page->entry == Entry::swapped) error = swap_.bring(process, at);
       if (error != Error::none) return error;
       if (page->entry == Entry::hidden) core_.show(process, at);
       // Of the huge zero page a fresh one, as if it had never been read: a store would split it in some kernels.
@@ -74,7 +73,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
     } else if (vma->file != nullptr) {
-      error = core_.page_cache.bring(process, at);
+      error = page_cache_.bring(process, at);
       if (error == Error::none && vma->writable) error = own_now(process, at);
     } else {
       const auto fresh = core_.take_page(process, *vma, at);
@@ -87,7 +86,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 
 // False: it is no huge zero page, or there is no room for another one.
 bool Vm::replace_huge_zero_page_now(Process& process, VirtualAddress va) {
-  if (!core_.is_huge_zero_page(process, va) || !core_.reclaim->has_room(process, kPagesPerHuge)) return false;
+  if (!core_.is_huge_zero_page(process, va) || !reclaim_.has_room(process, kPagesPerHuge)) return false;
   const auto block = core_.frames.allocate_huge();
   if (block) core_.replace_huge_zero_page_now(process, huge_range(va), *block);
   return block.has_value();
@@ -97,7 +96,7 @@ bool Vm::replace_huge_zero_page_now(Process& process, VirtualAddress va) {
 Error Vm::own_now(Process& process, VirtualAddress va) {
   if (process.space_.page(va)->pool) return own_block_now(process, va);
   if (process.space_.find(va)->shared) {
-    core_.page_cache.dirtied(process.space_.page(va)->frame);
+    page_cache_.dirtied(process.space_.page(va)->frame);
     core_.allow_writing(process, va);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
@@ -109,7 +108,7 @@ Error Vm::own_now(Process& process, VirtualAddress va) {
   }
   if (process.space_.page(va)->clean || reusable(process, va)) {
     core_.allow_writing(process, va);
-    core_.swap.dirtied(process.space_.page(va)->frame);
+    swap_.dirtied(process.space_.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
@@ -148,7 +147,7 @@ bool Vm::store_now(Process& process, VirtualAddress va) {
   const PageState* page = process.space_.entry(va);
   if (page == nullptr || page->entry == Entry::poisoned || page->in_motion() || !vma->allows(true)) return false;
   if (page->entry == Entry::hidden) core_.show(process, va);
-  if (page->entry == Entry::swapped && core_.swap.bring(process, va) != Error::none) return false;
+  if (page->entry == Entry::swapped && swap_.bring(process, va) != Error::none) return false;
   if (page->writable) return true;
   return page->present() && own_now(process, va) == Error::none;
 }
@@ -165,7 +164,7 @@ sim::Task<void> Vm::store(Process& process, VirtualAddress va, std::uint64_t byt
   for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
     const VirtualAddress page = sim::page_begin(va + done);
     if (process.in_motion_ > 0) co_await core_.settled(process, {page, page + kPage});
-    if (process.space_.swapped_bytes() > 0) co_await core_.swap.arrived(process, page);
+    if (process.space_.swapped_bytes() > 0) co_await swap_.arrived(process, page);
     fill_page(process, va, bytes, seed, done);
   }
 }
@@ -185,9 +184,9 @@ std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t b
 
 bool Vm::is_in_core(const Process& process, VirtualAddress va) const {
   const PageState* page = process.space_.entry(va);
-  if (page != nullptr) return page->entry != Entry::swapped || core_.swap.in_memory(process, va);
+  if (page != nullptr) return page->entry != Entry::swapped || swap_.in_memory(process, va);
   const Vma* vma = process.space_.find(va);
-  return vma != nullptr && vma->file != nullptr && core_.page_cache.is_in_core(*vma->file, vma->file_page(va));
+  return vma != nullptr && vma->file != nullptr && page_cache_.is_in_core(*vma->file, vma->file_page(va));
 }
 
 sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t bytes) const {
@@ -198,11 +197,11 @@ sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t b
     const PageState* page = process.space_.entry(at);
     const Vma* vma = page == nullptr ? process.space_.find(at) : nullptr;
     if (vma != nullptr && vma->file != nullptr && vma->file_page(at) < vma->file->pages()) {
-      content.append(core_.page_cache.content(*vma->file, vma->file_page(at)).slice(at % kPage, part));
+      content.append(page_cache_.content(*vma->file, vma->file_page(at)).slice(at % kPage, part));
     } else if (page == nullptr || page->entry == Entry::poisoned) {
       content.append(sim::Content::zeros(part));
     } else if (page->entry == Entry::swapped) {
-      content.append(core_.swap.content(page->slot()).slice(at % kPage, part));
+      content.append(swap_.content(page->slot()).slice(at % kPage, part));
     } else {
       content.append(core_.store.read(page->frame + at % kPage, part));
     }

@@ -14,7 +14,7 @@ VmCore::Zapped VmCore::zap(Process& process, Range range, Taking by) {
     if (!forgets) process.space_.note_drop(page_range(va, size), by);
     // Also of entries without a valid descriptor: a walk cache may hold the table.
     zapped.leaves.add(va, size);
-    if (page.entry == Entry::swapped) swap.release(page.slot());
+    if (page.entry == Entry::swapped) swap_->release(page.slot());
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       zapped.frames.push_back(page.frame + offset);
     }
