@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit notices what is wrong: each of the manager's books is falsified in turn, and mended again.
 #include "models/os/reclaim/reclaim.hpp"
+#include "models/os/vm/mm.hpp"
 #include "tests/os/mapped_file.hpp"
 #include "tests/support/os_bench.hpp"
 
@@ -21,21 +22,14 @@ struct OpensManager {
   friend std::uint64_t& pinned_of(os::Vm& vm) { return vm.*Pinned; }
   friend std::uint64_t& locked_of(os::Vm& vm) { return vm.*Locked; }
 };
-template <auto Table, auto Space, auto InMotion>
-struct OpensProcess {
-  friend os::PageTable& table_of(Process& process) { return *(process.*Table); }
-  friend os::AddressSpace& space_of(Process& process) { return process.*Space; }
-  friend unsigned& in_motion_of(Process& process) { return process.*InMotion; }
-};
 os::VmCore& core_of(os::Vm& vm);
 os::Swap& swap_of(os::Vm& vm);
 std::uint64_t& pinned_of(os::Vm& vm);
 std::uint64_t& locked_of(os::Vm& vm);
-os::PageTable& table_of(Process& process);
-os::AddressSpace& space_of(Process& process);
-unsigned& in_motion_of(Process& process);
 template struct OpensManager<&os::Vm::core_, &os::Vm::swap_, &os::Vm::pinned_bytes_, &os::Vm::locked_bytes_>;
-template struct OpensProcess<&Process::table_, &Process::space_, &Process::in_motion_>;
+os::PageTable& table_of(Process& process) { return *os::Mm::of(process).table; }
+os::AddressSpace& space_of(Process& process) { return os::Mm::of(process).space; }
+unsigned& in_motion_of(Process& process) { return os::Mm::of(process).in_motion; }
 
 OsConfig with_everything() {
   OsConfig config;

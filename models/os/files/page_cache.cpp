@@ -187,9 +187,9 @@ Task<Result<Address>> PageCache::get(Execution& exec, Process& process, File& fi
     if (process.was_killed()) co_return Result<Address>{.error = Error::killed};
     File::Page* cached = file.find(page);
     if (cached == nullptr && slot_of(file, page) != 0) {
-      co_await process.lock_.lock_shared(core_.cpu, exec);
+      co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
       const Error error = co_await swap_in(exec, process, file, page, sim::Time{0});
-      process.lock_.unlock_shared();
+      Mm::of(process).lock.unlock_shared();
       if (error != Error::again) co_return Result<Address>{.error = error};
       continue;
     }

@@ -34,7 +34,7 @@ Task<Error> PageCache::swap_in(Execution& exec, Process& process, File& file, st
   const SwapSlot slot = slot_of(file, page);
   if (!swap_.cached(slot)) {
     ++core_.counters.pgmajfault;
-    ++process.faults_.major;
+    ++Mm::of(process).faults.major;
     co_await core_.run(exec, owed + core_.config.disk_fault);
     const bool room = co_await core_.reclaim().make_room(exec, process, 1);
     if (slot_of(file, page) != slot) co_return Error::again;
@@ -50,9 +50,9 @@ Task<Error> PageCache::swap_in(Execution& exec, Process& process, File& file, st
     co_await core_.run(exec, owed);
   }
   if (slot_of(file, page) == slot && swap_.is_reading(slot)) {
-    process.lock_.unlock_fault(exec);
+    Mm::of(process).lock.unlock_fault(exec);
     while (slot_of(file, page) == slot && swap_.is_reading(slot)) co_await swap_.sleep(exec);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
+    co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   }
   if (slot_of(file, page) == slot && swap_.cached(slot) && !swap_.is_reading(slot)) take_from_swap(file, page);
   co_return Error::again;

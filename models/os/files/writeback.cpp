@@ -149,7 +149,7 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     const Range range{va, va + kPage};
     co_await core_.settled(process, range);
     const bool there = core_.frame_table.has_mapper(frame, {&process, va});
-    PageState* page = there ? process.space_.entry(va) : nullptr;
+    PageState* page = there ? Mm::of(process).space.entry(va) : nullptr;
     if (page == nullptr || !page->may_write()) co_return;
     if (!page->present()) {
       page->write_protect(by);
@@ -157,7 +157,7 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     }
     core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
-    page = process.space_.entry(va);
+    page = Mm::of(process).space.entry(va);
     page->write_protect(by);
     core_.show(process, va);
     core_.on_change(process, 1);

@@ -74,11 +74,11 @@ std::uint64_t Reclaim::free_pages() const { return core_.frames.free_pages(); }
 bool Reclaim::has_room(std::uint64_t pages) const { return free_pages() >= low_ + pages || low_ == 0; }
 
 bool Reclaim::has_room(const Process& process, std::uint64_t pages) const {
-  return has_room(pages) && process.group_->has_room(pages);
+  return has_room(pages) && Mm::of(process).group->has_room(pages);
 }
 
 Task<bool> Reclaim::make_room(Execution& exec, const Process& process, std::uint64_t pages) {
-  const Goal of_group{process.group_, pages, 0};
+  const Goal of_group{Mm::of(process).group, pages, 0};
   while (!is_reached(of_group)) {
     ++core_.counters.memcg_max;
     if (!co_await reach(exec, process, of_group)) co_return false;

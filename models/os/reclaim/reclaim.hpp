@@ -91,7 +91,7 @@ class Reclaim : public PageReclaim {
   sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame, Batch& batch);
   sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame, Batch& batch);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
-  sim::Task<sim::Vector<Process::User>> unmap(cpu::Execution& exec, Address frame, Unmap how, UnmapBatch& batch);
+  sim::Task<sim::Vector<MmUser>> unmap(cpu::Execution& exec, Address frame, Unmap how, UnmapBatch& batch);
   sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how, UnmapBatch& batch);
   sim::Task<void> throttle(cpu::Execution& exec, bool progress);
   sim::Task<void> write_and_free(Address frame, bool counted);

@@ -52,7 +52,7 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame, Bat
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   // A pin that found the page in the swap cache, or a fault that has.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
-  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
+  for (const MmUser& owner : owners) core_.on_change(owner.process(), 1);
   if (record.slot != 0 && swap_.wanted(frame) && !swap_.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
@@ -64,7 +64,7 @@ Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame, Bat
   if (record.swap_backed && record.slot == 0 && !swap_.has_free_slots()) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, Unmap::file, batch.unmapped);
-  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
+  for (const MmUser& owner : owners) core_.on_change(owner.process(), 1);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   if (record.pins > 0) co_return Outcome::activate;
   if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
@@ -137,9 +137,9 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& process = *mapper.process;
-    const PageState* page = process.space_.page(mapper.va);
+    const PageState* page = Mm::of(process).space.page(mapper.va);
     if (page == nullptr || page->frame != frame || !page->young) continue;
-    const Process::User user(process);
+    const MmUser user(process);
     ++found;
     co_await core_.clear_young(exec, process, mapper.va);
   }
@@ -154,21 +154,21 @@ bool Reclaim::is_pinned(Address frame) const {
 bool Reclaim::is_lazyfree(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
   return !mappers.empty() && std::all_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    return mapper.process->space_.entry(mapper.va)->lazyfree;
+    return Mm::of(*mapper.process).space.entry(mapper.va)->lazyfree;
   });
 }
 
 // try_to_unmap: entries become references to the slot, or go. Those that are in motion or have failed keep
 // the page, and so do those that were written since MADV_FREE: it is an ordinary page again; and those whose notifiers
 // refuse. Whose entries they were.
-Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, Unmap how, UnmapBatch& batch) {
-  sim::Vector<Process::User> owners;
+Task<sim::Vector<MmUser>> Reclaim::unmap(Execution& exec, Address frame, Unmap how, UnmapBatch& batch) {
+  sim::Vector<MmUser> owners;
   const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
-    const PageState* page = process.space_.entry(va);
-    const Vma* vma = process.space_.find(va);
-    const bool there = page != nullptr && page->has_frame() && page->frame == frame && !process.space_.is_huge(va) &&
-                       (page->present() || page->entry == Entry::hidden) && (how != Unmap::discard || page->lazyfree) &&
-                       (vma == nullptr || vma->evictable());
+    const PageState* page = Mm::of(process).space.entry(va);
+    const Vma* vma = Mm::of(process).space.find(va);
+    const bool there = page != nullptr && page->has_frame() && page->frame == frame &&
+                       !Mm::of(process).space.is_huge(va) && (page->present() || page->entry == Entry::hidden) &&
+                       (how != Unmap::discard || page->lazyfree) && (vma == nullptr || vma->evictable());
     if (there && co_await clear(exec, process, va, how, batch)) owners.emplace_back(process);
   };
   co_await core_.for_each_mapper(exec, frame, Taker::reclaim, Notice::asked, unmap_there);
@@ -189,23 +189,23 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
     core_.retire(process, zapped);
     co_return true;
   }
-  const PageState& page = *process.space_.entry(va);
+  const PageState& page = *Mm::of(process).space.entry(va);
   const Entry before = page.entry;
   const Taking hidden_by = page.hidden_by;
   core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::reclaim));
   co_await core_.flush_unmapped(exec, process, va, batch);
   const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::exclusive_pages);
   if (sees_pins && core_.frame_table.at(page.frame).pins > 0) {
-    process.space_.entry(va)->lazyfree = false;
+    Mm::of(process).space.entry(va)->lazyfree = false;
     if (before == Entry::present) {
       core_.show(process, va);
     } else {
-      VmCore::set_entry(process, *process.space_.entry(va), before, hidden_by);
+      VmCore::set_entry(process, *Mm::of(process).space.entry(va), before, hidden_by);
     }
     co_return false;
   }
   if (how == Unmap::discard) {
-    VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
+    VmCore::set_entry(process, *Mm::of(process).space.entry(va), Entry::hidden);
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage}, core_.taking(exec, Taker::reclaim));
     if (!zapped.tables.empty()) co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
@@ -217,7 +217,7 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
 
 // madvise_cold_or_pageout_pte_range, by page tables, and reclaim_pages.
 Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range) {
-  const Process::User user(process);
+  const MmUser user(process);
   unsigned gone = 0;
   for (VirtualAddress va = range.begin; va < range.end;) {
     const Range part{va, std::min(huge_range(va).end, range.end)};
@@ -235,7 +235,7 @@ Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range)
 
 // Pages that nobody else maps.
 Task<sim::Vector<Address>> Reclaim::isolate_range(Execution& exec, Process& process, Range range) {
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   sim::Vector<Address> frames;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;

@@ -8,7 +8,7 @@ namespace faultline::os {
 
 sim::Task<Result<std::uint64_t>> MirroredTable::fill(cpu::Execution& exec, Range wanted, bool write) {
   const std::uint64_t bytes = wanted.end - wanted.begin;
-  MmuNotifiers& notifiers = process_.notifiers_;
+  MmuNotifiers& notifiers = Mm::of(process_).notifiers;
   sim::Vector<VirtualAddress> upgraded;
   for (;;) {
     Filling filling{whole_pages(wanted)};

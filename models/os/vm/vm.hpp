@@ -231,10 +231,10 @@ class Vm {
   // Puts the process, which has no memory yet, into a group of its own that may have so many bytes (memory.max); set-up
   // itself is not held back.
   void limit_memory(Process& process, std::uint64_t bytes);
-  const MemoryGroup& group_of(const Process& process) const { return *process.group_; }
+  const MemoryGroup& group_of(const Process& process) const { return *Mm::of(process).group; }
   // -1000 (is never killed) to 1000: how much sooner than others the OOM killer chooses it, in 1/1000 of the memory and
   // the swap device together.
-  void set_oom_score_adj(Process& process, int adjustment) { process.oom_score_adj_ = adjustment; }
+  void set_oom_score_adj(Process& process, int adjustment) { Mm::of(process).oom_score_adj = adjustment; }
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);

@@ -38,7 +38,7 @@ SlotReferences VmCore::audit(bool changing) const {
 void VmCore::audit_process(Process& process, bool changing, Entries& entries, SlotReferences& to_slots) const {
   std::uint64_t resident = 0;
   std::uint64_t swapped = 0;
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   for (VirtualAddress va = 0; const auto next = space.next_entry(va, space.all().end);) {
     va = *next + kPage;
     const PageState& page = *space.entry(*next);
@@ -57,7 +57,7 @@ void VmCore::audit_process(Process& process, bool changing, Entries& entries, Sl
       broken(fmt::format("the frame of {:#x} does not know it", *next));
     }
   }
-  if (!changing && process.in_motion_ != 0) broken("a page is in motion, and nobody moves it");
+  if (!changing && Mm::of(process).in_motion != 0) broken("a page is in motion, and nobody moves it");
   if (resident * kPage != space.resident_bytes() || swapped * kPage != space.swapped_bytes()) {
     broken("a process has another number of pages than it counts");
   }
@@ -99,7 +99,7 @@ void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
   const auto count = [&tables](const PageTable& table) { tables += table.tables() + table.retired(); };
   for (const auto& process : processes) {
     count(process->page_table());
-    for (const auto& table : process->device_tables_) count(table->table());
+    for (const auto& table : Mm::of(*process).device_tables) count(table->table());
   }
   compare("frames that are allocated, and pages and tables that hold one", frames.used_pages(), held + tables,
           changing);
@@ -117,7 +117,7 @@ void Vm::audit(bool changing) const {
 void Vm::audit_locks() const {
   std::uint64_t locked = 0;
   for (const auto& process : core_.processes) {
-    const AddressSpace& space = process->space_;
+    const AddressSpace& space = Mm::of(*process).space;
     std::uint64_t in_vmas = 0;
     for (const auto& [begin, vma] : space.vmas()) in_vmas += vma.locked ? vma.bytes() : 0;
     compare(fmt::format("locked bytes of '{}'", process->name()), space.locked_bytes(), in_vmas, false);
@@ -142,8 +142,8 @@ void Vm::audit_pins(bool changing) const {
     }
   }
   for (const auto& process : core_.processes) {
-    compare(fmt::format("pinned bytes of '{}'", process->name()), process->space_.pinned_bytes(), pinned[process.get()],
-            changing);
+    compare(fmt::format("pinned bytes of '{}'", process->name()), Mm::of(*process).space.pinned_bytes(),
+            pinned[process.get()], changing);
   }
   compare("pinned bytes of all processes", pinned_bytes_, all_pins, changing);
   core_.frame_table.for_each([&](Address frame, const FrameRecord& record) {

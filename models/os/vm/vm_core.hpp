@@ -28,9 +28,9 @@
 #include "models/os/vm/frame_table.hpp"
 #include "models/os/vm/huge_pool.hpp"
 #include "models/os/vm/memory_group.hpp"
+#include "models/os/vm/mm.hpp"
 #include "models/os/vm/page_batches.hpp"
 #include "models/os/vm/page_reclaim.hpp"
-#include "models/os/vm/process.hpp"
 #include "models/os/vm/swap_slots.hpp"
 #include "models/os/vm/table_walk.hpp"
 #include "models/os/vm/tlbs.hpp"
@@ -201,7 +201,7 @@ class VmCore {
   sim::Task<bool> for_each_mapper(cpu::Execution& exec, Address frame, Taker by, Notice notice, Visit visit) {
     for (const Mapper& mapper : frame_table.mappers(frame)) {
       if (!frame_table.has_mapper(frame, mapper)) continue;  // the list is of a moment ago
-      const Process::User user(*mapper.process);
+      const MmUser user(*mapper.process);
       const Range page{mapper.va, mapper.va + kPage};
       if (!co_await change_begins(exec, *mapper.process, page, by, notice)) co_return false;
       co_await visit(*mapper.process, mapper.va);

@@ -18,7 +18,7 @@ Result<PrivateTable*> Vm::create_private_table(Process& process) {
   if (!entries) return {.error = Error::no_memory};
   auto table = std::make_unique<PrivateTable>(process, std::move(entries));
   PrivateTable* created = table.get();
-  process.device_tables_.push_back(std::move(table));
+  Mm::of(process).device_tables.push_back(std::move(table));
   return {.value = created};
 }
 
@@ -27,7 +27,7 @@ Result<MirroredTable*> Vm::create_mirrored_table(Process& process) {
   if (!entries) return {.error = Error::no_memory};
   auto table = std::make_unique<MirroredTable>(*this, core_, process, std::move(entries));
   MirroredTable* created = table.get();
-  process.device_tables_.push_back(std::move(table));
+  Mm::of(process).device_tables.push_back(std::move(table));
   core_.add_notifier(process, *created);
   return {.value = created};
 }

@@ -18,11 +18,11 @@ FaultReason Vm::fault_reason(std::uint32_t process_id, Address table_root, Virtu
   const Process* process = find_process(process_id);
   if (process == nullptr) return {.cause = FaultCause::no_mapping};
   FaultReason reason = look_at(*process, va);
-  if (table_root == process->table_->root()) {
+  if (table_root == Mm::of(*process).table->root()) {
     explain_entry(*process, va, write, reason);
     return reason;
   }
-  for (const auto& table : process->device_tables_) {
+  for (const auto& table : Mm::of(*process).device_tables) {
     if (table_root == table->root()) table->explain(va, write, reason);
   }
   return reason;
@@ -30,10 +30,10 @@ FaultReason Vm::fault_reason(std::uint32_t process_id, Address table_root, Virtu
 
 FaultReason Vm::look_at(const Process& process, VirtualAddress va) const {
   FaultReason look;
-  const Vma* vma = process.space_.find(va);
+  const Vma* vma = Mm::of(process).space.find(va);
   look.mapped = vma != nullptr;
-  look.huge = process.space_.is_huge(va);
-  if (const PageState* page = process.space_.entry(va)) look.page = *page;
+  look.huge = Mm::of(process).space.is_huge(va);
+  if (const PageState* page = Mm::of(process).space.entry(va)) look.page = *page;
   const bool kept_elsewhere = look.page.entry == Entry::swapped || (look.page.entry == Entry::none && look.mapped);
   if (kept_elsewhere && (look.page.entry == Entry::swapped || vma->file != nullptr)) {
     look.in_memory = is_in_core(process, va);
