@@ -6,7 +6,7 @@ include(Catch)
 
 # Sources with names of their own that others in their room have, too: compiled by themselves (FAULTLINE_UNITY).
 foreach(test IN ITEMS soc/axi_port soc/axi_port_parting network/failures soc/mmio_bus network/path_choice
-        network/router network/router_properties os/page_events drivers/mmu500/smmu_driver os/swap os/vm_change
+        network/router network/router_properties os/mmu_notifier_property os/page_events drivers/mmu500/smmu_driver os/swap os/vm_change
         os/vm_property os/vm_races drivers/exanest/wait drivers/exanest/fault_service drivers/exanest/fault_log results/query sim/issue_queue smmu/long_trains smmu/maintenance
         smmu/registers smmu/translation traces/vcd workloads/benchmark workloads/corner_cases
         workloads/corner_cases_limits workloads/fault_kinds)

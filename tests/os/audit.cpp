@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The audit notices what is wrong: each of the manager's books is falsified in turn, and mended again.
 #include "models/os/reclaim/reclaim.hpp"
+#include "models/os/vm/mm.hpp"
 #include "tests/os/mapped_file.hpp"
 #include "tests/support/os_bench.hpp"
 
@@ -13,26 +14,22 @@ using os::PageSize;
 namespace {
 
 // The books, which nobody but the manager may write to: an explicit instantiation may name private members.
-template <os::VmCore os::Vm::*Core, std::uint64_t os::Vm::*Pinned, std::uint64_t os::Vm::*Locked>
+template <os::VmCore os::Vm::*Core, os::Swap os::Vm::*Swap, std::uint64_t os::Vm::*Pinned,
+          std::uint64_t os::Vm::*Locked>
 struct OpensManager {
   friend os::VmCore& core_of(os::Vm& vm) { return vm.*Core; }
+  friend os::Swap& swap_of(os::Vm& vm) { return vm.*Swap; }
   friend std::uint64_t& pinned_of(os::Vm& vm) { return vm.*Pinned; }
   friend std::uint64_t& locked_of(os::Vm& vm) { return vm.*Locked; }
 };
-template <auto Table, auto Space, auto InMotion>
-struct OpensProcess {
-  friend os::PageTable& table_of(Process& process) { return *(process.*Table); }
-  friend os::AddressSpace& space_of(Process& process) { return process.*Space; }
-  friend unsigned& in_motion_of(Process& process) { return process.*InMotion; }
-};
 os::VmCore& core_of(os::Vm& vm);
+os::Swap& swap_of(os::Vm& vm);
 std::uint64_t& pinned_of(os::Vm& vm);
 std::uint64_t& locked_of(os::Vm& vm);
-os::PageTable& table_of(Process& process);
-os::AddressSpace& space_of(Process& process);
-unsigned& in_motion_of(Process& process);
-template struct OpensManager<&os::Vm::core_, &os::Vm::pinned_bytes_, &os::Vm::locked_bytes_>;
-template struct OpensProcess<&Process::table_, &Process::space_, &Process::in_motion_>;
+template struct OpensManager<&os::Vm::core_, &os::Vm::swap_, &os::Vm::pinned_bytes_, &os::Vm::locked_bytes_>;
+os::PageTable& table_of(Process& process) { return *os::Mm::of(process).table; }
+os::AddressSpace& space_of(Process& process) { return os::Mm::of(process).space; }
+unsigned& in_motion_of(Process& process) { return os::Mm::of(process).in_motion; }
 
 OsConfig with_everything() {
   OsConfig config;
@@ -186,9 +183,9 @@ TEST_CASE("the audit compares files with the frames of their pages") {
 TEST_CASE("the audit compares slots of the swap device with what refers to them") {
   Books books;
   const os::SwapSlot slot = space_of(*books.b.process).entry(books.away.va + kPage)->slot();
-  books.core().swap.retain(slot);
+  swap_of(books.b.vm).retain(slot, /*written=*/false);
   books.wrong("counts 2 entries that refer to it");
-  books.core().swap.release(slot);
+  swap_of(books.b.vm).release(slot);
   books.mended();
   FrameRecord& cached = books.record(books.away.frame());
   REQUIRE(cached.slot != 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How reclaim divides its looks between anonymous pages and those of files.
-#include "models/os/reclaim/scan_balance.hpp"
+#include "models/os/vm/scan_balance.hpp"
 
 #include "tests/os/mapped_file.hpp"
 

@@ -22,9 +22,10 @@ Address last_block(const FrameAllocator& frames) {
 
 }  // namespace
 
-Compaction::Compaction(VmCore& core, Migration& migration)
+Compaction::Compaction(VmCore& core, Migration& migration, Reclaim& reclaim)
     : core_(core),
       migration_(migration),
+      reclaim_(reclaim),
       wanted_(core.context.loop),
       next_migrate_(core.frames.begin()),
       next_free_(last_block(core.frames)) {}
@@ -47,10 +48,10 @@ Compaction::Effort Compaction::effort_of_khugepaged() const {
   return core_.config.khugepaged_defrag ? effort_of_advice() : Effort{};
 }
 
-bool Compaction::has_block() const { return core_.frames.has_whole_block() && core_.reclaim->has_room(kPagesPerHuge); }
+bool Compaction::has_block() const { return core_.frames.has_whole_block() && reclaim_.has_room(kPagesPerHuge); }
 
 // compaction_suitable, without the index of fragmentation.
-bool Compaction::is_suitable() const { return core_.frames.free_pages() >= core_.reclaim->low_watermark() + kGap; }
+bool Compaction::is_suitable() const { return core_.frames.free_pages() >= reclaim_.low_watermark() + kGap; }
 
 // __alloc_pages_slowpath, for an order that is costly.
 Task<void> Compaction::make_block(Execution& exec, Effort effort) {
@@ -60,7 +61,7 @@ Task<void> Compaction::make_block(Execution& exec, Effort effort) {
   const Result first = co_await compact_directly(exec, Mode::async);
   if (has_block()) co_return;
   if (!effort.stubborn && first <= Result::deferred) co_return;
-  co_await core_.reclaim->make_room_to_compact(exec);
+  co_await reclaim_.make_room_to_compact(exec);
   if (has_block()) co_return;
   co_await compact_directly(exec, effort.stubborn ? Mode::sync : Mode::async);
 }
@@ -109,7 +110,7 @@ void Compaction::defer() {
 
 // wakeup_kswapd, which ends in wakeup_kcompactd.
 void Compaction::wake() {
-  core_.reclaim->wake();
+  reclaim_.wake();
   if (kcompactd_ == nullptr) {
     kcompactd_ = &core_.cpu.new_thread("kcompactd0");
     tasks_.start(serve());

@@ -15,6 +15,8 @@
 
 namespace faultline::os {
 
+class Reclaim;
+
 class Compaction {
  public:
   // What whoever wants a huge page may do when none is free.
@@ -30,7 +32,7 @@ class Compaction {
     success    // 2 MiB are free
   };
 
-  Compaction(VmCore& core, Migration& migration);
+  Compaction(VmCore& core, Migration& migration, Reclaim& reclaim);
 
   // By os.thp_defrag: the page fault's. khugepaged's, and that of a program that asks for a collapse.
   Effort effort_of_fault(const Vma& vma) const;
@@ -79,6 +81,7 @@ class Compaction {
 
   VmCore& core_;
   Migration& migration_;
+  Reclaim& reclaim_;
   cpu::Execution* kcompactd_ = nullptr;
   sim::Signal wanted_;
   bool requested_ = false;

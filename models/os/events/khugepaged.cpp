@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/events/khugepaged.hpp"
 
-#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/reclaim/swap.hpp"
 
 namespace faultline::os {
 
 using cpu::Execution;
 using sim::Task;
 
-Khugepaged::Khugepaged(VmCore& core, Compaction& compaction) : core_(core), compaction_(compaction) {}
+Khugepaged::Khugepaged(VmCore& core, Compaction& compaction, Swap& swap)
+    : core_(core), compaction_(compaction), swap_(swap) {}
 
 void Khugepaged::start() {
   if (thread_ != nullptr || !core_.config.khugepaged || core_.config.thp == ThpMode::never) return;
@@ -34,7 +35,7 @@ Task<bool> Khugepaged::scan_some() {
     co_await core_.cond_resched(*thread_);
     if (next_process_ >= core_.processes.size()) next_process_ = 0;
     Process& process = *core_.processes[next_process_];
-    const auto found = process.space_.next_huge_range(next_range_);
+    const auto found = Mm::of(process).space.next_huge_range(next_range_);
     if (!found) {
       next_range_ = 0;
       ++next_process_;
@@ -48,7 +49,7 @@ Task<bool> Khugepaged::scan_some() {
     }
     next_range_ = *found + kHugePage;
     scanned += kPagesPerHuge;
-    if (process.space_.is_huge(*found)) continue;
+    if (Mm::of(process).space.is_huge(*found)) continue;
     if (co_await collapse(*thread_, process, *found, Wish::scan) == Outcome::no_block) co_return false;
   }
   co_return true;
@@ -56,12 +57,12 @@ Task<bool> Khugepaged::scan_some() {
 
 Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process, VirtualAddress va, Wish wish) {
   const Range range = huge_range(va);
-  const Process::User user(process);
+  const MmUser user(process);
   // hpage_collapse_scan_pmd, with the lock shared.
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   co_await core_.run(exec, core_.config.khugepaged_scan_per_page * kPagesPerHuge);
   const bool chosen = fit(process, range, wish, Step::scan) && !core_.held(process, range);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   if (!chosen) {
     ++core_.counters.collapse_refused;
     co_return Outcome::unfit;
@@ -70,7 +71,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   co_await core_.run(exec, core_.config.thp_alloc);
   co_await compaction_.make_block(
       exec, wish == Wish::advice ? Compaction::effort_of_advice() : compaction_.effort_of_khugepaged());
-  const auto block = core_.reclaim->has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
+  const auto block = core_.reclaim().has_room(process, kPagesPerHuge) ? core_.frames.allocate_huge() : std::nullopt;
   if (!block) {
     ++core_.counters.thp_collapse_alloc_failed;
     co_return Outcome::no_block;
@@ -85,7 +86,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
   Outcome outcome = Outcome::unfit;
   if (fit(process, range, wish, Step::collapse))
     outcome = co_await collapse_under_lock(exec, process, range, *block, wish);
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
   if (outcome == Outcome::collapsed) {
     ++core_.counters.khugepaged_collapsed;
     core_.on_change(process, kPagesPerHuge);
@@ -99,20 +100,20 @@ Task<Khugepaged::Outcome> Khugepaged::collapse(Execution& exec, Process& process
 // __collapse_huge_page_swapin, with the lock shared. What has to be read from the device is read without the lock, and
 // the collapse given up.
 Task<bool> Khugepaged::swap_in(Execution& exec, Process& process, Range range) {
-  if (process.space_.swapped_bytes() == 0) co_return true;
+  if (Mm::of(process).space.swapped_bytes() == 0) co_return true;
   bool all = true;
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const auto is_swapped = [&](VirtualAddress va) {
-    const PageState* page = process.space_.entry(va);
+    const PageState* page = Mm::of(process).space.entry(va);
     return page != nullptr && page->entry == Entry::swapped;
   };
   for (VirtualAddress va = range.begin; va < range.end && all; va += kPage) {
     if (!is_swapped(va)) continue;
-    all = core_.swap.in_memory(process, va);
-    const Error error = co_await core_.swap.fault(exec, process, va, /*write=*/false, sim::Time{0});
+    all = swap_.in_memory(process, va);
+    const Error error = co_await swap_.fault(exec, process, va, /*write=*/false, sim::Time{0});
     all = all && error == Error::again;
   }
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return all;
 }
 
@@ -125,7 +126,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
     core_.change_ends(process, range);
     co_return Outcome::unfit;
   }
-  const Address table = process.table_->detach_pages(range.begin);
+  const Address table = Mm::of(process).table->detach_pages(range.begin);
   co_await core_.flush_range(exec, process, range, hide_range(exec, process, range));  // pmdp_collapse_flush
   // Before the new mapping exists: who mirrors the table and faults now waits for the lock.
   core_.change_ends(process, range);
@@ -143,7 +144,7 @@ Task<Khugepaged::Outcome> Khugepaged::collapse_under_lock(Execution& exec, Proce
 Task<void> Khugepaged::copy_pages(Execution& exec, Process& process, Range range, Address block) {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
     const Address to = block + (va - range.begin);
-    const PageState* page = process.space_.entry(va);
+    const PageState* page = Mm::of(process).space.entry(va);
     if (page != nullptr && !page->zero) {
       co_await core_.copy_page(exec, page->frame, to);
     } else {
@@ -157,7 +158,7 @@ Task<void> Khugepaged::copy_pages(Execution& exec, Process& process, Range range
 Leaves Khugepaged::hide_range(const Execution& exec, Process& process, Range range) const {
   Leaves leaves;
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    PageState* page = process.space_.entry(va);
+    PageState* page = Mm::of(process).space.entry(va);
     if (page == nullptr) continue;
     VmCore::set_entry(process, *page, Entry::moving, core_.taking(exec, Taker::collapse));
     leaves.add(va, PageSize::small);
@@ -166,16 +167,19 @@ Leaves Khugepaged::hide_range(const Execution& exec, Process& process, Range ran
 }
 
 void Khugepaged::show_range(Process& process, Range range, Address table) {
-  process.table_->attach_pages(range.begin, table);
+  Mm::of(process).table->attach_pages(range.begin, table);
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    if (PageState* page = process.space_.entry(va)) VmCore::set_entry(process, *page, Entry::present);
+    PageState* page = Mm::of(process).space.entry(va);
+    if (page == nullptr) continue;
+    VmCore::set_entry(process, *page, Entry::present);
+    Mm::of(process).notifiers.usable(va);
   }
 }
 
 // One VMA that may have huge pages; at least one page that may be written and one that was used (half of them, if some
 // are to be swapped in); not more holes, nor more pages on the swap device or that others share, than the limits allow.
 bool Khugepaged::fit(const Process& process, Range range, Wish wish, Step step) const {
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   const Vma* vma = space.find(range.begin);
   if (vma == nullptr || vma->end < range.end || !vma->accessible || vma->file != nullptr || vma->hugetlb != 0 ||
       vma->driver)  // VM_NO_KHUGEPAGED

@@ -11,6 +11,8 @@
 
 namespace faultline::os {
 
+class Swap;
+
 class Khugepaged {
  public:
   enum class Outcome : std::uint8_t {
@@ -24,7 +26,7 @@ class Khugepaged {
   // Who wants it: the daemon's scan, or the program (MADV_COLLAPSE), which sysfs does not bind.
   enum class Wish : std::uint8_t { scan, advice };
 
-  Khugepaged(VmCore& core, Compaction& compaction);
+  Khugepaged(VmCore& core, Compaction& compaction, Swap& swap);
 
   // The daemon, on the node's last core: sleeps, then scans os.khugepaged_pages_to_scan of all processes' pages, and so
   // on. From the first memory on that may have huge pages, as in Linux; further calls do nothing.
@@ -47,6 +49,7 @@ class Khugepaged {
 
   VmCore& core_;
   Compaction& compaction_;
+  Swap& swap_;
   cpu::Execution* thread_ = nullptr;
   bool found_memory_ = true;
   std::size_t next_process_ = 0;

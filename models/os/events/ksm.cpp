@@ -9,23 +9,23 @@ using sim::Task;
 
 Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range range) {
   unsigned merged = 0;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
     if (space.is_huge(*next)) {
       // split_huge_page finds the references before it unmaps anything.
       if (core_.held(process, huge_range(*next))) continue;
-      if (!co_await split(exec, process, *next)) break;
+      if (co_await split(exec, process, *next, Notice::told) != Error::none) break;
     }
     co_await core_.cond_resched(exec);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
+    co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
     const PageState* page = space.page(*next);
     // Pages of files, and pages that have become part of a huge page meanwhile, are left alone.
     const bool small =
         page != nullptr && !page->zero && !space.is_huge(*next) && core_.frame_table.find(page->frame).file == 0;
     if (small && co_await merge_page(exec, process, *next)) ++merged;
-    process.lock_.unlock_shared();
+    Mm::of(process).lock.unlock_shared();
   }
   co_return merged;
 }
@@ -33,9 +33,9 @@ Task<unsigned> PageEvents::merge_equal(Execution& exec, Process& process, Range 
 Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddress va) {
   const Range range{va, va + kPage};
   const Taking by = core_.taking(exec, Taker::ksm);
-  const Address frame = process.space_.page(va)->frame;
+  const Address frame = Mm::of(process).space.page(va)->frame;
   const auto unchanged = [&] {
-    const PageState* page = process.space_.page(va);
+    const PageState* page = Mm::of(process).space.page(va);
     return page != nullptr && page->frame == frame;
   };
   // write_protect_page
@@ -45,7 +45,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
     core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
     shared = core_.frame_table.at(frame).pins == 0;
-    if (shared) process.space_.entry(va)->write_protect(by);
+    if (shared) Mm::of(process).space.entry(va)->write_protect(by);
     core_.show(process, va);
   }
   core_.change_ends(process, range);
@@ -57,7 +57,7 @@ Task<bool> PageEvents::merge_page(Execution& exec, Process& process, VirtualAddr
   if (!equal) co_return false;
   // replace_page
   co_await core_.change_begins(exec, process, range, Taker::ksm);
-  shared = unchanged() && !process.space_.page(va)->may_write();
+  shared = unchanged() && !Mm::of(process).space.page(va)->may_write();
   if (shared) {
     core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);

@@ -24,12 +24,12 @@ void add(Migration::Result& sum, const Migration::Result& part) {
 bool Migration::movable(Address frame) const {
   const FrameRecord record = core_.frame_table.find(frame);
   if (record.list == LruList::none || (record.mappings == 0 && record.file == 0)) return false;
-  if (record.file != 0 && core_.page_cache.page_of(frame).writing) return false;
+  if (record.file != 0 && page_cache_.page_of(frame).writing) return false;
   if (record.has_extra_references() || core_.is_whole(frame)) return false;
   const auto mappers = core_.frame_table.mappers(frame);
   return std::none_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    const Vma* vma = mapper.process->space_.find(mapper.va);
-    return (vma != nullptr && vma->driver) || mapper.process->space_.page(mapper.va) == nullptr;
+    const Vma* vma = Mm::of(*mapper.process).space.find(mapper.va);
+    return (vma != nullptr && vma->driver) || Mm::of(*mapper.process).space.page(mapper.va) == nullptr;
   });
 }
 
@@ -170,8 +170,8 @@ bool Migration::keeps_entry(Address frame, PageSize size) const {
 Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, UnmapBatch& batch, bool defers) {
   auto outcome = Unmapping::nobody_maps_it;
   const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
-    const PageState* page = process.space_.page(va);
-    if (page == nullptr || page->frame != frame || process.space_.is_huge(va)) co_return;
+    const PageState* page = Mm::of(process).space.page(va);
+    if (page == nullptr || page->frame != frame || Mm::of(process).space.is_huge(va)) co_return;
     if (outcome == Unmapping::refused) co_return;
     core_.hide(process, va, Entry::migrating, core_.taking(exec, Taker::migration));
     if (defers) {
@@ -183,7 +183,8 @@ Task<Migration::Unmapping> Migration::unmap(Execution& exec, Address frame, Unma
     if (stays) core_.show(process, va);
     outcome = stays ? Unmapping::refused : Unmapping::unmapped;
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::migration, unmap_there);
+  const bool granted = co_await core_.for_each_mapper(exec, frame, Taker::migration, Notice::asked, unmap_there);
+  if (!granted) outcome = Unmapping::refused;
   // A page of the page cache is moved even if nobody maps it.
   const bool cached = outcome == Unmapping::nobody_maps_it && core_.frame_table.at(frame).file != 0;
   co_return cached ? Unmapping::unmapped : outcome;
@@ -209,7 +210,7 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
     // reference, so that the page stays for this pass there, too. And whoever has unmapped the page may still have to
     // flush TLBs.
     if (record.pins > 0 || record.mappings != migrating(frame)) co_return false;
-    core_.page_cache.replace(frame, page.to);
+    page_cache_.replace(frame, page.to);
   }
   remap(frame, page.to);
   put_in_place(page);
@@ -220,7 +221,7 @@ Task<bool> Migration::move(Execution& exec, const Unmapped& page) {
 std::size_t Migration::migrating(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
   const auto count = std::count_if(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    return mapper.process->space_.entry(mapper.va)->entry == Entry::migrating;
+    return Mm::of(*mapper.process).space.entry(mapper.va)->entry == Entry::migrating;
   });
   return static_cast<std::size_t>(count);
 }
@@ -228,7 +229,7 @@ std::size_t Migration::migrating(Address frame) const {
 // remove_migration_ptes: migration entries of the frame lead to `to`, which may be the frame itself.
 void Migration::remap(Address frame, Address to) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
-    PageState* page = mapper.process->space_.entry(mapper.va);
+    PageState* page = Mm::of(*mapper.process).space.entry(mapper.va);
     if (page->entry != Entry::migrating) continue;
     if (!core_.config.kernel.has(Change::migration_keeps_young) && std::exchange(page->young, false)) {
       page->aged_by = page->hidden_by;

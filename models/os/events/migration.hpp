@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "models/os/files/page_cache.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -45,7 +46,7 @@ class Migration {
     bool out_of_memory = false;
   };
 
-  explicit Migration(VmCore& core) : core_(core) {}
+  Migration(VmCore& core, PageCache& page_cache) : core_(core), page_cache_(page_cache) {}
 
   // Those of the list that are still in it afterwards could not be moved, or were not tried for want of memory; they
   // are still isolated, and the caller's to try again or to put_back(). Costs fall on `exec`.
@@ -96,6 +97,7 @@ class Migration {
   void put_in_place(const Unmapped& page);
 
   VmCore& core_;
+  PageCache& page_cache_;
 };
 
 }  // namespace faultline::os

@@ -14,19 +14,19 @@ std::uint32_t pages_of(Range range) { return static_cast<std::uint32_t>(range.pa
 
 }  // namespace
 
-// False: no memory for the table.
-Task<bool> PageEvents::split(Execution& exec, Process& process, VirtualAddress va) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+// As of VmCore, of a page that may be small by now.
+Task<Error> PageEvents::split(Execution& exec, Process& process, VirtualAddress va, Notice notice) {
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   Error error = Error::none;
-  if (process.space_.is_huge(va)) error = co_await core_.split(exec, process, va);
-  process.lock_.unlock_shared();
-  co_return error == Error::none;
+  if (Mm::of(process).space.is_huge(va)) error = co_await core_.split(exec, process, va, notice);
+  Mm::of(process).lock.unlock_shared();
+  co_return error;
 }
 
 // Pages whose access flag is set. Mirrors drop nothing for that: Linux asks them whether their device has used a page.
 Leaves PageEvents::used_leaves(const Process& process, Range range) {
   Leaves leaves;
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = space.page(va);
     const Vma* vma = space.find(va);
@@ -38,12 +38,12 @@ Leaves PageEvents::used_leaves(const Process& process, Range range) {
 }
 
 Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
-  const Process::User user(process);
+  const MmUser user(process);
   unsigned aged = 0;
   const Leaves leaves = used_leaves(process, range);
   for (const VirtualAddress va : leaves.addresses()) {
-    const PageState* page = process.space_.page(va);  // which may have changed while others ran
-    const Vma* vma = process.space_.find(va);
+    const PageState* page = Mm::of(process).space.page(va);  // which may have changed while others ran
+    const Vma* vma = Mm::of(process).space.find(va);
     if (page == nullptr || !page->young || vma == nullptr || !vma->evictable()) continue;
     ++aged;
     co_await core_.clear_young(exec, process, va);
@@ -55,11 +55,11 @@ Task<unsigned> PageEvents::age(Execution& exec, Process& process, Range range) {
 Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
   const bool alone = core_.config.kernel.has(Change::clear_refs_exclusive);
   if (alone) {
-    co_await process.lock_.lock_exclusive(core_.cpu, exec);
+    co_await Mm::of(process).lock.lock_exclusive(core_.cpu, exec);
   } else {
-    co_await process.lock_.lock_shared(core_.cpu, exec);
+    co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   }
-  Leaves leaves = used_leaves(process, process.space_.all());
+  Leaves leaves = used_leaves(process, Mm::of(process).space.all());
   const Taking by = core_.taking(exec, Taker::clear_refs);
   for (const VirtualAddress va : leaves.addresses()) core_.set_old(process, va, by);
   const auto aged = static_cast<unsigned>(leaves.size());
@@ -67,9 +67,9 @@ Task<unsigned> PageEvents::clear_refs(Execution& exec, Process& process) {
   if (!core_.config.kernel.has(Change::clear_refs_unflushed))
     co_await core_.flush_all(exec, process, std::move(leaves));
   if (alone) {
-    process.lock_.unlock_exclusive();
+    Mm::of(process).lock.unlock_exclusive();
   } else {
-    process.lock_.unlock_shared();
+    Mm::of(process).lock.unlock_shared();
   }
   co_return aged;
 }
@@ -83,10 +83,10 @@ unsigned PageEvents::mark_idle(const Execution& exec, Process& process, Range ra
 }
 
 Task<unsigned> PageEvents::write_protect(Execution& exec, Process& process, Range range) {
-  const Vma* vma = process.space_.find(range.begin);
+  const Vma* vma = Mm::of(process).space.find(range.begin);
   if (vma != nullptr && vma->shared && range.end <= vma->end) {
     const std::uint32_t first = vma->file_page(range.begin);
-    co_return co_await core_.page_cache.writeback().clean(exec, *vma->file, first, first + pages_of(range));
+    co_return co_await page_cache_.writeback().clean(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) co_return 0;  // no such mechanism works on pages of the pool
   co_return co_await take_right_to_write(exec, process, range, Taker::mprotect);
@@ -96,7 +96,7 @@ Task<unsigned> PageEvents::take_right_to_write(Execution& exec, Process& process
   co_await core_.change_begins(exec, process, range, taker);
   const Taking by = core_.taking(exec, taker);
   Leaves leaves;
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState* page = space.page(va);
     if (page == nullptr || !page->may_write()) return;
@@ -117,7 +117,7 @@ Task<unsigned> PageEvents::flush_changed(Execution& exec, Process& process, Rang
 }
 
 Task<unsigned> PageEvents::userfault_protect(Execution& exec, Process& process, Range range) {
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
     space.for_each_page_of_leaf(
         va, [](PageState& page) { page.userfault = page.userfault || (page.present() && !page.zero); });
@@ -135,9 +135,9 @@ Task<unsigned> PageEvents::poison(Execution& exec, Process& process, Range range
 
 // Whether a page gets a NUMA hint (change_pte_range, which leaves out only private pages).
 bool PageEvents::hinted(const Process& process, VirtualAddress va) const {
-  const Vma* vma = process.space_.find(va);
+  const Vma* vma = Mm::of(process).space.find(va);
   if (vma == nullptr || vma->shared) return true;
-  const FrameRecord record = core_.frame_table.find(process.space_.page(va)->frame);
+  const FrameRecord record = core_.frame_table.find(Mm::of(process).space.page(va)->frame);
   const bool shared = record.mappings > 1;
   const bool held = shared || record.has_extra_references();
   return !(shared && core_.config.kernel.has(Change::numa_skips_shared)) &&
@@ -149,7 +149,7 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
   co_await core_.change_begins(exec, process, range, taker);
   const Taking by = core_.taking(exec, taker);
   Leaves leaves;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     const PageState* page = space.page(*next);
@@ -172,18 +172,18 @@ Task<unsigned> PageEvents::hide(Execution& exec, Process& process, Range range, 
 }
 
 Task<unsigned> PageEvents::truncate(Execution& exec, Process& process, Range range) {
-  const Vma* vma = process.space_.find(range.begin);
+  const Vma* vma = Mm::of(process).space.find(range.begin);
   if (vma != nullptr && vma->file != nullptr && range.end <= vma->end) {
     const std::uint32_t first = vma->file_page(range.begin);
-    co_return co_await core_.page_cache.punch(exec, *vma->file, first, first + pages_of(range));
+    co_return co_await page_cache_.punch(exec, *vma->file, first, first + pages_of(range));
   }
   if (vma != nullptr && vma->hugetlb != 0) {
     range = whole_huge_pages(range);
     if (range.begin >= range.end) co_return 0;
   }
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const Error split = co_await core_.split_edges(exec, process, range);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   if (split != Error::none) co_return 0;
   const auto pages = static_cast<unsigned>((co_await core_.unmap(exec, process, range, Taker::truncation)).value);
   core_.on_change(process, pages);

@@ -15,7 +15,8 @@ namespace faultline::os {
 
 class PageEvents {
  public:
-  PageEvents(VmCore& core, Migration& migration) : core_(core), migration_(migration) {}
+  PageEvents(VmCore& core, Migration& migration, PageCache& page_cache)
+      : core_(core), migration_(migration), page_cache_(page_cache) {}
 
   // Who asks for pages to be moved. Compaction and CMA look for pins first, and leave alone pages that are pinned (and,
   // by option, mlocked); move_pages() and memory offlining find a pin only when the entry is cleared already.
@@ -52,7 +53,7 @@ class PageEvents {
   bool is_spared_by_compaction(const Process& process, VirtualAddress va) const;
   static Leaves used_leaves(const Process& process, Range range);
   bool hinted(const Process& process, VirtualAddress va) const;
-  sim::Task<bool> split(cpu::Execution& exec, Process& process, VirtualAddress va);
+  sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va, Notice notice);
   void isolate_to_migrate(Address frame, Migration::Sources& sources);
   sim::Task<unsigned> migrate_isolated(cpu::Execution& exec, Migration::Sources& sources);
   sim::Task<bool> migrate_block(cpu::Execution& exec, const Process& owner, Address frame);
@@ -64,6 +65,7 @@ class PageEvents {
 
   VmCore& core_;
   Migration& migration_;
+  PageCache& page_cache_;
 };
 
 }  // namespace faultline::os

@@ -43,8 +43,8 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
   const std::size_t most = mover == Mover::compaction ? Migration::kCluster : std::numeric_limits<std::size_t>::max();
   unsigned moved = 0;
   Migration::Sources sources;
-  const Process::User user(process);
-  AddressSpace& space = process.space_;
+  const MmUser user(process);
+  AddressSpace& space = Mm::of(process).space;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     const PageState* page = space.page(*next);
@@ -56,7 +56,13 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
       continue;
     }
     if (space.is_huge(*next)) {
-      if (!co_await split(exec, process, *next)) break;
+      const Error error = co_await split(exec, process, *next, Notice::asked);
+      if (error == Error::again) {
+        ++core_.counters.pgmigrate_fail;
+        va = huge_range(*next).end;
+        continue;
+      }
+      if (error != Error::none) break;
       page = space.page(*next);
       if (page == nullptr) continue;
     }
@@ -70,7 +76,7 @@ Task<unsigned> PageEvents::migrate(Execution& exec, Process& process, Range rang
 void PageEvents::isolate_to_migrate(Address frame, Migration::Sources& sources) {
   const FrameRecord& record = core_.frame_table.at(frame);
   const bool active = record.is_active();
-  const bool writing = record.file != 0 && core_.page_cache.page_of(frame).writing;
+  const bool writing = record.file != 0 && page_cache_.page_of(frame).writing;
   if (!writing && core_.isolate(frame)) {
     sources.push_back({frame, active});
   } else {
@@ -86,7 +92,7 @@ Task<unsigned> PageEvents::migrate_isolated(Execution& exec, Migration::Sources&
 }
 
 bool PageEvents::is_spared_by_compaction(const Process& process, VirtualAddress va) const {
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   const Vma* vma = space.find(va);  // none: munmap is about to remove the page
   const bool locked = vma != nullptr && vma->locked && !core_.config.compact_unevictable_allowed;
   return locked || core_.frame_table.find(space.page(va)->frame).pins > 0 || space.is_huge(va);
@@ -111,7 +117,7 @@ Task<bool> PageEvents::migrate_block(Execution& exec, const Process& owner, Addr
     if (held) ++core_.counters.migrate_restored;
     for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
       Process& process = *mapper.process;
-      if (process.space_.entry(mapper.va)->entry != Entry::migrating) continue;
+      if (Mm::of(process).space.entry(mapper.va)->entry != Entry::migrating) continue;
       if (!held) core_.redirect_block(process, mapper.va, *to);
       core_.show(process, mapper.va);
       if (!held) core_.retire_block(process, frame);
@@ -134,10 +140,13 @@ Task<Migration::Unmapping> PageEvents::unmap_block(Execution& exec, Address fram
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& process = *mapper.process;
-    const Process::User user(process);
+    const MmUser user(process);
     const Range range = huge_range(mapper.va);
-    co_await core_.change_begins(exec, process, range, Taker::migration);
-    const PageState* page = process.space_.page(mapper.va);
+    if (!co_await core_.change_begins(exec, process, range, Taker::migration, Notice::asked)) {
+      outcome = Migration::Unmapping::refused;
+      break;
+    }
+    const PageState* page = Mm::of(process).space.page(mapper.va);
     if (page != nullptr && page->frame == frame) {
       core_.hide(process, mapper.va, Entry::migrating, core_.taking(exec, Taker::migration));
       co_await core_.flush(exec, process, mapper.va);

@@ -31,14 +31,15 @@ ReadWindow PageCache::around(File& file, std::uint32_t page) const {
 // Whether a fault on va still wants this page.
 bool PageCache::is_wanted(const Process& process, VirtualAddress va, const File& file, std::uint32_t page,
                           Address frame) const {
-  const Vma* vma = process.space_.find(va);
+  const Vma* vma = Mm::of(process).space.find(va);
   const File::Page* cached = file.find(page);
-  return vma != nullptr && vma->file == &file && vma->file_page(va) == page && process.space_.entry(va) == nullptr &&
-         page < file.pages() && cached != nullptr && cached->frame == frame && !cached->reading;
+  return vma != nullptr && vma->file == &file && vma->file_page(va) == page &&
+         Mm::of(process).space.entry(va) == nullptr && page < file.pages() && cached != nullptr &&
+         cached->frame == frame && !cached->reading;
 }
 
 Task<Error> PageCache::fault(Execution& exec, Process& process, VirtualAddress va, bool write, sim::Time owed) {
-  const Vma vma = *process.space_.find(va);
+  const Vma vma = *Mm::of(process).space.find(va);
   File& file = *vma.file;
   const std::uint32_t page = vma.file_page(va);
   if (page >= file.pages()) {
@@ -80,7 +81,7 @@ Task<Error> PageCache::look_up(Execution& exec, Process& process, File& file, st
   }
   if (!file.is_hole(page)) {
     ++core_.counters.pgmajfault;
-    ++process.faults_.major;
+    ++Mm::of(process).faults.major;
     co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
   }
   // shmem_get_folio: one page of zeros, and none around it.
@@ -91,9 +92,9 @@ Task<Error> PageCache::look_up(Execution& exec, Process& process, File& file, st
 
 // VM_FAULT_RETRY: without the lock, so that afterwards everything may be different.
 Task<void> PageCache::wait_for_disk(Execution& exec, Process& process, File& file, std::uint32_t page) {
-  process.lock_.unlock_fault(exec);
+  Mm::of(process).lock.unlock_fault(exec);
   while (file.find(page) != nullptr && file.find(page)->reading) co_await core_.cpu.sleep(exec, read_done_);
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   ++file.mmap_misses_;  // a page that is found after a wait is not a hit
 }
 
@@ -113,9 +114,9 @@ Error PageCache::map_cached(Process& process, VirtualAddress va, Address frame, 
 // balance_dirty_pages: whoever dirties too much waits for the disk, without the lock. Shared memory has no disk.
 Task<void> PageCache::throttle_writer(Execution& exec, Process& process, const File& file) {
   if (file.is_shmem() || !writeback_.is_over_limit()) co_return;
-  process.lock_.unlock_fault(exec);
+  Mm::of(process).lock.unlock_fault(exec);
   co_await writeback_.throttle(exec);
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
 }
 
 // do_cow_fault: a private mapping's own page at once.
@@ -133,7 +134,7 @@ Task<Error> PageCache::copy(Execution& exec, Process& process, VirtualAddress va
     core_.frames.free_page(*own);
     co_return Error::again;
   }
-  co_return core_.adopt(process, va, {*own, PageSize::small}, process.space_.find(va)->writable);
+  co_return core_.adopt(process, va, {*own, PageSize::small}, Mm::of(process).space.find(va)->writable);
 }
 
 // do_fault_around and filemap_map_pages: neighbours that are in memory are mapped, too, in a window that begins at a
@@ -141,7 +142,7 @@ Task<Error> PageCache::copy(Execution& exec, Process& process, VirtualAddress va
 // used: since 5.12 an arm64 kernel leaves the flag clear where the cores set access flags themselves
 // (arch_wants_old_prefaulted_pte), and a Cortex-A53 does not. How many.
 unsigned PageCache::map_around(Process& process, VirtualAddress va) {
-  const Vma& vma = *process.space_.find(va);
+  const Vma& vma = *Mm::of(process).space.find(va);
   const std::uint64_t bytes = std::bit_floor(core_.config.fault_around_bytes);
   const VirtualAddress begin = std::max({va / bytes * bytes, vma.begin, huge_range(va).begin});
   const VirtualAddress end = std::min({begin + bytes, vma.end, huge_range(va).end});
@@ -149,7 +150,7 @@ unsigned PageCache::map_around(Process& process, VirtualAddress va) {
   for (VirtualAddress at = begin; at < end; at += kPage) {
     const std::uint32_t page = vma.file_page(at);
     const File::Page* cached = page < vma.file->pages() ? vma.file->find(page) : nullptr;
-    if (cached == nullptr || cached->reading || cached->marker || process.space_.entry(at) != nullptr) continue;
+    if (cached == nullptr || cached->reading || cached->marker || Mm::of(process).space.entry(at) != nullptr) continue;
     const PageState state{.frame = cached->frame, .entry = Entry::present, .young = true};
     if (core_.share(process, at, state, PageSize::small) != Error::none) break;
     ++mapped;
@@ -159,24 +160,24 @@ unsigned PageCache::map_around(Process& process, VirtualAddress va) {
 
 Task<Error> PageCache::make_writable(Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);
-  const PageState* page = process.space_.page(va);
+  const PageState* page = Mm::of(process).space.page(va);
   if (page == nullptr || page->writable || core_.frame_table.find(page->frame).file == 0) co_return Error::again;
   dirtied(page->frame);
   core_.allow_writing(process, va);
   core_.set_young(process, va);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
-  co_await throttle_writer(exec, process, *process.space_.find(va)->file);
+  co_await throttle_writer(exec, process, *Mm::of(process).space.find(va)->file);
   co_return Error::again;  // the caller looks whether the page may still be written
 }
 
 Error PageCache::bring(Process& process, VirtualAddress va) {
-  const Vma& vma = *process.space_.find(va);
+  const Vma& vma = *Mm::of(process).space.find(va);
   File& file = *vma.file;
   const std::uint32_t page = vma.file_page(va);
   if (page >= file.pages()) return Error::beyond_end;
   if (const SwapSlot slot = slot_of(file, page)) {
-    const Error error = core_.swap.bring(slot);
+    const Error error = swap_.bring(slot);
     if (error != Error::none) return error;
     take_from_swap(file, page);
   }

@@ -2,11 +2,12 @@
 // Files in memory: read-ahead, the calls, and how files shrink. Faults: file_fault.cpp.
 #include "models/os/files/page_cache.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -21,7 +22,8 @@ constexpr std::size_t kMostFiles = 65535;
 
 }  // namespace
 
-PageCache::PageCache(VmCore& core) : core_(core), read_done_(core.context.loop), writeback_(core) {}
+PageCache::PageCache(VmCore& core, BlockDevice& disk, Swap& swap)
+    : core_(core), disk_(disk), swap_(swap), read_done_(core.context.loop), writeback_(core, disk, *this) {}
 
 File* PageCache::create(std::uint64_t bytes, std::uint64_t seed) { return create(bytes, seed, File::Kind::on_disk); }
 File* PageCache::create_shmem(std::uint64_t bytes) { return create(bytes, 0, File::Kind::shmem); }
@@ -31,7 +33,7 @@ File* PageCache::create(std::uint64_t bytes, std::uint64_t seed, File::Kind kind
   if (files_.size() == kMostFiles || bytes > sim::page_end(bytes) || pages >= kNoPage) return nullptr;
   const auto id = static_cast<FileId>(files_.size() + 1);
   files_.push_back(std::make_unique<File>(id, static_cast<std::uint32_t>(pages), seed, kind));
-  if (kind == File::Kind::on_disk) core_.reclaim->begin();  // of shared memory nothing can be reclaimed without swap
+  if (kind == File::Kind::on_disk) core_.reclaim().begin();  // of shared memory nothing can be reclaimed without swap
   return files_.back().get();
 }
 
@@ -105,7 +107,7 @@ void PageCache::accessed(Address frame) {
 
 Content PageCache::content(const File& file, std::uint32_t page) const {
   const File::Page* cached = file.find(page);
-  if (const SwapSlot slot = slot_of(file, page)) return core_.swap.content(slot);
+  if (const SwapSlot slot = slot_of(file, page)) return swap_.content(slot);
   return cached != nullptr && !cached->reading ? core_.store.read(cached->frame, kPage) : file.on_disk(page);
 }
 
@@ -148,8 +150,8 @@ Task<Error> PageCache::fetch(Execution& exec, Process& process, File& file, Read
   for (; page < end && error == Error::none; ++page) {
     // The last one that there is room for is the one that is needed.
     const bool kept = needed != kNoPage && page != needed && file.find(needed) == nullptr;
-    bool room = is_absent(file, page) && core_.reclaim->has_room(process, kept ? 2 : 1);
-    if (!room && page == needed && is_absent(file, page)) room = co_await core_.reclaim->make_room(exec, process, 1);
+    bool room = is_absent(file, page) && core_.reclaim().has_room(process, kept ? 2 : 1);
+    if (!room && page == needed && is_absent(file, page)) room = co_await core_.reclaim().make_room(exec, process, 1);
     const bool missing = is_absent(file, page) && page < file.pages();  // nobody else was faster
     const auto frame = room && missing ? core_.frames.allocate_page() : std::nullopt;
     if (!frame) {
@@ -172,7 +174,7 @@ Task<Error> PageCache::fetch(Execution& exec, Process& process, File& file, Read
 
 Task<void> PageCache::read_from_disk(File& file, std::uint32_t first, std::uint32_t end) {
   core_.counters.pgpgin += (end - first) * (kPage >> 10);
-  co_await core_.disk.read(std::uint64_t{end - first} * kPage);
+  co_await disk_.read(std::uint64_t{end - first} * kPage);
   for (std::uint32_t page = first; page < end; ++page) {
     core_.store.write(file.find(page)->frame, file.on_disk(page));
     arrived(file, page);
@@ -185,14 +187,14 @@ Task<Result<Address>> PageCache::get(Execution& exec, Process& process, File& fi
     if (process.was_killed()) co_return Result<Address>{.error = Error::killed};
     File::Page* cached = file.find(page);
     if (cached == nullptr && slot_of(file, page) != 0) {
-      co_await process.lock_.lock_shared(core_.cpu, exec);
+      co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
       const Error error = co_await swap_in(exec, process, file, page, sim::Time{0});
-      process.lock_.unlock_shared();
+      Mm::of(process).lock.unlock_shared();
       if (error != Error::again) co_return Result<Address>{.error = error};
       continue;
     }
     if (cached == nullptr && whole) {
-      const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
+      const bool room = core_.reclaim().has_room(process, 1) || co_await core_.reclaim().make_room(exec, process, 1);
       if (file.find(page) != nullptr || page >= file.pages()) continue;
       const auto frame = room ? core_.frames.allocate_page() : std::nullopt;
       if (!frame) {
@@ -329,7 +331,42 @@ Task<void> PageCache::unmap(Execution& exec, Address frame) {
     core_.retire(process, zapped);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::truncation, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::truncation, Notice::told, unmap_there);
+}
+
+// Every page in the cache knows where it belongs, and no other frame says that it is there.
+void PageCache::audit(SlotReferences& references) const {
+  std::uint64_t cached = 0;
+  std::uint64_t dirty = 0;
+  for (const auto& file : files_) {
+    cached += file->cached().size();
+    dirty += audit_pages(*file);
+  }
+  core_.frame_table.for_each([&](Address, const FrameRecord& record) { cached -= record.file != 0 ? 1 : 0; });
+  if (cached != 0) broken("a frame takes itself for a page of a file");
+  if (dirty != writeback_.dirty_pages()) broken("another number of pages is dirty than is counted");
+  for (const auto& file : files_) {
+    for (const auto& [page, slot] : file->swapped()) {
+      ++references[slot];
+      if (file->find(page) != nullptr) broken(fmt::format("page {} of file {} is in two places", page, file->id()));
+    }
+  }
+}
+
+// How many are dirty.
+std::uint64_t PageCache::audit_pages(const File& file) const {
+  std::uint64_t dirty = 0;
+  for (const auto& [number, page] : file.cached()) {
+    const FrameRecord record = core_.frame_table.find(page.frame);
+    if (record.file != file.id() || record.file_page != number) {
+      broken(fmt::format("page {} of file {} and its frame disagree", number, file.id()));
+    }
+    if (record.list == LruList::none && record.isolated == 0) {
+      broken(fmt::format("page {} of file {} is on no list", number, file.id()));
+    }
+    dirty += page.dirty ? 1 : 0;
+  }
+  return dirty;
 }
 
 }  // namespace faultline::os

@@ -14,6 +14,8 @@
 #include "models/os/error.hpp"
 #include "models/os/files/file.hpp"
 #include "models/os/files/writeback.hpp"
+#include "models/os/reclaim/swap.hpp"
+#include "models/os/vm/audit.hpp"
 #include "models/os/vm/process.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/task.hpp"
@@ -24,7 +26,7 @@ class VmCore;
 
 class PageCache {
  public:
-  explicit PageCache(VmCore& core);
+  PageCache(VmCore& core, BlockDevice& disk, Swap& swap);
 
   // Takes no time. nullptr: there are 65535 already, or it is larger than 16 TiB.
   File* create(std::uint64_t bytes, std::uint64_t seed);
@@ -69,6 +71,9 @@ class PageCache {
   sim::Content content(const File& file, std::uint32_t page) const;
 
   const std::vector<std::unique_ptr<File>>& files() const { return files_; }
+  // Throws std::logic_error when a page and its frame disagree, or another number is dirty than is counted. Adds the
+  // slots of shared memory to the references.
+  void audit(SlotReferences& references) const;
   Writeback& writeback() { return writeback_; }
   const Writeback& writeback() const { return writeback_; }
 
@@ -108,9 +113,12 @@ class PageCache {
   unsigned map_around(Process& process, VirtualAddress va);
   static void make_hole(File& file, std::uint32_t page);
   void accessed(Address frame);
+  std::uint64_t audit_pages(const File& file) const;
   sim::Task<void> unmap(cpu::Execution& exec, Address frame);
 
   VmCore& core_;
+  BlockDevice& disk_;
+  Swap& swap_;
   std::vector<std::unique_ptr<File>> files_;  // by number, less 1
   sim::Signal read_done_;
   Writeback writeback_;

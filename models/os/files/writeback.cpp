@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/files/page_cache.hpp"
+#include "models/os/reclaim/block_device.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -18,7 +19,8 @@ constexpr std::uint32_t kMostPages = 256;  // of one command: 1 MiB
 
 }  // namespace
 
-Writeback::Writeback(VmCore& core) : core_(core), wanted_(core.context.loop), written_(core.context.loop) {}
+Writeback::Writeback(VmCore& core, BlockDevice& disk, const PageCache& cache)
+    : core_(core), disk_(disk), cache_(cache), wanted_(core.context.loop), written_(core.context.loop) {}
 
 // domain_dirty_limits: of what files may use at all.
 std::uint64_t Writeback::limit(unsigned percent) const {
@@ -78,7 +80,7 @@ Task<void> Writeback::serve() {
     expired_ = false;
     passing_ = true;
     const std::uint64_t begun = begun_;
-    const auto& files = core_.page_cache.files();
+    const auto& files = cache_.files();
     for (std::size_t i = 0; i < files.size(); ++i) co_await pass(*files[i], all);  // others may come meanwhile
     // All that is dirty was written to while it was on its way to the disk.
     if (begun_ == begun && writing_ > 0) co_await core_.cpu.sleep(*flusher_, written_);
@@ -147,7 +149,7 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     const Range range{va, va + kPage};
     co_await core_.settled(process, range);
     const bool there = core_.frame_table.has_mapper(frame, {&process, va});
-    PageState* page = there ? process.space_.entry(va) : nullptr;
+    PageState* page = there ? Mm::of(process).space.entry(va) : nullptr;
     if (page == nullptr || !page->may_write()) co_return;
     if (!page->present()) {
       page->write_protect(by);
@@ -155,17 +157,17 @@ Task<void> Writeback::protect(Execution& exec, Address frame) {
     }
     core_.hide(process, va, Entry::moving, by);
     co_await core_.flush(exec, process, va);
-    page = process.space_.entry(va);
+    page = Mm::of(process).space.entry(va);
     page->write_protect(by);
     core_.show(process, va);
     core_.on_change(process, 1);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::writeback, protect_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::writeback, Notice::told, protect_there);
 }
 
 Task<void> Writeback::transfer(File& file, std::uint32_t first, std::uint32_t end) {
   core_.counters.pgpgout += (end - first) * (kPage >> 10);
-  co_await core_.disk.write(std::uint64_t{end - first} * kPage);
+  co_await disk_.write(std::uint64_t{end - first} * kPage);
   core_.counters.nr_written += end - first;
   for (std::uint32_t page = first; page < end; ++page) {
     File::Page& cached = *file.find(page);
@@ -180,7 +182,7 @@ Task<void> Writeback::transfer(File& file, std::uint32_t first, std::uint32_t en
 
 void Writeback::notify() {
   written_.notify_all();
-  core_.reclaim->progressed();
+  core_.reclaim().progressed();
 }
 
 Task<void> Writeback::sync(Execution& exec, File& file) {

@@ -11,11 +11,13 @@
 
 namespace faultline::os {
 
+class BlockDevice;
+class PageCache;
 class VmCore;
 
 class Writeback {
  public:
-  explicit Writeback(VmCore& core);
+  Writeback(VmCore& core, BlockDevice& disk, const PageCache& cache);
 
   // The page, which was clean, has been written.
   void dirtied(File& file, std::uint32_t page);
@@ -50,6 +52,8 @@ class Writeback {
   std::uint64_t limit(unsigned percent) const;
 
   VmCore& core_;
+  BlockDevice& disk_;
+  const PageCache& cache_;
   std::uint64_t dirty_ = 0;
   std::uint64_t writing_ = 0;
   unsigned commands_ = 0;    // that the disk has, of ours

@@ -8,12 +8,13 @@
 #include <string>
 
 #include "models/cpu/cpu.hpp"
-#include "models/os/reclaim/memory_group.hpp"
+#include "models/os/vm/memory_group.hpp"
 #include "models/os/vm/process.hpp"
 #include "models/sim/task.hpp"
 
 namespace faultline::os {
 
+class Swap;
 class VmCore;
 
 // As the kernel's log has it.
@@ -28,7 +29,7 @@ struct OomKill {
 
 class OomKiller {
  public:
-  explicit OomKiller(VmCore& core);
+  OomKiller(VmCore& core, const Swap& swap);
 
   // On behalf of a process that asks for memory. `group`: whose limit is reached; nullptr: the node's memory is. Ends
   // when the victim's memory is free, at once where that is the process itself. False: there is nobody to end.
@@ -43,6 +44,7 @@ class OomKiller {
   sim::Task<void> reap(Process& process);
 
   VmCore& core_;
+  const Swap& swap_;
   cpu::Execution* reaper_ = nullptr;
   sim::Semaphore turn_;  // of the reaper, who takes one process after the other
   sim::Signal reaped_;

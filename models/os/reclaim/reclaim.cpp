@@ -51,8 +51,14 @@ std::uint64_t min_pages(const OsConfig& config, std::uint64_t total, std::uint64
 
 }  // namespace
 
-Reclaim::Reclaim(VmCore& core) : core_(core), wanted_(core.context.loop), progress_(core.context.loop) {
-  if (core.swap.configured()) begin();
+Reclaim::Reclaim(VmCore& core, Swap& swap, PageCache& page_cache, OomKiller& oom_killer)
+    : core_(core),
+      swap_(swap),
+      page_cache_(page_cache),
+      oom_killer_(oom_killer),
+      wanted_(core.context.loop),
+      progress_(core.context.loop) {
+  if (swap.configured()) Reclaim::begin();
 }
 
 void Reclaim::begin() {
@@ -68,11 +74,11 @@ std::uint64_t Reclaim::free_pages() const { return core_.frames.free_pages(); }
 bool Reclaim::has_room(std::uint64_t pages) const { return free_pages() >= low_ + pages || low_ == 0; }
 
 bool Reclaim::has_room(const Process& process, std::uint64_t pages) const {
-  return has_room(pages) && process.group_->has_room(pages);
+  return has_room(pages) && Mm::of(process).group->has_room(pages);
 }
 
 Task<bool> Reclaim::make_room(Execution& exec, const Process& process, std::uint64_t pages) {
-  const Goal of_group{process.group_, pages, 0};
+  const Goal of_group{Mm::of(process).group, pages, 0};
   while (!is_reached(of_group)) {
     ++core_.counters.memcg_max;
     if (!co_await reach(exec, process, of_group)) co_return false;
@@ -99,7 +105,7 @@ Task<bool> Reclaim::reach(Execution& exec, const Process& process, Goal goal) {
     }
     fruitless = freed > before ? 0 : fruitless + 1;
     if (fruitless < kRetries || is_reached(goal) || process.was_killed()) continue;
-    if (!co_await core_.oom_killer.kill(exec, process, goal.group)) co_return false;
+    if (!co_await oom_killer_.kill(exec, process, goal.group)) co_return false;
     fruitless = 0;
   }
   co_return true;
@@ -173,7 +179,7 @@ Task<void> Reclaim::balance() {
 // reclaim_throttle: what is being written, or is in others' hands, may soon be free. Not when pages have become free
 // meanwhile, unless so much is being written that it will do, or more than the device can take.
 Task<void> Reclaim::throttle(Execution& exec, bool progress) {
-  const bool under_way = writing_ > 0 || isolated_ > 0 || core_.page_cache.writeback().is_at_work();
+  const bool under_way = writing_ > 0 || isolated_ > 0 || page_cache_.writeback().is_at_work();
   const bool enough = writing_ > 0 && free_pages() + writing_ >= high_;
   const bool too_much = writing_ > 2 * core_.config.disk_queue_depth;
   if ((!progress && under_way) || enough || too_much) co_await core_.cpu.sleep(exec, progress_);
@@ -185,7 +191,7 @@ Reclaim::Shares Reclaim::shares(const Goal& goal, MemoryGroup& group, unsigned p
   const Lru& lru = group.lru;
   const std::uint64_t files = listed(lru)[ScanBalance::file];
   const std::uint64_t swappiness = core_.config.swappiness;
-  if (!core_.swap.has_free_slots()) return {.anon = 0, .file = 1, .whole = 1};
+  if (!swap_.has_free_slots()) return {.anon = 0, .file = 1, .whole = 1};
   if (files == 0) return {.anon = 1, .file = 0, .whole = 1};
   if (goal.group != nullptr && swappiness == 0) return {.anon = 0, .file = 1, .whole = 1};
   if (priority == 0 && swappiness > 0) return {.anon = 1, .file = 1, .whole = 1};

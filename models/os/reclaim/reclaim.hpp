@@ -9,28 +9,24 @@
 #include <cstdint>
 
 #include "models/cpu/cpu.hpp"
+#include "models/os/files/page_cache.hpp"
+#include "models/os/reclaim/oom_killer.hpp"
+#include "models/os/reclaim/swap.hpp"
+#include "models/os/vm/page_reclaim.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
 
-class Reclaim {
+class Reclaim : public PageReclaim {
  public:
-  explicit Reclaim(VmCore& core);
+  Reclaim(VmCore& core, Swap& swap, PageCache& page_cache, OomKiller& oom_killer);
 
-  // From now on there is something to take back.
-  void begin();
-  // Pages have become clean, or the flusher has nothing left.
-  void progressed() { progress_.notify_all(); }
-
-  // To be awaited before frames are taken for a process: wakes kswapd below the low watermark; below the lowest, or at
-  // the limit of the process's group, the caller reclaims by itself, and waits; where that is in vain a process is
-  // killed. True: the frames are free until the caller waits again. False: out of memory, or the process was killed.
-  sim::Task<bool> make_room(cpu::Execution& exec, const Process& process, std::uint64_t pages);
-  // The same for tables, which no group is charged for.
-  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t pages);
-  // Without reclaiming (huge pages on a fault: Linux's GFP_TRANSHUGE_LIGHT).
-  bool has_room(const Process& process, std::uint64_t pages) const;
-  bool has_room(std::uint64_t pages) const;  // in the node alone
+  void begin() override;
+  void progressed() override { progress_.notify_all(); }
+  sim::Task<bool> make_room(cpu::Execution& exec, const Process& process, std::uint64_t pages) override;
+  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t pages) override;
+  bool has_room(const Process& process, std::uint64_t pages) const override;
+  bool has_room(std::uint64_t pages) const override;
 
   // So that compaction can begin: direct reclaim on behalf of a huge page (or, `wake`, kswapd's). One round, and none
   // where there is room enough.
@@ -95,7 +91,7 @@ class Reclaim {
   sim::Task<Outcome> reclaim_anon(cpu::Execution& exec, Address frame, Batch& batch);
   sim::Task<Outcome> reclaim_file(cpu::Execution& exec, Address frame, Batch& batch);
   sim::Task<unsigned> take_references(cpu::Execution& exec, Address frame);
-  sim::Task<sim::Vector<Process::User>> unmap(cpu::Execution& exec, Address frame, Unmap how, UnmapBatch& batch);
+  sim::Task<sim::Vector<MmUser>> unmap(cpu::Execution& exec, Address frame, Unmap how, UnmapBatch& batch);
   sim::Task<bool> clear(cpu::Execution& exec, Process& process, VirtualAddress va, Unmap how, UnmapBatch& batch);
   sim::Task<void> throttle(cpu::Execution& exec, bool progress);
   sim::Task<void> write_and_free(Address frame, bool counted);
@@ -108,6 +104,9 @@ class Reclaim {
   std::uint64_t free_pages() const;
 
   VmCore& core_;
+  Swap& swap_;
+  PageCache& page_cache_;
+  OomKiller& oom_killer_;
   std::uint64_t min_ = 0;
   std::uint64_t low_ = 0;
   std::uint64_t high_ = 0;

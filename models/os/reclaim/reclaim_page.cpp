@@ -46,37 +46,37 @@ Task<Reclaim::Outcome> Reclaim::reclaim_anon(Execution& exec, Address frame, Bat
   if ((is_pinned(frame) && (asks || core_.is_whole(frame))) || record.isolated > 1) co_return Outcome::keep;
   co_await core_.split_frame(exec, frame);  // its other pages are looked at in their turn
   const bool discard = is_lazyfree(frame);
-  if (!discard && !core_.swap.assign(frame)) co_return Outcome::activate;
+  if (!discard && !swap_.assign(frame)) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, discard ? Unmap::discard : Unmap::to_swap, batch.unmapped);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   // A pin that found the page in the swap cache, or a fault that has.
   if (record.pins > 0 || record.isolated > 1) co_return Outcome::keep;
-  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
-  if (record.slot != 0 && core_.swap.wanted(frame) && !core_.swap.is_clean(frame)) co_return Outcome::writing;
+  for (const MmUser& owner : owners) core_.on_change(owner.process(), 1);
+  if (record.slot != 0 && swap_.wanted(frame) && !swap_.is_clean(frame)) co_return Outcome::writing;
   co_return Outcome::freed;
 }
 
 // Unmapped first; then it is found whether it may go. A dirty one is for the flusher to write.
 Task<Reclaim::Outcome> Reclaim::reclaim_file(Execution& exec, Address frame, Batch& batch) {
   const FrameRecord& record = core_.frame_table.at(frame);
-  if (record.isolated > 1 || core_.page_cache.page_of(frame).writing) co_return Outcome::keep;
-  if (record.swap_backed && record.slot == 0 && !core_.swap.has_free_slots()) co_return Outcome::activate;
+  if (record.isolated > 1 || page_cache_.page_of(frame).writing) co_return Outcome::keep;
+  if (record.swap_backed && record.slot == 0 && !swap_.has_free_slots()) co_return Outcome::activate;
   co_await core_.run(exec, core_.config.reclaim_page);
   const auto owners = co_await unmap(exec, frame, Unmap::file, batch.unmapped);
-  for (const Process::User& owner : owners) core_.on_change(owner.process(), 1);
+  for (const MmUser& owner : owners) core_.on_change(owner.process(), 1);
   if (record.mappings > 0) co_return core_.evictable(frame) ? Outcome::activate : Outcome::unevictable;
   if (record.pins > 0) co_return Outcome::activate;
   if (record.file == 0) co_return Outcome::freed;  // cut off meanwhile
   if (record.swap_backed) {
     // shmem_writepage, once nobody maps it: the slot takes the page's place in the file.
     if (record.isolated > 1) co_return Outcome::keep;
-    if (!core_.swap.assign(frame)) co_return Outcome::activate;
-    core_.page_cache.hand_to_swap(frame);
+    if (!swap_.assign(frame)) co_return Outcome::activate;
+    page_cache_.hand_to_swap(frame);
     co_return Outcome::writing;
   }
-  const File::Page& page = core_.page_cache.page_of(frame);
-  if (page.dirty) core_.page_cache.writeback().wake();
+  const File::Page& page = page_cache_.page_of(frame);
+  if (page.dirty) page_cache_.writeback().wake();
   co_return page.dirty || page.writing || record.isolated > 1 ? Outcome::keep : Outcome::freed;
 }
 
@@ -86,7 +86,7 @@ void Reclaim::finish(Address frame, Outcome outcome, Batch& batch) {
     case Outcome::activate:
       if (outcome == Outcome::activate) ++core_.counters.pgactivate;
       core_.put_back(frame, outcome == Outcome::activate);
-      core_.swap.economize(frame);
+      swap_.economize(frame);
       break;
     case Outcome::unevictable:
       ++core_.counters.unevictable_culled;
@@ -102,7 +102,7 @@ void Reclaim::finish(Address frame, Outcome outcome, Batch& batch) {
 }
 
 Task<void> Reclaim::write_and_free(Address frame, bool counted) {
-  co_await core_.swap.write(frame);
+  co_await swap_.write(frame);
   --writing_;
   if (take_from_caches(frame, counted)) core_.put_back(frame, /*active=*/false);
   progress_.notify_all();
@@ -114,16 +114,16 @@ bool Reclaim::take_from_caches(Address frame, bool counted) {
   const FrameRecord& record = core_.frame_table.at(frame);
   if (record.swap_backed && record.slot != 0) {  // shared memory that has been brought back meanwhile
     core_.put_back(frame, /*active=*/false);
-    core_.swap.forget(frame);
+    swap_.forget(frame);
     return false;
   }
   if (record.mappings > 0 || record.pins > 0 || record.isolated > 1 ||
-      (core_.swap.wanted(frame) && !core_.swap.is_clean(frame))) {
+      (swap_.wanted(frame) && !swap_.is_clean(frame))) {
     core_.put_back(frame, /*active=*/false);
     return false;
   }
-  if (record.slot != 0) core_.swap.evict(frame);
-  if (record.file != 0) core_.page_cache.remove(frame);
+  if (record.slot != 0) swap_.evict(frame);
+  if (record.file != 0) page_cache_.remove(frame);
   ++freed_;
   ++core_.groups[record.group]->freed;
   if (counted) ++core_.counters.pgsteal;
@@ -137,9 +137,9 @@ Task<unsigned> Reclaim::take_references(Execution& exec, Address frame) {
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (!core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& process = *mapper.process;
-    const PageState* page = process.space_.page(mapper.va);
+    const PageState* page = Mm::of(process).space.page(mapper.va);
     if (page == nullptr || page->frame != frame || !page->young) continue;
-    const Process::User user(process);
+    const MmUser user(process);
     ++found;
     co_await core_.clear_young(exec, process, mapper.va);
   }
@@ -154,23 +154,24 @@ bool Reclaim::is_pinned(Address frame) const {
 bool Reclaim::is_lazyfree(Address frame) const {
   const auto mappers = core_.frame_table.mappers(frame);
   return !mappers.empty() && std::all_of(mappers.begin(), mappers.end(), [](const Mapper& mapper) {
-    return mapper.process->space_.entry(mapper.va)->lazyfree;
+    return Mm::of(*mapper.process).space.entry(mapper.va)->lazyfree;
   });
 }
 
 // try_to_unmap: entries become references to the slot, or go. Those that are in motion or have failed keep
-// the page, and so do those that were written since MADV_FREE: it is an ordinary page again. Whose entries they were.
-Task<sim::Vector<Process::User>> Reclaim::unmap(Execution& exec, Address frame, Unmap how, UnmapBatch& batch) {
-  sim::Vector<Process::User> owners;
+// the page, and so do those that were written since MADV_FREE: it is an ordinary page again; and those whose notifiers
+// refuse. Whose entries they were.
+Task<sim::Vector<MmUser>> Reclaim::unmap(Execution& exec, Address frame, Unmap how, UnmapBatch& batch) {
+  sim::Vector<MmUser> owners;
   const auto unmap_there = [&](Process& process, VirtualAddress va) -> Task<void> {
-    const PageState* page = process.space_.entry(va);
-    const Vma* vma = process.space_.find(va);
-    const bool there = page != nullptr && page->has_frame() && page->frame == frame && !process.space_.is_huge(va) &&
-                       (page->present() || page->entry == Entry::hidden) && (how != Unmap::discard || page->lazyfree) &&
-                       (vma == nullptr || vma->evictable());
+    const PageState* page = Mm::of(process).space.entry(va);
+    const Vma* vma = Mm::of(process).space.find(va);
+    const bool there = page != nullptr && page->has_frame() && page->frame == frame &&
+                       !Mm::of(process).space.is_huge(va) && (page->present() || page->entry == Entry::hidden) &&
+                       (how != Unmap::discard || page->lazyfree) && (vma == nullptr || vma->evictable());
     if (there && co_await clear(exec, process, va, how, batch)) owners.emplace_back(process);
   };
-  co_await core_.for_each_mapper(exec, frame, Taker::reclaim, unmap_there);
+  co_await core_.for_each_mapper(exec, frame, Taker::reclaim, Notice::asked, unmap_there);
   co_return owners;
 }
 
@@ -188,23 +189,23 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
     core_.retire(process, zapped);
     co_return true;
   }
-  const PageState& page = *process.space_.entry(va);
+  const PageState& page = *Mm::of(process).space.entry(va);
   const Entry before = page.entry;
   const Taking hidden_by = page.hidden_by;
   core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::reclaim));
   co_await core_.flush_unmapped(exec, process, va, batch);
   const bool sees_pins = how == Unmap::discard || core_.config.kernel.has(Change::exclusive_pages);
   if (sees_pins && core_.frame_table.at(page.frame).pins > 0) {
-    process.space_.entry(va)->lazyfree = false;
+    Mm::of(process).space.entry(va)->lazyfree = false;
     if (before == Entry::present) {
       core_.show(process, va);
     } else {
-      VmCore::set_entry(process, *process.space_.entry(va), before, hidden_by);
+      VmCore::set_entry(process, *Mm::of(process).space.entry(va), before, hidden_by);
     }
     co_return false;
   }
   if (how == Unmap::discard) {
-    VmCore::set_entry(process, *process.space_.entry(va), Entry::hidden);
+    VmCore::set_entry(process, *Mm::of(process).space.entry(va), Entry::hidden);
     const VmCore::Zapped zapped = core_.zap(process, {va, va + kPage}, core_.taking(exec, Taker::reclaim));
     if (!zapped.tables.empty()) co_await core_.flush(exec, process, va);
     core_.retire(process, zapped);
@@ -216,7 +217,7 @@ Task<bool> Reclaim::clear(Execution& exec, Process& process, VirtualAddress va, 
 
 // madvise_cold_or_pageout_pte_range, by page tables, and reclaim_pages.
 Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range) {
-  const Process::User user(process);
+  const MmUser user(process);
   unsigned gone = 0;
   for (VirtualAddress va = range.begin; va < range.end;) {
     const Range part{va, std::min(huge_range(va).end, range.end)};
@@ -234,12 +235,15 @@ Task<unsigned> Reclaim::page_out(Execution& exec, Process& process, Range range)
 
 // Pages that nobody else maps.
 Task<sim::Vector<Address>> Reclaim::isolate_range(Execution& exec, Process& process, Range range) {
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   sim::Vector<Address> frames;
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
     va = *next + kPage;
     if (space.entry(*next)->zero || space.entry(*next)->pool) continue;
-    if (space.is_huge(*next)) co_await core_.split(exec, process, *next);
+    if (space.is_huge(*next) && co_await core_.split(exec, process, *next, Notice::asked) == Error::again) {
+      va = huge_range(*next).end;
+      continue;
+    }
     const PageState* page = space.page(*next);
     if (page == nullptr || !page->has_frame()) continue;
     const Address frame = page->frame;

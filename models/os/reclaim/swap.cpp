@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/reclaim/swap.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm_core.hpp"
 
 namespace faultline::os {
@@ -13,7 +14,8 @@ namespace faultline::os {
 using cpu::Execution;
 using sim::Task;
 
-Swap::Swap(VmCore& core) : core_(core), slots_(core.config.swap_bytes / kPage), read_done_(core.context.loop) {}
+Swap::Swap(VmCore& core, BlockDevice& disk)
+    : core_(core), disk_(disk), slots_(core.config.swap_bytes / kPage), read_done_(core.context.loop) {}
 
 // Slots.
 
@@ -100,7 +102,7 @@ sim::Content Swap::content(SwapSlot slot) const {
 }
 
 SwapSlot Swap::slot_of(const Process& process, VirtualAddress va) const {
-  const PageState* page = process.space_.entry(va);
+  const PageState* page = Mm::of(process).space.entry(va);
   return page != nullptr && page->entry == Entry::swapped ? page->slot() : 0;
 }
 
@@ -111,7 +113,7 @@ Task<void> Swap::write(Address frame) {
   copy.writing = true;
   copy.clean = true;  // unless somebody says meanwhile that the page differs
   ++core_.counters.pswpout;
-  co_await core_.disk.write(kPage);
+  co_await disk_.write(kPage);
   copy.content = core_.store.read(frame, kPage);
   copy.writing = false;
 }
@@ -120,7 +122,7 @@ Task<void> Swap::read(SwapSlot slot) {
   Copy& copy = copies_.at(slot);
   const Address frame = *copy.frame;
   ++core_.counters.pswpin;
-  co_await core_.disk.read(kPage);
+  co_await disk_.read(kPage);
   core_.store.write(frame, copy.content);
   copy.reading = false;
   core_.put_back(frame, /*active=*/false);  // where nobody wants it any more
@@ -131,7 +133,7 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   const SwapSlot slot = slot_of(process, va);
   if (!copies_.at(slot).frame) {
     ++core_.counters.pgmajfault;
-    ++process.faults_.major;
+    ++Mm::of(process).faults.major;
     co_await core_.run(exec, std::exchange(owed, sim::Time{0}) + core_.config.disk_fault);
     const Error error = co_await read_around(exec, process, va);
     if (error != Error::none) co_return error;
@@ -141,9 +143,9 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   const Address frame = *copy.frame;
   std::optional<VmCore::Hold> hold(std::in_place, core_, frame);  // or reclaim would take it before it is mapped
   if (copy.reading) {
-    process.lock_.unlock_fault(exec);
+    Mm::of(process).lock.unlock_fault(exec);
     while (copy.reading) co_await core_.cpu.sleep(exec, read_done_);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
+    co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   }
   co_await core_.run(exec, owed + core_.config.fault_no_alloc);
   const bool wanted = slot_of(process, va) == slot;
@@ -151,7 +153,7 @@ Task<Error> Swap::fault(Execution& exec, Process& process, VirtualAddress va, bo
   if (wanted) {
     if (std::exchange(copy.ahead, false)) {
       ++core_.counters.swap_ra_hit;
-      ReadAhead& ahead = *process.space_.read_ahead(va);
+      ReadAhead& ahead = *Mm::of(process).space.read_ahead(va);
       ahead.last = va;
       ++ahead.hits;
     }
@@ -165,10 +167,10 @@ void Swap::map(Process& process, VirtualAddress va, bool write) {
   const SwapSlot slot = slot_of(process, va);
   const Address frame = *copies_.at(slot).frame;
   core_.swap_in(process, va, frame);
-  const Vma& vma = *process.space_.find(va);
+  const Vma& vma = *Mm::of(process).space.find(va);
   if (write || is_scarce() || vma.locked) forget(frame);
   const FrameRecord& record = core_.frame_table.at(frame);
-  const bool watched = process.space_.page(va)->userfault;
+  const bool watched = Mm::of(process).space.page(va)->userfault;
   if (write && vma.writable && !watched && record.slot == 0 && record.mappings == 1) core_.allow_writing(process, va);
 }
 
@@ -176,7 +178,7 @@ Task<Error> Swap::read_around(Execution& exec, Process& process, VirtualAddress 
   const Range window = read_ahead_window(process, va);
   for (VirtualAddress at = window.begin; at < window.end; at += kPage) {
     const bool room =
-        at == va ? co_await core_.reclaim->make_room(exec, process, 1) : core_.reclaim->has_room(process, 1);
+        at == va ? co_await core_.reclaim().make_room(exec, process, 1) : core_.reclaim().has_room(process, 1);
     if (!room && at != va) continue;
     if (!room) {
       ++core_.counters.out_of_memory;
@@ -209,7 +211,7 @@ Task<void> Swap::sleep(Execution& exec) { return core_.cpu.sleep(exec, read_done
 // which the program goes; half as many as before when they were not.
 Range Swap::read_ahead_window(Process& process, VirtualAddress va) const {
   const std::uint64_t most = std::uint64_t{1} << core_.config.page_cluster;
-  ReadAhead& ahead = *process.space_.read_ahead(va);
+  ReadAhead& ahead = *Mm::of(process).space.read_ahead(va);
   const bool forward = va == ahead.last + kPage;
   const bool backward = va + kPage == ahead.last;
   std::uint64_t pages = ahead.hits + 2;
@@ -220,7 +222,7 @@ Range Swap::read_ahead_window(Process& process, VirtualAddress va) const {
   }
   pages = std::max(std::min(pages, most), std::uint64_t{ahead.window / 2});
   ahead = {.last = va, .window = static_cast<unsigned>(pages), .hits = 0};
-  const Vma& vma = *process.space_.find(va);
+  const Vma& vma = *Mm::of(process).space.find(va);
   const Range whole = huge_range(va);
   const VirtualAddress lowest = std::max(vma.begin, whole.begin);
   const VirtualAddress highest = std::min(vma.end, whole.end);
@@ -258,6 +260,18 @@ Error Swap::bring(SwapSlot slot) {
   core_.lru(core_.frame_table.at(*frame)).add(*frame, LruList::inactive_anon);
   core_.note_arrival(core_.frame_table.at(*frame));
   return Error::none;
+}
+
+void Swap::audit(const SlotReferences& references) const {
+  for (const auto& [slot, copy] : copies_) {
+    const auto found = references.find(slot);
+    if (copy.entries != (found == references.end() ? 0 : found->second)) {
+      broken(fmt::format("slot {} counts {} entries that refer to it", slot, copy.entries));
+    }
+    if (copy.frame && core_.frame_table.find(*copy.frame).slot != slot) {
+      broken(fmt::format("slot {} and its frame disagree", slot));
+    }
+  }
 }
 
 }  // namespace faultline::os

@@ -10,8 +10,11 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/error.hpp"
+#include "models/os/reclaim/block_device.hpp"
+#include "models/os/vm/audit.hpp"
 #include "models/os/vm/frame_table.hpp"
 #include "models/os/vm/process.hpp"
+#include "models/os/vm/swap_slots.hpp"
 #include "models/sim/content.hpp"
 #include "models/sim/recycling.hpp"
 #include "models/sim/task.hpp"
@@ -20,9 +23,9 @@ namespace faultline::os {
 
 class VmCore;
 
-class Swap {
+class Swap : public SwapSlots {
  public:
-  explicit Swap(VmCore& core);
+  Swap(VmCore& core, BlockDevice& disk);
 
   bool configured() const { return slots_ > 0; }
   bool has_free_slots() const { return used_ < slots_; }
@@ -31,23 +34,19 @@ class Swap {
 
   // Takes a slot for a page in memory (add_to_swap); false when none is free. A page that has one keeps it.
   bool assign(Address frame);
-  // Gives the slot of a page in memory up, unless an entry refers to it or something is under way with either.
-  void forget(Address frame);
-  // The same where slots are scarce, or the slot holds nothing of use.
+  void forget(Address frame) override;
+  // forget() where slots are scarce, or the slot holds nothing of use.
   void economize(Address frame);
   // The page is about to be written: its slot is given up, or no longer holds what it holds.
   void dirtied(Address frame);
   // The page in memory goes; who comes to the slot reads it from the device.
   void evict(Address frame);
-  // Whether entries refer to the slot of this page in memory: others than those who map it will want it.
-  bool wanted(Address frame) const;
+  bool wanted(Address frame) const override;
   // Whether the slot holds what the page holds.
   bool is_clean(Address frame) const;
 
-  // One entry that refers to the slot more, or less. `written`: the page may differ from the slot.
-  void retain(SwapSlot slot, bool written);
-  void retain(SwapSlot slot) { retain(slot, false); }
-  void release(SwapSlot slot);
+  void retain(SwapSlot slot, bool written) override;
+  void release(SwapSlot slot) override;
 
   // The page, which has a slot and is isolated, goes to it.
   sim::Task<void> write(Address frame);
@@ -74,11 +73,8 @@ class Swap {
   // What the page is that a swapped entry refers to.
   sim::Content content(SwapSlot slot) const;
 
-  // For audit(): how many entries refer to the slot, and which page in memory it is the copy of.
-  template <typename Visit>
-  void for_each_slot(Visit visit) const {
-    for (const auto& [slot, copy] : copies_) visit(slot, copy.entries, copy.frame);
-  }
+  // Throws std::logic_error when slots are not referred to as they count, or their frames do not know them.
+  void audit(const SlotReferences& references) const;
 
  private:
   struct Copy {
@@ -102,6 +98,7 @@ class Swap {
   SwapSlot slot_of(const Process& process, VirtualAddress va) const;
 
   VmCore& core_;
+  BlockDevice& disk_;
   const std::uint64_t slots_;
   std::uint64_t used_ = 0;
   SwapSlot never_used_ = 1;  // and all behind it

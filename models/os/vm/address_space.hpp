@@ -102,6 +102,12 @@ struct PageState {
 
 static_assert(sizeof(PageState) == 24, "there are as many as pages");
 
+// Whether get_user_pages takes the page as it is (follow_page_pte), and hmm_range_fault, too: neither asks for the
+// access flag, nor whether the descriptor says already that the page is written.
+inline bool takeable(const PageState* page, bool write) {
+  return page != nullptr && page->present() && (page->may_write() || !write);
+}
+
 // 2 MiB of virtual memory, aligned: 512 page states, mapped by one block descriptor or by pages.
 struct HugeRange : sim::Recycled {
   bool huge = false;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/os/vm/process.hpp"
+#include "models/os/vm/mm.hpp"
 
 namespace faultline::os {
 
@@ -23,31 +23,32 @@ HugePool::HugePool(std::uint64_t pages, FrameAllocator& frames, FrameTable& tabl
 bool HugePool::reserve(Process& process, Range range) {
   const std::uint64_t pages = range.pages() / kPagesPerHuge;
   if (pages > available_pages()) return false;
-  for (VirtualAddress va = range.begin; va < range.end; va += kHugePage) process.reserved_.insert(va);
+  for (VirtualAddress va = range.begin; va < range.end; va += kHugePage) Mm::of(process).reserved.insert(va);
   reserved_ += pages;
   return true;
 }
 
 void HugePool::release(Process& process, Range range) {
-  const auto begin = process.reserved_.lower_bound(range.begin);
-  const auto end = process.reserved_.lower_bound(range.end);
+  const auto begin = Mm::of(process).reserved.lower_bound(range.begin);
+  const auto end = Mm::of(process).reserved.lower_bound(range.end);
   reserved_ -= static_cast<std::uint64_t>(std::distance(begin, end));
-  process.reserved_.erase(begin, end);
+  Mm::of(process).reserved.erase(begin, end);
 }
 
 void HugePool::move(Process& process, Range from, VirtualAddress to) {
-  for (auto at = process.reserved_.lower_bound(from.begin); at != process.reserved_.end() && *at < from.end;) {
-    process.reserved_.insert(*at - from.begin + to);
-    at = process.reserved_.erase(at);
+  for (auto at = Mm::of(process).reserved.lower_bound(from.begin);
+       at != Mm::of(process).reserved.end() && *at < from.end;) {
+    Mm::of(process).reserved.insert(*at - from.begin + to);
+    at = Mm::of(process).reserved.erase(at);
   }
 }
 
 void HugePool::restore(Process& process, VirtualAddress va) {
-  if (process.reserved_.insert(va).second) ++reserved_;
+  if (Mm::of(process).reserved.insert(va).second) ++reserved_;
 }
 
 std::optional<HugePool::Page> HugePool::take(Process& process, VirtualAddress va) {
-  if (process.reserved_.erase(va) == 0) {
+  if (Mm::of(process).reserved.erase(va) == 0) {
     const auto block = take_available();
     if (!block) return {};
     return Page{*block, false};

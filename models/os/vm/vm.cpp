@@ -8,6 +8,15 @@
 
 namespace faultline::os {
 
+Vm::Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu)
+    : core_(config, context, store, cpu),
+      disk_(context.loop, {.read_latency = config.disk_read_latency,
+                           .write_latency = config.disk_write_latency,
+                           .bandwidth = config.disk_bandwidth,
+                           .queue_depth = config.disk_queue_depth}) {
+  core_.attach(swap_, reclaim_);
+}
+
 sim::Time Vm::WalkCost::of(std::uint64_t pages, bool huge) const {
   const sim::Time singly = per_page * static_cast<std::int64_t>(pages);
   return huge ? std::min(singly, per_huge_page) : singly;
@@ -38,8 +47,8 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
   }
   const std::uint64_t grain = options.hugetlb ? kHugePage : kPage;
   const std::uint64_t length = options.hugetlb ? huge_page_end(bytes) : sim::page_end(bytes);
-  AddressSpace& space = process.space_;
-  co_await process.lock_.lock_exclusive(core_.cpu, exec);
+  AddressSpace& space = Mm::of(process).space;
+  co_await Mm::of(process).lock.lock_exclusive(core_.cpu, exec);
   Result<VirtualAddress> result;
   const auto gap = length < bytes ? std::nullopt : space.find_gap(length, std::max(options.alignment, grain));
   if (!gap) {
@@ -65,23 +74,23 @@ sim::Task<Result<VirtualAddress>> Vm::mmap(cpu::Execution& exec, Process& proces
     if (options.locked) set_locked(process, range, true);
     if (core_.config.thp == ThpMode::always || options.advice == HugeAdvice::huge) khugepaged_.start();
   }
-  process.lock_.downgrade();
+  Mm::of(process).lock.downgrade();
   if (result.ok() && (options.populate || options.locked)) {
     const WalkCost cost = options.locked ? mlock_cost() : gup_cost();
     const Range range{result.value, result.value + length};
     // Linux's mm_populate ignores errors here: the access that finds the page absent meets them again.
     co_await populate(exec, process, range, Access::as_mapped, cost, nullptr);
   }
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return result;
 }
 
 sim::Task<void> Vm::populate_mapping(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return;
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   co_await populate(exec, process, range.value, Access::as_mapped, gup_cost(), nullptr);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
 }
 
 sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddress va, std::uint64_t bytes) {
@@ -92,19 +101,19 @@ sim::Task<Error> Vm::munmap(cpu::Execution& exec, Process& process, VirtualAddre
   const Error split = co_await core_.split_edges(exec, process, range.value);
   if (split == Error::none) {
     set_locked(process, range.value, false);
-    process.space_.erase(range.value.begin, range.value.end);
+    Mm::of(process).space.erase(range.value.begin, range.value.end);
   }
   // Without a VMA nobody faults on the range, and no new mapping gets it before this call has let go of the locks.
   const bool shared = core_.config.kernel.has(Change::munmap_downgrades);
-  if (shared) process.lock_.downgrade();
+  if (shared) Mm::of(process).lock.downgrade();
   if (split == Error::none) {
     co_await core_.unmap(exec, process, range.value, Taker::unmapping);
     core_.huge_pool.release(process, range.value);
   }
   if (shared) {
-    process.lock_.unlock_shared();
+    Mm::of(process).lock.unlock_shared();
   } else {
-    process.lock_.unlock_exclusive();
+    Mm::of(process).lock.unlock_exclusive();
   }
   co_return split;
 }
@@ -116,7 +125,7 @@ sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddres
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;
   const auto [begin, end] = range.value;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   co_await core_.lock_for_change(exec, process, range.value);
   Error error = Error::none;
   if (!space.covered(begin, end)) {
@@ -128,14 +137,14 @@ sim::Task<Error> Vm::mlock(cpu::Execution& exec, Process& process, VirtualAddres
     error = co_await core_.split_edges(exec, process, range.value);
   }
   if (error != Error::none) {
-    process.lock_.unlock_exclusive();
+    Mm::of(process).lock.unlock_exclusive();
     co_return error;
   }
   set_locked(process, range.value, true);
-  process.lock_.downgrade();
+  Mm::of(process).lock.downgrade();
   Result<std::uint64_t> populated;
   if (!on_fault) populated = co_await populate(exec, process, range.value, Access::as_mapped, mlock_cost(), nullptr);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return populated.error;
 }
 
@@ -144,30 +153,30 @@ sim::Task<Error> Vm::munlock(cpu::Execution& exec, Process& process, VirtualAddr
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return range.error;
   co_await core_.lock_for_change(exec, process, range.value);
-  Error error = process.space_.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
+  Error error = Mm::of(process).space.covered(range.value.begin, range.value.end) ? Error::none : Error::bad_address;
   if (error == Error::none) error = co_await core_.split_edges(exec, process, range.value);
   if (error == Error::none) {
     TableWalk walk = locked_leaves(process, range.value);
     set_locked(process, range.value, false);
     co_await core_.run_walk(exec, core_.config.munlock_per_page, std::move(walk));
   }
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
   co_return error;
 }
 
 void Vm::set_locked(Process& process, Range range, bool locked) {
-  const std::uint64_t before = process.space_.locked_bytes();
-  const bool changes = locked || process.space_.locked_bytes(range.begin, range.end) > 0;
-  process.space_.set_locked(range.begin, range.end, locked);
+  const std::uint64_t before = Mm::of(process).space.locked_bytes();
+  const bool changes = locked || Mm::of(process).space.locked_bytes(range.begin, range.end) > 0;
+  Mm::of(process).space.set_locked(range.begin, range.end, locked);
   if (changes) relist(process, range, locked);
-  locked_bytes_ = locked_bytes_ - before + process.space_.locked_bytes();
+  locked_bytes_ = locked_bytes_ - before + Mm::of(process).space.locked_bytes();
   core_.counters.locked_bytes_peak.raise_to(locked_bytes_);
 }
 
 // mlock takes pages off the lists that reclaim looks at; munlock brings back those that nobody else locks.
 void Vm::relist(const Process& process, Range range, bool locked) {
-  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
-    const PageState& page = *process.space_.entry(va);
+  Mm::of(process).space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
+    const PageState& page = *Mm::of(process).space.entry(va);
     if (!page.has_frame()) return;
     const FrameRecord& record = core_.frame_table.at(page.frame);
     const bool unevictable = record.list == LruList::unevictable;
@@ -180,7 +189,7 @@ void Vm::relist(const Process& process, Range range, bool locked) {
 TableWalk Vm::locked_leaves(const Process& process, Range range) const {
   const bool by_tables = core_.config.kernel.has(Change::munlock_by_tables);
   TableWalk leaves(kHugePage, by_tables ? std::int64_t{kPagesPerHuge} : std::int64_t{kPagevec});
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   VirtualAddress va = range.begin;
   while (const auto next = space.next_entry(va, range.end)) {
     const Vma* vma = space.find(*next);

@@ -16,7 +16,14 @@
 #include "models/os/events/compaction.hpp"
 #include "models/os/events/khugepaged.hpp"
 #include "models/os/events/page_events.hpp"
+#include "models/os/files/page_cache.hpp"
+#include "models/os/reclaim/block_device.hpp"
+#include "models/os/reclaim/oom_killer.hpp"
+#include "models/os/reclaim/reclaim.hpp"
+#include "models/os/reclaim/swap.hpp"
 #include "models/os/vm/fault_reason.hpp"
+#include "models/os/vm/mirrored_table.hpp"
+#include "models/os/vm/private_table.hpp"
 #include "models/os/vm/vm_core.hpp"
 #include "models/sim/content.hpp"
 
@@ -80,8 +87,7 @@ class Vm {
  public:
   // Memory below config.kernel_reserved belongs to the kernel image; the rest, up to config.user_memory,
   // is handed out as pages and page tables.
-  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu)
-      : core_(config, context, store, cpu) {}
+  Vm(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
   Vm(const Vm&) = delete;
   Vm& operator=(const Vm&) = delete;
 
@@ -95,10 +101,10 @@ class Vm {
   PageEvents& page_events() { return page_events_; }
   Cma& cma() { return cma_; }
   Compaction& compaction() { return compaction_; }
-  Reclaim& reclaim() { return *core_.reclaim; }
+  Reclaim& reclaim() { return reclaim_; }
   // Files: made here, mapped by mmap() and map_file(), read and written by calls of the cache.
-  PageCache& page_cache() { return core_.page_cache; }
-  const PageCache& page_cache() const { return core_.page_cache; }
+  PageCache& page_cache() { return page_cache_; }
+  const PageCache& page_cache() const { return page_cache_; }
 
   // A thread of an experiment: what it does to pages is remembered as injected.
   void injects(const cpu::Execution& thread) { core_.injectors.insert(&thread); }
@@ -110,7 +116,7 @@ class Vm {
 
   // Called when the OOM killer has chosen a process.
   void observe_kills(std::function<void(const Process& process, const OomKill& kill)> observer) {
-    core_.oom_killer.on_kill = std::move(observer);
+    oom_killer_.on_kill = std::move(observer);
   }
 
   // nullptr when there is no frame for its page table or no ASID left. Takes no time.
@@ -198,6 +204,13 @@ class Vm {
   // mincore(2) of one page: whether its content is in memory, be it mapped, in the swap cache or in the page cache.
   bool is_in_core(const Process& process, VirtualAddress va) const;
 
+  // Who follows the process's table, from now on and as the last to be told of a change; takes no time. To be removed
+  // before the notifier goes, but not after its process has: removal ends when the notifier is told nothing any more.
+  void add_notifier(Process& process, MmuNotifier& notifier) { core_.add_notifier(process, notifier); }
+  sim::Task<void> remove_notifier(Process& process, MmuNotifier& notifier) {
+    return core_.remove_notifier(process, notifier);
+  }
+
   // Mirrored device tables. mirror_pages is the driver's answer to a device's fault (hmm_range_fault): makes the pages
   // present in the process, then in the mirror, and begins anew when the process's table changes between. It covers
   // what fault_in_pages does.
@@ -218,10 +231,10 @@ class Vm {
   // Puts the process, which has no memory yet, into a group of its own that may have so many bytes (memory.max); set-up
   // itself is not held back.
   void limit_memory(Process& process, std::uint64_t bytes);
-  const MemoryGroup& group_of(const Process& process) const { return *process.group_; }
+  const MemoryGroup& group_of(const Process& process) const { return *Mm::of(process).group; }
   // -1000 (is never killed) to 1000: how much sooner than others the OOM killer chooses it, in 1/1000 of the memory and
   // the swap device together.
-  void set_oom_score_adj(Process& process, int adjustment) { process.oom_score_adj_ = adjustment; }
+  void set_oom_score_adj(Process& process, int adjustment) { Mm::of(process).oom_score_adj = adjustment; }
   void keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes);  // MADV_DONTFORK
   // Makes pages present by the rules of a write fault (huge pages included) without its cost and counters.
   Error make_present(Process& process, VirtualAddress va, std::uint64_t bytes);
@@ -323,17 +336,7 @@ class Vm {
   static bool accessible(const PageState* page, bool write) {
     return page != nullptr && page->present() && page->young && (page->writable || !write);
   }
-  // Whether get_user_pages takes the page as it is (follow_page_pte), and hmm_range_fault, too: neither asks for the
-  // access flag, nor whether the descriptor says already that the page is written.
-  static bool takeable(const PageState* page, bool write) {
-    return page != nullptr && page->present() && (page->may_write() || !write);
-  }
   FaultReason look_at(const Process& process, VirtualAddress va) const;
-  void explain_entry(const Process& process, VirtualAddress va, bool write, FaultReason& reason) const;
-  void explain_absence(const Process& process, VirtualAddress va, FaultReason& reason) const;
-  static void explain_hiding(FaultReason& reason);
-  static void explain_protection(const Vma& vma, FaultReason& reason);
-  void explain_mirror(const MirroredTable& mirror, VirtualAddress va, bool write, FaultReason& reason) const;
   void audit_locks() const;
   void audit_pins(bool changing) const;
   bool reusable(const Process& process, VirtualAddress va) const;
@@ -356,12 +359,7 @@ class Vm {
   std::uint64_t fill_page(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed,
                           std::uint64_t done);
   bool store_now(Process& process, VirtualAddress va);
-  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes);
-  Error map_private(PrivateTable& table, VirtualAddress va, Address frame, bool write,
-                    sim::Vector<VirtualAddress>& upgraded);
-  static std::int64_t descriptors(const Process& process, Range range);
-  bool fill_mirror(MirroredTable& table, Range range, bool write, sim::Vector<VirtualAddress>& upgraded);
-  static sim::Vector<VirtualAddress> unmap_private(PrivateTable& table, const Pin& pin, std::size_t pages);
+  std::unique_ptr<PageTable> new_device_table(bool dated);
   void set_locked(Process& process, Range range, bool locked);
   void relist(const Process& process, Range range, bool locked);
   TableWalk locked_leaves(const Process& process, Range range) const;
@@ -370,12 +368,18 @@ class Vm {
   // One operation a folio, whatever its size.
   WalkCost mlock_cost() const { return {core_.config.mlock_per_page, core_.config.mlock_per_page}; }
 
+  // Each knows those above it.
   VmCore core_;
-  Migration migration_{core_};
-  PageEvents page_events_{core_, migration_};
-  Compaction compaction_{core_, migration_};
+  BlockDevice disk_;
+  Swap swap_{core_, disk_};
+  PageCache page_cache_{core_, disk_, swap_};
+  OomKiller oom_killer_{core_, swap_};
+  Reclaim reclaim_{core_, swap_, page_cache_, oom_killer_};
+  Migration migration_{core_, page_cache_};
+  PageEvents page_events_{core_, migration_, page_cache_};
+  Compaction compaction_{core_, migration_, reclaim_};
   Cma cma_{core_, migration_};
-  Khugepaged khugepaged_{core_, compaction_};
+  Khugepaged khugepaged_{core_, compaction_, swap_};
   sim::HashMap<PinId, Pin> pins_;
   sim::Set<const cpu::Execution*> pinning_;  // threads whose pages are pinned as they come
   PinId next_pin_ = 1;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the manager keeps in several places, compared and counted again: entries, descriptors, frames, slots, files,
-// pins, locks. And what /proc/meminfo shows of it.
+// What the manager keeps in several places, compared and counted again: entries, descriptors, frames, pins, locks.
+// Files and slots: page_cache.cpp, swap.cpp. And what /proc/meminfo shows of it.
 #include <fmt/format.h>
-
-#include <stdexcept>
 
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
 namespace {
-
-[[noreturn]] void broken(std::string what) { throw std::logic_error("the memory manager's books are wrong: " + what); }
 
 // The descriptor is what the page state says.
 void check_descriptor(const Process& process, VirtualAddress va, const PageState& page) {
@@ -31,52 +27,18 @@ void compare(const std::string& what, std::uint64_t counted, std::uint64_t found
 
 }  // namespace
 
-// Every page in the cache knows where it belongs, and no other frame says that it is there.
-void VmCore::audit_files() const {
-  std::uint64_t cached = 0;
-  std::uint64_t dirty = 0;
-  for (const auto& file : page_cache.files()) {
-    for (const auto& [number, page] : file->cached()) {
-      const FrameRecord record = frame_table.find(page.frame);
-      if (record.file != file->id() || record.file_page != number) {
-        broken(fmt::format("page {} of file {} and its frame disagree", number, file->id()));
-      }
-      if (record.list == LruList::none && record.isolated == 0) {
-        broken(fmt::format("page {} of file {} is on no list", number, file->id()));
-      }
-      ++cached;
-      dirty += page.dirty ? 1 : 0;
-    }
-  }
-  frame_table.for_each([&](Address, const FrameRecord& record) { cached -= record.file != 0 ? 1 : 0; });
-  if (cached != 0) broken("a frame takes itself for a page of a file");
-  if (dirty != page_cache.writeback().dirty_pages()) broken("another number of pages is dirty than is counted");
+SlotReferences VmCore::audit(bool changing) const {
+  Entries entries;
+  SlotReferences to_slots;
+  for (const auto& process : processes) audit_process(*process, changing, entries, to_slots);
+  audit_mappings(changing, entries);
+  return to_slots;
 }
 
-// What refers to frames and slots, counted.
-struct VmCore::References {
-  sim::HashMap<Address, std::uint32_t> entries;    // that lead to a frame
-  sim::HashMap<SwapSlot, std::uint32_t> to_slots;  // swapped entries, and pages of shared memory
-
-  template <typename Key>
-  static std::uint32_t count(const sim::HashMap<Key, std::uint32_t>& all, Key key) {
-    const auto found = all.find(key);
-    return found == all.end() ? 0 : found->second;
-  }
-};
-
-void VmCore::audit(bool changing) const {
-  References found;
-  for (const auto& process : processes) audit_process(*process, changing, found);
-  audit_mappings(changing, found);
-  audit_files();
-  audit_slots(found);
-}
-
-void VmCore::audit_process(Process& process, bool changing, References& found) const {
+void VmCore::audit_process(Process& process, bool changing, Entries& entries, SlotReferences& to_slots) const {
   std::uint64_t resident = 0;
   std::uint64_t swapped = 0;
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   for (VirtualAddress va = 0; const auto next = space.next_entry(va, space.all().end);) {
     va = *next + kPage;
     const PageState& page = *space.entry(*next);
@@ -85,25 +47,26 @@ void VmCore::audit_process(Process& process, bool changing, References& found) c
     if (!changing && space.find(*next) == nullptr) broken(fmt::format("{:#x} has a page and no VMA", *next));
     if (page.entry == Entry::swapped) {
       ++swapped;
-      ++found.to_slots[page.slot()];
+      ++to_slots[page.slot()];
     }
     if (!page.has_frame()) continue;
     ++resident;
-    ++found.entries[page.frame];
+    ++entries[page.frame];
     if (!frames.is_allocated(page.frame)) broken(fmt::format("{:#x} leads to a free frame", *next));
     if (!frame_table.has_mapper(page.frame, {&process, *next})) {
       broken(fmt::format("the frame of {:#x} does not know it", *next));
     }
   }
-  if (!changing && process.in_motion_ != 0) broken("a page is in motion, and nobody moves it");
+  if (!changing && Mm::of(process).in_motion != 0) broken("a page is in motion, and nobody moves it");
   if (resident * kPage != space.resident_bytes() || swapped * kPage != space.swapped_bytes()) {
     broken("a process has another number of pages than it counts");
   }
 }
 
-void VmCore::audit_mappings(bool changing, const References& found) const {
+void VmCore::audit_mappings(bool changing, const Entries& entries) const {
   frame_table.for_each([&](Address frame, const FrameRecord& record) {
-    const std::uint32_t known = References::count(found.entries, frame);
+    const auto found = entries.find(frame);
+    const std::uint32_t known = found == entries.end() ? 0 : found->second;
     if (frame_table.mappers(frame).size() != known) {
       broken(fmt::format("{:#x} has lost an entry that led to it", frame));
     }
@@ -116,21 +79,6 @@ void VmCore::audit_mappings(bool changing, const References& found) const {
     // Of a huge page only the first frame is on a list.
     const bool tail = is_whole(frame) && record.first.va % kHugePage != 0;
     if (!tail) broken(fmt::format("frame {:#x} is mapped and on no list", frame));
-  });
-}
-
-void VmCore::audit_slots(References& found) const {
-  for (const auto& file : page_cache.files()) {
-    for (const auto& [page, slot] : file->swapped()) {
-      ++found.to_slots[slot];
-      if (file->find(page) != nullptr) broken(fmt::format("page {} of file {} is in two places", page, file->id()));
-    }
-  }
-  swap.for_each_slot([&](SwapSlot slot, std::uint32_t count, const std::optional<Address>& frame) {
-    if (count != References::count(found.to_slots, slot)) {
-      broken(fmt::format("slot {} counts {} entries that refer to it", slot, count));
-    }
-    if (frame && frame_table.find(*frame).slot != slot) broken(fmt::format("slot {} and its frame disagree", slot));
   });
 }
 
@@ -151,15 +99,16 @@ void VmCore::audit_frames(bool changing, std::uint64_t elsewhere) const {
   const auto count = [&tables](const PageTable& table) { tables += table.tables() + table.retired(); };
   for (const auto& process : processes) {
     count(process->page_table());
-    for (const auto& table : process->private_tables_) count(table->table());
-    for (const auto& mirror : process->mirrors_) count(mirror->table());
+    for (const auto& table : Mm::of(*process).device_tables) count(table->table());
   }
   compare("frames that are allocated, and pages and tables that hold one", frames.used_pages(), held + tables,
           changing);
 }
 
 void Vm::audit(bool changing) const {
-  core_.audit(changing);
+  SlotReferences to_slots = core_.audit(changing);
+  page_cache_.audit(to_slots);
+  swap_.audit(to_slots);
   core_.audit_frames(changing, cma_.taken_pages());
   audit_locks();
   audit_pins(changing);
@@ -168,7 +117,7 @@ void Vm::audit(bool changing) const {
 void Vm::audit_locks() const {
   std::uint64_t locked = 0;
   for (const auto& process : core_.processes) {
-    const AddressSpace& space = process->space_;
+    const AddressSpace& space = Mm::of(*process).space;
     std::uint64_t in_vmas = 0;
     for (const auto& [begin, vma] : space.vmas()) in_vmas += vma.locked ? vma.bytes() : 0;
     compare(fmt::format("locked bytes of '{}'", process->name()), space.locked_bytes(), in_vmas, false);
@@ -193,8 +142,8 @@ void Vm::audit_pins(bool changing) const {
     }
   }
   for (const auto& process : core_.processes) {
-    compare(fmt::format("pinned bytes of '{}'", process->name()), process->space_.pinned_bytes(), pinned[process.get()],
-            changing);
+    compare(fmt::format("pinned bytes of '{}'", process->name()), Mm::of(*process).space.pinned_bytes(),
+            pinned[process.get()], changing);
   }
   compare("pinned bytes of all processes", pinned_bytes_, all_pins, changing);
   core_.frame_table.for_each([&](Address frame, const FrameRecord& record) {

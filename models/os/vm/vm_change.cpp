@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The system calls that change what is mapped: advice, protection, moving.
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
@@ -16,7 +15,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
   const Range range = found.value;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
 
   if (maps_pool(process, range) && refused_of_pool(process, range, advice)) co_return Error::invalid;
   if (advice == Advice::collapse && !core_.config.kernel.has(Change::madv_collapse)) co_return Error::invalid;
@@ -33,7 +32,7 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
   co_await core_.lock_for_change(exec, process, range);
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) {
-    process.lock_.unlock_exclusive();
+    Mm::of(process).lock.unlock_exclusive();
     co_return split;
   }
   space.change(range.begin, range.end, [advice](Vma& vma) {
@@ -43,46 +42,46 @@ sim::Task<Error> Vm::madvise(cpu::Execution& exec, Process& process, VirtualAddr
     if (advice == Advice::do_fork) vma.inherited = true;
   });
   const Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
   if (advice == Advice::hugepage) khugepaged_.start();
   co_return error;
 }
 
 sim::Task<Error> Vm::populate_advised(cpu::Execution& exec, Process& process, Range range, bool write) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
-  const AddressSpace& space = process.space_;
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
+  const AddressSpace& space = Mm::of(process).space;
   Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   if (space.accessible_until(range.begin, range.end, write) != range.end) error = Error::bad_address;
   if (error == Error::none) {
     const Access access = write ? Access::write : Access::read;
     error = (co_await populate(exec, process, range, access, gup_cost(), nullptr)).error;
   }
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return error;
 }
 
 sim::Task<Error> Vm::drop_advised(cpu::Execution& exec, Process& process, Range range, Advice advice) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
-  Error error = process.space_.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
+  Error error = Mm::of(process).space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   const Error done = advice == Advice::free
                          ? co_await make_lazyfree(exec, process, range)
                          : co_await dont_need(exec, process, range, advice == Advice::dont_need_locked);
   if (done != Error::none) error = done;
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return error;
 }
 
 sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range range) {
-  co_await process.lock_.lock_shared(core_.cpu, exec);
-  Error error = process.space_.covered(range.begin, range.end) ? Error::none : Error::bad_address;
-  const bool locked = process.space_.locked_bytes(range.begin, range.end) > 0;
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
+  Error error = Mm::of(process).space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
+  const bool locked = Mm::of(process).space.locked_bytes(range.begin, range.end) > 0;
   if (locked || !core_.config.kernel.has(Change::madv_pageout)) error = Error::invalid;
   if (error == Error::none) {
     Leaves aged = age_for_page_out(process, range, core_.taking(exec, Taker::reclaim));
-    co_await core_.reclaim->page_out(exec, process, range);
+    co_await reclaim_.page_out(exec, process, range);
     co_await core_.flush_gathered(exec, process, std::move(aged));  // tlb_finish_mmu
   }
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return error;
 }
 
@@ -90,8 +89,8 @@ sim::Task<Error> Vm::page_out(cpu::Execution& exec, Process& process, Range rang
 Leaves Vm::age_for_page_out(Process& process, Range range, Taking by) {
   Leaves aged;
   if (core_.config.kernel.has(Change::pageout_keeps_young)) return aged;
-  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
-    const PageState* page = process.space_.page(va);
+  Mm::of(process).space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+    const PageState* page = Mm::of(process).space.page(va);
     if (page == nullptr || page->zero || !page->young || core_.frame_table.find(page->frame).mappings != 1) return;
     core_.set_old(process, va, by);
     aged.add(va, size);
@@ -105,7 +104,7 @@ sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range rang
   co_await core_.batches.drain(exec);  // madvise_collapse
   for (VirtualAddress va = blocks.begin; va < blocks.end; va += kHugePage) {
     co_await core_.cond_resched(exec);
-    if (process.space_.is_huge(va)) continue;
+    if (Mm::of(process).space.is_huge(va)) continue;
     const auto outcome = co_await khugepaged_.collapse(exec, process, va, Khugepaged::Wish::advice);
     if (outcome == Khugepaged::Outcome::no_block) co_return Error::no_memory;
     if (outcome != Khugepaged::Outcome::collapsed) error = Error::again;
@@ -114,7 +113,7 @@ sim::Task<Error> Vm::collapse(cpu::Execution& exec, Process& process, Range rang
 }
 
 sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range range, bool locked_too) {
-  if (!locked_too && process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
+  if (!locked_too && Mm::of(process).space.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   for (const Range part : without_cut_pages(process, range)) {
@@ -129,14 +128,15 @@ sim::Task<Error> Vm::dont_need(cpu::Execution& exec, Process& process, Range ran
 // page is one that must not be written.
 sim::Task<Error> Vm::make_lazyfree(cpu::Execution& exec, Process& process, Range range) {
   bool files = false;
-  process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) { files = files || vma.file != nullptr; });
-  if (files || process.space_.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
+  Mm::of(process).space.for_each_vma(range.begin, range.end,
+                                     [&](const Vma& vma) { files = files || vma.file != nullptr; });
+  if (files || Mm::of(process).space.locked_bytes(range.begin, range.end) > 0) co_return Error::invalid;
   const Error split = co_await core_.split_edges(exec, process, range);
   if (split != Error::none) co_return split;
   co_await core_.change_begins(exec, process, range, Taker::madv_free);
   const Taking by = core_.taking(exec, Taker::madv_free);
   Leaves leaves;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     if (space.page(va) == nullptr || space.page(va)->zero) return;
     core_.make_clean(process, va, by);
@@ -155,7 +155,7 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return found.error;
   const Range range = found.value;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   co_await core_.lock_for_change(exec, process, range);
   Error error = space.covered(range.begin, range.end) ? Error::none : Error::bad_address;
   if (error == Error::none && cuts_huge_page(process, range)) error = Error::invalid;
@@ -169,29 +169,29 @@ sim::Task<Error> Vm::mprotect(cpu::Execution& exec, Process& process, VirtualAdd
     error = co_await protect_pages(exec, process, range, protection);
     core_.change_ends(process, range);
   }
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
   co_return error;
 }
 
 // can_change_pte_writable, can_change_pmd_writable; change_pte_range before there were those.
 bool Vm::gives_writing_back(const Process& process, VirtualAddress va) const {
-  const PageState& page = *process.space_.page(va);
+  const PageState& page = *Mm::of(process).space.page(va);
   const cpu::Kernel& kernel = core_.config.kernel;
   const bool all = kernel.has(Change::mprotect_writable_all);
   if (!kernel.has(Change::mprotect_writable) || page.pool || page.userfault || !reusable(process, va)) return false;
-  return all || (page.dirty && !process.space_.is_huge(va));
+  return all || (page.dirty && !Mm::of(process).space.is_huge(va));
 }
 
 // Without hardware that sets dirty bits what may be written is dirty (pte_mkwrite).
 void Vm::count_as_written(Process& process, VirtualAddress va) {
-  process.space_.for_each_page_of_leaf(va, [&](PageState& page) {
+  Mm::of(process).space.for_each_page_of_leaf(va, [&](PageState& page) {
     page.lazyfree = false;
-    core_.swap.dirtied(page.frame);
+    swap_.dirtied(page.frame);
   });
 }
 
 sim::Task<Error> Vm::protect_pages(cpu::Execution& exec, Process& process, Range range, Protection protection) {
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   const Taking by = core_.taking(exec, Taker::mprotect);
   Leaves leaves;
   const bool gives_way = core_.config.kernel.has(Change::mprotect_gives_way);  // change_pmd_range
@@ -242,7 +242,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
   const auto found = aligned_pages(process, va, bytes);
   if (!found.ok()) co_return Result<VirtualAddress>{.error = found.error};
   Range range = found.value;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   co_await core_.lock_for_change(exec, process, range);
   Result<VirtualAddress> result;
   const Vma* vma = space.find(range.begin);
@@ -267,7 +267,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
       result.error = co_await move_pages(exec, process, range, moved);
     }
   }
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
   co_return result;
 }
 
@@ -275,7 +275,7 @@ sim::Task<Result<VirtualAddress>> Vm::mremap(cpu::Execution& exec, Process& proc
 sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range from, Vma moved_vma) {
   co_await core_.change_begins(exec, process, from, Taker::unmapping);
   co_await core_.settled(process, from);
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   // One table for each 2 MiB that is begun, one for each GiB, and one above.
   const std::uint64_t tables_needed = from.pages() / kPagesPerHuge + from.pages() / kPagesPerHuge / kPagesPerHuge + 5;
   if (core_.frames.free_pages() < tables_needed) {
@@ -298,14 +298,14 @@ sim::Task<Error> Vm::move_pages(cpu::Execution& exec, Process& process, Range fr
     }
     core_.move(process, va, to + (va - from.begin), size);
   });
-  const sim::Vector<Address> tables = process.table_->take_retired();
+  const sim::Vector<Address> tables = Mm::of(process).table->take_retired();
   co_await core_.run_walk(exec, core_.config.mremap_per_page, std::move(walk));
   co_await core_.flush_range(exec, process, from, std::move(leaves));
   for (const Address frame : frames) {
     const FrameRecord& record = core_.frame_table.at(frame);
     if (record.pins == 0 && record.mappings == 1) core_.stamp(frame);
   }
-  process.table_->free_tables(tables);
+  Mm::of(process).table->free_tables(tables);
   core_.change_ends(process, from);
   co_return Error::none;
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes, frames, and how a change reaches TLBs and mirrors. Entries: vm_entries.cpp.
+// Processes, frames, and how a change reaches TLBs and notifiers. Entries: vm_entries.cpp.
 #include "models/os/vm/vm_core.hpp"
 
 #include <algorithm>
-
-#include "models/os/reclaim/reclaim.hpp"
 
 namespace faultline::os {
 namespace {
@@ -39,15 +37,8 @@ VmCore::VmCore(const OsConfig& wanted, const sim::Context& owner, memory::FrameS
       tlbs(config, cpu, counters.tlb_invalidations),
       groups(root_group(frame_table, config.kernel)),
       huge_pool(config.nr_hugepages, frames, frame_table, context.loop),
-      disk(context.loop, {.read_latency = config.disk_read_latency,
-                          .write_latency = config.disk_write_latency,
-                          .bandwidth = config.disk_bandwidth,
-                          .queue_depth = config.disk_queue_depth}),
-      reclaim(std::make_unique<Reclaim>(*this)),
       // The last page of the kernel's image.
       zero_page_(base_of(config, store) - kPage) {}
-
-VmCore::~VmCore() = default;
 
 std::uint64_t VmCore::listed(LruList list) const {
   std::uint64_t pages = 0;
@@ -56,23 +47,23 @@ std::uint64_t VmCore::listed(LruList list) const {
 }
 
 sim::Task<void> VmCore::lock_for_change(cpu::Execution& exec, Process& process, Range range) {
-  co_await process.lock_.lock_exclusive(cpu, exec);
+  co_await Mm::of(process).lock.lock_exclusive(cpu, exec);
   co_await lock_vmas(exec, process, range);
 }
 
 sim::Task<void> VmCore::lock_vmas(cpu::Execution& exec, Process& process, Range range) {
   if (config.kernel.has(Change::vma_locks))
-    co_await process.lock_.lock_vmas(cpu, exec, process.space_.whole_vmas(range));
+    co_await Mm::of(process).lock.lock_vmas(cpu, exec, Mm::of(process).space.whole_vmas(range));
 }
 
 void VmCore::charge(const Process& process, Address frame, FrameRecord& record) {
   if (record.charged || record.pool) return;
   record.charged = true;
-  ++process.group_->charged;
-  if (record.group == process.group_->id) return;
+  ++Mm::of(process).group->charged;
+  if (record.group == Mm::of(process).group->id) return;
   const LruList list = record.list;
   lru(record).remove(frame);
-  record.group = process.group_->id;
+  record.group = Mm::of(process).group->id;
   if (list != LruList::none) lru(record).add(frame, list);
 }
 
@@ -95,8 +86,8 @@ Process* VmCore::create_process(std::string name) {
   while (std::any_of(processes.begin(), processes.end(), [id](const auto& process) { return process->id() == id; })) {
     ++id;
   }
-  processes.push_back(std::make_unique<Process>(context.loop, id, std::move(name), std::move(table), bits));
-  processes.back()->group_ = groups.front().get();
+  auto mm = std::make_unique<Mm>(context.loop, std::move(table), bits, *groups.front());
+  processes.push_back(std::make_unique<Process>(id, std::move(name), std::move(mm)));
   return processes.back().get();
 }
 
@@ -128,23 +119,6 @@ sim::Task<void> VmCore::copy_page(cpu::Execution& exec, Address from, Address to
   store.write(to, store.read(from, kPage));
 }
 
-// Which device descriptors had to go. Blocks go whole.
-sim::Vector<VirtualAddress> VmCore::drop_mirror(MirroredTable& mirror, Range range, Taking by) {
-  sim::Vector<VirtualAddress> leaves;
-  auto at = mirror.mapped_.lower_bound(huge_range(range.begin).begin);
-  while (at != mirror.mapped_.end() && at->first < range.end) {
-    if (at->first + bytes_of(at->second) <= range.begin) {
-      ++at;
-      continue;
-    }
-    mirror.table_->unmap(at->first);
-    leaves.push_back(at->first);
-    mirror.taken_[MirroredTable::key_of(at->first, at->second)] = by;
-    at = mirror.mapped_.erase(at);
-  }
-  return leaves;
-}
-
 // copy_user_huge_page(), in migration copy_huge_page(): the kernel gives way after each 4 KiB.
 sim::Task<void> VmCore::copy_block(cpu::Execution& exec, Address from, Address to) {
   for (std::uint64_t offset = 0; offset < kHugePage; offset += kPage) {
@@ -157,37 +131,32 @@ void VmCore::copy_block_now(Address from, Address to) {
   for (std::uint64_t at = 0; at < kHugePage; at += kPage) store.write(to + at, store.read(from + at, kPage));
 }
 
-sim::Task<void> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range, Taker by) {
-  for (const auto& mirror : process.mirrors_) mirror->begin_change(range);
-  for (const auto& mirror : process.mirrors_) {
-    sim::Vector<VirtualAddress> leaves = drop_mirror(*mirror, range, taking(exec, by));
-    const sim::Vector<Address> tables = mirror->table_->take_retired();
-    counters.mirror_invalidations += leaves.size();
-    co_await run(exec, config.private_map_per_page * static_cast<std::int64_t>(leaves.size()));
-    co_await tlbs.flush_device(exec, process, mirror->root(), std::move(leaves));
-    mirror->table_->free_tables(tables);
-  }
+void VmCore::add_notifier(Process& process, MmuNotifier& notifier) { Mm::of(process).notifiers.add(notifier); }
+
+sim::Task<void> VmCore::remove_notifier(Process& process, MmuNotifier& notifier) {
+  const MmUser user(process);
+  co_await Mm::of(process).notifiers.remove(notifier);
 }
 
-void VmCore::change_ends(Process& process, Range range) {
-  for (const auto& mirror : process.mirrors_) {
-    mirror->end_change(range);
-  }
+sim::Task<bool> VmCore::change_begins(cpu::Execution& exec, Process& process, Range range, Taker by, Notice notice) {
+  return Mm::of(process).notifiers.begin(exec, {.range = range, .by = taking(exec, by), .notice = notice});
 }
+
+void VmCore::change_ends(Process& process, Range range) { Mm::of(process).notifiers.end(range); }
 
 sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   // Of a page of the pool huge_ptep_clear_flush makes one invalidation, as of a small one.
-  const bool block = process.space_.is_huge(leaf) && !process.space_.entry(leaf)->pool;
+  const bool block = Mm::of(process).space.is_huge(leaf) && !Mm::of(process).space.entry(leaf)->pool;
   const PageSize size = block ? PageSize::huge : PageSize::small;
-  return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, size);
+  return tlbs.flush_leaf(exec, process, Mm::of(process).table->root(), leaf, size);
 }
 
 sim::Task<void> VmCore::flush_unmapped(cpu::Execution& exec, Process& process, VirtualAddress leaf, UnmapBatch& batch) {
-  return tlbs.flush_unmapped(exec, process, process.table_->root(), leaf, batch);
+  return tlbs.flush_unmapped(exec, process, Mm::of(process).table->root(), leaf, batch);
 }
 
 sim::Task<void> VmCore::flush_entry(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
-  return tlbs.flush_leaf(exec, process, process.table_->root(), leaf, PageSize::small);
+  return tlbs.flush_leaf(exec, process, Mm::of(process).table->root(), leaf, PageSize::small);
 }
 
 sim::Task<void> VmCore::flush(cpu::Execution& exec, Process& process, sim::Vector<VirtualAddress> leaves) {
@@ -200,59 +169,55 @@ sim::Task<void> VmCore::make_young(cpu::Execution& exec, Process& process, Virtu
 }
 
 sim::Task<void> VmCore::fix_spurious_fault(cpu::Execution& exec, Process& process, VirtualAddress va) {
-  if (config.kernel.has(Change::flags_unflushed) || process.space_.is_huge(va)) co_return;
+  if (config.kernel.has(Change::flags_unflushed) || Mm::of(process).space.is_huge(va)) co_return;
   co_await flush_entry(exec, process, va);
 }
 
 sim::Task<void> VmCore::clear_young(cpu::Execution& exec, Process& process, VirtualAddress leaf) {
   set_old(process, leaf, taking(exec, Taker::reclaim));
-  const PageSize size = process.space_.leaf_size(leaf);
-  return tlbs.flush_young(exec, process, process.table_->root(), leaf, size);
+  const PageSize size = Mm::of(process).space.leaf_size(leaf);
+  return tlbs.flush_young(exec, process, Mm::of(process).table->root(), leaf, size);
 }
 
 sim::Task<void> VmCore::flush_gathered(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables) {
-  return tlbs.flush_gathered(exec, process, process.table_->root(), std::move(leaves), tables);
+  return tlbs.flush_gathered(exec, process, Mm::of(process).table->root(), std::move(leaves), tables);
 }
 
 sim::Task<void> VmCore::flush_protected(cpu::Execution& exec, Process& process, Range range, Leaves leaves) {
-  return tlbs.flush_protected(exec, process, process.table_->root(), range, std::move(leaves));
+  return tlbs.flush_protected(exec, process, Mm::of(process).table->root(), range, std::move(leaves));
 }
 
 sim::Task<void> VmCore::flush_range(cpu::Execution& exec, Process& process, Range range, Leaves leaves) {
-  return tlbs.flush_range(exec, process, process.table_->root(), range, std::move(leaves));
+  return tlbs.flush_range(exec, process, Mm::of(process).table->root(), range, std::move(leaves));
 }
 
 sim::Task<void> VmCore::flush_all(cpu::Execution& exec, Process& process, Leaves leaves, std::size_t tables) {
-  return tlbs.flush_all(exec, process, process.table_->root(), std::move(leaves), tables);
+  return tlbs.flush_all(exec, process, Mm::of(process).table->root(), std::move(leaves), tables);
 }
 
 sim::Task<void> VmCore::settled(Process& process, Range range) {
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   VirtualAddress va = range.begin;
-  while (process.in_motion_ > 0) {
+  while (Mm::of(process).in_motion > 0) {
     const auto next = space.next_entry(va, range.end);
     if (!next) co_return;
     va = *next + kPage;
     if (!space.entry(*next)->in_motion()) continue;
-    co_await process.page_settled_;
+    co_await Mm::of(process).page_settled;
     va = range.begin;  // others may have begun to move meanwhile
   }
 }
 
 void VmCore::drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves, Taking by) {
   tlbs.drop(process, leaves);
-  for (const auto& mirror : process.mirrors_) {
-    tlbs.drop(process, drop_mirror(*mirror, range, by));
-    mirror->table_->free_tables(mirror->table_->take_retired());
-    mirror->begin_change(range);
-    mirror->end_change(range);
-  }
+  Mm::of(process).notifiers.drop(range, by);
 }
 
 // Linux's thp_vma_allowable and alloc_anon_folio: the aligned range lies in the VMA and is empty.
 bool VmCore::wants_huge(const Process& process, const Vma& vma, VirtualAddress va) const {
   const Range whole = huge_range(va);
-  return allows_huge(vma) && vma.begin <= whole.begin && whole.end <= vma.end && process.space_.huge_range_empty(va);
+  return allows_huge(vma) && vma.begin <= whole.begin && whole.end <= vma.end &&
+         Mm::of(process).space.huge_range_empty(va);
 }
 
 bool VmCore::allows_huge(const Vma& vma) const {
@@ -268,7 +233,7 @@ bool VmCore::allows_huge(const Vma& vma) const {
 std::optional<VmCore::NewPage> VmCore::take_page(const Process& process, const Vma& vma, VirtualAddress va,
                                                  FrameUse use) {
   if (vma.driver) use = FrameUse::fixed;
-  if (wants_huge(process, vma, va) && reclaim->has_room(process, kPagesPerHuge)) {
+  if (wants_huge(process, vma, va) && reclaim_->has_room(process, kPagesPerHuge)) {
     if (const auto block = frames.allocate_huge(use)) return NewPage{*block, PageSize::huge};
   }
   if (const auto frame = frames.allocate_page(use)) return NewPage{*frame, PageSize::small};
@@ -286,13 +251,19 @@ void VmCore::give_back(NewPage page) {
 }
 
 sim::Task<std::optional<Address>> VmCore::new_frame(cpu::Execution& exec, const Process& process, FrameUse use) {
-  const bool room = reclaim->has_room(process, 1) || co_await reclaim->make_room(exec, process, 1);
+  const bool room = reclaim_->has_room(process, 1) || co_await reclaim_->make_room(exec, process, 1);
   if (!room) co_return std::optional<Address>();
   co_return frames.allocate_page(use);
 }
 
+sim::Task<bool> VmCore::make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes) {
+  const bool room = co_await reclaim_->make_room_for_tables(exec, process, bytes / kHugePage + 6);
+  if (!room) ++counters.out_of_memory;
+  co_return room;
+}
+
 sim::Task<bool> VmCore::make_huge_zero_page(cpu::Execution& exec) {
-  const auto block = reclaim->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
+  const auto block = reclaim_->has_room(kPagesPerHuge) ? frames.allocate_huge(FrameUse::fixed) : std::nullopt;
   if (!block) {
     ++counters.thp_zero_page_alloc_failed;
     co_return false;
@@ -311,14 +282,14 @@ sim::Task<bool> VmCore::make_huge_zero_page(cpu::Execution& exec) {
 }
 
 bool VmCore::is_huge_zero_page(const Process& process, VirtualAddress va) const {
-  const PageState* page = process.space_.page(va);
-  return page != nullptr && page->zero && process.space_.is_huge(va);
+  const PageState* page = Mm::of(process).space.page(va);
+  return page != nullptr && page->zero && Mm::of(process).space.is_huge(va);
 }
 
 void VmCore::put_frame(Address frame) {
   FrameRecord& record = frame_table.at(frame);
   const bool in_use = record.mappings > 0 || record.has_extra_references();
-  if (!in_use) swap.forget(frame);  // which nobody needs any more, unless a swapped entry does
+  if (!in_use) swap_->forget(frame);  // which nobody needs any more, unless a swapped entry does
   if (record.held()) return;
   lru(record).remove(frame);
   record.referenced = false;
@@ -360,7 +331,7 @@ bool VmCore::evictable(Address frame) const {
 bool VmCore::owned_alone(const PageState& page) const {
   if (!page.has_frame()) return false;
   const FrameRecord record = frame_table.find(page.frame);
-  return record.mappings == 1 && !record.foreign && record.file == 0 && !swap.wanted(page.frame);
+  return record.mappings == 1 && !record.foreign && record.file == 0 && !swap_->wanted(page.frame);
 }
 
 bool VmCore::reusable(const PageState& page, PageSize size) const {
@@ -374,7 +345,7 @@ bool VmCore::reusable(const PageState& page, PageSize size) const {
 template <typename Is>
 bool VmCore::any_frame(const Process& process, Range range, Is is) const {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    const PageState* page = process.space_.entry(va);
+    const PageState* page = Mm::of(process).space.entry(va);
     if (page != nullptr && page->has_frame() && is(frame_table.find(page->frame))) return true;
   }
   return false;

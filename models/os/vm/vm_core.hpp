@@ -2,10 +2,10 @@
 // What all mechanisms of the memory manager share: the node's frames and who holds them, the entries of process tables,
 // and the order in which a change of a table reaches everybody who walks or mirrors it:
 //
-//   co_await core.change_begins(exec, process, range, by);   // MMU notifiers: mirrors and their TLBs forget the range
+//   co_await core.change_begins(exec, process, range, by);   // MMU notifiers: devices can no longer use the range
 //   ... entries change, in no time ...
 //   co_await core.flush(exec, process, leaves);          // nobody uses the old descriptors any more
-//   core.change_ends(process, range);
+//   core.change_ends(process, range);                    // what is usable now may go to devices again
 //   core.retire(...);                                    // now frames may be copied, freed, used again
 //
 // An access by a device through what was retired is a stale access. Only tasks take time.
@@ -22,17 +22,16 @@
 #include "models/cpu/cpu.hpp"
 #include "models/memory/frame_store.hpp"
 #include "models/os/error.hpp"
-#include "models/os/files/page_cache.hpp"
 #include "models/os/os_config.hpp"
-#include "models/os/reclaim/block_device.hpp"
-#include "models/os/reclaim/memory_group.hpp"
-#include "models/os/reclaim/oom_killer.hpp"
-#include "models/os/reclaim/swap.hpp"
+#include "models/os/vm/audit.hpp"
 #include "models/os/vm/frame_allocator.hpp"
 #include "models/os/vm/frame_table.hpp"
 #include "models/os/vm/huge_pool.hpp"
+#include "models/os/vm/memory_group.hpp"
+#include "models/os/vm/mm.hpp"
 #include "models/os/vm/page_batches.hpp"
-#include "models/os/vm/process.hpp"
+#include "models/os/vm/page_reclaim.hpp"
+#include "models/os/vm/swap_slots.hpp"
 #include "models/os/vm/table_walk.hpp"
 #include "models/os/vm/tlbs.hpp"
 #include "models/os/vm/vm_counters.hpp"
@@ -41,8 +40,6 @@
 #include "models/sim/task.hpp"
 
 namespace faultline::os {
-
-class Reclaim;
 
 class VmCore {
  public:
@@ -74,7 +71,13 @@ class VmCore {
   };
 
   VmCore(const OsConfig& config, const sim::Context& context, memory::FrameStore& store, cpu::Cpu& cpu);
-  ~VmCore();
+  // Who works above it, and is asked where frames are short and where pages have slots. To be called once, before there
+  // is a process.
+  void attach(SwapSlots& swap, PageReclaim& reclaim) {
+    swap_ = &swap;
+    reclaim_ = &reclaim;
+  }
+  PageReclaim& reclaim() const { return *reclaim_; }
 
   // nullptr when there is no frame for its page table or no ASID left. In the root group.
   Process* create_process(std::string name);
@@ -99,9 +102,14 @@ class VmCore {
   sim::Task<void> lock_vmas(cpu::Execution& exec, Process& process, Range range);
   // What a change by this thread is to be remembered as: part of an experiment's injection, or not.
   Taking taking(const cpu::Execution& exec, Taker by) const { return {by, injectors.contains(&exec)}; }
+  // Notifiers that follow the process's table (mmu_notifier.hpp); a driver's own, which it takes off the list before it
+  // goes. add_notifier() takes no time; remove_notifier() waits until the notifier is told nothing any more.
+  static void add_notifier(Process& process, MmuNotifier& notifier);
+  static sim::Task<void> remove_notifier(Process& process, MmuNotifier& notifier);
   // The two ends of a change of a process's table, and the flush between them. tlbs.hpp names the function of Linux
-  // that each flush is.
-  sim::Task<void> change_begins(cpu::Execution& exec, Process& process, Range range, Taker by);
+  // that each flush is. False, where notifiers are asked: one refuses, and there is no change.
+  sim::Task<bool> change_begins(cpu::Execution& exec, Process& process, Range range, Taker by,
+                                Notice notice = Notice::told);
   void change_ends(Process& process, Range range);
   sim::Task<void> flush(cpu::Execution& exec, Process& process, VirtualAddress leaf);
   // Where rights or flags have changed in place: one operation, of a block, too (flush_tlb_page).
@@ -125,7 +133,7 @@ class VmCore {
   // Ends when no page of the range is in motion. A page in motion may be changed by nobody but the task that moves it.
   // Until the caller waits again no page of the range begins to move.
   sim::Task<void> settled(Process& process, Range range);
-  // All TLBs and mirrors forget the leaves, in no time.
+  // All TLBs and notifiers forget the leaves, in no time.
   void drop(Process& process, Range range, const sim::Vector<VirtualAddress>& leaves, Taking by = {});
 
   // Entries. Each changes table, page state and reverse mapping together.
@@ -187,25 +195,28 @@ class VmCore {
   void stamp(Address frame);
 
   // Linux's rmap_walk: visit(process, va), a task, for each entry that led to the frame when its turn came, between the
-  // two ends of a change of it. It may lead elsewhere by then.
+  // two ends of a change of it. It may lead elsewhere by then. False, where notifiers are asked: one refuses, and the
+  // walk has ended there.
   template <typename Visit>
-  sim::Task<void> for_each_mapper(cpu::Execution& exec, Address frame, Taker by, Visit visit) {
+  sim::Task<bool> for_each_mapper(cpu::Execution& exec, Address frame, Taker by, Notice notice, Visit visit) {
     for (const Mapper& mapper : frame_table.mappers(frame)) {
       if (!frame_table.has_mapper(frame, mapper)) continue;  // the list is of a moment ago
-      const Process::User user(*mapper.process);
+      const MmUser user(*mapper.process);
       const Range page{mapper.va, mapper.va + kPage};
-      co_await change_begins(exec, *mapper.process, page, by);
+      if (!co_await change_begins(exec, *mapper.process, page, by, notice)) co_return false;
       co_await visit(*mapper.process, mapper.va);
       change_ends(*mapper.process, page);
     }
+    co_return true;
   }
 
   // Huge pages that the ends of the range cut, and the one around va. The descriptor is invalid until the TLBs have
-  // forgotten the block (Arm: break before make). no_memory: no frame for a table; the page is whole.
+  // forgotten the block (Arm: break before make). no_memory: no frame for a table; again: a notifier that was asked
+  // refuses. Then the page is whole.
   sim::Task<Error> split_edges(cpu::Execution& exec, Process& process, Range range);
-  sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va);
+  sim::Task<Error> split(cpu::Execution& exec, Process& process, VirtualAddress va, Notice notice = Notice::told);
   Error split_now(Process& process, VirtualAddress va);
-  // A frame of a huge page, for every process that has it whole.
+  // A frame of a huge page, for every process that has it whole. Notifiers are asked.
   sim::Task<Error> split_frame(cpu::Execution& exec, Address frame);
   bool is_whole(Address frame) const;  // part of a huge page
   // In no time: for set-up, and where a huge page has come since split_edges().
@@ -218,6 +229,9 @@ class VmCore {
   // One for a process, reclaimed if need be. Empty: out of memory, or the process was killed.
   sim::Task<std::optional<Address>> new_frame(cpu::Execution& exec, const Process& process,
                                               FrameUse use = FrameUse::movable);
+  // Before a device's table grows by what that many bytes need, which is then done in an instant: at both ends tables
+  // of each level, and a leaf table for each 2 MiB between. False: no_memory.
+  sim::Task<bool> make_room_for_tables(cpu::Execution& exec, const Process& process, std::uint64_t bytes);
   void put_frame(Address frame);
   // The lists that a frame is on, or would be.
   Lru& lru(const FrameRecord& record) { return groups[record.group]->lru; }
@@ -253,7 +267,8 @@ class VmCore {
   // Looks at every page of every process; takes host time, but no simulated time. Throws std::logic_error: a frame that
   // more or fewer entries lead to than it knows of, one that is free and mapped, a descriptor that is not what the page
   // state says. `changing`: something may be under way, so that frames have mappings that entries have left already.
-  void audit(bool changing = false) const;
+  // The slots that entries refer to, counted.
+  SlotReferences audit(bool changing) const;
   // The same for frames: each that is allocated has a holder, and nobody is at work on one for ever.
   // `elsewhere`: frames that others hold, drivers in the CMA area.
   void audit_frames(bool changing, std::uint64_t elsewhere) const;
@@ -273,11 +288,6 @@ class VmCore {
   std::deque<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<MemoryGroup>> groups;  // by number
   HugePool huge_pool;
-  BlockDevice disk;
-  Swap swap{*this};
-  PageCache page_cache{*this};
-  OomKiller oom_killer{*this};
-  const std::unique_ptr<Reclaim> reclaim;
   sim::Set<const cpu::Execution*> injectors;  // threads that do what an experiment injects
 
  private:
@@ -285,7 +295,6 @@ class VmCore {
   bool any_frame(const Process& process, Range range, Is is) const;
   void fill_with_zeros(NewPage page);
   void map_in_place_of_note(Process& process, Range range, Address block);
-  static sim::Vector<VirtualAddress> drop_mirror(MirroredTable& mirror, Range range, Taking by);
   PageState& state(Process& process, VirtualAddress va);
   void add_mappings(Process& process, VirtualAddress va, Address frame, PageSize size);
   Error add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size);
@@ -294,13 +303,13 @@ class VmCore {
   void list_tails(const Process& process, Range range);
   void set_entries(Process& process, VirtualAddress va, Entry entry, Taking by = {});
 
-  // The steps of audit().
-  struct References;
-  void audit_process(Process& process, bool changing, References& found) const;
-  void audit_mappings(bool changing, const References& found) const;
-  void audit_files() const;
-  void audit_slots(References& found) const;
+  // The steps of audit(). `entries`: how many lead to a frame.
+  using Entries = sim::HashMap<Address, std::uint32_t>;
+  void audit_process(Process& process, bool changing, Entries& entries, SlotReferences& to_slots) const;
+  void audit_mappings(bool changing, const Entries& entries) const;
 
+  SwapSlots* swap_ = nullptr;
+  PageReclaim* reclaim_ = nullptr;
   Address zero_page_;
   std::optional<Address> huge_zero_page_;
 };

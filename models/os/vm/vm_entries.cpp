@@ -8,7 +8,7 @@
 namespace faultline::os {
 
 PageState& VmCore::state(Process& process, VirtualAddress va) {
-  PageState* entry = process.space_.entry(va);
+  PageState* entry = Mm::of(process).space.entry(va);
   if (entry == nullptr) throw std::logic_error("there is no page");
   return *entry;
 }
@@ -28,7 +28,7 @@ void VmCore::add_mappings(Process& process, VirtualAddress va, Address frame, Pa
 // inactive list, anonymous ones before 5.9 on the active one; in a locked VMA, on the list of unevictable pages.
 void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame) {
   const FrameRecord& record = frame_table.at(frame);
-  const Vma* vma = process.space_.find(va);
+  const Vma* vma = Mm::of(process).space.find(va);
   const bool evictable = vma == nullptr || vma->evictable();
   if (record.list != LruList::none) {
     if (!evictable) lru(record).move(frame, LruList::unevictable);
@@ -44,11 +44,12 @@ void VmCore::list_frame(const Process& process, VirtualAddress va, Address frame
 Error VmCore::add_entry(Process& process, VirtualAddress va, const PageState& page, PageSize size) {
   // What is swapped leads nowhere; there must be a table for its note.
   const Address frame = page.entry == Entry::swapped ? zero_page_ : page.frame;
-  const Error error = process.table_->map(va, frame, size, page.writable);
+  const Error error = Mm::of(process).table->map(va, frame, size, page.writable);
   if (error != Error::none) return error;
-  if (!page.young) process.table_->set_young(va, false);
-  if (!page.present()) process.table_->leave_note(va, size);
-  process.space_.add_pages(va, page, size);
+  if (!page.young) Mm::of(process).table->set_young(va, false);
+  if (!page.present()) Mm::of(process).table->leave_note(va, size);
+  Mm::of(process).space.add_pages(va, page, size);
+  if (page.present()) Mm::of(process).notifiers.usable(va);
   return Error::none;
 }
 
@@ -58,15 +59,15 @@ void VmCore::set_entry(Process& process, PageState& page, Entry entry, Taking by
   page.hidden_by = by;
   if (page.in_motion() == was_in_motion) return;
   if (was_in_motion) {
-    --process.in_motion_;
-    process.page_settled_.notify_all();
+    --Mm::of(process).in_motion;
+    Mm::of(process).page_settled.notify_all();
   } else {
-    ++process.in_motion_;
+    ++Mm::of(process).in_motion;
   }
 }
 
 void VmCore::set_entries(Process& process, VirtualAddress va, Entry entry, Taking by) {
-  process.space_.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry, by); });
+  Mm::of(process).space.for_each_page_of_leaf(va, [&](PageState& page) { set_entry(process, page, entry, by); });
 }
 
 void VmCore::fill_with_zeros(NewPage page) {
@@ -83,7 +84,7 @@ Error VmCore::install(Process& process, VirtualAddress va, NewPage page, bool wr
 }
 
 Error VmCore::adopt(Process& process, VirtualAddress va, NewPage page, bool writable) {
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   const VirtualAddress at = page_range(va, page.size).begin;
   const bool taken = page.size == PageSize::huge ? !space.huge_range_empty(at) : space.entry(at) != nullptr;
   const PageState fresh{.frame = page.frame,
@@ -106,7 +107,7 @@ Error VmCore::install_zero_page(Process& process, VirtualAddress va) {
 }
 
 Error VmCore::install_huge_zero_page(Process& process, VirtualAddress va) {
-  if (!process.space_.huge_range_empty(va)) return Error::again;
+  if (!Mm::of(process).space.huge_range_empty(va)) return Error::again;
   const PageState page{.frame = *huge_zero_page_, .entry = Entry::present, .young = true, .zero = true};
   return add_entry(process, huge_range(va).begin, page, PageSize::huge);
 }
@@ -116,7 +117,7 @@ Error VmCore::share(Process& process, VirtualAddress va, PageState page, PageSiz
   const Error error = add_entry(process, va, page, size);
   if (error != Error::none) return error;
   if (page.has_frame()) add_mappings(process, va, page.frame, size);
-  if (page.entry == Entry::swapped) swap.retain(page.slot());
+  if (page.entry == Entry::swapped) swap_->retain(page.slot(), /*written=*/false);
   return Error::none;
 }
 
@@ -135,11 +136,11 @@ PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize siz
   const PageState page = state(process, va);
   if (page.in_motion()) throw std::logic_error("a page that is in motion is unmapped");
   if (page.present()) {
-    process.table_->unmap(va);
+    Mm::of(process).table->unmap(va);
   } else {
-    process.table_->drop_note(va, size);
+    Mm::of(process).table->drop_note(va, size);
   }
-  process.space_.remove_pages(va);
+  Mm::of(process).space.remove_pages(va);
   for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
     frame_table.remove_mapper(page.frame + offset, {&process, va + offset});
   }
@@ -147,23 +148,24 @@ PageState VmCore::remove_entry(Process& process, VirtualAddress va, PageSize siz
 }
 
 void VmCore::protect(Process& process, VirtualAddress va, Taking by) {
-  process.table_->protect(va, false);
-  process.space_.for_each_page_of_leaf(va, [by](PageState& page) { page.write_protect(by); });
+  Mm::of(process).table->protect(va, false);
+  Mm::of(process).space.for_each_page_of_leaf(va, [by](PageState& page) { page.write_protect(by); });
 }
 
 void VmCore::allow_writing(Process& process, VirtualAddress va) {
-  process.table_->protect(va, true);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+  Mm::of(process).table->protect(va, true);
+  Mm::of(process).space.for_each_page_of_leaf(va, [](PageState& page) {
     page.writable = true;
     page.clean = false;
     page.protected_by = {};
   });
+  Mm::of(process).notifiers.usable(va);
 }
 
 void VmCore::make_clean(Process& process, VirtualAddress va, Taking by) {
   if (!state(process, va).writable) return;
-  process.table_->protect(va, false);
-  process.space_.for_each_page_of_leaf(va, [by](PageState& page) {
+  Mm::of(process).table->protect(va, false);
+  Mm::of(process).space.for_each_page_of_leaf(va, [by](PageState& page) {
     page.writable = false;
     page.clean = true;
     page.protected_by = by;
@@ -171,16 +173,17 @@ void VmCore::make_clean(Process& process, VirtualAddress va, Taking by) {
 }
 
 void VmCore::set_young(Process& process, VirtualAddress va) {
-  process.table_->set_young(va, true);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+  Mm::of(process).table->set_young(va, true);
+  Mm::of(process).space.for_each_page_of_leaf(va, [](PageState& page) {
     page.young = true;
     page.aged_by = {};
   });
+  Mm::of(process).notifiers.usable(va);
 }
 
 void VmCore::set_old(Process& process, VirtualAddress va, Taking by) {
-  process.table_->set_young(va, false);
-  process.space_.for_each_page_of_leaf(va, [by](PageState& page) {
+  Mm::of(process).table->set_young(va, false);
+  Mm::of(process).space.for_each_page_of_leaf(va, [by](PageState& page) {
     page.young = false;
     page.aged_by = by;
   });
@@ -189,24 +192,25 @@ void VmCore::set_old(Process& process, VirtualAddress va, Taking by) {
 void VmCore::hide(Process& process, VirtualAddress va, Entry as, Taking by) {
   PageState& page = state(process, va);
   if (page.in_motion()) throw std::logic_error("a page that is in motion is hidden");
-  if (page.present()) process.table_->leave_note(va, process.space_.leaf_size(va));
+  if (page.present()) Mm::of(process).table->leave_note(va, Mm::of(process).space.leaf_size(va));
   set_entries(process, va, as, by);
 }
 
 void VmCore::show(Process& process, VirtualAddress at) {
-  const PageSize size = process.space_.leaf_size(at);
+  const PageSize size = Mm::of(process).space.leaf_size(at);
   const VirtualAddress va = page_range(at, size).begin;
   const PageState& page = state(process, va);
   // The note's table is there, so this cannot fail.
-  process.table_->map(va, page.frame, size, page.writable);
-  if (!page.young) process.table_->set_young(va, false);
+  Mm::of(process).table->map(va, page.frame, size, page.writable);
+  if (!page.young) Mm::of(process).table->set_young(va, false);
   set_entries(process, va, Entry::present);
+  Mm::of(process).notifiers.usable(va);
 }
 
 void VmCore::redirect(Process& process, VirtualAddress va, Address frame) {
   PageState& page = state(process, va);
   if (page.zero) {
-    process.space_.zero_page_replaced(va);
+    Mm::of(process).space.zero_page_replaced(va);
   } else {
     frame_table.remove_mapper(page.frame, {&process, va});
   }
@@ -227,13 +231,13 @@ void VmCore::swap_out(Process& process, VirtualAddress va) {
   PageState& page = state(process, va);
   const Address frame = page.frame;
   const SwapSlot slot = frame_table.at(frame).slot;
-  swap.retain(slot, page.dirty || page.writable);
+  swap_->retain(slot, page.dirty || page.writable);
   frame_table.remove_mapper(frame, {&process, va});
   --frame_table.at(frame).mappings;
   const Taking by = page.hidden_by;
   set_entry(process, page, Entry::swapped);
   page = {.frame = slot, .entry = Entry::swapped, .userfault = page.userfault, .hidden_by = by};
-  process.space_.swapped_out();
+  Mm::of(process).space.swapped_out();
 }
 
 void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
@@ -241,13 +245,13 @@ void VmCore::swap_in(Process& process, VirtualAddress va, Address frame) {
   const SwapSlot slot = page.slot();
   page = {.frame = frame, .entry = Entry::swapped, .young = true, .userfault = page.userfault};
   show(process, va);
-  process.space_.swapped_in();
+  Mm::of(process).space.swapped_in();
   add_mappings(process, va, frame, PageSize::small);
   if (!config.kernel.has(Change::anon_starts_inactive) && evictable(frame)) {
     lru(frame_table.at(frame)).move(frame, LruList::active_anon);
     note_arrival(frame_table.at(frame));
   }
-  swap.release(slot);
+  swap_->release(slot);
 }
 
 }  // namespace faultline::os

@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
 
 sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
-  const bool by_vma = core_.config.kernel.has(Change::vma_locks) && process.space_.find(va) != nullptr &&
-                      process.lock_.try_lock_vma(exec, va);
-  if (!by_vma) co_await process.lock_.lock_shared(core_.cpu, exec);
+  const bool by_vma = core_.config.kernel.has(Change::vma_locks) && Mm::of(process).space.find(va) != nullptr &&
+                      Mm::of(process).lock.try_lock_vma(exec, va);
+  if (!by_vma) co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const Error error = co_await fault(exec, process, va, write, sim::Time{0});
-  const bool kept = process.lock_.unlock_fault(exec);
+  const bool kept = Mm::of(process).lock.unlock_fault(exec);
   if (core_.config.kernel.has(Change::vma_locks)) {
     VmCounters& counters = core_.counters;
     ++(kept ? counters.vma_lock_success : by_vma ? counters.vma_lock_retry : counters.vma_lock_abort);
@@ -23,10 +22,10 @@ sim::Task<Error> Vm::handle_fault(cpu::Execution& exec, Process& process, Virtua
 
 sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write, sim::Time owed) {
   ++core_.counters.pgfault;
-  ++process.faults_.minor;
+  ++Mm::of(process).faults.minor;
   if (process.was_killed()) co_return Error::killed;
   const VirtualAddress va = sim::page_begin(at);
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   const sim::Time short_fault = core_.config.fault_no_alloc;
   Error error = Error::again;
   while (error == Error::again) {
@@ -38,14 +37,14 @@ sim::Task<Error> Vm::fault(cpu::Execution& exec, Process& process, VirtualAddres
     } else if (page == nullptr && vma->hugetlb != 0) {
       error = co_await hugetlb_fault(exec, process, va, write, owed);
     } else if (page == nullptr && vma->file != nullptr) {
-      error = co_await core_.page_cache.fault(exec, process, va, write, owed);
+      error = co_await page_cache_.fault(exec, process, va, write, owed);
     } else if (page == nullptr) {
       error = co_await demand_zero(exec, process, *vma, va, write, owed);
     } else if (page->in_motion()) {
-      co_await core_.cpu.sleep(exec, process.page_settled_);
+      co_await core_.cpu.sleep(exec, Mm::of(process).page_settled);
       continue;  // nothing has been charged
     } else if (page->entry == Entry::swapped) {
-      error = co_await core_.swap.fault(exec, process, va, write, owed);
+      error = co_await swap_.fault(exec, process, va, write, owed);
     } else if (page->entry == Entry::poisoned) {
       co_await run(exec, owed + short_fault);
       error = Error::poisoned;
@@ -87,13 +86,13 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
     }
     if (huge_wanted && !huge) ++core_.counters.thp_fault_fallback;
     co_await run(exec, owed + core_.config.fault_no_alloc);
-    if (process.space_.entry(va) != nullptr) co_return Error::again;
+    if (Mm::of(process).space.entry(va) != nullptr) co_return Error::again;
     const Error error = huge ? core_.install_huge_zero_page(process, va) : core_.install_zero_page(process, va);
     if (error == Error::no_memory) ++core_.counters.out_of_memory;
     co_return error;
   }
   if (huge_wanted) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const bool room = core_.reclaim->has_room(process, 1) || co_await core_.reclaim->make_room(exec, process, 1);
+  const bool room = reclaim_.has_room(process, 1) || co_await reclaim_.make_room(exec, process, 1);
   const auto page = room ? core_.take_page(process, vma, va, use_of(exec)) : std::nullopt;
   if (!page) {
     ++core_.counters.out_of_memory;
@@ -113,30 +112,30 @@ sim::Task<Error> Vm::demand_zero(cpu::Execution& exec, Process& process, Vma vma
 
 // Linux's do_wp_page: who has the page alone may write it again, others get a copy.
 sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
-  if (process.space_.page(va)->userfault) {
+  if (Mm::of(process).space.page(va)->userfault) {
     // The thread sleeps, without the lock, until the monitor has been told and has answered.
     co_await run(exec, owed + core_.config.fault_no_alloc);
-    process.lock_.unlock_fault(exec);
+    Mm::of(process).lock.unlock_fault(exec);
     co_await core_.context.loop.delay(core_.config.userfault_monitor);
-    co_await process.lock_.lock_shared(core_.cpu, exec);
-    if (PageState* page = process.space_.entry(va)) page->userfault = false;
+    co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
+    if (PageState* page = Mm::of(process).space.entry(va)) page->userfault = false;
     co_return Error::again;
   }
-  if (process.space_.find(va)->shared) co_return co_await core_.page_cache.make_writable(exec, process, va, owed);
-  if (process.space_.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
+  if (Mm::of(process).space.find(va)->shared) co_return co_await page_cache_.make_writable(exec, process, va, owed);
+  if (Mm::of(process).space.page(va)->pool) co_return co_await hugetlb_fault(exec, process, va, true, owed);
   ++core_.counters.cow_faults;
   if (!reusable(process, va)) {
-    if (!process.space_.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
+    if (!Mm::of(process).space.is_huge(va)) co_return co_await copy_on_write(exec, process, va, owed);
     if (!core_.config.kernel.has(Change::huge_cow_splits)) co_return co_await copy_huge_page(exec, process, va, owed);
     co_await run(exec, owed);
     const Error error = co_await core_.split(exec, process, va);
     co_return error == Error::none ? Error::again : error;
   }
   co_await run(exec, owed + core_.config.fault_no_alloc);
-  if (process.space_.page(va) == nullptr || !reusable(process, va)) co_return Error::again;
+  if (Mm::of(process).space.page(va) == nullptr || !reusable(process, va)) co_return Error::again;
   core_.allow_writing(process, va);
   core_.set_young(process, va);
-  core_.swap.dirtied(process.space_.page(va)->frame);
+  swap_.dirtied(Mm::of(process).space.page(va)->frame);
   // TLBs may hold that the page must not be written (arm64: ptep_set_access_flags).
   co_await core_.flush_entry(exec, process, va);
   co_return Error::again;  // the caller looks whether the page may still be used
@@ -145,11 +144,11 @@ sim::Task<Error> Vm::write_fault(cpu::Execution& exec, Process& process, Virtual
 // handle_pte_fault of a page that may be written by right: ptep_set_access_flags, and no more.
 sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
   co_await run(exec, owed + core_.config.fault_no_alloc);
-  const PageState* page = process.space_.page(va);
+  const PageState* page = Mm::of(process).space.page(va);
   if (page == nullptr || !page->clean) co_return Error::again;
   core_.allow_writing(process, va);
   core_.set_young(process, va);
-  core_.swap.dirtied(page->frame);
+  swap_.dirtied(page->frame);
   co_await core_.flush_entry(exec, process, va);
   co_return Error::again;
 }
@@ -159,17 +158,17 @@ sim::Task<Error> Vm::dirty_fault(cpu::Execution& exec, Process& process, Virtual
 sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, VirtualAddress at, sim::Time owed) {
   const Range range = huge_range(at);
   const VirtualAddress va = range.begin;
-  const Vma vma = *process.space_.find(va);
-  const PageState old = *process.space_.page(va);
+  const Vma vma = *Mm::of(process).space.find(va);
+  const PageState old = *Mm::of(process).space.page(va);
   const auto unchanged = [&] {
-    const PageState* page = process.space_.page(va);
-    return page != nullptr && process.space_.is_huge(va) && !page->may_write() && page->frame == old.frame;
+    const PageState* page = Mm::of(process).space.page(va);
+    return page != nullptr && Mm::of(process).space.is_huge(va) && !page->may_write() && page->frame == old.frame;
   };
   std::optional<VmCore::Hold> hold;
   if (!old.zero) hold.emplace(core_, old.frame);
   const bool allowed = core_.allows_huge(vma);
   if (allowed) co_await compaction_.make_block(exec, compaction_.effort_of_fault(vma));
-  const bool room = allowed && core_.reclaim->has_room(process, kPagesPerHuge);
+  const bool room = allowed && reclaim_.has_room(process, kPagesPerHuge);
   const auto block = room ? core_.frames.allocate_huge(use_of(exec)) : std::nullopt;
   if (!block) {
     ++core_.counters.thp_fault_fallback;
@@ -201,7 +200,7 @@ sim::Task<Error> Vm::copy_huge_page(cpu::Execution& exec, Process& process, Virt
 sim::Task<void> Vm::replace_shared_block(cpu::Execution& exec, Process& process, VirtualAddress va, Address block) {
   core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::copy));
   co_await core_.flush(exec, process, va);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+  Mm::of(process).space.for_each_page_of_leaf(va, [](PageState& page) {
     page.dirty = true;
     page.lazyfree = false;
   });
@@ -209,17 +208,18 @@ sim::Task<void> Vm::replace_shared_block(cpu::Execution& exec, Process& process,
 }
 
 bool Vm::reusable(const Process& process, VirtualAddress va) const {
-  const PageSize size = process.space_.leaf_size(va);
+  const PageSize size = Mm::of(process).space.leaf_size(va);
   bool alone = true;
-  process.space_.for_each_page_of_leaf(va, [&](const PageState& page) { alone = alone && core_.reusable(page, size); });
+  Mm::of(process).space.for_each_page_of_leaf(
+      va, [&](const PageState& page) { alone = alone && core_.reusable(page, size); });
   return alone;
 }
 
 // Linux's wp_page_copy: the descriptor is invalid from its clearing until the TLBs have forgotten the old page.
 sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, VirtualAddress va, sim::Time owed) {
-  const PageState old = *process.space_.page(va);
+  const PageState old = *Mm::of(process).space.page(va);
   const auto unchanged = [&] {
-    const PageState* page = process.space_.page(va);
+    const PageState* page = Mm::of(process).space.page(va);
     return page != nullptr && !page->may_write() && page->frame == old.frame && page->zero == old.zero;
   };
   std::optional<VmCore::Hold> hold;  // or reclaim would take it before it is copied
@@ -244,7 +244,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
   co_await core_.flush(exec, process, va);
   core_.redirect(process, va, *frame);
   core_.batches.add(exec.core(), *frame, PageSize::small);
-  PageState& page = *process.space_.entry(va);
+  PageState& page = *Mm::of(process).space.entry(va);
   page.writable = true;
   page.young = true;
   page.protected_by = page.aged_by = {};
@@ -256,7 +256,7 @@ sim::Task<Error> Vm::copy_on_write(cpu::Execution& exec, Process& process, Virtu
 
 sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& process, Range range, Access access,
                                               WalkCost cost, Pin* pin) {
-  const AddressSpace& space = process.space_;
+  const AddressSpace& space = Mm::of(process).space;
   sim::Time owed{0};
   VirtualAddress va = range.begin;
   Error error = Error::none;
@@ -291,14 +291,14 @@ sim::Task<Result<std::uint64_t>> Vm::populate(cpu::Execution& exec, Process& pro
 
 // touch_pmd (FOLL_TOUCH): of a 2 MiB page the flags are set. Pins take gup_fast's way, which does not.
 sim::Task<void> Vm::touch_huge(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
-  const bool dirties = write && process.space_.page(va)->clean;
+  const bool dirties = write && Mm::of(process).space.page(va)->clean;
   if (dirties) core_.allow_writing(process, va);
   co_await core_.make_young(exec, process, huge_range(va).begin, write);
 }
 
 void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    PageState& page = *process.space_.page(va);
+    PageState& page = *Mm::of(process).space.page(va);
     page.dirty = page.dirty || write;
     page.lazyfree = page.lazyfree && !write;
     if (pin == nullptr) continue;
@@ -308,7 +308,7 @@ void Vm::use_pages(Process& process, Range range, bool write, Pin* pin) {
 }
 
 Range Vm::accessible_part(const Process& process, Range range, bool write) {
-  range.end = process.space_.accessible_until(range.begin, range.end, write);
+  range.end = Mm::of(process).space.accessible_until(range.begin, range.end, write);
   if (range.end == range.begin) range.end += kPage;  // a fault on that page is refused
   return range;
 }
@@ -328,9 +328,9 @@ sim::Task<Result<std::uint64_t>> Vm::bring_pages(cpu::Execution& exec, Process& 
   co_await run(exec, core_.config.syscall);
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<std::uint64_t>{.error = range.error};
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const auto brought = co_await (this->*bring)(exec, process, accessible_part(process, range.value, write), write);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   co_return brought;
 }
 
@@ -359,7 +359,7 @@ sim::Task<Error> Vm::touch_range(cpu::Execution& exec, Process& process, Virtual
   sim::Time owed{0};
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
     if (process.was_killed()) co_return Error::killed;
-    if (accessible(process.space_.page(at), write)) {
+    if (accessible(Mm::of(process).space.page(at), write)) {
       use_pages(process, {at, at + kPage}, write, nullptr);
       owed += core_.config.resident_touch;
       continue;

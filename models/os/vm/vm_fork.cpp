@@ -3,26 +3,25 @@
 #include <algorithm>
 #include <utility>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
 
 sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
-  Process* child = core_.create_process(parent.name_ + "'s child");
+  Process* child = core_.create_process(parent.name() + "'s child");
   if (child == nullptr) {
     co_await run(exec, core_.config.syscall);
     co_return Result<Process*>{.error = Error::no_memory};
   }
-  child->forming_ = true;
-  child->group_ = parent.group_;
-  child->oom_score_adj_ = parent.oom_score_adj_;
+  Mm::of(*child).forming = true;
+  Mm::of(*child).group = Mm::of(parent).group;
+  Mm::of(*child).oom_score_adj = Mm::of(parent).oom_score_adj;
   co_await run(exec, core_.config.fork_fixed);
-  co_await parent.lock_.lock_exclusive(core_.cpu, exec);
-  co_await child->lock_.lock_exclusive(core_.cpu, exec);
+  co_await Mm::of(parent).lock.lock_exclusive(core_.cpu, exec);
+  co_await Mm::of(*child).lock.lock_exclusive(core_.cpu, exec);
   Leaves leaves;
   Error error = Error::none;
-  const auto vmas = parent.space_.vmas();
+  const auto vmas = Mm::of(parent).space.vmas();
   for (const auto& [begin, vma] : vmas) {
     if (error != Error::none) break;
     co_await core_.lock_vmas(exec, parent, {vma.begin, vma.end});
@@ -30,15 +29,15 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
     Vma inherited = vma;
     inherited.locked = false;
     inherited.reserves = inherited.lost_pages = false;
-    child->space_.insert(inherited);
+    Mm::of(*child).space.insert(inherited);
     co_await core_.change_begins(exec, parent, {vma.begin, vma.end}, Taker::fork);
     error = co_await copy_vma(exec, parent, *child, {vma.begin, vma.end}, leaves);
     core_.change_ends(parent, {vma.begin, vma.end});
   }
   co_await core_.flush_all(exec, parent, std::move(leaves));  // dup_mmap
-  child->forming_ = false;
-  child->lock_.unlock_exclusive();
-  parent.lock_.unlock_exclusive();
+  Mm::of(*child).forming = false;
+  Mm::of(*child).lock.unlock_exclusive();
+  Mm::of(parent).lock.unlock_exclusive();
   if (error == Error::none) co_return Result<Process*>{.value = child};
   ++core_.counters.out_of_memory;
   co_await exit(exec, *child);
@@ -47,7 +46,7 @@ sim::Task<Result<Process*>> Vm::fork(cpu::Execution& exec, Process& parent) {
 
 // `leaves`: where the parent's descriptors were write-protected.
 sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& child, Range range, Leaves& leaves) {
-  AddressSpace& space = parent.space_;
+  AddressSpace& space = Mm::of(parent).space;
   std::int64_t copied = 0;
   bool room = false;  // for a table of the child
   for (VirtualAddress va = range.begin; const auto next = space.next_entry(va, range.end);) {
@@ -55,8 +54,8 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
       co_await core_.settled(parent, {*next, *next + kPage});
       continue;
     }
-    if (!room && !core_.reclaim->has_room(1)) {
-      room = co_await core_.reclaim->make_room_for_tables(exec, parent, 1);
+    if (!room && !reclaim_.has_room(1)) {
+      room = co_await reclaim_.make_room_for_tables(exec, parent, 1);
       if (!room) co_return Error::no_memory;
       continue;  // it may have waited
     }
@@ -92,14 +91,14 @@ sim::Task<Error> Vm::copy_vma(cpu::Execution& exec, Process& parent, Process& ch
 // device goes on with it.
 bool Vm::copies_for_child(const Process& parent, Range page) const {
   const cpu::Kernel& kernel = core_.config.kernel;
-  const bool pool = parent.space_.entry(page.begin)->pool;
+  const bool pool = Mm::of(parent).space.entry(page.begin)->pool;
   return kernel.has(Change::fork_copies_pinned) && (!pool || kernel.has(Change::hugetlb_fork_copies)) &&
          core_.pinned(parent, page);
 }
 
 // copy_present_page: of 4 KiB.
 sim::Task<Error> Vm::copy_page_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va) {
-  const PageState page = *parent.space_.entry(va);
+  const PageState page = *Mm::of(parent).space.entry(va);
   const VmCore::Hold hold(core_, page.frame);  // or it would be gone with its pin
   const auto frame = co_await core_.new_frame(exec, parent);
   if (!frame) co_return Error::no_memory;
@@ -111,8 +110,8 @@ sim::Task<Error> Vm::copy_page_for_child(cpu::Execution& exec, Process& parent, 
 
 // copy_present_pte, copy_huge_pmd. `leaves`: where the parent's descriptors were write-protected.
 Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, Taking by, Leaves& leaves) {
-  PageState page = *parent.space_.entry(va);
-  const PageSize size = parent.space_.leaf_size(va);
+  PageState page = *Mm::of(parent).space.entry(va);
+  const PageSize size = Mm::of(parent).space.leaf_size(va);
   // In the child (copy_present_pte; copy_hugetlb_page_range keeps it).
   if (!page.pool && std::exchange(page.young, false)) page.aged_by = by;
   const Error error = core_.share(child, va, page, size, page.may_write() ? by : page.protected_by);
@@ -131,7 +130,7 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   std::sort(pins.begin(), pins.end());
   for (const PinId pin : pins) co_await unpin(exec, pin);
   co_await unmap_all(exec, process);
-  while (process.users_ > 0) co_await process.page_settled_;
+  while (Mm::of(process).users > 0) co_await Mm::of(process).page_settled;
   core_.destroy_process(process);
 }
 
@@ -141,13 +140,13 @@ sim::Task<void> Vm::execve(cpu::Execution& exec, Process& process) {
 }
 
 sim::Task<void> Vm::unmap_all(cpu::Execution& exec, Process& process) {
-  const Range all = process.space_.all();
+  const Range all = Mm::of(process).space.all();
   co_await core_.lock_for_change(exec, process, all);
   set_locked(process, all, false);
-  process.space_.erase(all.begin, all.end);
+  Mm::of(process).space.erase(all.begin, all.end);
   co_await core_.unmap_all(exec, process);
   core_.huge_pool.release(process, all);
-  process.lock_.unlock_exclusive();
+  Mm::of(process).lock.unlock_exclusive();
 }
 
 }  // namespace faultline::os

@@ -18,14 +18,14 @@ sim::SmallVector<VirtualAddress, 2> cuts(const AddressSpace& space, Range range)
 }  // namespace
 
 sim::Task<void> VmCore::replace_huge_zero_page(cpu::Execution& exec, Process& process, Range range, Address block) {
-  process.table_->leave_note(range.begin, PageSize::huge);
+  Mm::of(process).table->leave_note(range.begin, PageSize::huge);
   set_entries(process, range.begin, Entry::moving, taking(exec, Taker::copy));
   co_await flush(exec, process, range.begin);
   map_in_place_of_note(process, range, block);
 }
 
 void VmCore::replace_huge_zero_page_now(Process& process, Range range, Address block) {
-  process.table_->leave_note(range.begin, PageSize::huge);
+  Mm::of(process).table->leave_note(range.begin, PageSize::huge);
   drop(process, range, {range.begin});
   map_in_place_of_note(process, range, block);
 }
@@ -33,14 +33,14 @@ void VmCore::replace_huge_zero_page_now(Process& process, Range range, Address b
 void VmCore::map_in_place_of_note(Process& process, Range range, Address block) {
   fill_with_zeros({block, PageSize::huge});
   set_entries(process, range.begin, Entry::hidden);
-  process.space_.remove_pages(range.begin);
+  Mm::of(process).space.remove_pages(range.begin);
   const PageState own{.frame = block, .entry = Entry::present, .writable = true, .young = true};
   add_entry(process, range.begin, own, PageSize::huge);  // the note's table is there
   add_mappings(process, range.begin, block, PageSize::huge);
 }
 
 void VmCore::replace_by_block(Process& process, Range range, Address block, Address table) {
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   sim::Vector<Address> old;
   bool dirty = false;
   space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize) {
@@ -61,11 +61,11 @@ void VmCore::replace_by_block(Process& process, Range range, Address block, Addr
   add_entry(process, range.begin, merged, PageSize::huge);  // the note's table is there
   add_mappings(process, range.begin, block, PageSize::huge);
   for (const Address frame : old) retire(process, frame);
-  process.table_->free_detached(table);
+  Mm::of(process).table->free_detached(table);
 }
 
 sim::Task<Error> VmCore::split_edges(cpu::Execution& exec, Process& process, Range range) {
-  for (const VirtualAddress edge : cuts(process.space_, range)) {
+  for (const VirtualAddress edge : cuts(Mm::of(process).space, range)) {
     const Error error = co_await split(exec, process, edge);
     if (error != Error::none) co_return error;
   }
@@ -73,28 +73,28 @@ sim::Task<Error> VmCore::split_edges(cpu::Execution& exec, Process& process, Ran
 }
 
 Error VmCore::split_edges_now(Process& process, Range range) {
-  for (const VirtualAddress edge : cuts(process.space_, range)) {
-    const Error error = process.space_.is_huge(edge) ? split_now(process, edge) : Error::none;
+  for (const VirtualAddress edge : cuts(Mm::of(process).space, range)) {
+    const Error error = Mm::of(process).space.is_huge(edge) ? split_now(process, edge) : Error::none;
     if (error != Error::none) return error;
   }
   return Error::none;
 }
 
-sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va) {
+sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAddress va, Notice notice) {
   const Range whole = huge_range(va);
-  co_await change_begins(exec, process, whole, Taker::split);
+  if (!co_await change_begins(exec, process, whole, Taker::split, notice)) co_return Error::again;
   co_await settled(process, whole);
   Error error = Error::none;
-  if (process.space_.is_huge(va)) {  // no other thread was faster
-    const auto table = process.table_->prepare_split(va);
+  if (Mm::of(process).space.is_huge(va)) {  // no other thread was faster
+    const auto table = Mm::of(process).table->prepare_split(va);
     if (table) {
-      process.table_->leave_note(va, PageSize::huge);
+      Mm::of(process).table->leave_note(va, PageSize::huge);
       set_entries(process, va, Entry::moving, taking(exec, Taker::split));
       co_await flush(exec, process, whole.begin);
       co_await run(exec, config.thp_split);
-      process.table_->attach_pages(va, *table);
+      Mm::of(process).table->attach_pages(va, *table);
       set_entries(process, va, Entry::present);
-      process.space_.huge_split(va);
+      Mm::of(process).space.huge_split(va);
       list_tails(process, whole);
       ++counters.thp_split_pmd;
     } else {
@@ -108,9 +108,9 @@ sim::Task<Error> VmCore::split(cpu::Execution& exec, Process& process, VirtualAd
 
 sim::Task<Error> VmCore::split_frame(cpu::Execution& exec, Address frame) {
   for (const Mapper& mapper : frame_table.mappers(frame)) {
-    if (!frame_table.has_mapper(frame, mapper) || !mapper.process->space_.is_huge(mapper.va)) continue;
-    const Process::User user(*mapper.process);
-    const Error error = co_await split(exec, *mapper.process, mapper.va);
+    if (!frame_table.has_mapper(frame, mapper) || !Mm::of(*mapper.process).space.is_huge(mapper.va)) continue;
+    const MmUser user(*mapper.process);
+    const Error error = co_await split(exec, *mapper.process, mapper.va, Notice::asked);
     if (error != Error::none) co_return error;
   }
   co_return Error::none;
@@ -118,17 +118,17 @@ sim::Task<Error> VmCore::split_frame(cpu::Execution& exec, Address frame) {
 
 bool VmCore::is_whole(Address frame) const {
   const Mapper mapper = frame_table.find(frame).first;
-  return mapper.process != nullptr && mapper.process->space_.is_huge(mapper.va);
+  return mapper.process != nullptr && Mm::of(*mapper.process).space.is_huge(mapper.va);
 }
 
 Error VmCore::split_now(Process& process, VirtualAddress va) {
-  const auto table = process.table_->prepare_split(va);
+  const auto table = Mm::of(process).table->prepare_split(va);
   if (!table) {
     ++counters.out_of_memory;
     return Error::no_memory;
   }
-  process.table_->attach_pages(va, *table);
-  process.space_.huge_split(va);
+  Mm::of(process).table->attach_pages(va, *table);
+  Mm::of(process).space.huge_split(va);
   list_tails(process, huge_range(va));
   return Error::none;
 }
@@ -136,7 +136,7 @@ Error VmCore::split_now(Process& process, VirtualAddress va) {
 // A huge page is on a list by its first frame; after the split each of the 512 pages is.
 void VmCore::list_tails(const Process& process, Range range) {
   for (VirtualAddress va = range.begin; va < range.end; va += kPage) {
-    list_frame(process, va, process.space_.entry(va)->frame);
+    list_frame(process, va, Mm::of(process).space.entry(va)->frame);
   }
 }
 

@@ -11,12 +11,12 @@ namespace faultline::os {
 sim::Task<Error> Vm::hugetlb_fault(cpu::Execution& exec, Process& process, VirtualAddress at, bool write,
                                    sim::Time owed) {
   const VirtualAddress va = huge_range(at).begin;
-  const Vma vma = *process.space_.find(va);
+  const Vma vma = *Mm::of(process).space.find(va);
   const HugePool::PageKey key{vma.hugetlb, (va - vma.file_origin) / kHugePage};
   co_await run(exec, owed + core_.config.fault_no_alloc);
   co_await core_.huge_pool.lock(core_.cpu, exec, key);
   Error error = Error::again;
-  const PageState* page = process.space_.entry(va);
+  const PageState* page = Mm::of(process).space.entry(va);
   if (page == nullptr) {
     error = co_await hugetlb_no_page(exec, process, va, write);
   } else if (write && page->present() && !page->writable) {
@@ -28,7 +28,7 @@ sim::Task<Error> Vm::hugetlb_fault(cpu::Execution& exec, Process& process, Virtu
 
 // There is no zero page: reads bring a page of the mapping's own, too, which must not be written yet.
 sim::Task<Error> Vm::hugetlb_no_page(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
-  const Vma vma = *process.space_.find(va);
+  const Vma vma = *Mm::of(process).space.find(va);
   const auto page = vma.lost_pages ? std::nullopt : core_.huge_pool.take(process, va);
   if (!page) {
     ++core_.counters.hugetlb_refused;
@@ -46,10 +46,10 @@ sim::Task<Error> Vm::hugetlb_no_page(cpu::Execution& exec, Process& process, Vir
 // hugetlb_wp: who has the page alone may write it again. A copy is not taken from what others have reserved; where the
 // pool has none to spare the mapping's maker takes the page from those who share it, and a child is refused.
 sim::Task<Error> Vm::hugetlb_wp(cpu::Execution& exec, Process& process, VirtualAddress va, HugePool::PageKey key) {
-  const Address old = process.space_.page(va)->frame;
-  const Vma vma = *process.space_.find(va);
+  const Address old = Mm::of(process).space.page(va)->frame;
+  const Vma vma = *Mm::of(process).space.find(va);
   const auto unchanged = [&] {
-    const PageState* page = process.space_.page(va);
+    const PageState* page = Mm::of(process).space.page(va);
     return page != nullptr && page->frame == old && !page->writable;
   };
   ++core_.counters.cow_faults;
@@ -73,14 +73,14 @@ sim::Task<Error> Vm::hugetlb_wp(cpu::Execution& exec, Process& process, VirtualA
 }
 
 sim::Task<Error> Vm::hugetlb_copy(cpu::Execution& exec, Process& process, VirtualAddress va, Address block) {
-  const Address old = process.space_.page(va)->frame;
+  const Address old = Mm::of(process).space.page(va)->frame;
   const Range range = huge_range(va);
   const VmCore::Hold hold(core_, old);
   ++core_.counters.hugetlb_fault_alloc;
   co_await run(exec, core_.config.hugetlb_fault);
   co_await core_.copy_block(exec, old, block);
   co_await core_.change_begins(exec, process, range, Taker::copy);
-  const PageState* page = process.space_.page(va);
+  const PageState* page = Mm::of(process).space.page(va);
   const bool unchanged = page != nullptr && page->frame == old && !page->writable;
   if (unchanged) {
     core_.hide(process, va, Entry::moving, core_.taking(exec, Taker::copy));
@@ -97,7 +97,7 @@ sim::Task<Error> Vm::hugetlb_copy(cpu::Execution& exec, Process& process, Virtua
 // A page that is moving is this block from now on, and may be written.
 void Vm::own_block(Process& process, VirtualAddress va, Address block) {
   core_.redirect_block(process, va, block);
-  process.space_.for_each_page_of_leaf(va, [](PageState& page) {
+  Mm::of(process).space.for_each_page_of_leaf(va, [](PageState& page) {
     page.writable = page.young = true;
     page.protected_by = page.aged_by = {};
   });
@@ -107,14 +107,14 @@ void Vm::own_block(Process& process, VirtualAddress va, Address block) {
 // unmap_ref_private: processes without reservations lose this page. Their next fault on it is refused, because a page
 // of zeros in place of their data would be worse.
 sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, VirtualAddress va) {
-  const Address frame = process.space_.page(va)->frame;
+  const Address frame = Mm::of(process).space.page(va)->frame;
   for (const Mapper& mapper : core_.frame_table.mappers(frame)) {
     if (mapper.process == &process || !core_.frame_table.has_mapper(frame, mapper)) continue;
     Process& other = *mapper.process;
-    const Process::User user(other);
-    const Vma* theirs = other.space_.find(mapper.va);
+    const MmUser user(other);
+    const Vma* theirs = Mm::of(other).space.find(mapper.va);
     if (theirs == nullptr || theirs->reserves) continue;
-    other.space_.change(theirs->begin, theirs->end, [](Vma& vma) { vma.lost_pages = true; });
+    Mm::of(other).space.change(theirs->begin, theirs->end, [](Vma& vma) { vma.lost_pages = true; });
     co_await core_.unmap(exec, other, huge_range(mapper.va), Taker::copy);
     ++core_.counters.hugetlb_unmapped;
   }
@@ -122,9 +122,9 @@ sim::Task<void> Vm::unmap_from_others(cpu::Execution& exec, Process& process, Vi
 
 // copy_hugetlb_page_range, of one page under a pin: the child gets a copy, not from what others have reserved.
 sim::Task<Error> Vm::copy_block_for_child(cpu::Execution& exec, Process& parent, Process& child, VirtualAddress va) {
-  const Address old = parent.space_.entry(va)->frame;
-  const bool hidden = parent.space_.entry(va)->entry == Entry::hidden;
-  const Taking hidden_by = parent.space_.entry(va)->hidden_by;
+  const Address old = Mm::of(parent).space.entry(va)->frame;
+  const bool hidden = Mm::of(parent).space.entry(va)->entry == Entry::hidden;
+  const Taking hidden_by = Mm::of(parent).space.entry(va)->hidden_by;
   const auto block = core_.huge_pool.take_available();
   if (!block) {
     ++core_.counters.hugetlb_refused;
@@ -132,7 +132,7 @@ sim::Task<Error> Vm::copy_block_for_child(cpu::Execution& exec, Process& parent,
   }
   const VmCore::Hold hold(core_, old);  // or it would be gone with its pin
   co_await core_.copy_block(exec, old, *block);
-  const Error error = core_.adopt(child, va, {*block, PageSize::huge}, parent.space_.find(va)->writable);
+  const Error error = core_.adopt(child, va, {*block, PageSize::huge}, Mm::of(parent).space.find(va)->writable);
   if (error == Error::none && hidden) core_.hide(child, va, Entry::hidden, hidden_by);
   co_return error;
 }
@@ -140,7 +140,7 @@ sim::Task<Error> Vm::copy_block_for_child(cpu::Execution& exec, Process& parent,
 // hugetlb_vm_op_split: neither end may lie in the midst of a huge page.
 bool Vm::cuts_huge_page(const Process& process, Range range) {
   bool cut = false;
-  process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) {
+  Mm::of(process).space.for_each_vma(range.begin, range.end, [&](const Vma& vma) {
     const bool begins = range.begin > vma.begin && range.begin % kHugePage != 0;
     const bool ends = range.end < vma.end && range.end % kHugePage != 0;
     cut = cut || (vma.hugetlb != 0 && (begins || ends));
@@ -150,7 +150,8 @@ bool Vm::cuts_huge_page(const Process& process, Range range) {
 
 bool Vm::maps_pool(const Process& process, Range range) {
   bool found = false;
-  process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) { found = found || vma.hugetlb != 0; });
+  Mm::of(process).space.for_each_vma(range.begin, range.end,
+                                     [&](const Vma& vma) { found = found || vma.hugetlb != 0; });
   return found;
 }
 
@@ -191,11 +192,11 @@ sim::SmallVector<Range, 2> Vm::without_cut_pages(const Process& process, Range r
 
 // Reserves pages anew where the maker of a mapping has lost one that it had reserved, as long as any are free.
 void Vm::restore_reservations(Process& process, Range range) {
-  process.space_.for_each_vma(range.begin, range.end, [&](const Vma& vma) {
+  Mm::of(process).space.for_each_vma(range.begin, range.end, [&](const Vma& vma) {
     if (!vma.reserves) return;
     const VirtualAddress end = std::min(range.end, vma.end);
     for (VirtualAddress va = std::max(range.begin, vma.begin); va + kHugePage <= end; va += kHugePage) {
-      if (process.space_.huge_range_empty(va) && core_.huge_pool.available_pages() > 0) {
+      if (Mm::of(process).space.huge_range_empty(va) && core_.huge_pool.available_pages() > 0) {
         core_.huge_pool.restore(process, va);
       }
     }
@@ -206,21 +207,21 @@ void Vm::restore_reservations(Process& process, Range range) {
 
 Result<VirtualAddress> Vm::map_huge(Process& process, std::uint64_t bytes) {
   const std::uint64_t length = huge_page_end(bytes);
-  const auto gap = length < bytes || length == 0 ? std::nullopt : process.space_.find_gap(length, kHugePage);
+  const auto gap = length < bytes || length == 0 ? std::nullopt : Mm::of(process).space.find_gap(length, kHugePage);
   if (!gap) return {.error = Error::no_memory};
   const Range range{*gap, *gap + length};
   if (!core_.huge_pool.reserve(process, range)) return {.error = Error::no_huge_page};
-  process.space_.insert(Vma{.begin = range.begin,
-                            .end = range.end,
-                            .reserves = true,
-                            .hugetlb = core_.huge_pool.new_mapping(),
-                            .file_origin = range.begin});
+  Mm::of(process).space.insert(Vma{.begin = range.begin,
+                                   .end = range.end,
+                                   .reserves = true,
+                                   .hugetlb = core_.huge_pool.new_mapping(),
+                                   .file_origin = range.begin});
   return {.value = range.begin};
 }
 
 Error Vm::bring_block(Process& process, VirtualAddress at) {
   const VirtualAddress va = huge_range(at).begin;
-  const Vma& vma = *process.space_.find(va);
+  const Vma& vma = *Mm::of(process).space.find(va);
   const auto page = vma.lost_pages ? std::nullopt : core_.huge_pool.take(process, va);
   if (!page) return Error::no_huge_page;
   return core_.install(process, va, {page->block, PageSize::huge}, vma.writable);
@@ -228,7 +229,7 @@ Error Vm::bring_block(Process& process, VirtualAddress at) {
 
 Error Vm::own_block_now(Process& process, VirtualAddress at) {
   const VirtualAddress va = huge_range(at).begin;
-  const Address old = process.space_.page(va)->frame;
+  const Address old = Mm::of(process).space.page(va)->frame;
   if (core_.frame_table.find(old).mappings == 1) {
     core_.allow_writing(process, va);
     core_.drop(process, huge_range(va), {va});

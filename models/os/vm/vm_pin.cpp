@@ -13,7 +13,7 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) co_return Result<PinId>{.error = range.error};
   const std::uint64_t length = range.value.end - range.value.begin;
-  AddressSpace& space = process.space_;
+  AddressSpace& space = Mm::of(process).space;
   if (exceeds_limit(space.pinned_bytes() + length)) {
     ++core_.counters.limit_refusals;
     co_return Result<PinId>{.error = Error::limit};
@@ -22,12 +22,12 @@ sim::Task<Result<PinId>> Vm::pin_user_pages(cpu::Execution& exec, Process& proce
   space.add_pinned(length);
   Pin pin{.process = &process, .begin = range.value.begin, .write = write, .frames = {}};
   pin.frames.reserve(length / kPage);
-  co_await process.lock_.lock_shared(core_.cpu, exec);
+  co_await Mm::of(process).lock.lock_shared(core_.cpu, exec);
   const bool refused =
       write && core_.config.kernel.has(Change::refuses_file_pins) && maps_shared_file(process, range.value);
   Error error = Error::unsupported;
   if (!refused) error = co_await pin_outside_cma(exec, process, range.value, pin);
-  process.lock_.unlock_shared();
+  Mm::of(process).lock.unlock_shared();
   if (error != Error::none) {
     co_await run(exec, pin.release_cost);
     drop_frames(pin);
@@ -86,7 +86,7 @@ sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id) {
   pins_.erase(found);
   co_await run(exec, core_.config.syscall + pin.release_cost);
   drop_frames(pin);
-  pin.process->space_.remove_pinned(pin.bytes());
+  Mm::of(*pin.process).space.remove_pinned(pin.bytes());
   pinned_bytes_ -= pin.bytes();
   co_return Error::none;
 }
@@ -100,7 +100,7 @@ const Pin* Vm::find_pin(PinId pin) const {
 void Vm::drop_frames(const Pin& pin) {
   for (const Address frame : pin.frames) {
     // unpin_user_pages_dirty_lock: the device may have written since the page was last cleaned.
-    if (pin.write && core_.frame_table.at(frame).file != 0) core_.page_cache.dirtied(frame);
+    if (pin.write && core_.frame_table.at(frame).file != 0) page_cache_.dirtied(frame);
     core_.frame_table.remove_pin(frame, *pin.process);
     core_.put_frame(frame);
   }

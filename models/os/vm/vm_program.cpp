@@ -8,7 +8,7 @@ namespace faultline::os {
 sim::Task<Error> Vm::present_for(cpu::Execution& exec, Process& process, VirtualAddress va, bool write) {
   co_await settled(process, va, kPage);
   Error error = Error::none;
-  while (error == Error::none && !accessible(process.space_.page(va), write)) {
+  while (error == Error::none && !accessible(Mm::of(process).space.page(va), write)) {
     error = co_await handle_fault(exec, process, va, write);
   }
   if (error == Error::none) use_pages(process, {va, va + kPage}, write, nullptr);
@@ -23,8 +23,8 @@ sim::Task<Error> Vm::copy_memory(cpu::Execution& exec, Process& process, Virtual
     Error error = co_await present_for(exec, process, from + at, false);
     if (error == Error::none) error = co_await present_for(exec, process, to + at, true);
     if (error != Error::none) co_return error;
-    const Address source = process.space_.page(from + at)->frame;
-    const Address target = process.space_.page(to + at)->frame;
+    const Address source = Mm::of(process).space.page(from + at)->frame;
+    const Address target = Mm::of(process).space.page(to + at)->frame;
     core_.store.write(target, core_.store.read(source, kPage));
     co_await core_.cpu.memory_bulk(exec, cpu::Work::user, source, kPage, each, false);
     co_await core_.cpu.memory_bulk(exec, cpu::Work::user, target, kPage, each, true);
@@ -37,7 +37,7 @@ sim::Task<Error> Vm::zero_memory(cpu::Execution& exec, Process& process, Virtual
   for (std::uint64_t at = va; at < va + bytes; at += kPage) {
     const Error error = co_await present_for(exec, process, at, true);
     if (error != Error::none) co_return error;
-    const Address frame = process.space_.page(at)->frame;
+    const Address frame = Mm::of(process).space.page(at)->frame;
     core_.store.write(frame, sim::Content::zeros(kPage));
     co_await core_.cpu.memory_bulk(exec, cpu::Work::user, frame, kPage, core_.config.zero_bandwidth, true);
   }

@@ -2,24 +2,23 @@
 // What takes no simulated time: preparing an experiment, and the content of memory as a process sees it.
 #include <algorithm>
 
-#include "models/os/reclaim/reclaim.hpp"
 #include "models/os/vm/vm.hpp"
 
 namespace faultline::os {
 
 Result<VirtualAddress> Vm::map(Process& process, std::uint64_t bytes, std::uint64_t alignment) {
   const std::uint64_t length = sim::page_end(bytes);
-  const auto gap = length == 0 ? std::nullopt : process.space_.find_gap(length, alignment);
+  const auto gap = length == 0 ? std::nullopt : Mm::of(process).space.find_gap(length, alignment);
   if (!gap) return {.error = Error::no_memory};
-  process.space_.insert(Vma{.begin = *gap, .end = *gap + length});
+  Mm::of(process).space.insert(Vma{.begin = *gap, .end = *gap + length});
   if (core_.config.thp == ThpMode::always) khugepaged_.start();
   return {.value = *gap};
 }
 
 Result<VirtualAddress> Vm::map_file(Process& process, File& file, bool shared, std::uint64_t alignment) {
-  const auto gap = file.bytes() == 0 ? std::nullopt : process.space_.find_gap(file.bytes(), alignment);
+  const auto gap = file.bytes() == 0 ? std::nullopt : Mm::of(process).space.find_gap(file.bytes(), alignment);
   if (!gap) return {.error = Error::no_memory};
-  process.space_.insert(
+  Mm::of(process).space.insert(
       Vma{.begin = *gap, .end = *gap + file.bytes(), .shared = shared, .file = &file, .file_origin = *gap});
   return {.value = *gap};
 }
@@ -35,9 +34,9 @@ Error Vm::keep_present(Process& process, VirtualAddress va, std::uint64_t bytes)
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) return range.error;
   // The pages of the pool of huge pages stay anyway, and are not cut.
-  const Vma* vma = process.space_.find(range.value.begin);
+  const Vma* vma = Mm::of(process).space.find(range.value.begin);
   if (vma != nullptr && vma->hugetlb == 0) {
-    process.space_.change(range.value.begin, range.value.end, [](Vma& part) { part.driver = true; });
+    Mm::of(process).space.change(range.value.begin, range.value.end, [](Vma& part) { part.driver = true; });
   }
   const Error error = make_present(process, va, bytes);
   if (error == Error::none) relist(process, range.value, true);
@@ -47,34 +46,34 @@ Error Vm::keep_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 void Vm::limit_memory(Process& process, std::uint64_t bytes) {
   const auto id = static_cast<GroupId>(core_.groups.size());
   core_.groups.push_back(std::make_unique<MemoryGroup>(core_.frame_table, id, bytes / kPage, core_.config.kernel));
-  process.group_ = core_.groups.back().get();
+  Mm::of(process).group = core_.groups.back().get();
 }
 
 void Vm::keep_from_children(Process& process, VirtualAddress va, std::uint64_t bytes) {
-  process.space_.change(sim::page_begin(va), sim::page_end(va + bytes), [](Vma& vma) { vma.inherited = false; });
+  Mm::of(process).space.change(sim::page_begin(va), sim::page_end(va + bytes), [](Vma& vma) { vma.inherited = false; });
 }
 
 Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes) {
   const auto range = pages_around(process, va, bytes);
   if (!range.ok()) return range.error;
   for (VirtualAddress at = range.value.begin; at < range.value.end; at += kPage) {
-    const Vma* vma = process.space_.find(at);
+    const Vma* vma = Mm::of(process).space.find(at);
     if (vma == nullptr) return Error::bad_address;
     Error error = Error::none;
-    if (const PageState* page = process.space_.entry(at); page != nullptr) {
+    if (const PageState* page = Mm::of(process).space.entry(at); page != nullptr) {
       if (page->in_motion()) return Error::again;
-      if (page->entry == Entry::swapped) error = core_.swap.bring(process, at);
+      if (page->entry == Entry::swapped) error = swap_.bring(process, at);
       if (error != Error::none) return error;
       if (page->entry == Entry::hidden) core_.show(process, at);
       // Of the huge zero page a fresh one, as if it had never been read: a store would split it in some kernels.
       const bool read_only = vma->writable && page->present() && !page->writable;
       if (read_only && !replace_huge_zero_page_now(process, at)) error = own_now(process, at);
-      const PageState& now = *process.space_.entry(at);  // another one, perhaps
+      const PageState& now = *Mm::of(process).space.entry(at);  // another one, perhaps
       if (now.present() && !now.young) core_.set_young(process, at);
     } else if (vma->hugetlb != 0) {
       error = bring_block(process, at);
     } else if (vma->file != nullptr) {
-      error = core_.page_cache.bring(process, at);
+      error = page_cache_.bring(process, at);
       if (error == Error::none && vma->writable) error = own_now(process, at);
     } else {
       const auto fresh = core_.take_page(process, *vma, at);
@@ -87,7 +86,7 @@ Error Vm::make_present(Process& process, VirtualAddress va, std::uint64_t bytes)
 
 // False: it is no huge zero page, or there is no room for another one.
 bool Vm::replace_huge_zero_page_now(Process& process, VirtualAddress va) {
-  if (!core_.is_huge_zero_page(process, va) || !core_.reclaim->has_room(process, kPagesPerHuge)) return false;
+  if (!core_.is_huge_zero_page(process, va) || !reclaim_.has_room(process, kPagesPerHuge)) return false;
   const auto block = core_.frames.allocate_huge();
   if (block) core_.replace_huge_zero_page_now(process, huge_range(va), *block);
   return block.has_value();
@@ -95,33 +94,33 @@ bool Vm::replace_huge_zero_page_now(Process& process, VirtualAddress va) {
 
 // A write fault without time.
 Error Vm::own_now(Process& process, VirtualAddress va) {
-  if (process.space_.page(va)->pool) return own_block_now(process, va);
-  if (process.space_.find(va)->shared) {
-    core_.page_cache.dirtied(process.space_.page(va)->frame);
+  if (Mm::of(process).space.page(va)->pool) return own_block_now(process, va);
+  if (Mm::of(process).space.find(va)->shared) {
+    page_cache_.dirtied(Mm::of(process).space.page(va)->frame);
     core_.allow_writing(process, va);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
   if (!core_.config.kernel.has(Change::huge_cow_splits) && replace_huge_zero_page_now(process, va)) return Error::none;
-  if (process.space_.is_huge(va) && !process.space_.page(va)->clean && !reusable(process, va)) {
+  if (Mm::of(process).space.is_huge(va) && !Mm::of(process).space.page(va)->clean && !reusable(process, va)) {
     const Error error = core_.split_now(process, va);
     if (error != Error::none) return error;
   }
-  if (process.space_.page(va)->clean || reusable(process, va)) {
+  if (Mm::of(process).space.page(va)->clean || reusable(process, va)) {
     core_.allow_writing(process, va);
-    core_.swap.dirtied(process.space_.page(va)->frame);
+    swap_.dirtied(Mm::of(process).space.page(va)->frame);
     core_.drop(process, {va, va + kPage}, {va});
     return Error::none;
   }
   const auto frame = core_.frames.allocate_page();
   if (!frame) return Error::no_memory;
-  const PageState old = *process.space_.page(va);
+  const PageState old = *Mm::of(process).space.page(va);
   core_.store.write(*frame, core_.store.read(old.frame, kPage));
   core_.hide(process, va, Entry::moving, {Taker::copy, false});
   core_.redirect(process, va, *frame);
   core_.drop(process, {va, va + kPage}, {va});
-  process.space_.entry(va)->writable = true;
-  process.space_.entry(va)->protected_by = {};
+  Mm::of(process).space.entry(va)->writable = true;
+  Mm::of(process).space.entry(va)->protected_by = {};
   core_.show(process, va);
   if (!old.zero) core_.retire(process, old.frame);
   return Error::none;
@@ -144,11 +143,11 @@ Error Vm::discard(Process& process, VirtualAddress va, std::uint64_t bytes) {
 
 // What a store finds when it comes to the page, without time. False: it finds nothing to write.
 bool Vm::store_now(Process& process, VirtualAddress va) {
-  const Vma* vma = process.space_.find(va);
-  const PageState* page = process.space_.entry(va);
+  const Vma* vma = Mm::of(process).space.find(va);
+  const PageState* page = Mm::of(process).space.entry(va);
   if (page == nullptr || page->entry == Entry::poisoned || page->in_motion() || !vma->allows(true)) return false;
   if (page->entry == Entry::hidden) core_.show(process, va);
-  if (page->entry == Entry::swapped && core_.swap.bring(process, va) != Error::none) return false;
+  if (page->entry == Entry::swapped && swap_.bring(process, va) != Error::none) return false;
   if (page->writable) return true;
   return page->present() && own_now(process, va) == Error::none;
 }
@@ -164,8 +163,8 @@ std::uint64_t Vm::fill(Process& process, VirtualAddress va, std::uint64_t bytes,
 sim::Task<void> Vm::store(Process& process, VirtualAddress va, std::uint64_t bytes, std::uint64_t seed) {
   for (std::uint64_t done = 0; done < bytes; done += kPage - (va + done) % kPage) {
     const VirtualAddress page = sim::page_begin(va + done);
-    if (process.in_motion_ > 0) co_await core_.settled(process, {page, page + kPage});
-    if (process.space_.swapped_bytes() > 0) co_await core_.swap.arrived(process, page);
+    if (Mm::of(process).in_motion > 0) co_await core_.settled(process, {page, page + kPage});
+    if (Mm::of(process).space.swapped_bytes() > 0) co_await swap_.arrived(process, page);
     fill_page(process, va, bytes, seed, done);
   }
 }
@@ -176,7 +175,7 @@ std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t b
   const VirtualAddress at = va + done;
   const auto part = static_cast<std::uint32_t>(std::min(bytes - done, kPage - at % kPage));
   if (!store_now(process, sim::page_begin(at))) return 0;
-  PageState& page = *process.space_.entry(sim::page_begin(at));
+  PageState& page = *Mm::of(process).space.entry(sim::page_begin(at));
   core_.store.write(page.frame + at % kPage, sim::Content::pattern(seed, done, part));
   page.dirty = true;
   page.lazyfree = false;
@@ -184,10 +183,10 @@ std::uint64_t Vm::fill_page(Process& process, VirtualAddress va, std::uint64_t b
 }
 
 bool Vm::is_in_core(const Process& process, VirtualAddress va) const {
-  const PageState* page = process.space_.entry(va);
-  if (page != nullptr) return page->entry != Entry::swapped || core_.swap.in_memory(process, va);
-  const Vma* vma = process.space_.find(va);
-  return vma != nullptr && vma->file != nullptr && core_.page_cache.is_in_core(*vma->file, vma->file_page(va));
+  const PageState* page = Mm::of(process).space.entry(va);
+  if (page != nullptr) return page->entry != Entry::swapped || swap_.in_memory(process, va);
+  const Vma* vma = Mm::of(process).space.find(va);
+  return vma != nullptr && vma->file != nullptr && page_cache_.is_in_core(*vma->file, vma->file_page(va));
 }
 
 sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t bytes) const {
@@ -195,14 +194,14 @@ sim::Content Vm::read(const Process& process, VirtualAddress va, std::uint32_t b
   while (content.size() < bytes) {
     const VirtualAddress at = va + content.size();
     const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(bytes - content.size(), kPage - at % kPage));
-    const PageState* page = process.space_.entry(at);
-    const Vma* vma = page == nullptr ? process.space_.find(at) : nullptr;
+    const PageState* page = Mm::of(process).space.entry(at);
+    const Vma* vma = page == nullptr ? Mm::of(process).space.find(at) : nullptr;
     if (vma != nullptr && vma->file != nullptr && vma->file_page(at) < vma->file->pages()) {
-      content.append(core_.page_cache.content(*vma->file, vma->file_page(at)).slice(at % kPage, part));
+      content.append(page_cache_.content(*vma->file, vma->file_page(at)).slice(at % kPage, part));
     } else if (page == nullptr || page->entry == Entry::poisoned) {
       content.append(sim::Content::zeros(part));
     } else if (page->entry == Entry::swapped) {
-      content.append(core_.swap.content(page->slot()).slice(at % kPage, part));
+      content.append(swap_.content(page->slot()).slice(at % kPage, part));
     } else {
       content.append(core_.store.read(page->frame + at % kPage, part));
     }

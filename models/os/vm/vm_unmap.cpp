@@ -8,18 +8,18 @@ VmCore::Zapped VmCore::zap(Process& process, Range range, Taking by) {
   Zapped zapped;
   // Where the VMA goes, too, and in set-up, the range is as if it had never been touched.
   const bool forgets = by.by == Taker::nobody || by.by == Taker::unmapping;
-  if (forgets) process.space_.note_drop(range, {});
-  process.space_.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
+  if (forgets) Mm::of(process).space.note_drop(range, {});
+  Mm::of(process).space.for_each_leaf(range.begin, range.end, [&](VirtualAddress va, PageSize size) {
     const PageState page = remove_entry(process, va, size);
-    if (!forgets) process.space_.note_drop(page_range(va, size), by);
+    if (!forgets) Mm::of(process).space.note_drop(page_range(va, size), by);
     // Also of entries without a valid descriptor: a walk cache may hold the table.
     zapped.leaves.add(va, size);
-    if (page.entry == Entry::swapped) swap.release(page.slot());
+    if (page.entry == Entry::swapped) swap_->release(page.slot());
     for (std::uint64_t offset = 0; offset < bytes_of(size) && page.has_frame(); offset += kPage) {
       zapped.frames.push_back(page.frame + offset);
     }
   });
-  zapped.tables = process.table_->take_retired();
+  zapped.tables = Mm::of(process).table->take_retired();
   return zapped;
 }
 
@@ -40,7 +40,7 @@ sim::Task<Result<std::uint64_t>> VmCore::unmap(cpu::Execution& exec, Process& pr
 // exit_mmap. The pages of an address space that ends need no invalidation: TLBs forget its ASID before another process
 // gets that.
 sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
-  const Range all = process.space_.all();
+  const Range all = Mm::of(process).space.all();
   co_await change_begins(exec, process, all, Taker::unmapping);
   co_await settled(process, all);
   const Zapped zapped = zap(process, all, {Taker::unmapping, false});
@@ -56,7 +56,7 @@ sim::Task<void> VmCore::unmap_all(cpu::Execution& exec, Process& process) {
 
 void VmCore::retire(Process& process, const Zapped& zapped) {
   for (const Address frame : zapped.frames) retire(process, frame);
-  process.table_->free_tables(zapped.tables);
+  Mm::of(process).table->free_tables(zapped.tables);
 }
 
 void VmCore::retire(const Process& process, Address frame) {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "models/os/os_config.hpp"
-#include "models/os/reclaim/lru.hpp"
-#include "models/os/reclaim/scan_balance.hpp"
+#include "models/os/vm/lru.hpp"
+#include "models/os/vm/scan_balance.hpp"
 
 namespace faultline::os {
 

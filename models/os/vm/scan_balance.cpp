@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/os/reclaim/scan_balance.hpp"
+#include "models/os/vm/scan_balance.hpp"
 
 #include <algorithm>
 

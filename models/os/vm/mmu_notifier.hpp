@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows the table of a process and must know of its changes: a device's mirror, a driver that pushes entries
+// into a NIC's table, a cache of registrations. Linux: struct mmu_notifier_ops.
+//
+// Where a change takes time:
+//
+//   begin(change)   ... entries change, TLBs forget them ...   end(range)   usable(leaf) of what is usable then
+#pragma once
+
+#include <cstdint>
+
+#include "models/cpu/cpu.hpp"
+#include "models/os/vm/page_table.hpp"
+#include "models/os/vm/taking.hpp"
+#include "models/sim/task.hpp"
+
+namespace faultline::os {
+
+// told: of what happens in any case (munmap, exit, mprotect, fork, copy-on-write, collapse ...). asked: for pages that
+// may as well stay, which reclaim and migration want. Linux asks only in the OOM reaper, which cannot wait
+// (mmu_notifier_invalidate_range_start_nonblock, -EAGAIN).
+enum class Notice : std::uint8_t { told, asked };
+
+// struct mmu_notifier_range.
+struct TableChange {
+  Range range;  // has those pages of 2 MiB whole that it has a part of
+  Taking by;
+  Notice notice = Notice::told;
+  bool may_refuse() const { return notice == Notice::asked; }
+};
+
+class MmuNotifier {
+ public:
+  virtual ~MmuNotifier() = default;
+
+  // invalidate_range_start: before entries of the range change. Ends when the device can no longer use the range, which
+  // may take simulated time of `exec` (invalidations, unpinning, waiting for the device). Until end() nothing of the
+  // range may be given to the device again. Changes of overlapping ranges may be under way together.
+  //
+  // False: it refuses, and goes on as if it had not been asked; end() does not follow. Only where change.may_refuse();
+  // the pages are then treated as any that cannot be taken.
+  //
+  // The caller may hold the process's mmap lock, and may be reclaiming: the task must take no lock of the process, and
+  // no memory that would have to be reclaimed.
+  virtual sim::Task<bool> begin(cpu::Execution& exec, TableChange change) = 0;
+  // invalidate_range_end: the change is over, or another notifier has refused it. Takes no time. Follows each begin()
+  // that did not refuse; comes without one for a change that began before the notifier was added.
+  virtual void end(Range range) = 0;
+  // begin() and end() in no time, where a change takes none (set-up). It cannot be refused.
+  virtual void drop(Range range, Taking by) = 0;
+
+  // Whether usable() is wanted, for as long as it is on a process's list.
+  virtual bool wants_usable() const { return false; }
+  // A page or block has become usable as the process's table has it now: it was mapped, made young or writable, came to
+  // rest, or the last change of a range that it lies in is over. From now on until the next begin() of it, its entry
+  // may be given to the device. May come for one that is known already. Takes no time, and changes no table.
+  virtual void usable([[maybe_unused]] Range leaf) {}
+};
+
+}  // namespace faultline::os

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// What those who change entries and let go of frames ask of the swap device (reclaim/swap.hpp).
+#pragma once
+
+#include "models/os/vm/frame_table.hpp"
+
+namespace faultline::os {
+
+class SwapSlots {
+ public:
+  virtual ~SwapSlots() = default;
+
+  // One entry that refers to the slot more, or less. `written`: the page may differ from the slot.
+  virtual void retain(SwapSlot slot, bool written) = 0;
+  virtual void release(SwapSlot slot) = 0;
+  // Gives the slot of a page in memory up, unless an entry refers to it or something is under way with either.
+  virtual void forget(Address frame) = 0;
+  // Whether entries refer to the slot of this page in memory: others than those who map it will want it.
+  virtual bool wanted(Address frame) const = 0;
+};
+
+}  // namespace faultline::os
