@@ -48,7 +48,7 @@ void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begi
   }
   sim::Vector<StepRecord> chain;
   for (const StepRecord& record : records) {
-    const bool of_last = last != nullptr && record.key.block == last->key.block;
+    const bool of_last = last != nullptr && record.key.part == last->key.part;
     if (of_last || of_the_whole_transfer(record.step)) chain.push_back(record);
   }
   const auto [first, final] =

@@ -14,12 +14,12 @@ namespace faultline::sim {
 
 using NodeId = std::uint32_t;
 
-// One attempt to move one block of one transfer. Transfer ids are unique in the cluster.
-struct BlockKey {
+// One attempt to move one part of one transfer. Transfer ids are unique in the cluster.
+struct PartKey {
   std::uint64_t transfer = 0;
-  std::uint32_t block = 0;
+  std::uint32_t part = 0;
   std::uint32_t attempt = 0;
-  auto operator<=>(const BlockKey&) const = default;
+  auto operator<=>(const PartKey&) const = default;
 };
 
 // In the order in which a transfer with a destination fault meets them.
@@ -72,7 +72,7 @@ struct StepRecord {
   Time at;
   NodeId node;
   Step step;
-  BlockKey key;  // block and attempt are 0 for steps of the whole transfer
+  PartKey key;  // part and attempt are 0 for steps of the whole transfer
 };
 
 class StepListener {
@@ -117,7 +117,7 @@ struct Slice {
   Time end;
   std::string_view name;      // valid during the call
   std::string_view category;  // likewise
-  BlockKey key;               // what it was for; transfer 0: nobody's
+  PartKey key;                // what it was for; transfer 0: nobody's
 };
 
 // An access by a device that faulted, and why.
@@ -152,11 +152,11 @@ class Trace {
   void stop_recording() { timelines_.clear(); }
   // Whether anybody wants more than steps; asked before a slice is made up.
   bool records() const { return !timelines_.empty(); }
-  void report(Time at, NodeId node, Step step, const BlockKey& key) const {
+  void report(Time at, NodeId node, Step step, const PartKey& key) const {
     for (StepListener* listener : listeners_) listener->on_step({at, node, step, key});
     record_step(at, node, step, key);
   }
-  void record_step(Time at, NodeId node, Step step, const BlockKey& key) const {
+  void record_step(Time at, NodeId node, Step step, const PartKey& key) const {
     for (Timeline* timeline : timelines_) timeline->on_step({at, node, step, key});
   }
   void slice(const Slice& slice) const {

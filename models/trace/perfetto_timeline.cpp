@@ -146,12 +146,12 @@ bool PerfettoTimeline::has_room(bool begun) {
 }
 
 void PerfettoTimeline::write(Lanes& to, Time begin, Time end, std::string_view name, std::string_view category,
-                             const Flows& flows, const sim::BlockKey& key, std::uint64_t number) {
+                             const Flows& flows, const sim::PartKey& key, std::uint64_t number) {
   ++slices_;
   const Uuid track = lane(to, begin, end);
   if (number == 0) return file_.slice(track, begin, end, name, category, flows, {});
   file_.slice(track, begin, end, name, category, flows,
-              {{"transfer", number}, {"block", key.block}, {"attempt", key.attempt}});
+              {{"transfer", number}, {"block", key.part}, {"attempt", key.attempt}});
 }
 
 // Counted from 1 in the order in which they are first heard of. An id is a node's number and a count of its own.
@@ -212,7 +212,7 @@ void PerfettoTimeline::transfer_step(const StepRecord& record, Transfer& of) {
 }
 
 void PerfettoTimeline::block_step(const StepRecord& record, Transfer& of) {
-  Block& block = of.blocks[record.key.block];
+  Block& block = of.blocks[record.key.part];
   const bool first = block.last == Time{0};
   const bool acknowledged = record.step == Step::block_acknowledged;
   const Phase* phase = phase_to(record.step);
@@ -222,7 +222,7 @@ void PerfettoTimeline::block_step(const StepRecord& record, Transfer& of) {
   if (acknowledged && block.step == Step::block_written) name = "acknowledgement";
   if (name != nullptr) {
     const std::array<std::uint64_t, 2> flows{flow_of(record.key.transfer),
-                                             flow_of(record.key.transfer, record.key.block)};
+                                             flow_of(record.key.transfer, record.key.part)};
     const std::span<const std::uint64_t> all(flows);
     Flows through{all.last(1), {}};
     if (first) through.passing = all;

@@ -112,7 +112,7 @@ class PerfettoTimeline : public sim::Timeline {
   void step_slice(const sim::StepRecord& record, const Transfer& of, Time begin, const char* name, Worker worker,
                   const Flows& flows);
   void write(Lanes& lanes, Time begin, Time end, std::string_view name, std::string_view category, const Flows& flows,
-             const sim::BlockKey& key, std::uint64_t number);
+             const sim::PartKey& key, std::uint64_t number);
   void write_part(const sim::Slice& slice);
   void write_links(const sim::Track& track, LinkPlans& plans);
   void write_held();

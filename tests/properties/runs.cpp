@@ -37,7 +37,7 @@ class Log : public sim::StepListener {
     for (const StepRecord& r : records_) {
       lines += fmt::format("{:>15} ps  node {}  {}", r.at.count(), r.node, to_string(r.step));
       if (r.key.transfer != 0) {
-        lines += fmt::format("  transfer {:x} block {} attempt {}", r.key.transfer, r.key.block, r.key.attempt);
+        lines += fmt::format("  transfer {:x} block {} attempt {}", r.key.transfer, r.key.part, r.key.attempt);
       }
       lines += '\n';
     }

@@ -333,7 +333,7 @@ class DmaBench : public sim::StepListener {
     return found;
   }
   // The only one, or kNever.
-  Time at(sim::Step step, const sim::BlockKey& key) const {
+  Time at(sim::Step step, const sim::PartKey& key) const {
     Time found = sim::kNever;
     for (const auto& s : steps) {
       if (s.step == step && s.key == key) found = found == sim::kNever ? s.at : Time{-1};

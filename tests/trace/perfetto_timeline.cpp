@@ -28,13 +28,13 @@ struct Bench {
       : file(path),
         timeline(file, std::move(filter), loop, 2, [](auto, auto port) { return "node " + std::to_string(port); }) {}
 
-  void step(sim::Time at, sim::NodeId node, Step step, sim::BlockKey key) { timeline.on_step({at, node, step, key}); }
+  void step(sim::Time at, sim::NodeId node, Step step, sim::PartKey key) { timeline.on_step({at, node, step, key}); }
   void core(sim::Time begin, sim::Time end, const char* name, const char* kind = "user") {
     timeline.on_slice({{0, Part::core, 1}, begin, end, name, kind, {}});
   }
   // A write of one block from node 0 to node 1.
   void transfer(std::uint64_t id, sim::Time at) {
-    const sim::BlockKey all{id, 0, 0};
+    const sim::PartKey all{id, 0, 0};
     step(at, 0, Step::post_begin, all);
     step(at + 1us, 0, Step::posted, all);
     step(at + 2us, 0, Step::transfer_started, all);

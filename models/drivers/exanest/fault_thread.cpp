@@ -124,7 +124,7 @@ sim::Task<Error> FaultThread::resolve_once(const FaultMessage& record, Resolved&
 bool FaultThread::came_back(const FaultMessage& record) const {
   if (record.stalled) return record.page == stalled_page_;
   return std::any_of(answered_.begin(), answered_.end(), [&](const Answered& one) {
-    return one.peer == record.peer && one.transfer == record.key.transfer && one.block == record.key.block &&
+    return one.peer == record.peer && one.transfer == record.key.transfer && one.block == record.key.part &&
            one.pages.begin <= record.page && record.page < one.pages.end;
   });
 }
@@ -136,7 +136,7 @@ void FaultThread::remember(const FaultMessage& record, std::uint64_t bytes) {
   }
   const Answered answered{.peer = record.peer,
                           .transfer = record.key.transfer,
-                          .block = record.key.block,
+                          .block = record.key.part,
                           .pages = {record.page, record.page + bytes}};
   if (answered_.size() < kRemembered) {
     answered_.push_back(answered);

@@ -179,9 +179,9 @@ sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId no
   message_lock_.release();
 }
 
-sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, sim::BlockKey key, bool faulted) {
+sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, sim::PartKey key, bool faulted) {
   const std::array<std::uint64_t, 3> words{faulted ? reg::kRetransmit : reg::kResend, key.transfer,
-                                           key.block | std::uint64_t{key.attempt} << 32};
+                                           key.part | std::uint64_t{key.attempt} << 32};
   co_await send_to_firmware(thread, node, words, 3);
   context_.report(sim::Step::retry_requested, key);
 }

@@ -139,10 +139,10 @@ std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const D
   return transfer->id;
 }
 
-bool BlockScheduler::still_wanted(const sim::BlockKey& key) {
+bool BlockScheduler::still_wanted(const sim::PartKey& key) {
   const Transfer* transfer = table_.sender(key.transfer);
-  if (transfer == nullptr || transfer->ended || key.block >= transfer->blocks.size()) return false;
-  const Block& block = transfer->blocks[key.block];
+  if (transfer == nullptr || transfer->ended || key.part >= transfer->blocks.size()) return false;
+  const Block& block = transfer->blocks[key.part];
   return block.state == Block::State::handed && block.attempt == key.attempt;
 }
 
@@ -151,16 +151,16 @@ void BlockScheduler::source_fault(const BlockCommand& command, std::uint64_t pag
 }
 
 // Whatever attempt it was of: the receiver has the whole block in memory.
-void BlockScheduler::acknowledge(const sim::BlockKey& key) {
+void BlockScheduler::acknowledge(const sim::PartKey& key) {
   Transfer* transfer = table_.sender(key.transfer);
-  const bool known = transfer != nullptr && !transfer->ended && key.block < transfer->blocks.size();
-  if (!known || transfer->blocks[key.block].state == Block::State::acknowledged) {
+  const bool known = transfer != nullptr && !transfer->ended && key.part < transfer->blocks.size();
+  if (!known || transfer->blocks[key.part].state == Block::State::acknowledged) {
     ++counters_.late_acknowledgements;
     return;
   }
   ++counters_.acknowledgements;
   context_.report(sim::Step::block_acknowledged, key);
-  transfer->blocks[key.block].state = Block::State::acknowledged;
+  transfer->blocks[key.part].state = Block::State::acknowledged;
   --transfer->outstanding;
   if (++transfer->acknowledged == transfer->blocks.size()) finish(*transfer, reg::kNotifyDone);
   work_.notify_all();
@@ -213,13 +213,13 @@ void BlockScheduler::forget(Transfer& transfer) {
   if (track.part == sim::Part::channel) context_.level(track.part, table_.held_by(track.number), track.number);
 }
 
-bool BlockScheduler::deadline_matters(std::uint64_t what, const sim::BlockKey& key) {
+bool BlockScheduler::deadline_matters(std::uint64_t what, const sim::PartKey& key) {
   if (what == kBlockDeadline) return still_wanted(key);
   const Transfer* transfer = table_.posted(key.transfer);
   return transfer != nullptr && !transfer->ended && transfer->requests == key.attempt;
 }
 
-void BlockScheduler::deadline_passed(std::uint64_t what, const sim::BlockKey& key) {
+void BlockScheduler::deadline_passed(std::uint64_t what, const sim::PartKey& key) {
   if (what == kBlockDeadline) {
     block_timed_out(key);
   } else {
@@ -227,13 +227,13 @@ void BlockScheduler::deadline_passed(std::uint64_t what, const sim::BlockKey& ke
   }
 }
 
-void BlockScheduler::block_timed_out(const sim::BlockKey& key) {
+void BlockScheduler::block_timed_out(const sim::PartKey& key) {
   Transfer& transfer = *table_.sender(key.transfer);
   ++counters_.timeouts;
   context_.report(sim::Step::timed_out, key);
-  const std::uint32_t timeouts = ++transfer.blocks[key.block].timeouts;
+  const std::uint32_t timeouts = ++transfer.blocks[key.part].timeouts;
   if (config_.retry_limit != 0 && timeouts > config_.retry_limit) return finish(transfer, reg::kNotifyError);
-  requeue(transfer, key.block);
+  requeue(transfer, key.part);
 }
 
 }  // namespace faultline::exanest

@@ -19,7 +19,7 @@ struct FaultRecord {
   bool at_source = false;
   std::uint32_t pdid = 0;  // whose page it is, on this node
   sim::NodeId peer = 0;    // node that sends the block: where a retransmission request goes
-  sim::BlockKey key;
+  sim::PartKey key;
 };
 
 class FaultFifo {

@@ -180,12 +180,12 @@ void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
   }
 }
 
-void ReceiveUnit::acknowledge(sim::NodeId source, const sim::BlockKey& key) {
+void ReceiveUnit::acknowledge(sim::NodeId source, const sim::PartKey& key) {
   ++counters_.acknowledgements_sent;
   tell(source, network::PacketKind::acknowledge, key);
 }
 
-void ReceiveUnit::tell(sim::NodeId source, network::PacketKind what, const sim::BlockKey& key) {
+void ReceiveUnit::tell(sim::NodeId source, network::PacketKind what, const sim::PartKey& key) {
   Outgoing cell;
   cell.header.kind = what;
   cell.header.source = context_.node;

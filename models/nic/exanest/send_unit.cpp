@@ -40,7 +40,7 @@ SendUnit::SendUnit(const EngineConfig& config, Forward& port, Injector& injector
 void SendUnit::enqueue(const BlockCommand& command) {
   // An earlier attempt that has not begun is not worth its cells any more.
   std::erase_if(commands_, [&](const BlockCommand& waiting) {
-    return waiting.key.transfer == command.key.transfer && waiting.key.block == command.key.block;
+    return waiting.key.transfer == command.key.transfer && waiting.key.part == command.key.part;
   });
   commands_.push_back(command);
   context_.level(sim::Part::send_queue, commands_.size());
@@ -52,7 +52,7 @@ void SendUnit::cancel(std::uint64_t transfer) {
   stop(first_block_ + blocks_.size() - 1);
 }
 
-std::uint64_t SendUnit::cut_short(const sim::BlockKey& key) {
+std::uint64_t SendUnit::cut_short(const sim::PartKey& key) {
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.command.key == key; });
   if (found == blocks_.end() || found->stopped) return 0;
   const std::uint64_t block = first_block_ + static_cast<std::uint64_t>(found - blocks_.begin());
@@ -295,7 +295,7 @@ void SendUnit::read_error(std::uint64_t id) {
 void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) {
   Queue::Run& run = *find_run(queue_, id);
   const CellRun& cells = run.item.run;
-  const sim::BlockKey& key = block_of(run).command.key;
+  const sim::PartKey& key = block_of(run).command.key;
   if (cells.offset == 0 && run.details.left.empty()) context_.report(sim::Step::cell_sent, key);
   const Time issued = run.issued.at(run.details.left.size());
   run.details.left.append(instants);

@@ -16,7 +16,7 @@ TEST_CASE("touch-a-page makes the page present and asks for the block again") {
   CHECK(b.at(Step::resolve_begin) == std::vector{b.parsed()});
   CHECK(b.at(Step::resolve_end) == std::vector{resolved});
   CHECK(b.at(Step::retry_requested) == std::vector{resolved + b.retry()});
-  for (const sim::StepRecord& record : b.steps) CHECK(record.key == BlockKey{40, 0, 2});
+  for (const sim::StepRecord& record : b.steps) CHECK(record.key == PartKey{40, 0, 2});
   CHECK(b.registers.taken() == b.retry_of(resolved, {40, 0, 2}));
   CHECK(b.pages(buffer, 4) == "-d--");
   CHECK(b.counted("library.pages_resolved") == 1);
@@ -154,7 +154,7 @@ TEST_CASE("a stalled access goes on when its page is present") {
   CHECK(b.pages(buffer, 1) == "d");
   REQUIRE(b.steps.size() == 1);
   CHECK(b.steps[0].step == sim::Step::stall_resumed);
-  CHECK(b.steps[0].key == BlockKey{});  // the block is not known
+  CHECK(b.steps[0].key == PartKey{});  // the block is not known
 }
 
 TEST_CASE("a stalled access without a mapping is terminated, and the engine's record of it looked for") {

@@ -67,7 +67,7 @@ TEST_CASE("a message is its words, then the register that sends them") {
 
 TEST_CASE("a retry names the block and its attempt") {
   RdmaBench b;
-  const sim::BlockKey key{0xffff'0000'0001, 0x8000'0007, 3};
+  const sim::PartKey key{0xffff'0000'0001, 0x8000'0007, 3};
   const auto asked = b.run(b.library.request_retry(b.thread, 6, key));
   CHECK(asked.took() == b.config.library.post_retry + 4 * b.config.cpu.mmio_write);
   CHECK(b.registers.taken() == message(b, asked.began + b.config.library.post_retry,
@@ -90,7 +90,7 @@ TEST_CASE("threads that send at once do not mix their words, whatever they send"
   Timed<bool> sent;
   Timed<bool> retried;
   b.start(b.thread, b.library.send(b.thread, 2, 3, kSeven, 7), sent);
-  const sim::BlockKey key{5, 4, 3};
+  const sim::PartKey key{5, 4, 3};
   b.start(b.other_thread, b.library.request_retry(b.other_thread, 6, key), retried);
   b.settle();
   REQUIRE(sent.began == retried.began);

@@ -43,7 +43,7 @@ TEST_CASE("the seven register writes and the status read of an RDMA write come w
   CHECK(b.registers.taken() == descriptor(b, posted.began + b.config.library.post, values, 100));
   CHECK(b.at(Step::post_begin) == std::vector{posted.began});
   CHECK(b.at(Step::posted) == std::vector{posted.ended - b.config.cpu.mmio_read});
-  for (const sim::StepRecord& record : b.steps) CHECK(record.key == sim::BlockKey{100, 0, 0});
+  for (const sim::StepRecord& record : b.steps) CHECK(record.key == sim::PartKey{100, 0, 0});
   CHECK(b.thread.time(cpu::Work::user) == posted.took());
 }
 

@@ -34,7 +34,7 @@ TEST_CASE("wait returns one polling load and the completion's code after the sto
   CHECK(waited.value == Status::done);
   CHECK(waited.ended == stored + after_store(b));
   CHECK(b.at(Step::completed) == std::vector{waited.ended});
-  CHECK(b.steps.back().key == sim::BlockKey{posted.transfer, 0, 0});
+  CHECK(b.steps.back().key == sim::PartKey{posted.transfer, 0, 0});
   CHECK(b.registers.taken().size() == 8);  // it looks at memory, not at the engine
 }
 

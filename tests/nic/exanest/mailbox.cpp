@@ -61,7 +61,7 @@ TEST_CASE("the steps of messages to users are reported when they happen") {
     CHECK(steps[1].at == second);
     for (const auto& s : steps) {
       CHECK(s.node == node);
-      CHECK(s.key == sim::BlockKey{});
+      CHECK(s.key == sim::PartKey{});
     }
   };
   check(Step::message_posted, 0, sent, sent);

@@ -24,7 +24,7 @@ void check_write(DmaBench& bench, const DmaPost& post) {
   CHECK(bench.at(Step::transfer_started, {id, 0, 0}) == expected.started);
   for (std::uint32_t k = 0; k < expected.blocks.size(); ++k) {
     INFO("block " << k);
-    const sim::BlockKey key{id, k, 0};
+    const sim::PartKey key{id, k, 0};
     const BlockTimes& block = expected.blocks[k];
     const CellTimes& cell = expected.cells[block.first_cell];
     CHECK(bench.at(Step::block_scheduled, key) == block.scheduled);
