@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/smmu/steps.hpp"
+
 namespace faultline::exanest {
 
 namespace {
@@ -41,6 +43,7 @@ void FaultLog::access_faulted(const smmu::FaultNotice& notice) {
   const std::string state = os::state_text(reason);
   context_.trace.fault({.at = context_.now(),
                         .node = context_.node,
+                        .step = smmu::step::kAccessFaulted,
                         .process = notice.asid,
                         .address = notice.va,
                         .write = notice.write,

@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::exanest {
 
 using cpu::Work;
 using os::Error;
-using sim::Step;
 
 namespace {
 
@@ -62,7 +62,7 @@ sim::Task<void> FaultThread::serve() {
   for (;;) {
     sim::Vector<FaultMessage> records = co_await next_records();
     for (const FaultMessage& record : records) {
-      if (!record.stalled) context_.report(Step::library_woken, record.key);
+      if (!record.stalled) context_.report(step::kLibraryWoken, record.key);
     }
     co_await handle(std::move(records));
   }
@@ -94,9 +94,9 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultMessage> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
   Resolved resolved;
   for (const FaultMessage& record : records) {
-    if (!record.stalled) context_.report(Step::resolve_begin, record.key);
+    if (!record.stalled) context_.report(step::kResolveBegin, record.key);
     const Error error = co_await resolve_once(record, resolved);
-    if (!record.stalled) context_.report(Step::resolve_end, record.key);
+    if (!record.stalled) context_.report(step::kResolveEnd, record.key);
     co_await answer(record, error);
   }
 }
