@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "benchmarks/network_rig.hpp"
+#include "models/nic/exanest/tracks.hpp"
 #include "models/sim/time_sequence.hpp"
 
 using namespace faultline;
@@ -149,7 +150,7 @@ void trace_unheard(benchmark::State& state) {
   sim::Trace trace;
   for (auto _ : state) {
     benchmark::DoNotOptimize(trace);
-    if (trace.records()) trace.level(sim::Time{1000}, {1, sim::Part::send_queue, 0}, 3);
+    if (trace.records()) trace.level(sim::Time{1000}, {1, exanest::track::kSendQueue, 0}, 3);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()));
 }

@@ -31,7 +31,7 @@ struct Sample {
 class Benchmark {
  public:
   // Steps on the node `data_source` are the source's, all others the destination's.
-  explicit Benchmark(sim::NodeId data_source) : breakdown_(data_source) {}
+  Benchmark(sim::NodeId data_source, const sim::TransferLife& life) : breakdown_(data_source, life) {}
   Benchmark(const Benchmark&) = delete;
   Benchmark& operator=(const Benchmark&) = delete;
   virtual ~Benchmark() = default;

@@ -3,19 +3,16 @@
 
 #include <algorithm>
 
-#include "models/trace/phases.hpp"
+#include "models/platform/lives.hpp"
+#include "models/trace/resend_text.hpp"
 
 namespace faultline::workloads {
 
-using sim::Step;
+using sim::Mark;
+using sim::Scope;
 using sim::StepRecord;
 
 namespace {
-
-bool of_the_whole_transfer(Step step) {
-  return step == Step::post_begin || step == Step::posted || step == Step::transfer_started || step == Step::notified ||
-         step == Step::completed;
-}
 
 const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the program begins it",
                      "workload.arrivals, .interval, .burst, .window"};
@@ -27,10 +24,12 @@ const StepDoc kRelease{"release", "after the return: the program releases what i
 }  // namespace
 
 void Breakdown::on_step(const StepRecord& record) {
-  if (record.step == Step::message_returned) return;  // the program has the message before
-  if (trace::is_of_a_message(record.step)) {
+  const Scope scope = record.step->scope;
+  const Mark mark = record.step->mark;
+  if (mark == Mark::message_kept) return;  // the program has the message before
+  if (scope == Scope::sender || scope == Scope::receiver) {
     // A later message's sender may begin only when this one was received.
-    if (record.step == Step::message_begin) message_.clear();
+    if (mark == Mark::message_begins) message_.clear();
     message_.push_back(record);
   } else if (record.key.transfer != 0) {
     open_[record.key.transfer].push_back(record);
@@ -44,12 +43,12 @@ void Breakdown::finish(std::uint64_t transfer, sim::Time arrived, sim::Time begi
   open_.erase(found);
   const StepRecord* last = nullptr;
   for (const StepRecord& record : records) {
-    if (record.step == Step::block_acknowledged && (last == nullptr || record.at >= last->at)) last = &record;
+    if (record.step->mark == Mark::part_over && (last == nullptr || record.at >= last->at)) last = &record;
   }
   sim::Vector<StepRecord> chain;
   for (const StepRecord& record : records) {
-    const bool of_last = last != nullptr && record.key.block == last->key.block;
-    if (of_last || of_the_whole_transfer(record.step)) chain.push_back(record);
+    const bool of_last = last != nullptr && record.key.part == last->key.part;
+    if (of_last || record.step->scope == Scope::transfer) chain.push_back(record);
   }
   const auto [first, final] =
       std::minmax_element(chain.begin(), chain.end(), [](const auto& a, const auto& b) { return a.at < b.at; });
@@ -76,7 +75,8 @@ void Breakdown::add(sim::Vector<StepRecord> chain) {
   ++transfers_;
   for (std::size_t i = 1; i < chain.size(); ++i) {
     const End end = chain[i].node == data_source_ ? End::source : End::destination;
-    Row& row = rows_[{chain[i].step, end, chain[i].key.attempt}];
+    const sim::Step step = chain[i].step;
+    Row& row = rows_[{step->mark == Mark::part_lost, life_.position(step), end, chain[i].key.attempt}];
     row.total += chain[i].at - chain[i - 1].at;
     row.began += chain[i - 1].at - chain.front().at;
     ++row.samples;
@@ -86,13 +86,13 @@ void Breakdown::add(sim::Vector<StepRecord> chain) {
 std::vector<BreakdownRow> Breakdown::rows() const {
   std::vector<std::pair<sim::Time, BreakdownRow>> timed;
   for (const auto& [key, row] : rows_) {
-    const trace::Phase* phase = trace::phase_to(key.step);
-    if (phase == nullptr) continue;
+    const sim::Phase& phase = life_.steps[key.position]->phase;
+    if (phase.label.empty()) continue;
     const double mean_us = static_cast<double>(row.total.count()) / 1e6 / static_cast<double>(transfers_);
-    timed.emplace_back(
-        row.began / static_cast<std::int64_t>(row.samples),
-        BreakdownRow{phase->name + trace::resend_text(key.attempt), key.end == End::source ? "source" : "destination",
-                     mean_us, row.samples, phase->description});
+    timed.emplace_back(row.began / static_cast<std::int64_t>(row.samples),
+                       BreakdownRow{std::string(phase.label) + trace::resend_text(key.attempt),
+                                    key.end == End::source ? "source" : "destination", mean_us, row.samples,
+                                    std::string(phase.description)});
   }
   std::stable_sort(timed.begin(), timed.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<BreakdownRow> rows;
@@ -113,10 +113,15 @@ void Breakdown::append(const Row& row, const StepDoc& doc, std::vector<Breakdown
 
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
-  docs.reserve(trace::phases().size() + 3);
   docs.push_back(kQueue);
   docs.push_back(kPrepare);
-  for (const trace::Phase& phase : trace::phases()) docs.push_back({phase.name, phase.description, phase.parameters});
+  for (const sim::TransferLife& life : platform::kLives) {
+    for (const sim::Step step : life.steps) {
+      const sim::Phase& phase = step->phase;
+      if (phase.label.empty() || step->mark == Mark::for_timelines) continue;
+      docs.push_back({std::string(phase.label), std::string(phase.description), std::string(phase.parameters)});
+    }
+  }
   docs.push_back(kRelease);
   return docs;
 }

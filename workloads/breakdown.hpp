@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the time of transfers goes: listens to the steps of their blocks and adds up, for each step,
-// the time since the step before it. Blocks of one transfer live side by side; the chain that is told is
-// that of the block which was acknowledged last. With what a strategy prepares before the post, and releases after the
+// Where the time of transfers goes: listens to the steps of their parts and adds up, for each step,
+// the time since the step before it. Parts of one transfer live side by side; the chain that is told is
+// that of the part which was over last. With what a strategy prepares before the post, and releases after the
 // return, the rows always add up to the latency of the transfer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -18,7 +19,8 @@ namespace faultline::workloads {
 class Breakdown : public sim::StepListener {
  public:
   // Steps on the node `data_source` are the source's, all others the destination's.
-  explicit Breakdown(sim::NodeId data_source) : data_source_(data_source) {}
+  // `life` is that of the NIC, and must outlive the breakdown.
+  Breakdown(sim::NodeId data_source, const sim::TransferLife& life) : data_source_(data_source), life_(life) {}
 
   void on_step(const sim::StepRecord& record) override;
   // Adds the transfer to the sums: from its arrival, or the program's first step for it, to the program's last.
@@ -37,8 +39,10 @@ class Breakdown : public sim::StepListener {
 
  private:
   enum class End : std::uint8_t { source, destination };
+  // In the order of rows that begin together: what waits for a lost part goes on behind what waits for another's end.
   struct RowKey {
-    sim::Step step;
+    bool lost;
+    std::size_t position;  // of the step
     End end;
     std::uint32_t attempt;
     auto operator<=>(const RowKey&) const = default;
@@ -55,6 +59,7 @@ class Breakdown : public sim::StepListener {
   void append(const Row& row, const StepDoc& doc, std::vector<BreakdownRow>& rows) const;
 
   sim::NodeId data_source_;
+  const sim::TransferLife& life_;
   sim::Map<std::uint64_t, sim::Vector<sim::StepRecord>> open_;
   sim::Vector<sim::StepRecord> message_;
   std::map<RowKey, Row> rows_;

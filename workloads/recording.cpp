@@ -5,7 +5,11 @@
 
 #include <map>
 
+#include "models/cpu/tracks.hpp"
+#include "models/network/tracks.hpp"
+#include "models/nic/exanest/tracks.hpp"
 #include "models/sim/units.hpp"
+#include "models/smmu/tracks.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/node_memory.hpp"
 
@@ -37,25 +41,25 @@ void add_gauges(PerfettoTimeline& timeline, platform::Cluster& cluster) {
 }
 
 void add_node_signals(trace::VcdSignals& signals, const platform::Machine& machine, sim::NodeId id) {
-  const auto add = [&](sim::Part part, const char* name) {
-    signals.add({id, part, 0}, fmt::format("node{}.{}", id, name));
+  const auto add = [&](sim::TrackKind kind, const char* name) {
+    signals.add({id, kind, 0}, fmt::format("node{}.{}", id, name));
   };
   for (unsigned channel = 0; channel < machine.engine.channels; ++channel) {
-    signals.add({id, sim::Part::channel, channel}, fmt::format("node{}.dma_channel{}_transfers", id, channel));
+    signals.add({id, exanest::track::kChannel, channel}, fmt::format("node{}.dma_channel{}_transfers", id, channel));
   }
-  add(sim::Part::send_queue, "dma_send_queue");
-  add(sim::Part::send_blocks, "dma_send_blocks");
-  add(sim::Part::receive_queue, "dma_receive_queue");
-  add(sim::Part::fault_fifo, "dma_fault_fifo");
-  add(sim::Part::smmu_walks, "smmu_walks");
-  add(sim::Part::smmu_stalls, "smmu_stalls");
-  signals.add({id, sim::Part::interrupt, machine.smmu.interrupt_line}, fmt::format("node{}.smmu_interrupt", id));
+  add(exanest::track::kSendQueue, "dma_send_queue");
+  add(exanest::track::kSendBlocks, "dma_send_blocks");
+  add(exanest::track::kReceiveQueue, "dma_receive_queue");
+  add(exanest::track::kFaultFifo, "dma_fault_fifo");
+  add(smmu::track::kWalks, "smmu_walks");
+  add(smmu::track::kStalls, "smmu_stalls");
+  signals.add({id, cpu::track::kInterrupt, machine.smmu.interrupt_line}, fmt::format("node{}.smmu_interrupt", id));
 }
 
 void add_link_signal(trace::VcdSignals& signals, const network::Topology& topology, std::uint32_t router,
                      std::uint32_t port, std::uint32_t to) {
   const auto kind = [&](std::uint32_t id) { return id < topology.nodes() ? "node" : "router"; };
-  signals.add({router, sim::Part::link, port},
+  signals.add({router, network::track::kLink, port},
               fmt::format("{}{}.link_to_{}{}_busy", kind(router), router, kind(to), to));
 }
 
@@ -83,8 +87,8 @@ Recording::~Recording() { cluster_.steps().stop_recording(); }
 
 void Recording::begin_timeline() {
   file_ = std::make_unique<trace::PerfettoFile>(request_.perfetto);
-  timeline_ = std::make_unique<PerfettoTimeline>(*file_, request_.filter, cluster_.loop, cluster_.size(),
-                                                 link_names(cluster_.topology()));
+  timeline_ = std::make_unique<PerfettoTimeline>(*file_, request_.filter, cluster_.loop, cluster_.life(),
+                                                 cluster_.size(), link_names(cluster_.topology()));
   add_gauges(*timeline_, cluster_);
   cluster_.steps().record(*timeline_);
 }

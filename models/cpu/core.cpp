@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "models/cpu/balancer.hpp"
+#include "models/cpu/tracks.hpp"
 
 namespace faultline::cpu {
 
@@ -123,7 +124,7 @@ void Core::record(Time elapsed) const {
   constexpr std::array<const char*, kWorks> kKinds{"user", "system", "softirq", "irq"};
   const Time now = cpu_.context().now();
   const auto tell = [&](const Execution& who, const char* kind) {
-    cpu_.context().slice(sim::Part::core, number_, now - elapsed, now, who.name(), kind);
+    cpu_.context().slice(track::kCore, number_, now - elapsed, now, who.name(), kind);
   };
   if (running_switch_) {
     tell(*current_, "context switch");

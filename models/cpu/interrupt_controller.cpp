@@ -4,6 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/cpu/steps.hpp"
+#include "models/cpu/tracks.hpp"
+
 namespace faultline::cpu {
 
 InterruptController::InterruptController(sc_core::sc_module_name name, Cpu& cpu, const sim::Context& context)
@@ -27,10 +30,10 @@ void InterruptController::set_level(unsigned line, bool high) {
   Line& wire = lines_[line];
   if (wire.high == high) return;
   wire.high = high;
-  context_.level(sim::Part::interrupt, high ? 1 : 0, line);
-  if (!high) context_.slice(sim::Part::interrupt, line, wire.since, context_.now(), "high", "interrupt");
+  context_.level(track::kInterrupt, high ? 1 : 0, line);
+  if (!high) context_.slice(track::kInterrupt, line, wire.since, context_.now(), "high", "interrupt");
   wire.since = context_.now();
-  if (high) context_.report(sim::Step::interrupt_raised, {});
+  if (high) context_.report(step::kInterruptRaised, {});
   if (high) take_interrupts();
 }
 
@@ -55,7 +58,7 @@ sim::Task<void> InterruptController::serve() {
       continue;
     }
     ++taken_;
-    context_.report(sim::Step::interrupt_taken, {});
+    context_.report(step::kInterruptTaken, {});
     co_await wire->handler();
   }
   serving_ = false;

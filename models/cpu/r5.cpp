@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/cpu/clock_scaling.hpp"
+#include "models/cpu/tracks.hpp"
 
 namespace faultline::cpu {
 
@@ -38,7 +39,7 @@ sim::Task<void> R5Core::run(sim::Time at_reference_clock, const char* what) {
   const sim::Time duration = scaled(at_reference_clock);
   busy_ += static_cast<std::uint64_t>(duration.count());
   const sim::Time done = core_.serve(context_.now(), duration);
-  context_.slice(sim::Part::r5, 0, done - duration, done, what, "firmware");
+  context_.slice(track::kR5, 0, done - duration, done, what, "firmware");
   co_await context_.loop.until(done);
 }
 

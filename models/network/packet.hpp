@@ -24,7 +24,7 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   sim::NodeId source = 0;
   sim::NodeId destination = 0;
   std::uint32_t pdid = 0;                // protection domain at the destination
-  sim::BlockKey key;                     // data, acknowledge, stop
+  sim::PartKey key;                      // data, acknowledge, stop
   std::uint64_t address = 0;             // data: destination virtual address of the train's first cell
   std::uint32_t block_offset = 0;        // data: of the train's first byte within its block
   std::uint32_t block_bytes = 0;         // data: length of the whole block

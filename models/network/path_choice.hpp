@@ -84,7 +84,7 @@ class PathChooser {
   static constexpr std::size_t kRecent = 3;
   struct Choice {
     bool made = false;
-    sim::BlockKey block;
+    sim::PartKey block;
     Path path = kFixedPath;
   };
   struct Recent {

@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "models/network/router.hpp"
+#include "models/network/tracks.hpp"
 #include "models/sim/transport.hpp"
 
 namespace faultline::network {
@@ -183,7 +184,7 @@ void Router::tell_timelines(const Passage& passage) const {
   const Time begin = any ? passage.told.front() - passage.service : Time{0};
   const Time end = any ? passage.told.back() : Time{0};
   context_.trace.link(
-      {{context_.node, Part::link, passage.output}, begin, end, name_of(header.kind), "link", header.key}, &passage);
+      {{context_.node, track::kLink, passage.output}, begin, end, name_of(header.kind), "link", header.key}, &passage);
 }
 
 }  // namespace faultline::network

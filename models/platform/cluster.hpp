@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "models/platform/lives.hpp"
 #include "models/platform/node.hpp"
 #include "models/platform/plain_router.hpp"
 
@@ -18,6 +19,8 @@ class Cluster : public sc_core::sc_module {
   unsigned size() const { return static_cast<unsigned>(nodes_.size()); }
   Node& node(sim::NodeId id) { return *nodes_[id]; }
   sim::Trace& steps() { return trace_; }
+  // Of the nodes' NIC.
+  const sim::TransferLife& life() const { return kLives.front(); }
   const network::Topology& topology() const { return *topology_; }
 
   // Of a node, or one that stands alone (from size() on).

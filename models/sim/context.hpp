@@ -23,14 +23,14 @@ struct Context {
   std::uint32_t cells_per_train = 16;
 
   Time now() const { return loop.now(); }
-  void report(Step step, const BlockKey& key) const { trace.report(loop.now(), node, step, key); }
+  void report(Step step, const PartKey& key) const { trace.report(loop.now(), node, step, key); }
   // To timelines, where there are any.
-  void level(Part part, std::uint64_t level, std::uint32_t number = 0) const {
-    if (trace.records()) trace.level(loop.now(), {node, part, number}, level);
+  void level(TrackKind kind, std::uint64_t level, std::uint32_t number = 0) const {
+    if (trace.records()) trace.level(loop.now(), {node, kind, number}, level);
   }
-  void slice(Part part, std::uint32_t number, Time begin, Time end, std::string_view name, std::string_view category,
-             const BlockKey& key = {}) const {
-    if (trace.records()) trace.slice({{node, part, number}, begin, end, name, category, key});
+  void slice(TrackKind kind, std::uint32_t number, Time begin, Time end, std::string_view name,
+             std::string_view category, const PartKey& key = {}) const {
+    if (trace.records()) trace.slice({{node, kind, number}, begin, end, name, category, key});
   }
 };
 

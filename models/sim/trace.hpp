@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of transfers and faults as a stream of steps, and what each part does meanwhile. Models report; whoever
 // wants to know (the fault breakdown, a trace file) listens. With no listener a report costs one comparison.
+//
+// Which steps and tracks there are is for their owners to say: each room describes its own in a steps.hpp and a
+// tracks.hpp, and reports refer to these descriptions. Listeners know of a machine what descriptions say and no more.
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -14,65 +19,89 @@ namespace faultline::sim {
 
 using NodeId = std::uint32_t;
 
-// One attempt to move one block of one transfer. Transfer ids are unique in the cluster.
-struct BlockKey {
+// One attempt to move one part of one transfer. Transfer ids are unique in the cluster.
+struct PartKey {
   std::uint64_t transfer = 0;
-  std::uint32_t block = 0;
+  std::uint32_t part = 0;
   std::uint32_t attempt = 0;
-  auto operator<=>(const BlockKey&) const = default;
+  auto operator<=>(const PartKey&) const = default;
 };
 
-// In the order in which a transfer with a destination fault meets them.
-enum class Step : std::uint8_t {
-  post_begin,          // library entered by the caller
-  posted,              // descriptor written to the channel's registers
-  transfer_started,    // R5 has set the transfer up
-  block_scheduled,     // R5 has handed the block to the send unit
-  read_issued,         // send unit: first AXI read of the block
-  cell_sent,           // send unit: first cell handed to the network
-  cell_arrived,        // receive unit: first cell of the block
-  block_written,       // receive unit: the block's last write is answered (told to timelines alone)
-  fault_detected,      // receive or send unit: first error response of the block
-  fault_logged,        // record in the fault FIFO
-  handler_entered,     // CPU: first instruction of the context-fault handler
-  handler_done,        // handler has read and cleared the bank
-  tasklet_run,         // tasklet starts on the record
-  message_sent,        // netlink message queued to the library
-  library_woken,       // library's fault thread has the message
-  resolve_begin,       // library has parsed it and starts to resolve
-  resolve_end,         // page (or pages) present
-  retry_requested,     // RAPF or local retry handed to the mailbox / R5
-  retry_received,      // source R5 has the request
-  block_requeued,      // source R5 has put the block back on its queue
-  block_acknowledged,  // source: acknowledgement of the block arrived
-  notified,            // completion notification written
-  completed,           // polling library saw it
-  timed_out,           // source: timeout of the block
+// Refers to a description that lives as long as the program does: an `inline constexpr` one. Two are the same when they
+// refer to the same description; which comes first is for a list, a rank or a name to say, never for an address.
+template <typename Info>
+class Described {
+ public:
+  constexpr Described() = default;  // nothing yet
+  constexpr Described(const Info& info) : info_(&info) {}
+  Described(const Info&&) = delete;
+  constexpr const Info* operator->() const { return info_; }
+  constexpr bool operator==(const Described&) const = default;
 
-  // Of a node, whichever transfer it is about: their keys are empty.
-  access_faulted,    // SMMU: a page's accesses have missed and the walk, or a permission, says no
-  interrupt_raised,  // a line has gone high at the interrupt controller
-  interrupt_taken,   // first instruction of a handler
-  stall_resumed,     // the driver has told the SMMU to try a stalled access again, or to end it
-
-  // Of a small message between programs, which has no block: its key is empty.
-  message_begin,      // library entered by the sender
-  message_composed,   // library's code done, register writes begin
-  message_posted,     // send command written to the packetizer
-  message_injected,   // packetizer hands the cell to the network
-  message_arrived,    // mailbox has the whole cell
-  message_delivered,  // mailbox issues the write of the slot
-  message_seen,       // the receiver's polling load has it
-  message_received,   // the receiver's library has copied it
-  message_returned,   // slot given back; the library returns
+ private:
+  const Info* info_ = nullptr;
 };
-std::string_view to_string(Step step);
+
+// Who is at work, as people call it: a lane of a timeline.
+struct WorkerInfo {
+  std::string_view name;   // one lane for all workers of one name
+  std::uint32_t rank = 0;  // of the lanes of a node, from top to bottom
+};
+using Worker = Described<WorkerInfo>;
+
+// What goes on from the step before up to a step: a row of the fault breakdown, a slice of a timeline.
+struct Phase {
+  Worker worker{};
+  std::string_view label{};  // empty: the step begins a chain, or belongs to none
+  std::string_view description{};
+  std::string_view parameters{};  // that the time is made of, where it is made of parameters
+  std::string_view rest{};        // the label in timelines, where a step for timelines alone has come between
+};
+
+// What a step is a step of.
+enum class Scope : std::uint8_t {
+  transfer,  // a whole one: part and attempt of the key are 0
+  part,      // one part of a transfer
+  node,      // whichever transfer it is about: the key is empty
+  sender,    // of a small message between programs, which has no parts: the key is empty
+  receiver,  // likewise
+};
+
+// What listeners must know of a few steps.
+enum class Mark : std::uint8_t {
+  none,
+  transfer_over,   // for the program: what comes later leads nowhere
+  part_begins,     // the NIC has turned to the part
+  part_over,       // the initiator knows that all of it has arrived
+  part_lost,       // an attempt was given up; of what begins together it comes last
+  message_begins,  // a later one begins only when the one before was received
+  message_kept,    // by the program, which had all of it before
+  told_as_fault,   // on_fault() says more of it
+  for_timelines,   // nobody else is told
+};
+
+struct StepInfo {
+  std::string_view name;
+  Scope scope = Scope::part;
+  Mark mark = Mark::none;
+  Phase phase{};
+};
+using Step = Described<StepInfo>;
+
+// What a NIC and its software tell of transfers.
+struct TransferLife {
+  std::string_view part;        // what the NIC calls a part of a transfer: "block"
+  std::span<const Step> steps;  // all of them, in the order in which a transfer meets them; a message's in one piece
+
+  // Throws std::logic_error when the list lacks the step.
+  std::size_t position(Step step) const;
+};
 
 struct StepRecord {
   Time at;
   NodeId node;
   Step step;
-  BlockKey key;  // block and attempt are 0 for steps of the whole transfer
+  PartKey key;
 };
 
 class StepListener {
@@ -81,35 +110,34 @@ class StepListener {
   virtual void on_step(const StepRecord& record) = 0;
 };
 
-// What a timeline has tracks for: parts that do one thing after the other, and levels.
-enum class Part : std::uint8_t {
-  core,          // its number
-  r5,            // firmware
-  channel,       // of the DMA engine, its number: transfers from post to notification, and how many it holds
-  served_reads,  // transfers that another node has posted and this one sends
-  send_unit,     // blocks that hold a context
-  smmu_tbu,      // number of the TBU: misses of its micro-TLB
-  smmu_walker,   // the TCU's, number of the walk slot
-  link,          // number of the router's port by which cells leave
-  interrupt,     // number of the line: high, and its level
-
-  // Levels: how many at a time.
-  send_queue,     // block commands that wait for the send unit
-  send_blocks,    // blocks that hold a context of the send unit
-  receive_queue,  // trains that the receive unit has, or knows to come
-  fault_fifo,     // records that wait for the driver
-  smmu_walks,     // page-table walks under way
-  smmu_stalls,    // accesses that wait for RESUME
+// What a track shows.
+enum class Shape : std::uint8_t {
+  slices,  // what may also lie side by side
+  thread,  // slices; those of one name that follow without a gap are one
+  level,   // how many at a time
+  wire,    // high or low: slices while it is high
+  link,    // of a router's port, its number: slices while it is busy; `name` is for where it leads
 };
+
+// A kind of tracks: of parts that do one thing after the other, or of levels.
+struct TrackInfo {
+  std::string_view name;  // {} stands for the track's number
+  std::uint32_t rank;     // of a node's tracks from top to bottom, below 99; levels stand under all others
+  Shape shape = Shape::slices;
+  std::string_view level = "";  // of slices that have a level, too: what is put behind the name
+};
+using TrackKind = Described<TrackInfo>;
 
 struct Track {
   NodeId node = 0;  // or a router's id
-  Part part{};
+  TrackKind kind{};
   std::uint32_t number = 0;
-  auto operator<=>(const Track&) const = default;
+  bool operator==(const Track&) const = default;
+  // By node, from top to bottom, by number.
+  bool operator<(const Track& other) const;
 };
 
-// Told when its end is known: mostly then, by the firmware ahead. Slices of one core, walk slot or line do not overlap
+// Told when its end is known: mostly then, by some parts ahead. Slices of one core, walk slot or line do not overlap
 // and come in order of time; those of other tracks may.
 struct Slice {
   Track track;
@@ -117,13 +145,14 @@ struct Slice {
   Time end;
   std::string_view name;      // valid during the call
   std::string_view category;  // likewise
-  BlockKey key;               // what it was for; transfer 0: nobody's
+  PartKey key;                // what it was for; transfer 0: nobody's
 };
 
 // An access by a device that faulted, and why.
 struct PageFault {
   Time at;
   NodeId node = 0;
+  Step step;  // which has told of it before
   std::uint32_t process = 0;
   std::uint64_t address = 0;
   bool write = false;
@@ -152,11 +181,10 @@ class Trace {
   void stop_recording() { timelines_.clear(); }
   // Whether anybody wants more than steps; asked before a slice is made up.
   bool records() const { return !timelines_.empty(); }
-  void report(Time at, NodeId node, Step step, const BlockKey& key) const {
-    for (StepListener* listener : listeners_) listener->on_step({at, node, step, key});
-    record_step(at, node, step, key);
-  }
-  void record_step(Time at, NodeId node, Step step, const BlockKey& key) const {
+  void report(Time at, NodeId node, Step step, const PartKey& key) const {
+    for (StepListener* listener : listeners_) {
+      if (step->mark != Mark::for_timelines) listener->on_step({at, node, step, key});
+    }
     for (Timeline* timeline : timelines_) timeline->on_step({at, node, step, key});
   }
   void slice(const Slice& slice) const {

@@ -11,6 +11,7 @@
 #include "models/smmu/config.hpp"
 #include "models/smmu/context_bank.hpp"
 #include "models/smmu/stream_mapping.hpp"
+#include "models/smmu/tracks.hpp"
 
 namespace faultline::smmu {
 
@@ -93,9 +94,7 @@ struct State {
   // Drives the interrupt line to what the fault registers say now.
   void update_interrupt();
   // To timelines: how many accesses wait for RESUME.
-  void tell_stalls() const {
-    context.level(sim::Part::smmu_stalls, counters.stalls.value() - counters.resumes.value());
-  }
+  void tell_stalls() const { context.level(track::kStalls, counters.stalls.value() - counters.resumes.value()); }
   cpu::InterruptSink* interrupt = nullptr;
   FaultObserver* fault_observer = nullptr;
   // To the observer; kind none: for another one's fault.

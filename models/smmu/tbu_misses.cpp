@@ -5,6 +5,7 @@
 
 #include "models/smmu/tbu.hpp"
 #include "models/smmu/tcu.hpp"
+#include "models/smmu/tracks.hpp"
 
 namespace faultline::smmu {
 
@@ -155,7 +156,7 @@ sim::Vector<Transit*> Tbu::release(Miss& miss) {
 void Tbu::tell(const Miss& miss) const {
   const char* name = miss.write ? "write misses" : "read misses";
   if (miss.fault != FaultKind::none) name = miss.write ? "write misses, fault" : "read misses, fault";
-  state_.context.slice(sim::Part::smmu_tbu, index_, miss.begun, state_.context.now(), name, "SMMU");
+  state_.context.slice(track::kTbu, index_, miss.begun, state_.context.now(), name, "SMMU");
 }
 
 // All but the one that asked the TCU. Cells that arrive from now on would hit if they came one by one, and are counted

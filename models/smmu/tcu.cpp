@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/smmu/steps.hpp"
+#include "models/smmu/tracks.hpp"
 #include "models/soc/axi.hpp"
 
 namespace faultline::smmu {
@@ -184,7 +186,7 @@ void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
   const sim::Vector<Miss*> misses = std::exchange(walk.misses, {});
   walk.busy = false;
   tell_walks();
-  state_.context.slice(sim::Part::smmu_walker, static_cast<std::uint32_t>(slot), walk.begun, state_.context.now(),
+  state_.context.slice(track::kWalker, static_cast<std::uint32_t>(slot), walk.begun, state_.context.now(),
                        fault == FaultKind::none ? "walk" : "walk, fault", "SMMU");
   bool good = false;
   for (Miss* miss : misses) {
@@ -208,13 +210,13 @@ void Tcu::end(std::size_t slot, FaultKind fault, const Leaf& leaf) {
 void Tcu::tell_walks() const {
   if (!state_.context.trace.records()) return;
   const auto busy = std::count_if(walks_.begin(), walks_.end(), [](const Walk& w) { return w.busy; });
-  state_.context.level(sim::Part::smmu_walks, static_cast<std::uint64_t>(busy));
+  state_.context.level(track::kWalks, static_cast<std::uint64_t>(busy));
 }
 
 void Tcu::record_fault(Miss& miss, FaultKind fault, unsigned level) {
   ContextBank& bank = state_.banks[miss.bank];
   ++state_.counters.of(fault);
-  state_.context.report(sim::Step::access_faulted, {});
+  state_.context.report(step::kAccessFaulted, {});
   const bool recorded = bank.record(miss.report(fault, level));
   if (!recorded) ++state_.counters.multi;
   state_.tell_fault(fault, miss.bank, miss.tag, miss.va, miss.write, miss.reported);

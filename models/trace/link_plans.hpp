@@ -19,7 +19,7 @@ class LinkPlans {
     sim::Time begin;
     sim::Time end;
     std::string name;
-    sim::BlockKey key;
+    sim::PartKey key;
   };
 
   // Replaces what has not passed by `now` of what was announced of this train. Trains may leave in pieces; what is said

@@ -5,13 +5,18 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
+
+#include "models/trace/resend_text.hpp"
 
 namespace faultline::trace {
 
-using sim::Part;
+using sim::Mark;
+using sim::Phase;
+using sim::Scope;
+using sim::Shape;
 using sim::Slice;
-using sim::Step;
 using sim::StepRecord;
 using sim::Track;
 
@@ -24,69 +29,33 @@ constexpr std::uint64_t kReserve = 8;
 // For what is said at the end.
 constexpr std::uint64_t kLastWords = 4096;
 
-// Of the tracks of a node, from top to bottom. Parts come in the order of their enumeration, 100 numbers for each.
-enum Rank : std::uint32_t { kStepsRank = 1, kPartsRank = 100, kLevelsRank = 10'000, kGaugesRank = 100'000 };
+// Of the tracks of a node, from top to bottom. Each kind of tracks has 100 numbers from its rank on.
+enum Rank : std::uint32_t { kStepsRank = 1, kTracksRank = 100, kLevelsRank = 10'000, kGaugesRank = 100'000 };
 
-std::uint64_t key_of(const Track& track) {
-  return std::uint64_t{track.node} << 32 | std::uint64_t{static_cast<std::uint8_t>(track.part)} << 24 | track.number;
-}
-
-// Numbers above those of parts.
-std::uint64_t key_of(sim::NodeId node, Worker worker) {
-  return std::uint64_t{node} << 32 | (0x80 + std::uint64_t{static_cast<std::uint8_t>(worker)}) << 24;
-}
-
-// Transfer ids are a node's number and a count of its own. A block's flow is told from its transfer's by the top bit.
+// Transfer ids are a node's number and a count of its own. A part's flow is told from its transfer's by the top bit.
 std::uint64_t flow_of(std::uint64_t transfer) { return transfer; }
-std::uint64_t flow_of(std::uint64_t transfer, std::uint32_t block) {
-  // Mixed, so that no two blocks of a trace share one but by an accident of 1 in 2^63.
-  std::uint64_t mixed = (transfer * 0x9e37'79b9'7f4a'7c15) ^ (std::uint64_t{block} + 1) * 0xd6e8'feb8'6659'fd93;
+std::uint64_t flow_of(std::uint64_t transfer, std::uint32_t part) {
+  // Mixed, so that no two parts of a trace share one but by an accident of 1 in 2^63.
+  std::uint64_t mixed = (transfer * 0x9e37'79b9'7f4a'7c15) ^ (std::uint64_t{part} + 1) * 0xd6e8'feb8'6659'fd93;
   mixed ^= mixed >> 32;
   mixed *= 0xd6e8'feb8'6659'fd93;
   return (mixed ^ mixed >> 32) | std::uint64_t{1} << 63;
 }
 
 std::uint32_t rank_of(std::uint32_t group, const Track& track) {
-  return group + 100 * static_cast<std::uint32_t>(track.part) + std::min<std::uint32_t>(track.number, 99);
+  return group + 100 * track.kind->rank + std::min<std::uint32_t>(track.number, 99);
 }
 
-std::string name_of(const Track& track) {
-  switch (track.part) {
-    case Part::core: return fmt::format("core {}", track.number);
-    case Part::r5: return "R5";
-    case Part::channel: return fmt::format("DMA channel {}", track.number);
-    case Part::served_reads: return "DMA reads for other nodes";
-    case Part::send_unit: return "DMA send unit";
-    case Part::smmu_tbu: return fmt::format("SMMU TBU {}", track.number);
-    case Part::smmu_walker: return fmt::format("SMMU TCU, walk slot {}", track.number);
-    case Part::link: return fmt::format("link {}", track.number);
-    case Part::interrupt: return fmt::format("interrupt line {}", track.number);
-    case Part::send_queue: return "DMA: blocks that wait for the send unit";
-    case Part::send_blocks: return "DMA: blocks in the send unit";
-    case Part::receive_queue: return "DMA: trains at the receive unit";
-    case Part::fault_fifo: return "DMA: fault records that wait";
-    case Part::smmu_walks: return "SMMU: walks under way";
-    case Part::smmu_stalls: return "SMMU: accesses stalled";
-  }
-  return "?";
-}
-
-bool is_of_whole_transfer(const StepRecord& record) {
-  switch (record.step) {
-    case Step::post_begin:
-    case Step::posted:
-    case Step::transfer_started:
-    case Step::notified:
-    case Step::completed: return true;
-    default: return false;
-  }
+template <typename Number>
+std::string name_of(const Track& track, const Number& number) {
+  return fmt::format(fmt::runtime(track.kind->name), number);
 }
 
 }  // namespace
 
-PerfettoTimeline::PerfettoTimeline(PerfettoFile& file, TraceFilter filter, const sim::EventLoop& loop, unsigned nodes,
-                                   LinkName link)
-    : file_(file), filter_(std::move(filter)), loop_(loop), nodes_(nodes), link_(std::move(link)) {}
+PerfettoTimeline::PerfettoTimeline(PerfettoFile& file, TraceFilter filter, const sim::EventLoop& loop,
+                                   const sim::TransferLife& life, unsigned nodes, LinkName link)
+    : file_(file), filter_(std::move(filter)), loop_(loop), life_(life), nodes_(nodes), link_(std::move(link)) {}
 
 void PerfettoTimeline::add_gauge(sim::NodeId id, const std::string& name, Unit unit,
                                  std::function<std::uint64_t()> value) {
@@ -102,21 +71,22 @@ PerfettoTimeline::Node& PerfettoTimeline::node(sim::NodeId id) {
 }
 
 PerfettoTimeline::Lanes& PerfettoTimeline::lanes(const Track& track) {
-  const auto [found, is_new] = lanes_.try_emplace(key_of(track));
+  const auto [found, is_new] = lanes_.try_emplace(track);
   Lanes& made = found->second;
   if (!is_new) return made;
   made.parent = node(track.node).process;
-  made.name = track.part == Part::link ? fmt::format("link to {}", link_(track.node, track.number)) : name_of(track);
-  made.rank = rank_of(kPartsRank, track);
+  made.name =
+      track.kind->shape == Shape::link ? name_of(track, link_(track.node, track.number)) : name_of(track, track.number);
+  made.rank = rank_of(kTracksRank, track);
   return made;
 }
 
-PerfettoTimeline::Lanes& PerfettoTimeline::step_lanes(sim::NodeId id, Worker worker) {
-  const auto [found, is_new] = lanes_.try_emplace(key_of(id, worker));
+PerfettoTimeline::Lanes& PerfettoTimeline::step_lanes(sim::NodeId id, sim::Worker worker) {
+  const auto [found, is_new] = step_lanes_.try_emplace({id, worker->name});
   if (is_new) {
     Node& of = node(id);
     if (of.steps == 0) of.steps = file_.track(of.process, "steps of transfers", kStepsRank);
-    found->second = {of.steps, to_string(worker), static_cast<std::uint32_t>(worker), {}};
+    found->second = {of.steps, std::string(worker->name), worker->rank, {}};
   }
   return found->second;
 }
@@ -146,12 +116,12 @@ bool PerfettoTimeline::has_room(bool begun) {
 }
 
 void PerfettoTimeline::write(Lanes& to, Time begin, Time end, std::string_view name, std::string_view category,
-                             const Flows& flows, const sim::BlockKey& key, std::uint64_t number) {
+                             const Flows& flows, const sim::PartKey& key, std::uint64_t number) {
   ++slices_;
   const Uuid track = lane(to, begin, end);
   if (number == 0) return file_.slice(track, begin, end, name, category, flows, {});
   file_.slice(track, begin, end, name, category, flows,
-              {{"transfer", number}, {"block", key.block}, {"attempt", key.attempt}});
+              {{"transfer", number}, {life_.part, key.part}, {"attempt", key.attempt}});
 }
 
 // Counted from 1 in the order in which they are first heard of. An id is a node's number and a count of its own.
@@ -170,17 +140,19 @@ std::uint32_t PerfettoTimeline::number_of(std::uint64_t transfer) {
 }
 
 void PerfettoTimeline::on_step(const StepRecord& record) {
+  const Scope scope = record.step->scope;
+  const Mark mark = record.step->mark;
   if (record.key.transfer != 0) {
     number_of(record.key.transfer);
     // What comes later than its completion leads nowhere.
     const auto found = transfers_.find(record.key.transfer);
     if (found == transfers_.end()) return;
-    is_of_whole_transfer(record) ? transfer_step(record, found->second) : block_step(record, found->second);
-    if (record.step == Step::completed) transfers_.erase(found);
-  } else if (is_of_a_message(record.step)) {
+    scope == Scope::transfer ? transfer_step(record, found->second) : part_step(record, found->second);
+    if (mark == Mark::transfer_over) transfers_.erase(found);
+  } else if (scope == Scope::sender || scope == Scope::receiver) {
     message_step(record);
-  } else if (record.step != Step::access_faulted && is_wanted(record.node, record.at, record.at) && has_room(false)) {
-    file_.instant(node(record.node).process, record.at, to_string(record.step));
+  } else if (mark != Mark::told_as_fault && is_wanted(record.node, record.at, record.at) && has_room(false)) {
+    file_.instant(node(record.node).process, record.at, record.step->name);
   }
   sample(record.node);
 }
@@ -188,7 +160,7 @@ void PerfettoTimeline::on_step(const StepRecord& record) {
 // In place of the step, of which it says more.
 void PerfettoTimeline::on_fault(const sim::PageFault& fault) {
   if (!is_wanted(fault.node, fault.at, fault.at) || !has_room(false)) return;
-  file_.instant(node(fault.node).process, fault.at, to_string(Step::access_faulted),
+  file_.instant(node(fault.node).process, fault.at, fault.step->name,
                 {Argument::address("address", fault.address),
                  {"process", fault.process},
                  {"access", std::string_view(fault.write ? "write" : "read")},
@@ -199,70 +171,61 @@ void PerfettoTimeline::on_fault(const sim::PageFault& fault) {
 }
 
 void PerfettoTimeline::transfer_step(const StepRecord& record, Transfer& of) {
-  const Phase* phase = phase_to(record.step);
   const std::uint64_t flow = flow_of(record.key.transfer);
-  const bool last = record.step == Step::completed;
-  if (phase != nullptr) {
-    const Time begin = std::min(of.last, record.at);
-    const std::span<const std::uint64_t> flows(&flow, 1);
-    step_slice(record, of, begin, phase->name, phase->worker, last ? Flows{{}, flows} : Flows{flows, {}});
-  }
+  const std::span<const std::uint64_t> flows(&flow, 1);
+  const bool last = record.step->mark == Mark::transfer_over;
+  step_slice(record, of, of.last, record.step->phase.label, last ? Flows{{}, flows} : Flows{flows, {}});
   of.last = record.at;
-  of.scheduled = record.at;
+  of.turned_to = record.at;
 }
 
-void PerfettoTimeline::block_step(const StepRecord& record, Transfer& of) {
-  Block& block = of.blocks[record.key.block];
-  const bool first = block.last == Time{0};
-  const bool acknowledged = record.step == Step::block_acknowledged;
-  const Phase* phase = phase_to(record.step);
-  const char* name = phase == nullptr ? nullptr : phase->name;
-  const Worker worker = phase == nullptr ? Worker::engine : phase->worker;
-  if (record.step == Step::block_written) name = "writes to memory";
-  if (acknowledged && block.step == Step::block_written) name = "acknowledgement";
-  if (name != nullptr) {
-    const std::array<std::uint64_t, 2> flows{flow_of(record.key.transfer),
-                                             flow_of(record.key.transfer, record.key.block)};
-    const std::span<const std::uint64_t> all(flows);
-    Flows through{all.last(1), {}};
-    if (first) through.passing = all;
-    if (acknowledged) through = {all.first(1), all.last(1)};
-    if (block.done) through = {};  // what comes late leads nowhere
-    step_slice(record, of, std::min(first ? of.scheduled : block.last, record.at), name, worker, through);
-  }
-  block.last = record.at;
-  block.step = record.step;
-  if (record.step == Step::block_scheduled) of.scheduled = record.at;
-  if (acknowledged) {
-    block.done = true;
+void PerfettoTimeline::part_step(const StepRecord& record, Transfer& of) {
+  Part& part = of.parts[record.key.part];
+  const bool first = part.last == Time{0};
+  const bool over = record.step->mark == Mark::part_over;
+  const Phase& phase = record.step->phase;
+  const bool is_rest = part.step != sim::Step() && part.step->mark == Mark::for_timelines && !phase.rest.empty();
+  const std::array<std::uint64_t, 2> flows{flow_of(record.key.transfer), flow_of(record.key.transfer, record.key.part)};
+  const std::span<const std::uint64_t> all(flows);
+  Flows through{all.last(1), {}};
+  if (first) through.passing = all;
+  if (over) through = {all.first(1), all.last(1)};
+  if (part.done) through = {};  // what comes late leads nowhere
+  step_slice(record, of, first ? of.turned_to : part.last, is_rest ? phase.rest : phase.label, through);
+  part.last = record.at;
+  part.step = record.step;
+  if (record.step->mark == Mark::part_begins) of.turned_to = record.at;
+  if (over) {
+    part.done = true;
     of.last = std::max(of.last, record.at);
-    of.scheduled = record.at;
+    of.turned_to = record.at;
   }
 }
 
-void PerfettoTimeline::step_slice(const StepRecord& record, const Transfer& of, Time begin, const char* name,
-                                  Worker worker, const Flows& flows) {
-  if (!filter_.has_transfer(of.number) || !is_wanted(record.node, begin, record.at)) return;
+void PerfettoTimeline::step_slice(const StepRecord& record, const Transfer& of, Time since, std::string_view label,
+                                  const Flows& flows) {
+  const Time begin = std::min(since, record.at);
+  if (label.empty() || !filter_.has_transfer(of.number) || !is_wanted(record.node, begin, record.at)) return;
   if (!has_begun_in_time(of.number) || !has_room(true)) {
     ++left_out_;
     return;
   }
+  const sim::Worker worker = record.step->phase.worker;
   const std::string again = resend_text(record.key.attempt);
   Lanes& to = step_lanes(record.node, worker);
-  if (again.empty()) return write(to, begin, record.at, name, to_string(worker), flows, record.key, of.number);
-  write(to, begin, record.at, name + again, to_string(worker), flows, record.key, of.number);
+  if (again.empty()) return write(to, begin, record.at, label, worker->name, flows, record.key, of.number);
+  write(to, begin, record.at, std::string(label) + again, worker->name, flows, record.key, of.number);
 }
 
 // Steps of a message that follow each other on one node; who sent what has arrived is not in them.
 void PerfettoTimeline::message_step(const StepRecord& record) {
-  const bool sends = record.step <= Step::message_injected;
-  StepRecord& before = messages_[record.node * 2 + (sends ? 1 : 0)];
-  const Phase* phase = phase_to(record.step);
-  const bool follows = static_cast<int>(before.step) + 1 == static_cast<int>(record.step) && before.at <= record.at &&
-                       record.step != Step::message_begin && record.step != Step::message_arrived;
-  if (phase != nullptr && follows && is_wanted(record.node, before.at, record.at)) {
+  StepRecord& before = messages_[{record.node, record.step->scope}];
+  const bool follows = before.step != sim::Step() && before.at <= record.at &&
+                       life_.position(before.step) + 1 == life_.position(record.step);
+  const Phase& phase = record.step->phase;
+  if (!phase.label.empty() && follows && is_wanted(record.node, before.at, record.at)) {
     if (has_room(false)) {
-      write(step_lanes(record.node, phase->worker), before.at, record.at, phase->name, to_string(phase->worker), {},
+      write(step_lanes(record.node, phase.worker), before.at, record.at, phase.label, phase.worker->name, {},
             record.key, 0);
     } else {
       ++left_out_;
@@ -273,30 +236,27 @@ void PerfettoTimeline::message_step(const StepRecord& record) {
 
 void PerfettoTimeline::on_slice(const Slice& slice) {
   if (!is_wanted(slice.track.node, slice.begin, slice.end)) return;
-  if (slice.track.part != Part::core) {
-    write_part(slice);
+  if (slice.track.kind->shape != Shape::thread) {
+    write_slice(slice);
     sample(slice.track.node);
     return;
   }
-  // Cores tell of each piece; a thread that goes on is one slice.
-  const std::uint64_t core = key_of(slice.track);
-  auto held = std::find_if(held_.begin(), held_.end(), [&](const auto& h) { return h.first == core; });
+  // Told of piece by piece; a thread that goes on is one slice.
+  const auto held =
+      std::find_if(held_.begin(), held_.end(), [&](const Held& h) { return h.slice.track == slice.track; });
   if (held == held_.end()) {
-    held_.emplace_back(core, Held{slice, std::string(slice.name), std::string(slice.category)});
+    held_.push_back({slice, std::string(slice.name), std::string(slice.category)});
     return;
   }
-  Held& last = held->second;
-  if (last.slice.end == slice.begin && last.name == slice.name && last.category == slice.category) {
-    last.slice.end = slice.end;
+  if (held->slice.end == slice.begin && held->name == slice.name && held->category == slice.category) {
+    held->slice.end = slice.end;
     return;
   }
-  last.slice.name = last.name;
-  last.slice.category = last.category;
-  write_part(last.slice);
-  last = {slice, std::string(slice.name), std::string(slice.category)};
+  write_held(*held);
+  *held = {slice, std::string(slice.name), std::string(slice.category)};
 }
 
-void PerfettoTimeline::write_part(const Slice& slice) {
+void PerfettoTimeline::write_slice(const Slice& slice) {
   const std::uint32_t number = slice.key.transfer == 0 ? 0 : number_of(slice.key.transfer);
   if (number != 0 && !filter_.has_transfer(number)) return;
   if (!has_room(false)) {
@@ -307,11 +267,10 @@ void PerfettoTimeline::write_part(const Slice& slice) {
 }
 
 void PerfettoTimeline::on_level(Time at, const Track& track, std::uint64_t level) {
-  if (track.part == Part::interrupt || !is_wanted(track.node, at, at)) return;  // lines are slices
-  Level& of = levels_[key_of(track)];
+  if (track.kind->shape == Shape::wire || !is_wanted(track.node, at, at)) return;  // these are slices
+  Level& of = levels_[track];
   // Named when it first appears.
-  std::string name = of.uuid == 0 ? name_of(track) : std::string();
-  if (of.uuid == 0 && track.part == Part::channel) name += ": transfers";
+  const std::string name = of.uuid == 0 ? name_of(track, track.number).append(track.kind->level) : "";
   set(of, track.node, name, Unit::count, rank_of(kLevelsRank, track), at, level);
 }
 
@@ -326,7 +285,7 @@ void PerfettoTimeline::on_link(const Slice& plan, const void* train) {
 void PerfettoTimeline::write_links(const Track& track, LinkPlans& plans) {
   plans.over(loop_.now(), [&](const LinkPlans::Plan& plan) {
     if (filter_.has_time(plan.begin, plan.end)) {
-      write_part({track, plan.begin, plan.end, plan.name, "link", plan.key});
+      write_slice({track, plan.begin, plan.end, plan.name, "link", plan.key});
     }
   });
 }
@@ -350,17 +309,15 @@ void PerfettoTimeline::sample(sim::NodeId id) {
   for (Gauge& gauge : of.gauges) set(gauge.level, id, gauge.name, gauge.unit, rank++, now, gauge.value());
 }
 
-void PerfettoTimeline::write_held() {
-  for (auto& [core, held] : held_) {
-    held.slice.name = held.name;
-    held.slice.category = held.category;
-    write_part(held.slice);
-  }
-  held_.clear();
+void PerfettoTimeline::write_held(Held& held) {
+  held.slice.name = held.name;
+  held.slice.category = held.category;
+  write_slice(held.slice);
 }
 
 void PerfettoTimeline::finish() {
-  write_held();
+  for (Held& held : held_) write_held(held);
+  held_.clear();
   for (auto& [track, plans] : links_) write_links(track, plans);
   if (cut_ < Time{0}) return;
   const Uuid track = file_.track(0, "Faultline: what is not in this trace", 0);

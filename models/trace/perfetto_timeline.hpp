@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run as a Perfetto trace: a process a node, a track a part, a slice for all that a part does and for each step of
-// each block of each transfer, arrows from a transfer's post to its completion, counters of memory and queues.
+// each part of each transfer, arrows from a transfer's post to its completion, counters of memory and queues.
 //
-// Arrows: one flow runs through a transfer's post, its set-up, each block's first scheduling, each acknowledgement and
-// the completion; a second one through each block's steps from its scheduling to its acknowledgement, whatever happens
-// to it between. Slices that overlap on one track are spread over tracks of the same name, which Perfetto shows as one.
+// Arrows: one flow runs through the steps of a whole transfer, each part's first step, the last one of each part, and
+// the completion; a second one through each part's steps from its first to the one that ends it, whatever happens to it
+// between. Slices that overlap on one track are spread over tracks of the same name, which Perfetto shows as one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,6 @@
 #include "models/sim/trace.hpp"
 #include "models/trace/link_plans.hpp"
 #include "models/trace/perfetto_file.hpp"
-#include "models/trace/phases.hpp"
 #include "models/trace/trace_filter.hpp"
 
 namespace faultline::trace {
@@ -28,7 +27,10 @@ class PerfettoTimeline : public sim::Timeline {
   // Where a link leads, for the names of tracks: "node 1".
   using LinkName = std::function<std::string(sim::NodeId router, std::uint32_t port)>;
 
-  PerfettoTimeline(PerfettoFile& file, TraceFilter filter, const sim::EventLoop& loop, unsigned nodes, LinkName link);
+  // `life`, which must outlive the timeline, is that of the nodes' NIC: the order of a message's steps, and the name of
+  // a transfer's parts.
+  PerfettoTimeline(PerfettoFile& file, TraceFilter filter, const sim::EventLoop& loop, const sim::TransferLife& life,
+                   unsigned nodes, LinkName link);
 
   // A level of a node that nobody reports: looked at whenever something is recorded of the node, once a microsecond.
   void add_gauge(sim::NodeId node, const std::string& name, Unit unit, std::function<std::uint64_t()> value);
@@ -77,7 +79,7 @@ class PerfettoTimeline : public sim::Timeline {
     Time sampled{-1};
     std::vector<Gauge> gauges;
   };
-  struct Block {
+  struct Part {
     Time last{0};
     sim::Step step{};
     bool done = false;
@@ -85,8 +87,8 @@ class PerfettoTimeline : public sim::Timeline {
   struct Transfer {
     std::uint32_t number = 0;
     Time last{0};       // step of the whole transfer
-    Time scheduled{0};  // the firmware had last something to do with it
-    std::unordered_map<std::uint32_t, Block> blocks;
+    Time turned_to{0};  // the NIC had last something to do with it
+    std::unordered_map<std::uint32_t, Part> parts;
   };
   // A slice that the next one may lengthen.
   struct Held {
@@ -97,7 +99,7 @@ class PerfettoTimeline : public sim::Timeline {
 
   Node& node(sim::NodeId id);
   Lanes& lanes(const sim::Track& track);
-  Lanes& step_lanes(sim::NodeId node, Worker worker);
+  Lanes& step_lanes(sim::NodeId node, sim::Worker worker);
   Uuid lane(Lanes& lanes, Time begin, Time end);
   std::uint32_t number_of(std::uint64_t transfer);
   bool has_begun_in_time(std::uint32_t number) const { return beyond_ == 0 || number < beyond_; }
@@ -106,31 +108,33 @@ class PerfettoTimeline : public sim::Timeline {
   void sample(sim::NodeId id);
   void set(Level& level, sim::NodeId node, const std::string& name, Unit unit, std::uint32_t rank, Time at,
            std::uint64_t value);
-  void block_step(const sim::StepRecord& record, Transfer& of);
+  void part_step(const sim::StepRecord& record, Transfer& of);
   void transfer_step(const sim::StepRecord& record, Transfer& of);
   void message_step(const sim::StepRecord& record);
-  void step_slice(const sim::StepRecord& record, const Transfer& of, Time begin, const char* name, Worker worker,
+  void step_slice(const sim::StepRecord& record, const Transfer& of, Time since, std::string_view label,
                   const Flows& flows);
   void write(Lanes& lanes, Time begin, Time end, std::string_view name, std::string_view category, const Flows& flows,
-             const sim::BlockKey& key, std::uint64_t number);
-  void write_part(const sim::Slice& slice);
+             const sim::PartKey& key, std::uint64_t number);
+  void write_slice(const sim::Slice& slice);
   void write_links(const sim::Track& track, LinkPlans& plans);
-  void write_held();
+  void write_held(Held& held);
 
   PerfettoFile& file_;
   const TraceFilter filter_;
   const sim::EventLoop& loop_;
+  const sim::TransferLife& life_;
   const unsigned nodes_;
   const LinkName link_;
   std::unordered_map<sim::NodeId, Node> node_;
-  std::unordered_map<std::uint64_t, Lanes> lanes_;
-  std::unordered_map<std::uint64_t, Level> levels_;
+  std::map<sim::Track, Lanes> lanes_;
+  std::map<std::pair<sim::NodeId, std::string_view>, Lanes> step_lanes_;  // by the worker's name
+  std::map<sim::Track, Level> levels_;
   std::unordered_map<std::uint64_t, Transfer> transfers_;                // that have not ended
   std::unordered_map<sim::NodeId, std::vector<std::uint32_t>> numbers_;  // of all, by the two halves of their ids
   std::uint32_t last_number_ = 0;
   std::uint32_t beyond_ = 0;  // the first transfer that there was no room for; 0: none
-  std::unordered_map<std::uint32_t, sim::StepRecord> messages_;  // last step, by node and end
-  std::vector<std::pair<std::uint64_t, Held>> held_;             // by core, in the order of their appearance
+  std::map<std::pair<sim::NodeId, sim::Scope>, sim::StepRecord> messages_;  // last step
+  std::vector<Held> held_;  // of each thread's track, in the order of their appearance
   std::map<sim::Track, LinkPlans> links_;
   std::uint64_t slices_ = 0;
   std::uint64_t recorded_transfers_ = 0;

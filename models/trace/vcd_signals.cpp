@@ -13,7 +13,7 @@
 
 namespace faultline::trace {
 
-using sim::Part;
+using sim::Shape;
 using sim::Time;
 using sim::Track;
 
@@ -71,7 +71,7 @@ std::string VcdSignals::finish() {
 void VcdSignals::add(const Track& track, const std::string& name) {
   if (!filter_.has_node(track.node)) return;
   Signal& signal = signals_[track];
-  signal.narrow = track.part == Part::link || track.part == Part::interrupt;
+  signal.narrow = track.kind->shape == Shape::link || track.kind->shape == Shape::wire;
   bytes_ += kSignalBytes + name.size();
   if (signal.narrow) {
     sc_core::sc_trace(file_, signal.shown_bit, name);

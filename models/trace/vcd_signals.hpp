@@ -26,7 +26,7 @@ class VcdSignals : public sc_core::sc_module, public sim::Timeline {
   VcdSignals(sc_core::sc_module_name name, const std::string& file, TraceFilter filter, const sim::EventLoop& loop);
   ~VcdSignals() override;
 
-  // Before the simulation starts. Of a link: whether it is busy; of an interrupt line: its level; else a number.
+  // Before the simulation starts. Of a link: whether it is busy; of a wire: whether it is high; else a number.
   void add(const sim::Track& track, const std::string& name);
 
   void on_step(const sim::StepRecord&) override {}

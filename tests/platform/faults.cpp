@@ -3,6 +3,7 @@
 // transfers, neighbours.
 #include <catch2/catch.hpp>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/two_processes.hpp"
 
@@ -11,7 +12,7 @@ using namespace faultline::test;
 using exanest::Operation;
 using exanest::Posted;
 using exanest::Status;
-using sim::Step;
+namespace step = exanest::step;
 using sim::Task;
 
 namespace {
@@ -164,7 +165,7 @@ TEST_CASE("a page that is gone again before the block is sent again faults again
         std::uint64_t cold_page = 0;
         int takes = 3;
         p.on_each_step = [&](const sim::StepRecord& record) {
-          if (record.step != Step::retry_requested || takes == 0) return;
+          if (record.step != step::kRetryRequested || takes == 0) return;
           --takes;
           exanest::Endpoint& owner = at_source ? *p.here : *p.there;
           owner.vm().discard(owner.process(), cold_page, os::kPage);
@@ -179,8 +180,8 @@ TEST_CASE("a page that is gone again before the block is sent again faults again
           facts["right"] = q.same(local, remote, 4096);
         });
         facts["pgfault"] = p.total("os.pgfault");
-        facts["detected"] = p.count(Step::fault_detected);
-        facts["attempts"] = p.count(Step::block_scheduled);
+        facts["detected"] = p.count(step::kFaultDetected);
+        facts["attempts"] = p.count(step::kBlockScheduled);
         facts["stale"] = p.total("memory.stale_accesses");
         return facts;
       });
@@ -245,9 +246,9 @@ TEST_CASE("other transfers go on while one waits for its page") {
         const Status first = co_await q.here->library().wait(q.here->thread(), faulting);
         const Status second = co_await q.here->library().wait(q.here->thread(), clean);
         facts["done"] = first == Status::done && second == Status::done;
-        facts["faulting"] = q.first(Step::notified, faulting.transfer);
-        facts["resolved"] = q.first(Step::resolve_end, faulting.transfer);
-        facts["clean"] = q.first(Step::notified, clean.transfer);
+        facts["faulting"] = q.first(step::kNotified, faulting.transfer);
+        facts["resolved"] = q.first(step::kResolveEnd, faulting.transfer);
+        facts["clean"] = q.first(step::kNotified, clean.transfer);
       });
       return facts;
     });

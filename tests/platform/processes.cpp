@@ -3,6 +3,7 @@
 // kernel that does wrong: it must show.
 #include <catch2/catch.hpp>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/two_processes.hpp"
@@ -13,7 +14,7 @@ using exanest::Endpoint;
 using exanest::Operation;
 using exanest::Posted;
 using exanest::Status;
-using sim::Step;
+namespace step = exanest::step;
 using sim::Task;
 
 namespace {
@@ -47,8 +48,8 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
         facts["done"] = status == Status::done;
       });
       for (const sim::StepRecord& r : p.steps) {
-        if (r.step == Step::handler_entered) facts["entered"] = r.at.count();
-        if (r.step == Step::handler_done) facts["handler"] = r.at.count() - facts["entered"];
+        if (r.step == step::kHandlerEntered) facts["entered"] = r.at.count();
+        if (r.step == step::kHandlerDone) facts["handler"] = r.at.count() - facts["entered"];
       }
       facts["records"] = p.total("driver.fault_records");
       return facts;

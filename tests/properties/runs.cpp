@@ -35,9 +35,9 @@ class Log : public sim::StepListener {
     std::sort(records_.begin(), records_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
     std::string lines;
     for (const StepRecord& r : records_) {
-      lines += fmt::format("{:>15} ps  node {}  {}", r.at.count(), r.node, to_string(r.step));
+      lines += fmt::format("{:>15} ps  node {}  {}", r.at.count(), r.node, r.step->name);
       if (r.key.transfer != 0) {
-        lines += fmt::format("  transfer {:x} block {} attempt {}", r.key.transfer, r.key.block, r.key.attempt);
+        lines += fmt::format("  transfer {:x} block {} attempt {}", r.key.transfer, r.key.part, r.key.attempt);
       }
       lines += '\n';
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a fault records, when it is answered, and what it does to everybody else of its context.
+#include "models/smmu/tracks.hpp"
 #include "tests/smmu/fault_records.hpp"
 #include "tests/support/levels.hpp"
 
@@ -156,7 +157,7 @@ TEST_CASE("one line stays high until the last bank is cleared") {
 
 TEST_CASE("a stalled fault waits for RESUME and retries", "[CB.RESUME][CB.FSR]") {
   SmmuBench b;
-  const Levels stalls(b.trace, sim::Part::smmu_stalls, 0);
+  const Levels stalls(b.trace, smmu::track::kStalls, 0);
   b.set_up_bank(0, 0, kRoot, 39, SmmuBench::kStall);
   b.map(kRoot, kVa + kPage, kPa);
   b.write_cell(0, kVa + kPage, 1us);

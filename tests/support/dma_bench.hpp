@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "models/nic/exanest/engine.hpp"
+#include "models/nic/exanest/steps.hpp"
 #include "models/sim/train_server.hpp"
 #include "models/soc/axi.hpp"
 #include "tests/support/dma_fabric.hpp"
@@ -317,10 +318,10 @@ class DmaBench : public sim::StepListener {
 
   // Runs until the notification word of this node is written; false when that takes longer than `most`.
   bool run_to_notification(sim::NodeId node, Time most = 1s) {
-    const std::size_t before = all(sim::Step::notified).size();
+    const std::size_t before = all(exanest::step::kNotified).size();
     for (Time spent{0}; spent < most; spent += 50us) {
       run(50us);
-      const auto notified = all(sim::Step::notified);
+      const auto notified = all(exanest::step::kNotified);
       if (notified.size() > before && notified.back().node == node) return true;
     }
     return false;
@@ -333,7 +334,7 @@ class DmaBench : public sim::StepListener {
     return found;
   }
   // The only one, or kNever.
-  Time at(sim::Step step, const sim::BlockKey& key) const {
+  Time at(sim::Step step, const sim::PartKey& key) const {
     Time found = sim::kNever;
     for (const auto& s : steps) {
       if (s.step == step && s.key == key) found = found == sim::kNever ? s.at : Time{-1};
@@ -343,7 +344,7 @@ class DmaBench : public sim::StepListener {
 
   void on_step(const sim::StepRecord& record) override {
     steps.push_back(record);
-    if (record.step == sim::Step::fault_logged && resolve_after) {
+    if (record.step == exanest::step::kFaultLogged && resolve_after) {
       loop.at<&DmaBench::resolve>(loop.now() + *resolve_after, driver_port_, *this, record.node);
     }
   }

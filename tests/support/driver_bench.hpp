@@ -25,9 +25,9 @@ class FifoPage : public sc_core::sc_module {
   explicit FifoPage(sc_core::sc_module_name name) : sc_module(name) {
     socket.register_b_transport(this, &FifoPage::access);
   }
-  void push(std::uint64_t page, std::uint32_t pdid, const sim::BlockKey& key) {
+  void push(std::uint64_t page, std::uint32_t pdid, const sim::PartKey& key) {
     records_.push_back(
-        {page, std::uint64_t{7} << 32 | pdid, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
+        {page, std::uint64_t{7} << 32 | pdid, key.transfer, key.part | std::uint64_t{key.attempt} << 32});
   }
   tlm_utils::simple_target_socket<FifoPage> socket{"socket"};
 

@@ -152,7 +152,7 @@ class NetworkSink : public sc_core::sc_module {
       const bool right = train.content.slice(i * train.cell_bytes, train.cell_bytes) ==
                          content_at(header.source, address, train.cell_bytes);
       deliveries.push_back({header.source, address, train.cell_bytes, at, header.kind,
-                            right && header.destination == context_.node, header.key.block});
+                            right && header.destination == context_.node, header.key.part});
       freed_.push_back(std::max(at, n == 0 ? sim::Time{0} : freed_.back()) + hold(n));
       freed.append(freed_.back());
     }

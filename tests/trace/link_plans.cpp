@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Announcements of a link, and what has become of them.
 #include "models/trace/link_plans.hpp"
+#include "tests/support/toy_nic.hpp"
 
 #include <catch2/catch.hpp>
 
 using namespace std::chrono_literals;
-using faultline::sim::Part;
 using faultline::sim::Slice;
 using faultline::sim::Time;
 using faultline::trace::LinkPlans;
 
 namespace {
 
-Slice plan(Time begin, Time end) { return {{0, Part::link, 1}, begin, end, "data", "link", {1, 0, 0}}; }
+Slice plan(Time begin, Time end) {
+  return {{0, faultline::test::toy::kPort, 1}, begin, end, "data", "link", {1, 0, 0}};
+}
 
 std::vector<std::pair<Time, Time>> over(LinkPlans& plans, Time now) {
   std::vector<std::pair<Time, Time>> times;

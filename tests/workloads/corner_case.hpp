@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/os/events/page_events.hpp"
 #include "models/os/reclaim/reclaim.hpp"
 #include "tests/support/child.hpp"
@@ -14,6 +15,7 @@
 
 namespace faultline::test {
 
+namespace step = exanest::step;
 using namespace std::chrono_literals;
 using exanest::Operation;
 using exanest::Posted;

@@ -49,7 +49,7 @@ TEST_CASE("C4: a page is unmapped between its translation and the DMA") {
         co_await transfer(p, b);  // the translations are in the TLBs
         p.here->vm().fill(p.here->process(), b.local, b.length, 8);
         const auto frame = owner.process().space().page(va)->frame;
-        at_step(p, at_source ? Step::cell_sent : Step::cell_arrived, 1, owner,
+        at_step(p, at_source ? step::kCellSent : step::kCellArrived, 1, owner,
                 [va](cpu::Execution& exec, os::Vm& vm, os::Process& process) {
                   return migrate(exec, vm, process, va, kBlock);
                 });
@@ -71,7 +71,7 @@ TEST_CASE("C4: a kernel that frees the page without telling the SMMU is caught")
     const Buffers b = buffers(p, 4 * kBlock);
     co_await transfer(p, b);
     const std::uint64_t va = b.remote + 3 * kBlock;
-    at_step(p, Step::cell_sent, 1, *p.there, [va](cpu::Execution& exec, os::Vm& vm, os::Process& process) {
+    at_step(p, step::kCellSent, 1, *p.there, [va](cpu::Execution& exec, os::Vm& vm, os::Process& process) {
       return migrate(exec, vm, process, va, kBlock);
     });
     facts["done"] = co_await transfer(p, b) == Status::done;
@@ -91,8 +91,8 @@ TEST_CASE("C5: pages go in the midst of a message, those that are written and th
         co_await vm.reclaim().page_out(exec, process, range);
       };
     };
-    at_step(p, Step::cell_arrived, 8, *p.there, page_out(0, 4));
-    at_step(p, Step::cell_arrived, 8, *p.there, page_out(12, kBlocks));
+    at_step(p, step::kCellArrived, 8, *p.there, page_out(0, 4));
+    at_step(p, step::kCellArrived, 8, *p.there, page_out(12, kBlocks));
     facts["done"] = co_await transfer(p, b) == Status::done;
     facts["right"] = arrived(p, b);
     facts["swapped"] = p.total("os.pswpout") > 0;
@@ -172,7 +172,7 @@ TEST_CASE("C7: the program writes the send buffer and reads the receive buffer w
     const auto child = co_await p.here->vm().fork(p.here->thread(), p.here->process());
     facts["forked"] = child.ok();
     std::vector<Content> seen;
-    at_step(p, Step::cell_arrived, 1, *p.here,
+    at_step(p, step::kCellArrived, 1, *p.here,
             [&, b](cpu::Execution& exec, os::Vm& vm, os::Process& process) -> Task<void> {
               co_await vm.touch_range(exec, process, b.local, kBlock, true);
               co_await vm.store(process, b.local, kBlock, 8);

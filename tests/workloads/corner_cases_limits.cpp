@@ -239,7 +239,7 @@ TEST_CASE("C13: several peers fault on one page, which is resolved once") {
 TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
   platform::Machine machine = with_swap();
   machine.os.reclaim_page = 4us;  // so that pages go while the transfer lasts
-  for (const Step step : {Step::read_issued, Step::cell_sent, Step::cell_arrived}) {
+  for (const Step step : {step::kReadIssued, step::kCellSent, step::kCellArrived}) {
     const Facts f = played(tolerant(), machine, [step](TwoProcesses& p, Facts& facts) -> Task<void> {
       const Buffers b = buffers(p, kBlock);
       const std::uint64_t va = b.remote;
@@ -251,7 +251,7 @@ TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
       facts["right"] = arrived(p, b);
       facts["evicted"] = p.total("os.pswpout");
     });
-    INFO("step " << to_string(step));
+    INFO("step " << step->name);
     CHECK(f.at("done") == 1);
     CHECK(f.at("right") == 1);
     CHECK(f.at("evicted") >= 1);
@@ -265,7 +265,7 @@ TEST_CASE("C15: a page that is gone at each retry ends the transfer with an erro
   const Facts f = played(tolerant(), machine, [](TwoProcesses& p, Facts& facts) -> Task<void> {
     const Buffers b = buffers(p, kPage, 0, 1);
     p.on_each_step = [&](const sim::StepRecord& record) {
-      if (record.step == Step::retry_requested) p.there->vm().discard(p.there->process(), b.remote, kPage);
+      if (record.step == step::kRetryRequested) p.there->vm().discard(p.there->process(), b.remote, kPage);
     };
     facts["error"] = co_await transfer(p, b) == Status::error;
     facts["ended at"] = p.cluster.loop.now().count();
@@ -340,7 +340,7 @@ TEST_CASE("C17: the target's process is killed with DMA outstanding, pinned memo
           co_await node.vm.mlock(p.there->thread(), process, b.remote, b.length);
         }
         const std::uint64_t used = node.vm.frames().used_pages();
-        at_step(p, Step::cell_arrived, 2, *p.there, [&](cpu::Execution& exec, os::Vm&, os::Process&) -> Task<void> {
+        at_step(p, step::kCellArrived, 2, *p.there, [&](cpu::Execution& exec, os::Vm&, os::Process&) -> Task<void> {
           co_await kill_process(p, *p.there, exec);
           facts["gone at"] = p.cluster.loop.now().count();
           facts["freed"] = static_cast<std::int64_t>(used - node.vm.frames().used_pages());

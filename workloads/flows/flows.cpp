@@ -13,7 +13,7 @@ using rdma::Endpoint;
 using sim::Task;
 
 Flows::Flows(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(0), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
+    : Benchmark(0, cluster.life()), configuration_(configuration), cluster_(cluster), all_prepared_(cluster.loop) {
   for (const Flow& flow : parse_flows(configuration.workload.flows)) {
     const auto open = [&](unsigned node, bool has_source) {
       return open_program(configuration, cluster.node(node), has_source);

@@ -4,7 +4,7 @@
 namespace faultline::workloads {
 
 KernelCosts::KernelCosts(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(0), config_(configuration.workload), node_(cluster.node(config_.initiator)) {
+    : Benchmark(0, cluster.life()), config_(configuration.workload), node_(cluster.node(config_.initiator)) {
   program_ = make_kernel_program({node_, config_.program, config_.size, config_.madvise_hugepage, seed, tasks_});
 }
 

@@ -54,7 +54,7 @@ unsigned Pattern::target(unsigned node, unsigned round) const {
 }
 
 Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(0),
+    : Benchmark(0, cluster.life()),
       configuration_(configuration),
       cluster_(cluster),
       pattern_(configuration.workload.kind, cluster.size(), configuration.workload.peers, seed),

@@ -32,7 +32,7 @@ unsigned BufferDraw::next() {
 }
 
 Reuse::Reuse(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(configuration.workload.initiator),
+    : Benchmark(configuration.workload.initiator, cluster.life()),
       config_(configuration.workload),
       strategy_(configuration.strategy),
       buffers_(configuration.reuse.buffers),

@@ -25,8 +25,9 @@ constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
 }  // namespace
 
 Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(configuration.workload.kind == Kind::read ? configuration.workload.target
-                                                          : configuration.workload.initiator),
+    : Benchmark(
+          configuration.workload.kind == Kind::read ? configuration.workload.target : configuration.workload.initiator,
+          cluster.life()),
       config_(configuration.workload),
       cold_source_kind_(
           kind_of_written(config_.cold_source_kind, config_.memory.backing, configuration.machine.os.swap_bytes)),

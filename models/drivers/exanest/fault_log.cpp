@@ -7,6 +7,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/smmu/steps.hpp"
+
 namespace faultline::exanest {
 
 namespace {
@@ -41,6 +43,7 @@ void FaultLog::access_faulted(const smmu::FaultNotice& notice) {
   const std::string state = os::state_text(reason);
   context_.trace.fault({.at = context_.now(),
                         .node = context_.node,
+                        .step = smmu::step::kAccessFaulted,
                         .process = notice.asid,
                         .address = notice.va,
                         .write = notice.write,
@@ -50,8 +53,8 @@ void FaultLog::access_faulted(const smmu::FaultNotice& notice) {
                         .injected = reason.by.injected});
 }
 
-FaultLog::Block& FaultLog::block(const sim::BlockKey& key, bool at_source) {
-  const BlockId id{key.transfer, key.block, at_source};
+FaultLog::Block& FaultLog::block(const sim::PartKey& key, bool at_source) {
+  const BlockId id{key.transfer, key.part, at_source};
   const auto [found, is_new] = blocks_.try_emplace(id);
   if (!is_new) return found->second;
   known_.push_back(id);
@@ -78,7 +81,7 @@ FaultLog::Fault FaultLog::of_access(std::uint32_t process, os::VirtualAddress pa
 }
 
 FaultLog::Fault FaultLog::of_block(const FaultRecord& record) {
-  const auto known = blocks_.find({record.key.transfer, record.key.block, record.at_source});
+  const auto known = blocks_.find({record.key.transfer, record.key.part, record.at_source});
   const bool is_it = known != blocks_.end() && known->second.fault && known->second.attempt == record.key.attempt;
   return is_it ? *known->second.fault : of_access(record.pdid, record.page, !record.at_source);
 }
@@ -89,7 +92,7 @@ void FaultLog::told_of_access(const Fault& fault) {
   again_ += fault.again ? 1 : 0;
 }
 
-void FaultLog::told_of_block(const Fault& fault, const sim::BlockKey& key, os::VirtualAddress page, bool at_source) {
+void FaultLog::told_of_block(const Fault& fault, const sim::PartKey& key, os::VirtualAddress page, bool at_source) {
   told_of_access(fault);
   // Who was held off is tried again, but nobody has done anything about its page.
   if (fault.again || fault.reason.cause == os::FaultCause::held_off) return;

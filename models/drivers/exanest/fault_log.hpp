@@ -36,7 +36,7 @@ class FaultLog final : public smmu::FaultObserver {
   Fault of_block(const FaultRecord& record);
   Fault of_access(std::uint32_t process, os::VirtualAddress page, bool write) const;
   // The process is told.
-  void told_of_block(const Fault& fault, const sim::BlockKey& key, os::VirtualAddress page, bool at_source);
+  void told_of_block(const Fault& fault, const sim::PartKey& key, os::VirtualAddress page, bool at_source);
   void told_of_access(const Fault& fault);
   // Throws std::logic_error unless each of the faults that processes were told of has one cause.
   void audit(std::uint64_t told) const;
@@ -49,7 +49,7 @@ class FaultLog final : public smmu::FaultObserver {
   };
   using BlockId = std::tuple<std::uint64_t, std::uint32_t, bool>;        // transfer, block, at its source
   using AccessId = std::tuple<std::uint32_t, os::VirtualAddress, bool>;  // process, page, write
-  Block& block(const sim::BlockKey& key, bool at_source);
+  Block& block(const sim::PartKey& key, bool at_source);
 
   const sim::Context& context_;
   const os::Vm& vm_;

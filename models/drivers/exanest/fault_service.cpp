@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/nic/exanest/registers.hpp"
 
 namespace faultline::exanest {
 
 using cpu::Work;
-using sim::Step;
 
 sim::Task<sim::Vector<FaultMessage>> FaultSocket::receive(cpu::Execution& thread, cpu::Waking how) {
   if (waiting_.empty()) {
@@ -162,10 +162,10 @@ sim::Task<void> FaultService::send(std::uint32_t pdid, const sim::Vector<Found>&
     for (const Found& f : found) {
       count(f);
       if (f.record.stalled) continue;
-      context_.trace.report(f.handler.entered, context_.node, Step::handler_entered, f.record.key);
-      context_.trace.report(f.handler.done, context_.node, Step::handler_done, f.record.key);
-      context_.trace.report(f.begun, context_.node, Step::tasklet_run, f.record.key);
-      context_.report(Step::message_sent, f.record.key);
+      context_.trace.report(f.handler.entered, context_.node, step::kHandlerEntered, f.record.key);
+      context_.trace.report(f.handler.done, context_.node, step::kHandlerDone, f.record.key);
+      context_.trace.report(f.begun, context_.node, step::kTaskletRun, f.record.key);
+      context_.report(step::kMessageSent, f.record.key);
     }
     co_return;
   }
@@ -189,7 +189,7 @@ void FaultService::count(const Found& told) {
 sim::Task<void> FaultService::resume(cpu::Execution& thread, unsigned bank, bool retry) {
   co_await cpu_.run(thread, Work::system, config_.resume_call);
   co_await driver_.resume(thread, Work::system, bank, retry);
-  context_.report(Step::stall_resumed, {});
+  context_.report(step::kStallResumed, {});
   if (!retry) tasklet_.schedule();
 }
 

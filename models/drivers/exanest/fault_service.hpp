@@ -27,7 +27,7 @@ struct FaultMessage {
   bool held_off = false;
   unsigned bank = 0;
   sim::NodeId peer = 0;  // node whose firmware sends the block again
-  sim::BlockKey key;
+  sim::PartKey key;
 };
 
 // The netlink socket of one process.

@@ -7,13 +7,13 @@
 #include <optional>
 #include <utility>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/sim/failure.hpp"
 
 namespace faultline::exanest {
 
 using cpu::Work;
 using os::Error;
-using sim::Step;
 
 namespace {
 
@@ -62,7 +62,7 @@ sim::Task<void> FaultThread::serve() {
   for (;;) {
     sim::Vector<FaultMessage> records = co_await next_records();
     for (const FaultMessage& record : records) {
-      if (!record.stalled) context_.report(Step::library_woken, record.key);
+      if (!record.stalled) context_.report(step::kLibraryWoken, record.key);
     }
     co_await handle(std::move(records));
   }
@@ -94,9 +94,9 @@ sim::Task<void> FaultThread::handle(sim::Vector<FaultMessage> records) {
   co_await cpu_.run(thread_, Work::user, library_.config().parse_fault);
   Resolved resolved;
   for (const FaultMessage& record : records) {
-    if (!record.stalled) context_.report(Step::resolve_begin, record.key);
+    if (!record.stalled) context_.report(step::kResolveBegin, record.key);
     const Error error = co_await resolve_once(record, resolved);
-    if (!record.stalled) context_.report(Step::resolve_end, record.key);
+    if (!record.stalled) context_.report(step::kResolveEnd, record.key);
     co_await answer(record, error);
   }
 }
@@ -124,7 +124,7 @@ sim::Task<Error> FaultThread::resolve_once(const FaultMessage& record, Resolved&
 bool FaultThread::came_back(const FaultMessage& record) const {
   if (record.stalled) return record.page == stalled_page_;
   return std::any_of(answered_.begin(), answered_.end(), [&](const Answered& one) {
-    return one.peer == record.peer && one.transfer == record.key.transfer && one.block == record.key.block &&
+    return one.peer == record.peer && one.transfer == record.key.transfer && one.block == record.key.part &&
            one.pages.begin <= record.page && record.page < one.pages.end;
   });
 }
@@ -136,7 +136,7 @@ void FaultThread::remember(const FaultMessage& record, std::uint64_t bytes) {
   }
   const Answered answered{.peer = record.peer,
                           .transfer = record.key.transfer,
-                          .block = record.key.block,
+                          .block = record.key.part,
                           .pages = {record.page, record.page + bytes}};
   if (answered_.size() < kRemembered) {
     answered_.push_back(answered);

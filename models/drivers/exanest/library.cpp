@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "models/nic/exanest/registers.hpp"
 #include "models/os/out_of_memory.hpp"
 
@@ -113,8 +114,8 @@ sim::Task<Posted> Library::post(cpu::Execution& thread, Operation operation, std
   const std::uint64_t transfer = co_await cpu_.mmio_read(thread, Work::user, registers_ + reg::kStatus);
   descriptor_lock_.release();
   if (transfer != 0) {
-    context_.trace.report(began, context_.node, sim::Step::post_begin, {transfer, 0, 0});
-    context_.trace.report(posted, context_.node, sim::Step::posted, {transfer, 0, 0});
+    context_.trace.report(began, context_.node, step::kPostBegin, {transfer, 0, 0});
+    context_.trace.report(posted, context_.node, step::kPosted, {transfer, 0, 0});
   }
   co_return Posted{transfer, cookie};
 }
@@ -123,16 +124,16 @@ sim::Task<Status> Library::wait(cpu::Execution& thread, Posted posted) {
   co_await notification_->poll(thread, posted.cookie,
                                [posted](std::uint64_t word) { return word >> 8 == posted.cookie; });
   co_await cpu_.run(thread, Work::user, config_.completion);
-  context_.report(sim::Step::completed, {posted.transfer, 0, 0});
+  context_.report(step::kCompleted, {posted.transfer, 0, 0});
   co_return (notification_->load(posted.cookie) & 0xff) == reg::kNotifyDone ? Status::done : Status::error;
 }
 
 sim::Task<void> Library::send(cpu::Execution& thread, sim::NodeId node, std::uint32_t pdid, Message message,
                               unsigned words) {
-  context_.report(sim::Step::message_begin, {});
+  context_.report(step::kMessageBegin, {});
   co_await cpu_.run(thread, Work::user, config_.message_send);
   co_await message_lock_.acquire();
-  context_.report(sim::Step::message_composed, {});
+  context_.report(step::kMessageComposed, {});
   for (unsigned i = 0; i < words; ++i) co_await write_register(thread, message_word(i), message[i]);
   co_await write_register(thread, reg::kMessageSend,
                           node | std::uint64_t{pdid} << 32 | std::uint64_t{words} << 48 | reg::kMessageToUser << 56);
@@ -146,19 +147,19 @@ sim::Task<Message> Library::take(cpu::Execution& thread) {
     return static_cast<std::uint32_t>(word_at(slot + reg::kSlotHeader)) == expected;
   };
   co_await cpu_.poll(thread, memory_written_, arrived);
-  context_.report(sim::Step::message_seen, {});
+  context_.report(step::kMessageSeen, {});
   Message message{};
   const sim::Content content = vm_.read(process_, slot, reg::kSlotBytes);
   for (unsigned i = 0; i < message.size(); ++i) message[i] = content.word(8 * i);
   ++messages_received_;
   co_await cpu_.run(thread, Work::user, config_.message_receive);
-  context_.report(sim::Step::message_received, {});
+  context_.report(step::kMessageReceived, {});
   co_return message;
 }
 
 sim::Task<void> Library::give_back(cpu::Execution& thread) {
   co_await write_register(thread, reg::kMailboxHead, messages_received_);
-  context_.report(sim::Step::message_returned, {});
+  context_.report(step::kMessageReturned, {});
 }
 
 sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId node, std::array<std::uint64_t, 3> words,
@@ -170,11 +171,11 @@ sim::Task<void> Library::send_to_firmware(cpu::Execution& thread, sim::NodeId no
   message_lock_.release();
 }
 
-sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, sim::BlockKey key, bool faulted) {
+sim::Task<void> Library::request_retry(cpu::Execution& thread, sim::NodeId node, sim::PartKey key, bool faulted) {
   const std::array<std::uint64_t, 3> words{faulted ? reg::kRetransmit : reg::kResend, key.transfer,
-                                           key.block | std::uint64_t{key.attempt} << 32};
+                                           key.part | std::uint64_t{key.attempt} << 32};
   co_await send_to_firmware(thread, node, words, 3);
-  context_.report(sim::Step::retry_requested, key);
+  context_.report(step::kRetryRequested, key);
 }
 
 sim::Task<void> Library::request_abort(cpu::Execution& thread, sim::NodeId node, std::uint64_t transfer) {

@@ -80,7 +80,7 @@ class Library {
 
   // Asks the firmware of `node` to send a block again (RAPF; a local retry when it is the own node), or
   // to end a transfer with an error. `faulted`: the block counts as one that has faulted (exanest.refault_limit).
-  sim::Task<void> request_retry(cpu::Execution& thread, sim::NodeId node, sim::BlockKey key, bool faulted = true);
+  sim::Task<void> request_retry(cpu::Execution& thread, sim::NodeId node, sim::PartKey key, bool faulted = true);
   sim::Task<void> request_abort(cpu::Execution& thread, sim::NodeId node, std::uint64_t transfer);
 
   const LibraryConfig& config() const { return config_; }

@@ -5,6 +5,8 @@
 #include <array>
 
 #include "models/nic/exanest/registers.hpp"
+#include "models/nic/exanest/steps.hpp"
+#include "models/nic/exanest/tracks.hpp"
 
 namespace faultline::exanest {
 
@@ -65,7 +67,7 @@ sim::Task<void> BlockScheduler::start(std::uint64_t id, Role role) {
   Transfer* transfer = role == Role::serve ? table_.served(id) : table_.posted(id);
   if (transfer == nullptr || transfer->ended) co_return;
   transfer->started = true;
-  context_.report(sim::Step::transfer_started, {id, 0, 0});
+  context_.report(step::kTransferStarted, {id, 0, 0});
   if (role == Role::read) {
     request_read(*transfer);
   } else {
@@ -106,7 +108,7 @@ void BlockScheduler::hand_over(Transfer& transfer, std::uint32_t number) {
   command.peer_pdid = d.peer_pdid;
   ++counters_.blocks_sent;
   if (block.attempt > 0) ++counters_.retransmitted_blocks;
-  context_.report(sim::Step::block_scheduled, command.key);
+  context_.report(step::kBlockScheduled, command.key);
   hw_.timer.start(*this, kBlockDeadline, command.key);
   hw_.send.enqueue(command);
 }
@@ -116,7 +118,7 @@ void BlockScheduler::requeue(Transfer& transfer, std::uint32_t number) {
   ++block.attempt;
   block.state = Block::State::queued;
   transfer.again.push_back(number);
-  context_.report(sim::Step::block_requeued, {transfer.id, number, block.attempt});
+  context_.report(step::kBlockRequeued, {transfer.id, number, block.attempt});
   work_.notify_all();
 }
 
@@ -139,10 +141,10 @@ std::uint64_t BlockScheduler::post(unsigned channel, std::uint32_t pdid, const D
   return transfer->id;
 }
 
-bool BlockScheduler::still_wanted(const sim::BlockKey& key) {
+bool BlockScheduler::still_wanted(const sim::PartKey& key) {
   const Transfer* transfer = table_.sender(key.transfer);
-  if (transfer == nullptr || transfer->ended || key.block >= transfer->blocks.size()) return false;
-  const Block& block = transfer->blocks[key.block];
+  if (transfer == nullptr || transfer->ended || key.part >= transfer->blocks.size()) return false;
+  const Block& block = transfer->blocks[key.part];
   return block.state == Block::State::handed && block.attempt == key.attempt;
 }
 
@@ -151,16 +153,16 @@ void BlockScheduler::source_fault(const BlockCommand& command, std::uint64_t pag
 }
 
 // Whatever attempt it was of: the receiver has the whole block in memory.
-void BlockScheduler::acknowledge(const sim::BlockKey& key) {
+void BlockScheduler::acknowledge(const sim::PartKey& key) {
   Transfer* transfer = table_.sender(key.transfer);
-  const bool known = transfer != nullptr && !transfer->ended && key.block < transfer->blocks.size();
-  if (!known || transfer->blocks[key.block].state == Block::State::acknowledged) {
+  const bool known = transfer != nullptr && !transfer->ended && key.part < transfer->blocks.size();
+  if (!known || transfer->blocks[key.part].state == Block::State::acknowledged) {
     ++counters_.late_acknowledgements;
     return;
   }
   ++counters_.acknowledgements;
-  context_.report(sim::Step::block_acknowledged, key);
-  transfer->blocks[key.block].state = Block::State::acknowledged;
+  context_.report(step::kBlockAcknowledged, key);
+  transfer->blocks[key.part].state = Block::State::acknowledged;
   --transfer->outstanding;
   if (++transfer->acknowledged == transfer->blocks.size()) finish(*transfer, reg::kNotifyDone);
   work_.notify_all();
@@ -189,7 +191,7 @@ void BlockScheduler::finish(Transfer& transfer, std::uint64_t status) {
 void BlockScheduler::control_written(std::uint64_t id, bool ok) {
   if (ok) {
     ++counters_.notifications;
-    context_.report(sim::Step::notified, {id, 0, 0});
+    context_.report(step::kNotified, {id, 0, 0});
   } else {
     ++counters_.notifications_lost;
   }
@@ -199,27 +201,27 @@ void BlockScheduler::control_written(std::uint64_t id, bool ok) {
 void BlockScheduler::begin_to_know(Transfer& transfer) {
   transfer.known_since = context_.now();
   if (transfer.role != Role::serve) {
-    context_.level(sim::Part::channel, table_.held_by(transfer.channel), transfer.channel);
+    context_.level(track::kChannel, table_.held_by(transfer.channel), transfer.channel);
   }
 }
 
 void BlockScheduler::forget(Transfer& transfer) {
   constexpr std::array<const char*, 3> kNames{"write", "read", "read for another node"};
-  const sim::Track track{context_.node, transfer.role == Role::serve ? sim::Part::served_reads : sim::Part::channel,
+  const sim::Track track{context_.node, transfer.role == Role::serve ? track::kServedReads : track::kChannel,
                          transfer.role == Role::serve ? 0 : transfer.channel};
-  context_.slice(track.part, track.number, transfer.known_since, context_.now(),
+  context_.slice(track.kind, track.number, transfer.known_since, context_.now(),
                  kNames[static_cast<std::size_t>(transfer.role)], "DMA", {transfer.id, 0, 0});
   table_.erase(transfer);
-  if (track.part == sim::Part::channel) context_.level(track.part, table_.held_by(track.number), track.number);
+  if (track.kind == track::kChannel) context_.level(track.kind, table_.held_by(track.number), track.number);
 }
 
-bool BlockScheduler::deadline_matters(std::uint64_t what, const sim::BlockKey& key) {
+bool BlockScheduler::deadline_matters(std::uint64_t what, const sim::PartKey& key) {
   if (what == kBlockDeadline) return still_wanted(key);
   const Transfer* transfer = table_.posted(key.transfer);
   return transfer != nullptr && !transfer->ended && transfer->requests == key.attempt;
 }
 
-void BlockScheduler::deadline_passed(std::uint64_t what, const sim::BlockKey& key) {
+void BlockScheduler::deadline_passed(std::uint64_t what, const sim::PartKey& key) {
   if (what == kBlockDeadline) {
     block_timed_out(key);
   } else {
@@ -227,13 +229,13 @@ void BlockScheduler::deadline_passed(std::uint64_t what, const sim::BlockKey& ke
   }
 }
 
-void BlockScheduler::block_timed_out(const sim::BlockKey& key) {
+void BlockScheduler::block_timed_out(const sim::PartKey& key) {
   Transfer& transfer = *table_.sender(key.transfer);
   ++counters_.timeouts;
-  context_.report(sim::Step::timed_out, key);
-  const std::uint32_t timeouts = ++transfer.blocks[key.block].timeouts;
+  context_.report(step::kTimedOut, key);
+  const std::uint32_t timeouts = ++transfer.blocks[key.part].timeouts;
   if (config_.retry_limit != 0 && timeouts > config_.retry_limit) return finish(transfer, reg::kNotifyError);
-  requeue(transfer, key.block);
+  requeue(transfer, key.part);
 }
 
 }  // namespace faultline::exanest

@@ -43,14 +43,14 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   std::uint64_t post(unsigned channel, std::uint32_t pdid, const Descriptor& descriptor);
   std::size_t posted() const { return table_.posted(); }
   // An acknowledgement has reached the scoreboard.
-  void acknowledge(const sim::BlockKey& key);
+  void acknowledge(const sim::PartKey& key);
 
-  bool still_wanted(const sim::BlockKey& key) override;
+  bool still_wanted(const sim::PartKey& key) override;
   void command_taken() override { work_.notify_all(); }
   void source_fault(const BlockCommand& command, std::uint64_t page) override;
   void message_waits() override { work_.notify_all(); }
-  bool deadline_matters(std::uint64_t what, const sim::BlockKey& key) override;
-  void deadline_passed(std::uint64_t what, const sim::BlockKey& key) override;
+  bool deadline_matters(std::uint64_t what, const sim::PartKey& key) override;
+  void deadline_passed(std::uint64_t what, const sim::PartKey& key) override;
   void control_written(std::uint64_t transfer, bool ok) override;
 
  private:
@@ -83,7 +83,7 @@ class BlockScheduler : public SendClient, public FirmwareInbox, public TimerClie
   void forget(Transfer& transfer);
   void request_read(Transfer& transfer);
   void send_to_firmware(sim::NodeId node, unsigned count, std::uint64_t operation, std::uint64_t a, std::uint64_t b);
-  void block_timed_out(const sim::BlockKey& key);
+  void block_timed_out(const sim::PartKey& key);
   void read_timed_out(Transfer& transfer);
   const FinishedRead* finished(std::uint64_t id) const;
 

@@ -36,8 +36,8 @@ class ControlWriter : public WriteClient, public TimerClient {
   void written(std::uint64_t id, std::uint32_t) override;
   void refused(std::uint64_t id, std::uint32_t) override;
   void write_error(std::uint64_t, std::uint64_t) override {}
-  bool deadline_matters(std::uint64_t, const sim::BlockKey&) override { return true; }
-  void deadline_passed(std::uint64_t id, const sim::BlockKey&) override { submit(id); }
+  bool deadline_matters(std::uint64_t, const sim::PartKey&) override { return true; }
+  void deadline_passed(std::uint64_t id, const sim::PartKey&) override { submit(id); }
 
  private:
   struct Pending {

@@ -83,8 +83,8 @@ struct Engine::Parts {
         scheduler(engine.config_, r5, {send, mailbox, faults, control_writer, timer}, counters, context),
         registers(engine.config_, scheduler, mailbox, faults) {}
 
-  void acknowledge(const sim::BlockKey& key) { scheduler.acknowledge(key); }
-  void stop(const sim::BlockKey& key);
+  void acknowledge(const sim::PartKey& key) { scheduler.acknowledge(key); }
+  void stop(const sim::PartKey& key);
 
   sim::Context context;
   Counters counters;
@@ -93,9 +93,9 @@ struct Engine::Parts {
   InitiatorPort network_port;
   TargetPort slot_return;
   cpu::R5Core r5;
-  Deferred<sim::BlockKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
+  Deferred<sim::PartKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
   // On their way to the send unit. Before its events and the injector's: nothing goes at the instant of a stop.
-  Deferred<sim::BlockKey, Parts, &Parts::stop> stops;
+  Deferred<sim::PartKey, Parts, &Parts::stop> stops;
   sim::RandomStream stop_losses;
   double stop_loss;
   Timer timer;
@@ -110,7 +110,7 @@ struct Engine::Parts {
   RegisterFile registers;
 };
 
-void Engine::Parts::stop(const sim::BlockKey& key) {
+void Engine::Parts::stop(const sim::PartKey& key) {
   if (stop_losses.chance(stop_loss)) {
     ++counters.stops_lost;
     return;

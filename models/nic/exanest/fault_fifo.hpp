@@ -9,6 +9,8 @@
 #include "models/nic/exanest/config.hpp"
 #include "models/nic/exanest/counters.hpp"
 #include "models/nic/exanest/deferred.hpp"
+#include "models/nic/exanest/steps.hpp"
+#include "models/nic/exanest/tracks.hpp"
 #include "models/sim/context.hpp"
 #include "models/sim/recycling.hpp"
 
@@ -19,7 +21,7 @@ struct FaultRecord {
   bool at_source = false;
   std::uint32_t pdid = 0;  // whose page it is, on this node
   sim::NodeId peer = 0;    // node that sends the block: where a retransmission request goes
-  sim::BlockKey key;
+  sim::PartKey key;
 };
 
 class FaultFifo {
@@ -35,7 +37,7 @@ class FaultFifo {
   void pop() {
     if (records_.empty()) return;
     records_.pop_front();
-    context_.level(sim::Part::fault_fifo, records_.size());
+    context_.level(track::kFaultFifo, records_.size());
   }
   std::uint64_t size() const { return records_.size(); }
   // The oldest record; one of zeros when there is none.
@@ -51,8 +53,8 @@ class FaultFifo {
     }
     records_.push_back(record);
     ++counters_.fault_records;
-    context_.level(sim::Part::fault_fifo, records_.size());
-    context_.report(sim::Step::fault_logged, record.key);
+    context_.level(track::kFaultFifo, records_.size());
+    context_.report(step::kFaultLogged, record.key);
   }
 
   const EngineConfig& config_;

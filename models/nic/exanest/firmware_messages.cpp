@@ -4,6 +4,7 @@
 
 #include "models/nic/exanest/block_scheduler.hpp"
 #include "models/nic/exanest/registers.hpp"
+#include "models/nic/exanest/steps.hpp"
 
 namespace faultline::exanest {
 
@@ -111,7 +112,7 @@ void BlockScheduler::request_read(Transfer& transfer) {
 
 void BlockScheduler::read_timed_out(Transfer& transfer) {
   ++counters_.read_request_timeouts;
-  context_.report(sim::Step::timed_out, {transfer.id, 0, 0});
+  context_.report(step::kTimedOut, {transfer.id, 0, 0});
   ++transfer.silent;
   if (config_.retry_limit != 0 && transfer.silent > config_.retry_limit) return finish(transfer, reg::kNotifyError);
   request_read(transfer);

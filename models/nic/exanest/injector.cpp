@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "models/nic/exanest/run_payload.hpp"
+#include "models/nic/exanest/steps.hpp"
 
 namespace faultline::exanest {
 
@@ -65,7 +66,7 @@ void Injector::send(Queue& lane) {
   sim::train_of(payload).content = run.item.content;
   sim::extension<PacketHeader>(payload) = header;
   if (header.kind == PacketKind::data) listener_->cells_leave(run.item.tag, run.issued);
-  if (header.kind == PacketKind::message) context_.report(sim::Step::message_injected, {});
+  if (header.kind == PacketKind::message) context_.report(step::kMessageInjected, {});
   port_.begin_request(payload);
 }
 

@@ -2,6 +2,7 @@
 #include "models/nic/exanest/mailbox.hpp"
 
 #include "models/nic/exanest/registers.hpp"
+#include "models/nic/exanest/steps.hpp"
 
 namespace faultline::exanest {
 
@@ -22,11 +23,11 @@ void Mailbox::send(Message message) {
     return;
   }
   ++counters_.messages_sent;
-  if (!message.to_firmware) context_.report(sim::Step::message_posted, {});
+  if (!message.to_firmware) context_.report(step::kMessagePosted, {});
   const Time packed = context_.now() + config_.clock.cycles(config_.message_pipeline);
   if (message.destination == context_.node) {
     // Packetizer and mailbox of one node are wired together: no network.
-    if (!message.to_firmware) context_.trace.report(packed, context_.node, sim::Step::message_injected, {});
+    if (!message.to_firmware) context_.trace.report(packed, context_.node, step::kMessageInjected, {});
     arrive(message, packed);
     return;
   }
@@ -53,7 +54,7 @@ void Mailbox::receive(const network::PacketHeader& header, std::uint32_t bytes, 
 }
 
 void Mailbox::arrive(const Message& message, Time at) {
-  if (!message.to_firmware) context_.trace.report(at, context_.node, sim::Step::message_arrived, {});
+  if (!message.to_firmware) context_.trace.report(at, context_.node, step::kMessageArrived, {});
   coming_.at(at + config_.clock.cycles(config_.message_pipeline), message);
 }
 
@@ -84,8 +85,8 @@ void Mailbox::deliver_to_firmware(const Message& message) {
   ++counters_.firmware_messages;
   if (rapf) {
     ++counters_.rapf_received;
-    context_.report(sim::Step::retry_received, {message.words[1], static_cast<std::uint32_t>(message.words[2]),
-                                                static_cast<std::uint32_t>(message.words[2] >> 32)});
+    context_.report(step::kRetryReceived, {message.words[1], static_cast<std::uint32_t>(message.words[2]),
+                                           static_cast<std::uint32_t>(message.words[2] >> 32)});
   }
   inbox_.push_back(message);
   firmware_->message_waits();
@@ -109,7 +110,7 @@ void Mailbox::deliver_to_user(const Message& message) {
   const std::uint64_t slot = ring.address + ring.written % ring.slots * reg::kSlotBytes;
   ++ring.written;
   ++counters_.messages_received;
-  context_.report(sim::Step::message_delivered, {});
+  context_.report(step::kMessageDelivered, {});
   sim::Content content;
   for (unsigned i = 0; i < kHeaderWord; ++i) content.append(sim::Content::literal(message.words[i], 8));
   const std::uint64_t header = (ring.written & UINT32_MAX) | (std::uint64_t{message.source} & 0xffffff) << 32 |

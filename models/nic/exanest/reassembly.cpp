@@ -45,10 +45,10 @@ void Reassembly::evict_oldest() {
   by_age_.pop_back();
 }
 
-Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& key) {
+Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::PartKey& key) {
   Transfer& transfer = touch({source, key.transfer});
-  if (transfer.complete.contains(key.block)) return Verdict::duplicate;
-  const auto [found, is_new] = transfer.under_way.try_emplace(key.block);
+  if (transfer.complete.contains(key.part)) return Verdict::duplicate;
+  const auto [found, is_new] = transfer.under_way.try_emplace(key.part);
   Block& block = found->second;
   if (is_new) block.attempt = key.attempt;
   if (key.attempt < block.attempt) return Verdict::stale;
@@ -59,37 +59,37 @@ Reassembly::Verdict Reassembly::judge(sim::NodeId source, const sim::BlockKey& k
   return block.faulted ? Verdict::faulted : Verdict::write;
 }
 
-std::optional<Reassembly::Rest> Reassembly::rest_of_older_attempt(sim::NodeId source, const sim::BlockKey& key,
+std::optional<Reassembly::Rest> Reassembly::rest_of_older_attempt(sim::NodeId source, const sim::PartKey& key,
                                                                   std::uint32_t block_bytes) const {
   const auto transfer = transfers_.find({source, key.transfer});
   if (transfer == transfers_.end()) return std::nullopt;
-  const auto block = transfer->second.under_way.find(key.block);
+  const auto block = transfer->second.under_way.find(key.part);
   if (block == transfer->second.under_way.end() || block->second.attempt >= key.attempt || block->second.faulted) {
     return std::nullopt;
   }
   return Rest{block->second.attempt, block_bytes - block->second.bytes};
 }
 
-Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::BlockKey& key) {
+Reassembly::Block* Reassembly::current(sim::NodeId source, const sim::PartKey& key) {
   const auto transfer = transfers_.find({source, key.transfer});
   if (transfer == transfers_.end()) return nullptr;
-  const auto block = transfer->second.under_way.find(key.block);
+  const auto block = transfer->second.under_way.find(key.part);
   if (block == transfer->second.under_way.end() || block->second.attempt != key.attempt) return nullptr;
   return &block->second;
 }
 
-bool Reassembly::written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes) {
+bool Reassembly::written(sim::NodeId source, const sim::PartKey& key, std::uint32_t bytes, std::uint32_t block_bytes) {
   Block* block = current(source, key);
   if (block == nullptr) return false;
   block->bytes += bytes;
   if (block->bytes < block_bytes) return false;
   Transfer& transfer = touch({source, key.transfer});
-  transfer.under_way.erase(key.block);
-  transfer.complete.insert(key.block);
+  transfer.under_way.erase(key.part);
+  transfer.complete.insert(key.part);
   return true;
 }
 
-bool Reassembly::failed(sim::NodeId source, const sim::BlockKey& key) {
+bool Reassembly::failed(sim::NodeId source, const sim::PartKey& key) {
   Block* block = current(source, key);
   if (block == nullptr) return false;
   return !std::exchange(block->faulted, true);

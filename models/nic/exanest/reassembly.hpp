@@ -42,16 +42,16 @@ class Reassembly {
     std::uint32_t attempt;
     std::uint32_t bytes;
   };
-  std::optional<Rest> rest_of_older_attempt(sim::NodeId source, const sim::BlockKey& key,
+  std::optional<Rest> rest_of_older_attempt(sim::NodeId source, const sim::PartKey& key,
                                             std::uint32_t block_bytes) const;
 
   // What to do with a cell of this block that is handled now. A newer attempt starts the block afresh.
-  Verdict judge(sim::NodeId source, const sim::BlockKey& key);
+  Verdict judge(sim::NodeId source, const sim::PartKey& key);
 
   // Cells of this attempt are in memory. True when they complete the block. Old attempts' do not count.
-  bool written(sim::NodeId source, const sim::BlockKey& key, std::uint32_t bytes, std::uint32_t block_bytes);
+  bool written(sim::NodeId source, const sim::PartKey& key, std::uint32_t bytes, std::uint32_t block_bytes);
   // A write of this attempt failed. True the first time; false for old attempts, too.
-  bool failed(sim::NodeId source, const sim::BlockKey& key);
+  bool failed(sim::NodeId source, const sim::PartKey& key);
 
   std::size_t transfers() const { return transfers_.size(); }
 
@@ -69,7 +69,7 @@ class Reassembly {
   };
   Transfer& touch(const Id& id);
   void evict_oldest();
-  Block* current(sim::NodeId source, const sim::BlockKey& key);
+  Block* current(sim::NodeId source, const sim::PartKey& key);
 
   std::size_t capacity_;
   sim::Counter& evicted_unfinished_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "models/nic/exanest/registers.hpp"
+#include "models/nic/exanest/steps.hpp"
+#include "models/nic/exanest/tracks.hpp"
 
 namespace faultline::exanest {
 
@@ -40,9 +42,9 @@ void ReceiveUnit::receive(tlm::tlm_generic_payload& payload) {
   sim::extension<ArrivalTag>(payload).tag = tag;
   arrived_.push_back({&payload, header.source, header.key, header.pdid, header.block_offset, header.block_bytes,
                       train.cell_bytes, train.cells(), train.cells()});
-  context_.level(sim::Part::receive_queue, arrived_.size());
+  context_.level(track::kReceiveQueue, arrived_.size());
   if (header.block_offset == 0) {
-    context_.trace.report(train.times.front(), context_.node, sim::Step::cell_arrived, header.key);
+    context_.trace.report(train.times.front(), context_.node, step::kCellArrived, header.key);
   }
   WriteRequest request;
   request.address = header.address;
@@ -150,7 +152,7 @@ void ReceiveUnit::written(std::uint64_t tag, std::uint32_t cells) {
   finish_cells(tag, cells);
   if (!reassembly_.written(a.source, a.key, cells * a.cell_bytes, a.block_bytes)) return;
   if (has_stale_copy(a)) writer_.verdicts_changed();  // what is left of it is a duplicate
-  context_.trace.record_step(context_.now(), context_.node, sim::Step::block_written, a.key);
+  context_.report(step::kBlockWritten, a.key);
   acknowledge(a.source, a.key);
 }
 
@@ -163,7 +165,7 @@ void ReceiveUnit::write_error(std::uint64_t tag, std::uint64_t address) {
   const Arrived a = arrived(tag);
   if (!reassembly_.failed(a.source, a.key)) return;
   writer_.verdicts_changed();
-  context_.report(sim::Step::fault_detected, a.key);
+  context_.report(step::kFaultDetected, a.key);
   ++counters_.destination_faults;
   faults_.log({sim::page_begin(address), false, a.pdid, a.source, a.key});
   if (!config_.stop_after_fault) return;
@@ -176,16 +178,16 @@ void ReceiveUnit::finish_cells(std::uint64_t tag, std::uint32_t cells) {
   while (!arrived_.empty() && arrived_.front().unfinished == 0) {
     arrived_.pop_front();
     ++first_tag_;
-    context_.level(sim::Part::receive_queue, arrived_.size());
+    context_.level(track::kReceiveQueue, arrived_.size());
   }
 }
 
-void ReceiveUnit::acknowledge(sim::NodeId source, const sim::BlockKey& key) {
+void ReceiveUnit::acknowledge(sim::NodeId source, const sim::PartKey& key) {
   ++counters_.acknowledgements_sent;
   tell(source, network::PacketKind::acknowledge, key);
 }
 
-void ReceiveUnit::tell(sim::NodeId source, network::PacketKind what, const sim::BlockKey& key) {
+void ReceiveUnit::tell(sim::NodeId source, network::PacketKind what, const sim::PartKey& key) {
   Outgoing cell;
   cell.header.kind = what;
   cell.header.source = context_.node;

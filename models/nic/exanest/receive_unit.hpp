@@ -47,7 +47,7 @@ class ReceiveUnit : public WriteClient {
   struct Arrived {
     tlm::tlm_generic_payload* payload = nullptr;
     sim::NodeId source = 0;
-    sim::BlockKey key;
+    sim::PartKey key;
     std::uint32_t pdid = 0;
     std::uint32_t block_offset = 0;
     std::uint32_t block_bytes = 0;
@@ -59,7 +59,7 @@ class ReceiveUnit : public WriteClient {
     bool begun = false;      // its first cell has left the buffer
 
     bool is_of_block(const Arrived& other) const {  // in any attempt
-      return source == other.source && key.transfer == other.key.transfer && key.block == other.key.block;
+      return source == other.source && key.transfer == other.key.transfer && key.part == other.key.part;
     }
   };
 
@@ -68,8 +68,8 @@ class ReceiveUnit : public WriteClient {
   bool has_stale_copy(const Arrived& newer) const;
   void finish_cells(std::uint64_t tag, std::uint32_t cells);
   void drop_foreign(tlm::tlm_generic_payload& payload);
-  void acknowledge(sim::NodeId source, const sim::BlockKey& key);
-  void tell(sim::NodeId source, network::PacketKind what, const sim::BlockKey& key);
+  void acknowledge(sim::NodeId source, const sim::PartKey& key);
+  void tell(sim::NodeId source, network::PacketKind what, const sim::PartKey& key);
 
   const EngineConfig& config_;
   SlotReturn& slots_;

@@ -128,7 +128,7 @@ std::optional<std::uint64_t> RegisterFile::read(std::uint64_t address) const {
     case reg::kFaultWord0: return record.page | (record.at_source ? reg::kFaultAtSource : 0);
     case reg::kFaultWord1: return std::uint64_t{record.pdid} | std::uint64_t{record.peer} << 32;
     case reg::kFaultWord2: return record.key.transfer;
-    case reg::kFaultWord3: return std::uint64_t{record.key.block} | std::uint64_t{record.key.attempt} << 32;
+    case reg::kFaultWord3: return std::uint64_t{record.key.part} | std::uint64_t{record.key.attempt} << 32;
     default: return std::nullopt;
   }
 }

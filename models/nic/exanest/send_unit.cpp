@@ -7,6 +7,8 @@
 
 #include "models/nic/exanest/registers.hpp"
 #include "models/nic/exanest/run_payload.hpp"
+#include "models/nic/exanest/steps.hpp"
+#include "models/nic/exanest/tracks.hpp"
 
 namespace faultline::exanest {
 
@@ -40,10 +42,10 @@ SendUnit::SendUnit(const EngineConfig& config, Forward& port, Injector& injector
 void SendUnit::enqueue(const BlockCommand& command) {
   // An earlier attempt that has not begun is not worth its cells any more.
   std::erase_if(commands_, [&](const BlockCommand& waiting) {
-    return waiting.key.transfer == command.key.transfer && waiting.key.block == command.key.block;
+    return waiting.key.transfer == command.key.transfer && waiting.key.part == command.key.part;
   });
   commands_.push_back(command);
-  context_.level(sim::Part::send_queue, commands_.size());
+  context_.level(track::kSendQueue, commands_.size());
   wakeup_.now();
 }
 
@@ -52,7 +54,7 @@ void SendUnit::cancel(std::uint64_t transfer) {
   stop(first_block_ + blocks_.size() - 1);
 }
 
-std::uint64_t SendUnit::cut_short(const sim::BlockKey& key) {
+std::uint64_t SendUnit::cut_short(const sim::PartKey& key) {
   const auto found = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.command.key == key; });
   if (found == blocks_.end() || found->stopped) return 0;
   const std::uint64_t block = first_block_ + static_cast<std::uint64_t>(found - blocks_.begin());
@@ -98,9 +100,9 @@ void SendUnit::retire() {
       runs.pop_front();
     }
     const Block& block = blocks_.front();
-    context_.slice(sim::Part::send_unit, 0, block.start, at, "block", "DMA", block.command.key);
+    context_.slice(track::kSendUnit, 0, block.start, at, "block", "DMA", block.command.key);
     blocks_.pop_front();
-    context_.level(sim::Part::send_blocks, blocks_.size());
+    context_.level(track::kSendBlocks, blocks_.size());
     ++first_block_;
   }
 }
@@ -135,11 +137,11 @@ bool SendUnit::start_next() {
   while (!commands_.empty()) {
     const BlockCommand c = commands_.front();
     commands_.pop_front();
-    context_.level(sim::Part::send_queue, commands_.size());
+    context_.level(track::kSendQueue, commands_.size());
     client_->command_taken();
     if (!client_->still_wanted(c.key)) continue;
     blocks_.push_back({c, context_.now()});
-    context_.level(sim::Part::send_blocks, blocks_.size());
+    context_.level(track::kSendBlocks, blocks_.size());
     for (std::uint32_t offset = 0; offset < c.bytes;) {
       const CellRun run = next_run(c.source, c.destination, offset, c.bytes, context_.cells_per_train);
       const auto ready = sim::TimeSequence::regular(context_.now(), Time{0}, run.cells);
@@ -157,7 +159,7 @@ void SendUnit::issue() {
   const CellRun& cells = run.item.run;
   run.details.id = next_id_;
   next_id_ += cells.cells;
-  if (cells.offset == 0) context_.report(sim::Step::read_issued, c.key);
+  if (cells.offset == 0) context_.report(step::kReadIssued, c.key);
   tlm::tlm_generic_payload& payload = make_access(run, tlm::TLM_READ_COMMAND, c.source + cells.offset, cells.cell_bytes,
                                                   hpc0_master_id(c.pdid), context_);
   port_.begin_request(payload);
@@ -286,7 +288,7 @@ void SendUnit::read_error(std::uint64_t id) {
   const CellRun& cells = run->item.run;
   const std::uint64_t address = block.command.source + cells.offset + std::uint64_t{bad->first} * cells.cell_bytes;
   stop(run->item.block);
-  context_.report(sim::Step::fault_detected, block.command.key);
+  context_.report(step::kFaultDetected, block.command.key);
   ++counters_.source_faults;
   const BlockCommand command = block.command;
   client_->source_fault(command, sim::page_begin(address));
@@ -295,8 +297,8 @@ void SendUnit::read_error(std::uint64_t id) {
 void SendUnit::cells_leave(std::uint64_t id, const sim::TimeSequence& instants) {
   Queue::Run& run = *find_run(queue_, id);
   const CellRun& cells = run.item.run;
-  const sim::BlockKey& key = block_of(run).command.key;
-  if (cells.offset == 0 && run.details.left.empty()) context_.report(sim::Step::cell_sent, key);
+  const sim::PartKey& key = block_of(run).command.key;
+  if (cells.offset == 0 && run.details.left.empty()) context_.report(step::kCellSent, key);
   const Time issued = run.issued.at(run.details.left.size());
   run.details.left.append(instants);
   queue_.give(instants, issued, context_.now(), kBuffer);

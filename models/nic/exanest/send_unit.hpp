@@ -15,7 +15,7 @@
 namespace faultline::exanest {
 
 struct BlockCommand {
-  sim::BlockKey key;
+  sim::PartKey key;
   std::uint64_t source = 0;       // virtual address in the local process
   std::uint64_t destination = 0;  // virtual address in the remote process
   std::uint32_t bytes = 0;
@@ -28,7 +28,7 @@ class SendClient {
  public:
   virtual ~SendClient() = default;
   // False when the block has been acknowledged, requeued or given up since it was handed over.
-  virtual bool still_wanted(const sim::BlockKey& key) = 0;
+  virtual bool still_wanted(const sim::PartKey& key) = 0;
   virtual void command_taken() = 0;
   // A read of the block failed on this page; the rest of the block is not sent.
   virtual void source_fault(const BlockCommand& command, std::uint64_t page) = 0;
@@ -47,7 +47,7 @@ class SendUnit : public SendListener {
   void cancel(std::uint64_t transfer);
   // Stops this attempt, if it is being read or goes out: what has not left for the network by now does not leave, nor
   // what would leave at this instant. The bytes that are so not sent.
-  std::uint64_t cut_short(const sim::BlockKey& key);
+  std::uint64_t cut_short(const sim::PartKey& key);
   // BEGIN_RESP, RESPONSES_RECALLED and TRAIN_PARTED of one of our payloads.
   void response(tlm::tlm_generic_payload& payload);
   void responses_recalled(tlm::tlm_generic_payload& payload);

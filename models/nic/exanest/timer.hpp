@@ -17,8 +17,8 @@ class TimerClient {
  public:
   virtual ~TimerClient() = default;
   // False when what the deadline was set for has happened.
-  virtual bool deadline_matters(std::uint64_t what, const sim::BlockKey& key) = 0;
-  virtual void deadline_passed(std::uint64_t what, const sim::BlockKey& key) = 0;
+  virtual bool deadline_matters(std::uint64_t what, const sim::PartKey& key) = 0;
+  virtual void deadline_passed(std::uint64_t what, const sim::PartKey& key) = 0;
 };
 
 class Timer {
@@ -27,7 +27,7 @@ class Timer {
       : timeout_(timeout), context_(context), port_(context.loop.new_port()) {}
 
   // One timeout from now. `what` and `key` are the client's.
-  void start(TimerClient& client, std::uint64_t what, const sim::BlockKey& key) {
+  void start(TimerClient& client, std::uint64_t what, const sim::PartKey& key) {
     deadlines_.push_back({context_.now() + timeout_, &client, what, key});
     arm();
   }
@@ -37,7 +37,7 @@ class Timer {
     Time at;
     TimerClient* client;
     std::uint64_t what;
-    sim::BlockKey key;
+    sim::PartKey key;
   };
 
   void arm() {

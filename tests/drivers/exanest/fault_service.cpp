@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Interrupt handler, tasklet and netlink socket with a real SMMU.
 #include "models/drivers/exanest/fault_service.hpp"
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/support/child.hpp"
 #include "tests/support/driver_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
+namespace step = exanest::step;
 using sim::Step;
 
 namespace {
@@ -56,11 +58,11 @@ struct TwoFaults {
     b.tasks.start(FaultBench::push_at(b, again + 50ns, 6));
     b.run_until(raised + 200us);
     second = again + b.cpu_config.irq_to_handler;
-    CHECK(b.at(Step::handler_entered, 5) == entered);
-    CHECK(b.at(Step::handler_done, 5) == entered + b.handler());
-    CHECK(b.at(Step::tasklet_run, 5) == begun);
-    CHECK(b.at(Step::handler_entered, 6) == second);
-    CHECK(b.at(Step::handler_done, 6) == second + b.handler());
+    CHECK(b.at(step::kHandlerEntered, 5) == entered);
+    CHECK(b.at(step::kHandlerDone, 5) == entered + b.handler());
+    CHECK(b.at(step::kTaskletRun, 5) == begun);
+    CHECK(b.at(step::kHandlerEntered, 6) == second);
+    CHECK(b.at(step::kHandlerDone, 6) == second + b.handler());
   }
   Time begun;   // the tasklet
   Time second;  // the second fault's handler
@@ -76,10 +78,10 @@ TEST_CASE("handler and tasklet of one fault, to the picosecond") {
   b.run_until(raised + 100us);
   const Time entered = raised + b.cpu_config.irq_to_handler;
   const Time begun = entered + b.handler() + b.cpu_config.tasklet_delay;
-  CHECK(b.at(Step::handler_entered, 5) == entered);
-  CHECK(b.at(Step::handler_done, 5) == entered + b.handler());
-  CHECK(b.at(Step::tasklet_run, 5) == begun);
-  CHECK(b.at(Step::message_sent, 5) ==
+  CHECK(b.at(step::kHandlerEntered, 5) == entered);
+  CHECK(b.at(step::kHandlerDone, 5) == entered + b.handler());
+  CHECK(b.at(step::kTaskletRun, 5) == begun);
+  CHECK(b.at(step::kMessageSent, 5) ==
         begun + 6 * b.cpu_config.mmio_read + b.cpu_config.mmio_write + b.config.driver.netlink_send);
 }
 
@@ -87,9 +89,9 @@ TEST_CASE("a fault while the tasklet reads the FIFO has its own handler and leav
   FaultBench b;
   // After the tasklet's first look at the FIFO, while it reads the record.
   const TwoFaults faults(b, 2 * b.cpu_config.mmio_read + 1ns);
-  CHECK(b.at(Step::tasklet_run, 6) == faults.second + b.handler());  // it goes on with it at once
-  CHECK(b.at(Step::message_sent, 5) == b.at(Step::message_sent, 6));
-  CHECK(b.at(Step::message_sent, 5) == faults.begun + b.cpu_config.irq_to_handler + b.handler() +
+  CHECK(b.at(step::kTaskletRun, 6) == faults.second + b.handler());  // it goes on with it at once
+  CHECK(b.at(step::kMessageSent, 5) == b.at(step::kMessageSent, 6));
+  CHECK(b.at(step::kMessageSent, 5) == faults.begun + b.cpu_config.irq_to_handler + b.handler() +
                                            11 * b.cpu_config.mmio_read + 2 * b.cpu_config.mmio_write +
                                            b.config.driver.netlink_send);
   CHECK(b.counted("driver.netlink_messages") == 1);
@@ -98,7 +100,7 @@ TEST_CASE("a fault while the tasklet reads the FIFO has its own handler and leav
 TEST_CASE("a fault while the tasklet sends its message comes with the tasklet's next run") {
   FaultBench b;
   const TwoFaults faults(b, 2us);
-  CHECK(b.at(Step::tasklet_run, 6) == b.at(Step::message_sent, 5) + b.cpu_config.tasklet_delay);
+  CHECK(b.at(step::kTaskletRun, 6) == b.at(step::kMessageSent, 5) + b.cpu_config.tasklet_delay);
   CHECK(b.counted("driver.netlink_messages") == 2);
 }
 
@@ -111,7 +113,7 @@ TEST_CASE("a record that the tasklet finds before its interrupt has no handler t
   b.tasks.start(FaultBench::push_at(b, begun + 2 * b.cpu_config.mmio_read, 6));
   b.run_until(raised + 200us);
   const Time found = begun + 6 * b.cpu_config.mmio_read + b.cpu_config.mmio_write;
-  for (const Step step : {Step::handler_entered, Step::handler_done, Step::tasklet_run}) CHECK(b.at(step, 6) == found);
+  for (const Step step : {step::kHandlerEntered, step::kHandlerDone, step::kTaskletRun}) CHECK(b.at(step, 6) == found);
 }
 
 namespace {
@@ -184,7 +186,7 @@ TEST_CASE("a full socket refuses messages and counts their records") {
   CHECK(b.counted("driver.undelivered_records") == 3);
   CHECK(b.counted("driver.fault_records") == 3);
   CHECK(b.counted("driver.netlink_messages") == 3);
-  CHECK(b.at(Step::message_sent, 4) == Time{-1});
+  CHECK(b.at(step::kMessageSent, 4) == Time{-1});
   sim::Vector<exanest::FaultMessage> records;
   b.tasks.start(FaultBench::receive(b, records));
   b.run_until(b.node.now() + 100us);

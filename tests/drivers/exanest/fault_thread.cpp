@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fault thread, from the kernel's message to the request that goes to the firmware or the SMMU.
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/drivers/exanest/fault_thread_bench.hpp"
 #include "tests/support/child.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using sim::Step;
+namespace step = exanest::step;
 
 TEST_CASE("touch-a-page makes the page present and asks for the block again") {
   FaultBench b(Resolve::touch_a_page);
   const std::uint64_t buffer = b.map(4);
   b.handle({fault(buffer + kPage)});
   const Time resolved = b.parsed() + b.cold_page();
-  CHECK(b.at(Step::library_woken) == std::vector{b.woken()});
-  CHECK(b.at(Step::resolve_begin) == std::vector{b.parsed()});
-  CHECK(b.at(Step::resolve_end) == std::vector{resolved});
-  CHECK(b.at(Step::retry_requested) == std::vector{resolved + b.retry()});
-  for (const sim::StepRecord& record : b.steps) CHECK(record.key == BlockKey{40, 0, 2});
+  CHECK(b.at(step::kLibraryWoken) == std::vector{b.woken()});
+  CHECK(b.at(step::kResolveBegin) == std::vector{b.parsed()});
+  CHECK(b.at(step::kResolveEnd) == std::vector{resolved});
+  CHECK(b.at(step::kRetryRequested) == std::vector{resolved + b.retry()});
+  for (const sim::StepRecord& record : b.steps) CHECK(record.key == PartKey{40, 0, 2});
   CHECK(b.registers.taken() == b.retry_of(resolved, {40, 0, 2}));
   CHECK(b.pages(buffer, 4) == "-d--");
   CHECK(b.counted("library.pages_resolved") == 1);
@@ -52,8 +53,8 @@ TEST_CASE("a fault where nothing is mapped aborts the transfer, by touch-a-page"
   const std::uint64_t nowhere = b.map(1) + kPage;
   b.handle({fault(nowhere, 0, false)});
   CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.fault_no_alloc, {40, 0, 2}));
-  CHECK(b.at(Step::resolve_end) == std::vector{b.parsed() + b.config.os.fault_no_alloc});
-  CHECK(b.at(Step::retry_requested).empty());
+  CHECK(b.at(step::kResolveEnd) == std::vector{b.parsed() + b.config.os.fault_no_alloc});
+  CHECK(b.at(step::kRetryRequested).empty());
   CHECK(b.counted("library.faults_refused") == 1);
   CHECK(b.counted("library.pages_resolved") == 0);
 }
@@ -103,8 +104,8 @@ TEST_CASE("records of one page in one message resolve once and are answered each
   const Time third = second + b.retry();
   CHECK(b.registers.taken() ==
         b.retry_of(first, {40, 7, 2}) + b.retry_of(second, {40, 8, 2}) + b.retry_of(third, {40, 9, 2}));
-  CHECK(b.at(Step::library_woken) == std::vector(3, b.woken()));
-  CHECK(b.at(Step::resolve_end) == std::vector{first, second, third});
+  CHECK(b.at(step::kLibraryWoken) == std::vector(3, b.woken()));
+  CHECK(b.at(step::kResolveEnd) == std::vector{first, second, third});
   CHECK(b.counted("library.pages_resolved") == 2);
   CHECK(b.counted("library.faults_merged") == 1);
 }
@@ -130,7 +131,7 @@ TEST_CASE("a message that comes while one is handled is next, without a wake-up"
   const Time first = b.parsed() + b.cold_page();
   const Time again = first + b.retry() + b.config.driver.netlink_receive;
   const Time second = again + b.config.library.parse_fault + b.config.os.resident_touch;
-  CHECK(b.at(Step::library_woken) == std::vector{b.woken(), again});
+  CHECK(b.at(step::kLibraryWoken) == std::vector{b.woken(), again});
   CHECK(b.registers.taken() == b.retry_of(first, {40, 7, 2}) + b.retry_of(second, {40, 8, 2}));
   CHECK(b.counted("library.faults_merged") == 0);
 }
@@ -153,8 +154,8 @@ TEST_CASE("a stalled access goes on when its page is present") {
   CHECK(b.registers.taken() == Accesses{resumed(b, b.parsed() + b.cold_page(), bank, smmu::reg::resume::kRetry)});
   CHECK(b.pages(buffer, 1) == "d");
   REQUIRE(b.steps.size() == 1);
-  CHECK(b.steps[0].step == sim::Step::stall_resumed);
-  CHECK(b.steps[0].key == BlockKey{});  // the block is not known
+  CHECK(b.steps[0].step == exanest::step::kStallResumed);
+  CHECK(b.steps[0].key == PartKey{});  // the block is not known
 }
 
 TEST_CASE("a stalled access without a mapping is terminated, and the engine's record of it looked for") {

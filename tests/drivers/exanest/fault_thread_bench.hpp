@@ -15,7 +15,7 @@ namespace faultline::test {
 
 using exanest::FaultMessage;
 using rdma::Resolve;
-using sim::BlockKey;
+using sim::PartKey;
 
 inline constexpr sim::NodeId kPeer = 6;
 inline constexpr Time kMessage = 20us;  // when the kernel delivers
@@ -66,11 +66,11 @@ struct FaultBench : RdmaBench {
     return config.os.syscall + pages * config.os.gup_per_page + cold * cold_page();
   }
   // The register accesses of answers that begin at `from`.
-  Accesses retry_of(Time from, const BlockKey& key) const { return asking(from, reg::kRetransmit, key); }
-  Accesses resend_of(Time from, const BlockKey& key) const { return asking(from, reg::kResend, key); }
-  Accesses abort_of(Time from, const BlockKey& key) const { return message(from, {reg::kAbort, key.transfer}); }
-  Accesses asking(Time from, std::uint64_t operation, const BlockKey& key) const {
-    return message(from, {operation, key.transfer, key.block | std::uint64_t{key.attempt} << 32});
+  Accesses retry_of(Time from, const PartKey& key) const { return asking(from, reg::kRetransmit, key); }
+  Accesses resend_of(Time from, const PartKey& key) const { return asking(from, reg::kResend, key); }
+  Accesses abort_of(Time from, const PartKey& key) const { return message(from, {reg::kAbort, key.transfer}); }
+  Accesses asking(Time from, std::uint64_t operation, const PartKey& key) const {
+    return message(from, {operation, key.transfer, key.part | std::uint64_t{key.attempt} << 32});
   }
   Accesses message(Time from, const std::vector<std::uint64_t>& words) const {
     Time at = from + config.library.post_retry;

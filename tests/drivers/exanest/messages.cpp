@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small messages: to other processes, from the mailbox, and to the firmware of a node.
 
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/support/rdma_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
 using exanest::Message;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -57,8 +58,8 @@ TEST_CASE("a message is its words, then the register that sends them") {
   for (const unsigned words : {1u, 4u, 7u}) {
     const auto sent = b.run(b.library.send(b.thread, 12, 0xabc, kSeven, words));
     CHECK(sent.took() == b.config.library.message_send + (words + 1) * b.config.cpu.mmio_write);
-    CHECK(b.at(Step::message_begin).back() == sent.began);
-    CHECK(b.at(Step::message_composed).back() == sent.began + b.config.library.message_send);
+    CHECK(b.at(step::kMessageBegin).back() == sent.began);
+    CHECK(b.at(step::kMessageComposed).back() == sent.began + b.config.library.message_send);
     const std::vector<std::uint64_t> written(kSeven.begin(), kSeven.begin() + words);
     CHECK(b.registers.taken() ==
           message(b, sent.began + b.config.library.message_send, written, to_user(12, 0xabc, words)));
@@ -67,12 +68,12 @@ TEST_CASE("a message is its words, then the register that sends them") {
 
 TEST_CASE("a retry names the block and its attempt") {
   RdmaBench b;
-  const sim::BlockKey key{0xffff'0000'0001, 0x8000'0007, 3};
+  const sim::PartKey key{0xffff'0000'0001, 0x8000'0007, 3};
   const auto asked = b.run(b.library.request_retry(b.thread, 6, key));
   CHECK(asked.took() == b.config.library.post_retry + 4 * b.config.cpu.mmio_write);
   CHECK(b.registers.taken() == message(b, asked.began + b.config.library.post_retry,
                                        {1, 0xffff'0000'0001, std::uint64_t{3} << 32 | 0x8000'0007}, to_firmware(6, 3)));
-  CHECK(b.at(Step::retry_requested) == std::vector{asked.ended});
+  CHECK(b.at(step::kRetryRequested) == std::vector{asked.ended});
   CHECK(b.steps.back().key == key);
 }
 
@@ -90,7 +91,7 @@ TEST_CASE("threads that send at once do not mix their words, whatever they send"
   Timed<bool> sent;
   Timed<bool> retried;
   b.start(b.thread, b.library.send(b.thread, 2, 3, kSeven, 7), sent);
-  const sim::BlockKey key{5, 4, 3};
+  const sim::PartKey key{5, 4, 3};
   b.start(b.other_thread, b.library.request_retry(b.other_thread, 6, key), retried);
   b.settle();
   REQUIRE(sent.began == retried.began);
@@ -103,7 +104,7 @@ TEST_CASE("threads that send at once do not mix their words, whatever they send"
   const Accesses later = message(b, woken, {1, 5, std::uint64_t{3} << 32 | 4}, to_firmware(6, 3));
   expected.insert(expected.end(), later.begin(), later.end());
   CHECK(b.registers.taken() == expected);
-  CHECK(b.at(Step::message_composed) == std::vector{sending});
+  CHECK(b.at(step::kMessageComposed) == std::vector{sending});
   CHECK(sent.ended == free);
   CHECK(retried.ended == woken + 4 * b.config.cpu.mmio_write);
 }
@@ -128,9 +129,9 @@ TEST_CASE("receive returns one polling load, its code and the head's register wr
   CHECK(received.ended == stored + after_store(b));
   CHECK(b.registers.taken() == Accesses{{received.ended, kRegisters + reg::kMailboxHead, 1}});
   const Time seen = stored + b.config.cpu.poll_latency;
-  CHECK(b.at(Step::message_seen) == std::vector{seen});
-  CHECK(b.at(Step::message_received) == std::vector{seen + b.config.library.message_receive});
-  CHECK(b.at(Step::message_returned) == std::vector{received.ended});
+  CHECK(b.at(step::kMessageSeen) == std::vector{seen});
+  CHECK(b.at(step::kMessageReceived) == std::vector{seen + b.config.library.message_receive});
+  CHECK(b.at(step::kMessageReturned) == std::vector{received.ended});
 }
 
 TEST_CASE("the program has a message before its slot is given back") {

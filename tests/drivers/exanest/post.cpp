@@ -2,6 +2,7 @@
 // Posting a transfer: which registers are written when, and what comes back.
 #include <array>
 
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/support/rdma_bench.hpp"
 
 using namespace faultline;
@@ -9,7 +10,7 @@ using namespace faultline::test;
 using exanest::Library;
 using exanest::Operation;
 using exanest::Posted;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -41,9 +42,9 @@ TEST_CASE("the seven register writes and the status read of an RDMA write come w
   CHECK(posted.took() == b.config.library.post + accesses_take(b));
   const Values values = {0x1234, 0x77000, 4097, std::uint64_t{9} << 32 | 5, b.library.notify_page() + 8, 1, 1};
   CHECK(b.registers.taken() == descriptor(b, posted.began + b.config.library.post, values, 100));
-  CHECK(b.at(Step::post_begin) == std::vector{posted.began});
-  CHECK(b.at(Step::posted) == std::vector{posted.ended - b.config.cpu.mmio_read});
-  for (const sim::StepRecord& record : b.steps) CHECK(record.key == sim::BlockKey{100, 0, 0});
+  CHECK(b.at(step::kPostBegin) == std::vector{posted.began});
+  CHECK(b.at(step::kPosted) == std::vector{posted.ended - b.config.cpu.mmio_read});
+  for (const sim::StepRecord& record : b.steps) CHECK(record.key == sim::PartKey{100, 0, 0});
   CHECK(b.thread.time(cpu::Work::user) == posted.took());
 }
 

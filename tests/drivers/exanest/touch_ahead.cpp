@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Touch-ahead: how many pages a fault brings, in how many calls, and what it answers meanwhile.
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/drivers/exanest/fault_thread_bench.hpp"
 #include "tests/support/child.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using sim::Step;
+namespace step = exanest::step;
 
 TEST_CASE("touch-ahead makes as many pages present as it is told to") {
   FaultBench b(Resolve::touch_ahead, 3);
@@ -13,8 +14,8 @@ TEST_CASE("touch-ahead makes as many pages present as it is told to") {
   REQUIRE(b.vm.make_present(b.process, buffer + 2 * kPage, kPage) == Error::none);
   b.handle({fault(buffer + kPage)});
   const Time resolved = b.parsed() + b.call(3, 2);
-  CHECK(b.at(Step::resolve_begin) == std::vector{b.parsed()});
-  CHECK(b.at(Step::resolve_end) == std::vector{resolved});
+  CHECK(b.at(step::kResolveBegin) == std::vector{b.parsed()});
+  CHECK(b.at(step::kResolveEnd) == std::vector{resolved});
   CHECK(b.registers.taken() == b.retry_of(resolved, {40, 0, 2}));
   CHECK(b.pages(buffer, 6) == "-ddd--");
 }
@@ -52,7 +53,7 @@ TEST_CASE("a fault where nothing is mapped aborts the transfer, by touch-ahead")
   const std::uint64_t nowhere = b.map(1) + kPage;
   b.handle({fault(nowhere, 0, false)});
   CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall + b.config.os.fault_no_alloc, {40, 0, 2}));
-  CHECK(b.at(Step::retry_requested).empty());
+  CHECK(b.at(step::kRetryRequested).empty());
 }
 
 TEST_CASE("a page that touch-ahead has brought along is asked for again, at the cost of finding it") {
@@ -70,7 +71,7 @@ TEST_CASE("with several calls the fault is answered after the first, and the oth
   const std::uint64_t buffer = b.map(12);
   b.handle({fault(buffer + kPage)});
   const Time resolved = b.parsed() + b.call(4, 4);
-  CHECK(b.at(Step::resolve_end) == std::vector{resolved});
+  CHECK(b.at(step::kResolveEnd) == std::vector{resolved});
   CHECK(b.registers.taken() == b.retry_of(resolved, {40, 0, 2}));
   CHECK(b.pages(buffer, 12) == "-dddddddddd-");
   CHECK(b.counted("library.calls_ahead") == 2);
@@ -105,7 +106,7 @@ TEST_CASE("a fault that comes during a call is answered before the calls that ar
   b.settle();
   const Time woken = second_call + b.call(4, 4) + b.config.driver.netlink_receive;
   const Time resolved = woken + b.config.library.parse_fault + b.call(4, 4);
-  CHECK(b.at(Step::library_woken) == std::vector{b.woken(), woken});
+  CHECK(b.at(step::kLibraryWoken) == std::vector{b.woken(), woken});
   CHECK(b.registers.taken() == b.retry_of(b.parsed() + b.call(4, 4), {40, 7, 2}) + b.retry_of(resolved, {40, 9, 2}));
   // What both asked for is brought once: pages 12 to 19 are left, in two calls.
   CHECK(b.pages(buffer, 24) == "dddddddddddddddddddd----");
@@ -120,7 +121,7 @@ TEST_CASE("a fault that comes as the socket is looked at waits for one call and 
   b.deliver({fault(buffer, 8)}, answered - Time{1});
   b.settle();
   const Time woken = answered + b.config.driver.netlink_receive;
-  CHECK(b.at(Step::library_woken) == std::vector{b.woken(), woken});
+  CHECK(b.at(step::kLibraryWoken) == std::vector{b.woken(), woken});
   CHECK(b.registers.taken() == b.retry_of(b.parsed() + b.call(4, 4), {40, 7, 2}) +
                                    b.retry_of(woken + b.config.library.parse_fault + b.call(4, 0), {40, 8, 2}));
   CHECK(b.counted("library.calls_ahead") == 2);
@@ -137,7 +138,7 @@ TEST_CASE("the calls that are left end where the mapping or the memory ends") {
       return Facts{{"present", b.pages(buffer, 6) == "dddddd"},
                    {"calls", b.count("library.calls_ahead")},
                    {"refused", b.count("library.faults_refused")},
-                   {"answered", std::ssize(b.at(Step::retry_requested))}};
+                   {"answered", std::ssize(b.at(step::kRetryRequested))}};
     });
     INFO("memory " << memory);
     CHECK(f == Facts{{"present", 1}, {"calls", 1}, {"refused", 0}, {"answered", 1}});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waiting for the end of a transfer: from the engine's store of the notification word to the return.
+#include "models/drivers/exanest/steps.hpp"
 #include "tests/support/rdma_bench.hpp"
 
 using namespace faultline;
@@ -8,7 +9,7 @@ using exanest::Library;
 using exanest::Operation;
 using exanest::Posted;
 using exanest::Status;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -33,8 +34,8 @@ TEST_CASE("wait returns one polling load and the completion's code after the sto
   const auto waited = b.run(b.library.wait(b.thread, posted));
   CHECK(waited.value == Status::done);
   CHECK(waited.ended == stored + after_store(b));
-  CHECK(b.at(Step::completed) == std::vector{waited.ended});
-  CHECK(b.steps.back().key == sim::BlockKey{posted.transfer, 0, 0});
+  CHECK(b.at(step::kCompleted) == std::vector{waited.ended});
+  CHECK(b.steps.back().key == sim::PartKey{posted.transfer, 0, 0});
   CHECK(b.registers.taken().size() == 8);  // it looks at memory, not at the engine
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/nic/exanest/prediction.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -31,8 +32,8 @@ TEST_CASE("a write fault stops its block at the first error response, logs one r
   bench.run(500us);
 
   const Time error = clean.cells[32].written;
-  CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == error);
-  CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == error + logging(bench));
+  CHECK(bench.at(step::kFaultDetected, {id, 0, 0}) == error);
+  CHECK(bench.at(step::kFaultLogged, {id, 0, 0}) == error + logging(bench));
   // Cells that were written before the error response have gone out, the others of the block are dropped.
   const auto gone =
       std::count_if(clean.cells.begin(), clean.cells.end(), [&](const auto& c) { return c.write < error; });
@@ -49,7 +50,7 @@ TEST_CASE("a write fault stops its block at the first error response, logs one r
   CHECK(bench.privileged_read(1, exanest::reg::kFaultWord3) == 0);
   bench.privileged_write(1, exanest::reg::kFaultPop, 0);
   CHECK(bench.privileged_read(1, exanest::reg::kFaultCount) == 0);
-  CHECK(bench.all(Step::block_acknowledged).empty());
+  CHECK(bench.all(step::kBlockAcknowledged).empty());
 }
 
 TEST_CASE("only the faulted block is sent again, and the others do not wait for it") {
@@ -65,15 +66,15 @@ TEST_CASE("only the faulted block is sent again, and the others do not wait for 
   CHECK(bench.counted(0, "dma.retransmitted_bytes") == 16384);
   CHECK(bench.counted(0, "dma.timeouts") == 0);
 
-  const Time logged = bench.at(Step::fault_logged, {id, 2, 0});
+  const Time logged = bench.at(step::kFaultLogged, {id, 2, 0});
   const Time received = logged + 30us + request_travel(bench);
-  CHECK(bench.at(Step::retry_received, {id, 2, 0}) == received);
+  CHECK(bench.at(step::kRetryReceived, {id, 2, 0}) == received);
   // The R5 may be at work on a block when the request comes.
-  const Time requeued = bench.at(Step::block_requeued, {id, 2, 1});
+  const Time requeued = bench.at(step::kBlockRequeued, {id, 2, 1});
   CHECK(requeued >= received + bench.config.retransmit_processing);
   CHECK(requeued <= received + bench.config.retransmit_processing + bench.config.block_scheduling);
-  CHECK(bench.at(Step::block_acknowledged, {id, 4, 0}) < requeued);
-  CHECK(bench.at(Step::block_acknowledged, {id, 2, 1}) != sim::kNever);
+  CHECK(bench.at(step::kBlockAcknowledged, {id, 4, 0}) < requeued);
+  CHECK(bench.at(step::kBlockAcknowledged, {id, 2, 1}) != sim::kNever);
 }
 
 TEST_CASE("one fault's recovery takes the sum of its steps") {
@@ -91,17 +92,17 @@ TEST_CASE("one fault's recovery takes the sum of its steps") {
     const auto id = bench.post(0, {kSource, kDestination, 4096});
     REQUIRE(bench.run_to_notification(0));
     const Time detected = at_source ? clean.cells[0].back : clean.cells[0].written;
-    CHECK(bench.at(Step::fault_detected, {id, 0, 0}) == detected);
+    CHECK(bench.at(step::kFaultDetected, {id, 0, 0}) == detected);
     const Time travel =
         at_source ? 2 * bench.config.clock.cycles(bench.config.message_pipeline) : request_travel(bench);
-    CHECK(bench.at(Step::fault_logged, {id, 0, 0}) == detected + logging(bench));
+    CHECK(bench.at(step::kFaultLogged, {id, 0, 0}) == detected + logging(bench));
     const Time received = detected + logging(bench) + 20us + travel;
-    CHECK(bench.at(Step::retry_received, {id, 0, 0}) == received);
-    CHECK(bench.at(Step::block_requeued, {id, 0, 1}) == received + bench.config.retransmit_processing);
+    CHECK(bench.at(step::kRetryReceived, {id, 0, 0}) == received);
+    CHECK(bench.at(step::kBlockRequeued, {id, 0, 1}) == received + bench.config.retransmit_processing);
     const Time again = received + bench.config.retransmit_processing + bench.config.block_scheduling;
-    CHECK(bench.at(Step::block_scheduled, {id, 0, 1}) == again);
+    CHECK(bench.at(step::kBlockScheduled, {id, 0, 1}) == again);
     // From there on it goes as if nothing had happened.
-    CHECK(bench.at(Step::notified, {id, 0, 0}) == again + (clean.notified - clean.blocks[0].scheduled));
+    CHECK(bench.at(step::kNotified, {id, 0, 0}) == again + (clean.notified - clean.blocks[0].scheduled));
     CHECK(arrived_whole(bench, 4096));
   }
 }
@@ -123,7 +124,7 @@ TEST_CASE("a fault's record is in the FIFO so many cycles after the error respon
     CHECK(bench->privileged_read(node, exanest::reg::kFaultCount) == 0);
     bench->run(Time{2});
     CHECK(bench->privileged_read(node, exanest::reg::kFaultCount) == 1);
-    CHECK(bench->at(Step::fault_logged, {id, 0, 0}) == logged);
+    CHECK(bench->at(step::kFaultLogged, {id, 0, 0}) == logged);
   }
 }
 
@@ -141,14 +142,14 @@ TEST_CASE("a block that faults again and again ends its transfer after so many r
     REQUIRE(bench->run_to_notification(0));
     CHECK(bench->memory[0]->word(DmaBench::kNotify) == (8 << 8 | exanest::reg::kNotifyError));
     for (std::uint32_t attempt = 0; attempt < 3; ++attempt) {
-      CHECK(bench->at(Step::block_requeued, {id, 0, attempt + 1}) ==
-            bench->at(Step::retry_received, {id, 0, attempt}) + config.retransmit_processing);
+      CHECK(bench->at(step::kBlockRequeued, {id, 0, attempt + 1}) ==
+            bench->at(step::kRetryReceived, {id, 0, attempt}) + config.retransmit_processing);
     }
     // The fourth request ends it instead.
-    CHECK(bench->at(Step::block_requeued, {id, 0, 4}) == sim::kNever);
-    CHECK(bench->at(Step::notified, {id, 0, 0}) == bench->at(Step::retry_received, {id, 0, 3}) +
-                                                       config.retransmit_processing + bench->memory[0]->service +
-                                                       bench->memory[0]->write_latency);
+    CHECK(bench->at(step::kBlockRequeued, {id, 0, 4}) == sim::kNever);
+    CHECK(bench->at(step::kNotified, {id, 0, 0}) == bench->at(step::kRetryReceived, {id, 0, 3}) +
+                                                        config.retransmit_processing + bench->memory[0]->service +
+                                                        bench->memory[0]->write_latency);
     CHECK(bench->counted(0, "dma.blocks_sent") == 4);
     CHECK(bench->counted(0, "dma.failed_transfers") == 1);
     CHECK(bench->counted(0, "dma.refault_failures") == 1);
@@ -214,11 +215,11 @@ TEST_CASE("a fault on the notification word or a mailbox slot is tried again aft
   const auto id = bench.post(0, {kSource, kDestination, 64});
   bench.run(100us);
   CHECK(bench.counted(0, "dma.control_write_faults") == 1);
-  CHECK(bench.all(Step::notified).empty());
+  CHECK(bench.all(step::kNotified).empty());
   bench.memory[0]->missing.clear();
   const Time failed =
-      bench.at(Step::block_acknowledged, {id, 0, 0}) + bench.memory[0]->service + bench.memory[0]->write_latency;
+      bench.at(step::kBlockAcknowledged, {id, 0, 0}) + bench.memory[0]->service + bench.memory[0]->write_latency;
   REQUIRE(bench.run_to_notification(0));
-  CHECK(bench.at(Step::notified, {id, 0, 0}) ==
+  CHECK(bench.at(step::kNotified, {id, 0, 0}) ==
         failed + bench.config.block_timeout + bench.memory[0]->service + bench.memory[0]->write_latency);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/support/dma_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
+namespace step = exanest::step;
 using sim::Step;
 
 namespace {
@@ -61,13 +63,13 @@ TEST_CASE("the steps of messages to users are reported when they happen") {
     CHECK(steps[1].at == second);
     for (const auto& s : steps) {
       CHECK(s.node == node);
-      CHECK(s.key == sim::BlockKey{});
+      CHECK(s.key == sim::PartKey{});
     }
   };
-  check(Step::message_posted, 0, sent, sent);
-  check(Step::message_injected, 0, injected[0], injected[1]);
-  check(Step::message_arrived, 1, arrived[0], arrived[1]);
-  check(Step::message_delivered, 1, arrived[0] + pipeline, arrived[1] + pipeline);
+  check(step::kMessagePosted, 0, sent, sent);
+  check(step::kMessageInjected, 0, injected[0], injected[1]);
+  check(step::kMessageArrived, 1, arrived[0], arrived[1]);
+  check(step::kMessageDelivered, 1, arrived[0] + pipeline, arrived[1] + pipeline);
   REQUIRE(bench.memory[1]->accesses.size() == 2);
   CHECK(bench.memory[1]->accesses[0].times.front() == arrived[0] + pipeline);
   CHECK(bench.memory[1]->accesses[1].times.front() == arrived[1] + pipeline);
@@ -77,7 +79,7 @@ TEST_CASE("the steps of messages to users are reported when they happen") {
   bench.send(0, 1, exanest::reg::kMessageToUser, {});  // dropped before it goes
   bench.run(10us);
   CHECK(bench.steps.size() == 1);
-  CHECK(bench.all(Step::retry_received).size() == 1);
+  CHECK(bench.all(step::kRetryReceived).size() == 1);
 }
 
 TEST_CASE("a full ring drops messages until its owner has consumed some") {
@@ -120,10 +122,10 @@ TEST_CASE("a message to the own node crosses no network") {
   const Time pipeline = bench.config.clock.cycles(bench.config.message_pipeline);
   CHECK(bench.memory[0]->accesses[0].times.front() == sent + 2 * pipeline);
   REQUIRE(bench.steps.size() == 4);
-  CHECK(bench.at(Step::message_posted, {}) == sent);
-  CHECK(bench.at(Step::message_injected, {}) == sent + pipeline);
-  CHECK(bench.at(Step::message_arrived, {}) == sent + pipeline);
-  CHECK(bench.at(Step::message_delivered, {}) == sent + 2 * pipeline);
+  CHECK(bench.at(step::kMessagePosted, {}) == sent);
+  CHECK(bench.at(step::kMessageInjected, {}) == sent + pipeline);
+  CHECK(bench.at(step::kMessageArrived, {}) == sent + pipeline);
+  CHECK(bench.at(step::kMessageDelivered, {}) == sent + 2 * pipeline);
 }
 
 TEST_CASE("a mailbox slot whose page is missing is written after a timeout") {

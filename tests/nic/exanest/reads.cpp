@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/support/dma_bench.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
 using network::PacketHeader;
 using network::PacketKind;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -43,12 +44,12 @@ TEST_CASE("a read is the peer's write under the initiator's transfer id, framed 
   const Time pipelines = 2 * c.clock.cycles(c.message_pipeline);
   const Time asked = posted + c.transfer_startup;
   const Time at_peer = asked + pipelines + bench.fabric->cell_time(48) + bench.fabric->latency;
-  CHECK(bench.at(Step::block_scheduled, {id, 0, 0}) ==
+  CHECK(bench.at(step::kBlockScheduled, {id, 0, 0}) ==
         at_peer + c.message_processing + c.transfer_startup + c.block_scheduling);
-  const Time acknowledged = bench.at(Step::block_acknowledged, {id, 2, 0});
+  const Time acknowledged = bench.at(step::kBlockAcknowledged, {id, 2, 0});
   const Time answered =
       acknowledged + c.message_processing + pipelines + bench.fabric->cell_time(24) + bench.fabric->latency;
-  CHECK(bench.at(Step::notified, {id, 0, 0}) ==
+  CHECK(bench.at(step::kNotified, {id, 0, 0}) ==
         answered + c.message_processing + bench.memory[0]->service + bench.memory[0]->write_latency);
 }
 
@@ -76,7 +77,7 @@ TEST_CASE("a lost read request is sent again after one timeout") {
   const auto id = bench.post(0, kRead);
   REQUIRE(bench.run_to_notification(0));
   CHECK(arrived_whole(bench));
-  CHECK(bench.at(Step::timed_out, {id, 0, 0}) == posted + bench.config.transfer_startup + bench.config.block_timeout);
+  CHECK(bench.at(step::kTimedOut, {id, 0, 0}) == posted + bench.config.transfer_startup + bench.config.block_timeout);
   CHECK(bench.counted(0, "dma.read_request_timeouts") == 1);
 }
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/nic/exanest/prediction.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
 using network::PacketHeader;
 using network::PacketKind;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -20,12 +21,12 @@ void check_recovered_by_timeout(DmaBench& bench) {
   const auto id = bench.post(0, {kSource, kDestination, 4096});
   REQUIRE(bench.run_to_notification(0));
   CHECK(arrived_whole(bench, 4096));
-  const Time expired = bench.at(Step::block_scheduled, {id, 0, 0}) + bench.config.block_timeout;
-  CHECK(bench.at(Step::timed_out, {id, 0, 0}) == expired);
-  CHECK(bench.at(Step::block_requeued, {id, 0, 1}) == expired);
-  CHECK(bench.at(Step::block_scheduled, {id, 0, 1}) == expired + bench.config.block_scheduling);
+  const Time expired = bench.at(step::kBlockScheduled, {id, 0, 0}) + bench.config.block_timeout;
+  CHECK(bench.at(step::kTimedOut, {id, 0, 0}) == expired);
+  CHECK(bench.at(step::kBlockRequeued, {id, 0, 1}) == expired);
+  CHECK(bench.at(step::kBlockScheduled, {id, 0, 1}) == expired + bench.config.block_scheduling);
   CHECK(bench.counted(0, "dma.timeouts") == 1);
-  CHECK(bench.all(Step::retry_received).empty());
+  CHECK(bench.all(step::kRetryReceived).empty());
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ TEST_CASE("a lost acknowledgement costs a timeout and the copy is recognised, dr
   CHECK(bench.counted(1, "dma.duplicate_blocks") == 1);
   CHECK(bench.counted(1, "dma.duplicate_cells") == 64);
   CHECK(bench.counted(1, "dma.acknowledgements_sent") == 2);
-  CHECK(bench.at(Step::block_acknowledged, {id, 0, 1}) != sim::kNever);
+  CHECK(bench.at(step::kBlockAcknowledged, {id, 0, 1}) != sim::kNever);
   std::uint32_t written = 0;
   for (const auto& a : bench.memory[1]->accesses) written += a.cells;
   CHECK(written == 64);
@@ -121,12 +122,12 @@ TEST_CASE("without acknowledgements a transfer stops at its outstanding blocks, 
   bench.fabric->loses = [](const PacketHeader& h) { return h.kind == PacketKind::acknowledge; };
   const auto id = bench.post(0, {kSource, kDestination, 20 * 16384, 1, 77});
   bench.run(190us);
-  CHECK(bench.all(Step::block_scheduled).size() == config.outstanding_blocks);
+  CHECK(bench.all(step::kBlockScheduled).size() == config.outstanding_blocks);
   REQUIRE(bench.run_to_notification(0));
   CHECK(bench.memory[0]->word(DmaBench::kNotify) == (77 << 8 | exanest::reg::kNotifyError));
-  const Time second = bench.at(Step::block_scheduled, {id, 0, 2});
-  CHECK(bench.at(Step::timed_out, {id, 0, 2}) == second + config.block_timeout);
-  CHECK(bench.at(Step::block_scheduled, {id, 0, 3}) == sim::kNever);
+  const Time second = bench.at(step::kBlockScheduled, {id, 0, 2});
+  CHECK(bench.at(step::kTimedOut, {id, 0, 2}) == second + config.block_timeout);
+  CHECK(bench.at(step::kBlockScheduled, {id, 0, 3}) == sim::kNever);
 }
 
 TEST_CASE("a retransmission request for an old attempt or a finished block is ignored") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
+#include "models/nic/exanest/tracks.hpp"
 #include "tests/support/dma_bench.hpp"
 #include "tests/support/levels.hpp"
 
@@ -21,14 +23,14 @@ TEST_CASE("a full channel refuses posts until a transfer of it has ended") {
   other.channel = 1;
   CHECK(bench.post(0, other) == 3);
   bench.run(100us);
-  CHECK(bench.all(sim::Step::notified).size() == 3);
+  CHECK(bench.all(exanest::step::kNotified).size() == 3);
   CHECK(bench.post(0, post) == 4);
 }
 
 TEST_CASE("the receive unit tells how many trains it has") {
   DmaBench bench;
   bench.set_up();
-  const Levels levels(bench.trace, sim::Part::receive_queue, 1);
+  const Levels levels(bench.trace, exanest::track::kReceiveQueue, 1);
   bench.post(0, {0x100000, 0x400000, 64});
   bench.run(100us);
   CHECK(levels.told == std::vector<std::uint64_t>{1, 0});
@@ -43,7 +45,7 @@ TEST_CASE("channels take turns, and the one behind the first begins") {
   const std::uint64_t of_second = bench.post(0, post);
   bench.run(100us);
   std::vector<std::uint64_t> started;
-  for (const auto& step : bench.all(sim::Step::transfer_started)) started.push_back(step.key.transfer);
+  for (const auto& step : bench.all(exanest::step::kTransferStarted)) started.push_back(step.key.transfer);
   CHECK(started == std::vector<std::uint64_t>{of_second, of_first});
 }
 

@@ -2,11 +2,12 @@
 // exanest.stop_after_fault: the source sends no more of a block that has faulted at its destination.
 #include <catch2/catch.hpp>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/nic/exanest/prediction.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -104,11 +105,11 @@ TEST_CASE("a stopped block is sent again when it is asked for, whole") {
     CHECK(arrived_whole(*b, kBlock));
     CHECK(b->counted(0, "dma.retransmitted_bytes") == kBlock);
     CHECK(b->counted(0, "dma.timeouts") == 0);
-    CHECK(b->at(Step::block_acknowledged, {id, 0, 1}) != sim::kNever);
+    CHECK(b->at(step::kBlockAcknowledged, {id, 0, 1}) != sim::kNever);
   }
   // One block by itself: what is saved is bytes, not time.
   const auto took = [](const DmaBench& b) {
-    return b.at(Step::notified, {1, 0, 0}) - b.at(Step::transfer_started, {1, 0, 0});
+    return b.at(step::kNotified, {1, 0, 0}) - b.at(step::kTransferStarted, {1, 0, 0});
   };
   CHECK(took(bench) == took(never));
   CHECK(bench.counted(0, "dma.stopped_bytes") + bench.counted(1, "dma.dropped_bytes") == kBlock);
@@ -135,10 +136,10 @@ TEST_CASE("a stop concerns one attempt of one block, and the next block begins i
       CHECK(arrived_whole(*b, 4 * kBlock));
       CHECK(b->counted(0, "dma.retransmitted_bytes") == kBlock);
     }
-    const Time start = with[i]->at(Step::transfer_started, {1, 0, 0});
-    const Time other_start = without[i]->at(Step::transfer_started, {1, 0, 0});
-    CHECK(with[i]->at(Step::block_acknowledged, {1, 3, 0}) - start <
-          without[i]->at(Step::block_acknowledged, {1, 3, 0}) - other_start);
+    const Time start = with[i]->at(step::kTransferStarted, {1, 0, 0});
+    const Time other_start = without[i]->at(step::kTransferStarted, {1, 0, 0});
+    CHECK(with[i]->at(step::kBlockAcknowledged, {1, 3, 0}) - start <
+          without[i]->at(step::kBlockAcknowledged, {1, 3, 0}) - other_start);
     CHECK(with[i]->counted(1, "dma.stops_sent") == 1);
     CHECK(with[i]->counted(0, "dma.stopped_bytes") > 0);
     CHECK(with[i]->counted(0, "dma.stopped_bytes") + with[i]->counted(1, "dma.dropped_bytes") == kBlock);

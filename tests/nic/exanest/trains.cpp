@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/support/dma_bench.hpp"
 
 using namespace faultline;
@@ -66,12 +67,12 @@ std::vector<Fact> play(DmaBench& bench, const Scene& scene) {
   }
   const Time begin = bench.now();
   for (const DmaPost& post : scene.posts) RC_ASSERT(bench.post(0, post) != 0);
-  for (int i = 0; i < 100 && bench.all(sim::Step::notified).size() < scene.posts.size(); ++i) bench.run(1ms);
-  RC_ASSERT(bench.all(sim::Step::notified).size() == scene.posts.size());
+  for (int i = 0; i < 100 && bench.all(exanest::step::kNotified).size() < scene.posts.size(); ++i) bench.run(1ms);
+  RC_ASSERT(bench.all(exanest::step::kNotified).size() == scene.posts.size());
   std::vector<Fact> facts;
   for (const sim::StepRecord& s : bench.steps) {
-    facts.emplace_back(s.at - begin, fmt::format("{} step {} block {}.{}", s.node, static_cast<int>(s.step),
-                                                 s.key.block, s.key.attempt));
+    facts.emplace_back(s.at - begin, fmt::format("{} step {} block {}.{}", s.node, static_cast<int>(s.step), s.key.part,
+                                                 s.key.attempt));
   }
   for (int node = 0; node < 2; ++node) {
     for (const PagedMemory::Access& access : bench.memory[node]->accesses) {

@@ -4,11 +4,12 @@
 
 #include <memory>
 
+#include "models/nic/exanest/steps.hpp"
 #include "tests/nic/exanest/prediction.hpp"
 
 using namespace faultline;
 using namespace faultline::test;
-using sim::Step;
+namespace step = exanest::step;
 
 namespace {
 
@@ -21,19 +22,19 @@ void check_write(DmaBench& bench, const DmaPost& post) {
   const std::uint64_t id = bench.post(0, post);
   REQUIRE(id != 0);
   REQUIRE(bench.run_to_notification(0));
-  CHECK(bench.at(Step::transfer_started, {id, 0, 0}) == expected.started);
+  CHECK(bench.at(step::kTransferStarted, {id, 0, 0}) == expected.started);
   for (std::uint32_t k = 0; k < expected.blocks.size(); ++k) {
     INFO("block " << k);
-    const sim::BlockKey key{id, k, 0};
+    const sim::PartKey key{id, k, 0};
     const BlockTimes& block = expected.blocks[k];
     const CellTimes& cell = expected.cells[block.first_cell];
-    CHECK(bench.at(Step::block_scheduled, key) == block.scheduled);
-    CHECK(bench.at(Step::read_issued, key) == cell.issued);
-    CHECK(bench.at(Step::cell_sent, key) == cell.sent);
-    CHECK(bench.at(Step::cell_arrived, key) == cell.arrived);
-    CHECK(bench.at(Step::block_acknowledged, key) == block.acknowledged);
+    CHECK(bench.at(step::kBlockScheduled, key) == block.scheduled);
+    CHECK(bench.at(step::kReadIssued, key) == cell.issued);
+    CHECK(bench.at(step::kCellSent, key) == cell.sent);
+    CHECK(bench.at(step::kCellArrived, key) == cell.arrived);
+    CHECK(bench.at(step::kBlockAcknowledged, key) == block.acknowledged);
   }
-  CHECK(bench.all(Step::block_scheduled).size() == expected.blocks.size());
+  CHECK(bench.all(step::kBlockScheduled).size() == expected.blocks.size());
   std::vector<Time> reads, writes;
   for (const CellTimes& cell : expected.cells) {
     reads.push_back(cell.issued);
@@ -41,7 +42,7 @@ void check_write(DmaBench& bench, const DmaPost& post) {
   }
   CHECK(instants(*bench.memory[0], false) == reads);
   CHECK(instants(*bench.memory[1], true) == writes);
-  CHECK(bench.at(Step::notified, {id, 0, 0}) == expected.notified);
+  CHECK(bench.at(step::kNotified, {id, 0, 0}) == expected.notified);
   CHECK(bench.memory[0]->word(DmaBench::kNotify) == (post.cookie << 8 | exanest::reg::kNotifyDone));
   CHECK(bench.memory[1]->read(post.destination, post.length) == bench.memory[0]->read(post.source, post.length));
 }
@@ -139,8 +140,8 @@ TEST_CASE("with two contexts the next block's reads do not wait for the previous
     REQUIRE(bench->run_to_notification(0));
     // Block 1's first read takes the slot that the eighth last read of block 0 leaves, as within a block.
     const std::size_t end = expected.blocks[0].end_cell;
-    CHECK(bench->at(Step::read_issued, {id, 1, 0}) < expected.cells[end - 1].back);
-    CHECK(bench->at(Step::read_issued, {id, 1, 0}) == expected.cells[end - 8].back);
+    CHECK(bench->at(step::kReadIssued, {id, 1, 0}) < expected.cells[end - 1].back);
+    CHECK(bench->at(step::kReadIssued, {id, 1, 0}) == expected.cells[end - 8].back);
   }
 }
 
@@ -168,7 +169,7 @@ TEST_CASE("writes of both directions at once arrive whole") {
   CHECK(bench.post(0, {0x100000, 0x400000, 65536, 1}) == 1);
   CHECK(bench.post(1, {0x200000, 0x500000, 65536, 0}) == (std::uint64_t{1} << 32 | 1));
   bench.run(200us);
-  CHECK(bench.all(Step::notified).size() == 2);
+  CHECK(bench.all(step::kNotified).size() == 2);
   CHECK(bench.memory[1]->read(0x400000, 65536) == bench.memory[0]->read(0x100000, 65536));
   CHECK(bench.memory[0]->read(0x500000, 65536) == bench.memory[1]->read(0x200000, 65536));
 }
@@ -181,7 +182,7 @@ TEST_CASE("channels take turns and the accesses carry their process's master id"
   const auto second = bench.post(0, {0x120000, 0x420000, 65536, 1, 2, exanest::reg::kCommandWrite, 1});
   bench.run(300us);
   std::vector<std::uint64_t> order;
-  for (const auto& step : bench.all(Step::block_scheduled)) order.push_back(step.key.transfer);
+  for (const auto& step : bench.all(step::kBlockScheduled)) order.push_back(step.key.transfer);
   // The first block goes before the second transfer is set up; then they alternate.
   REQUIRE(order.size() == 8);
   CHECK(std::count(order.begin(), order.begin() + 4, second) >= 1);

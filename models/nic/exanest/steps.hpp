@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine and its firmware tell of transfers, of their blocks, and of small messages.
+#pragma once
+
+#include "models/sim/trace.hpp"
+
+namespace faultline::exanest {
+
+namespace worker {
+
+inline constexpr sim::WorkerInfo kLibrary{"library", 0};  // the user's, whose last register write the engine reports
+inline constexpr sim::WorkerInfo kFirmware{"firmware on the R5", 1};
+inline constexpr sim::WorkerInfo kEngine{"DMA engine", 2};
+inline constexpr sim::WorkerInfo kNetwork{"network", 3};
+
+}  // namespace worker
+
+namespace step {
+
+using sim::Mark;
+using sim::Scope;
+using sim::StepInfo;
+
+// The R5 has set the transfer up.
+inline constexpr StepInfo kTransferStarted{
+    .name = "transfer_started",
+    .scope = Scope::transfer,
+    .phase = {worker::kFirmware, "R5 start", "firmware sets the transfer up", "exanest.transfer_startup"}};
+// The R5 has handed the block to the send unit.
+inline constexpr StepInfo kBlockScheduled{
+    .name = "block_scheduled",
+    .mark = Mark::part_begins,
+    .phase = {worker::kFirmware, "R5 block scheduling",
+              "firmware hands the block to the send unit; in a transfer of several blocks, after those before it",
+              "exanest.block_scheduling"}};
+// Send unit: first AXI read of the block, first cell handed to the network.
+inline constexpr StepInfo kReadIssued{
+    .name = "read_issued",
+    .phase = {worker::kEngine, "send unit start", "send unit takes the block command", "exanest.send_pipeline"}};
+inline constexpr StepInfo kCellSent{
+    .name = "cell_sent",
+    .phase = {worker::kEngine, "source read, first cell", "AXI read of the first cell, translation included",
+              "axi.*, smmu.*, ddr.*"}};
+// Receive unit: first cell of the block, the last write of its block is answered.
+inline constexpr StepInfo kCellArrived{
+    .name = "cell_arrived", .phase = {worker::kNetwork, "network", "links and routers, first cell", "network.*"}};
+inline constexpr StepInfo kBlockWritten{.name = "block_written",
+                                        .mark = Mark::for_timelines,
+                                        .phase = {.worker = worker::kEngine, .label = "writes to memory"}};
+// Receive or send unit: first error response of the block.
+inline constexpr StepInfo kFaultDetected{
+    .name = "fault_detected",
+    .phase = {worker::kEngine, "walk and fault",
+              "cells before the bad burst; its translation, the walk, the error response", "axi.*, smmu.*, ddr.*"}};
+inline constexpr StepInfo kFaultLogged{
+    .name = "fault_logged",
+    .phase = {worker::kEngine, "fault record", "record enters the fault FIFO", "exanest.fault_logging"}};
+// The source's R5 has the request, and has put the block back on its queue.
+inline constexpr StepInfo kRetryReceived{
+    .name = "retry_received",
+    .phase = {worker::kFirmware, "request transport", "mailboxes and, for RAPF, the network",
+              "exanest.message_pipeline, network.*"}};
+inline constexpr StepInfo kBlockRequeued{
+    .name = "block_requeued",
+    .phase = {worker::kFirmware, "R5 retry processing", "firmware puts the block back on its queue",
+              "exanest.retransmit_processing"}};
+// The source: timeout of the block, acknowledgement of the block.
+inline constexpr StepInfo kTimedOut{
+    .name = "timed_out",
+    .mark = Mark::part_lost,
+    .phase = {worker::kFirmware, "timeout", "wait until the block's timeout", "exanest.block_timeout"}};
+inline constexpr StepInfo kBlockAcknowledged{
+    .name = "block_acknowledged",
+    .mark = Mark::part_over,
+    .phase = {worker::kEngine, "data and acknowledgement",
+              "rest of the block, its writes (stalled ones wait in here), the acknowledgement",
+              "axi.*, smmu.*, network.*", "acknowledgement"}};
+inline constexpr StepInfo kNotified{
+    .name = "notified",
+    .scope = Scope::transfer,
+    .phase = {worker::kEngine, "notification", "completion word written to the user's memory", "axi.*, ddr.*"}};
+
+// Send command written to the packetizer, which hands the cell to the network.
+inline constexpr StepInfo kMessagePosted{
+    .name = "message_posted",
+    .scope = Scope::sender,
+    .phase = {worker::kLibrary, "register writes", "the message's words, then the command", "cpu.mmio_write"}};
+inline constexpr StepInfo kMessageInjected{
+    .name = "message_injected",
+    .scope = Scope::sender,
+    .phase = {worker::kEngine, "packetizer", "network interface, sending", "exanest.message_pipeline"}};
+// The mailbox has the whole cell, and issues the write of the slot.
+inline constexpr StepInfo kMessageArrived{
+    .name = "message_arrived",
+    .scope = Scope::receiver,
+    .phase = {worker::kNetwork, "message network", "links and routers", "network.*"}};
+inline constexpr StepInfo kMessageDelivered{
+    .name = "message_delivered",
+    .scope = Scope::receiver,
+    .phase = {worker::kEngine, "mailbox", "network interface, receiving", "exanest.message_pipeline"}};
+
+}  // namespace step
+
+}  // namespace faultline::exanest
