@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parameters of the application cores. Software costs of all rooms are stated at 1.2 GHz.
+// Parameters of the application cores. Software costs of all rooms are stated at one clock, stated_clock.
 #pragma once
 
 #include "models/cpu/kernel.hpp"
@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 struct CpuConfig {
   unsigned cores = 4;
   sim::Frequency clock{1'200'000'000};
+  sim::Frequency stated_clock{1'200'000'000};
   double jitter = 0.0;
   sim::Time context_switch = 3500ns;
   unsigned interrupt_core = 0;

@@ -73,9 +73,7 @@ Cpu::Cpu(sc_core::sc_module_name name, const CpuConfig& config, const sim::Conte
 
 Cpu::~Cpu() = default;
 
-Time Cpu::scaled(Time at_reference_clock) const {
-  return scale_to_clock(at_reference_clock, kReferenceClock, config_.clock);
-}
+Time Cpu::scaled(Time stated) const { return scale_to_clock(stated, config_.stated_clock, config_.clock); }
 
 Execution& Cpu::new_thread(std::string name, std::optional<unsigned> core, SchedClass sched_class, int nice) {
   if (core && *core >= config_.cores) throw std::invalid_argument("thread " + name + ": there is no such core");

@@ -30,9 +30,6 @@ class Core;
 
 class Cpu : public sc_core::sc_module {
  public:
-  // The clock at which software costs are stated.
-  static constexpr sim::Frequency kReferenceClock{1'200'000'000};
-
   tlm_utils::simple_initiator_socket<Cpu> mmio{"mmio"};      // b_transport, 8 bytes, to devices
   tlm_utils::simple_initiator_socket<Cpu> memory{"memory"};  // bulk trains, to the DDR controller
 
@@ -52,7 +49,7 @@ class Cpu : public sc_core::sc_module {
   Execution& irq_context() { return *irq_context_; }
   Execution& softirq_context() { return *softirq_context_; }
 
-  // Occupies the core for a cost stated at kReferenceClock, give or take cpu.jitter. Interrupt work is first come,
+  // Occupies the core for a cost stated at cpu.stated_clock, give or take cpu.jitter. Interrupt work is first come,
   // first served. A thread keeps the core until the scheduler wants it for another, in system work until it gives way
   // (cond_resched()) or goes back to user mode; with sched.preemption = full at once. A thread that gets the core from
   // another or from idle pays the context switch first, as system work. Whoever waits for anything else than its core
@@ -96,7 +93,7 @@ class Cpu : public sc_core::sc_module {
   sim::Task<void> memory_bulk(Execution& execution, Work kind, std::uint64_t physical_address, std::uint64_t bytes,
                               sim::ByteRate rate, bool is_write);
 
-  sim::Time scaled(sim::Time at_reference_clock) const;
+  sim::Time scaled(sim::Time stated) const;
 
   // Charged to one core so far, up to the last pre-emption or completion.
   sim::Time charged(unsigned core, Work kind) const;

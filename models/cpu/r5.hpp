@@ -13,21 +13,19 @@ namespace faultline::cpu {
 
 struct R5Config {
   sim::Frequency clock{500'000'000};
+  sim::Frequency stated_clock{500'000'000};
 
   void declare(sim::ParameterTable& table);
 };
 
 class R5Core : public sc_core::sc_module {
  public:
-  // The clock at which firmware costs are stated.
-  static constexpr sim::Frequency kReferenceClock{500'000'000};
-
   R5Core(sc_core::sc_module_name name, const R5Config& config, const sim::Context& context);
 
-  // Occupies the core for a cost stated at the reference clock, after everything that asked earlier.
+  // Occupies the core for a cost stated at r5.stated_clock, after everything that asked earlier.
   // `what` names the work in timelines: a literal.
-  sim::Task<void> run(sim::Time at_reference_clock, const char* what = "firmware");
-  sim::Time scaled(sim::Time at_reference_clock) const;
+  sim::Task<void> run(sim::Time stated, const char* what = "firmware");
+  sim::Time scaled(sim::Time stated) const;
   // For how long the core has worked, up to now.
   sim::Time busy() const;
 

@@ -38,7 +38,7 @@ void SchedConfig::declare_rules(sim::ParameterTable& table) {
        "(none), also at might_sleep() (voluntary), anywhere (full)",
        "default of kernel/Kconfig.preempt, which Xilinx's zynqmp defconfig does not change (arm64's defconfig: full)",
        Standing::published});
-  table.add_count("hz", hz, {100u, 1000u},
+  table.add_count("hz", hz, {1u, 1'000'000u},
                   {"timer ticks a second (CONFIG_HZ): time slices end, and idle cores look for work, at ticks",
                    "arm64's default; Xilinx's zynqmp defconfig does not change it", Standing::published});
   table.add_choice("tunable_scaling", tunable_scaling,
@@ -51,23 +51,24 @@ void SchedConfig::declare_rules(sim::ParameterTable& table) {
 }
 
 void SchedConfig::declare_times(sim::ParameterTable& table) {
-  table.add_time("latency", latency, {100us, 1s},
+  // Turns are not 0 long: threads would give way to each other for ever in no time.
+  table.add_time("latency", latency, {1us, 10s},
                  {"CFS: period in which each of up to 8 waiting threads runs once, before scaling (sched_latency_ns)",
                   kFair, Standing::published});
-  table.add_time("min_granularity", min_granularity, {10us, 1s},
+  table.add_time("min_granularity", min_granularity, {1us, 10s},
                  {"CFS: shortest turn of a thread that others wait for, before scaling (sched_min_granularity_ns)",
                   kFair, Standing::published});
-  table.add_time("wakeup_granularity", wakeup_granularity, {0ns, 1s},
+  table.add_time("wakeup_granularity", wakeup_granularity, sim::kAnyTime,
                  {"CFS: a thread that wakes takes the core from one whose virtual runtime is ahead by more than this, "
                   "before scaling (sched_wakeup_granularity_ns)",
                   kFair, Standing::published});
-  table.add_time("base_slice", base_slice, {10us, 1s},
+  table.add_time("base_slice", base_slice, {1us, 10s},
                  {"EEVDF: turn of a thread, before scaling (base_slice_ns)", kFair, Standing::published});
-  table.add_time("migration_cost", migration_cost, {0ns, 100ms},
+  table.add_time("migration_cost", migration_cost, sim::kAnyTime,
                  {"a thread that has run within this time is not pulled to another core; before 5.16 a core that is "
                   "idle for less on average does not look for threads to pull (sched_migration_cost_ns)",
                   kFair, Standing::published});
-  table.add_time("newidle_cost", newidle_cost, {0ns, 10ms},
+  table.add_time("newidle_cost", newidle_cost, sim::kAnyTime,
                  {"since 5.16 a core that is idle for less than this on average does not look for threads to pull "
                   "(max_newidle_lb_cost, which Linux measures)",
                   "assumed: a look at each of four run queues",

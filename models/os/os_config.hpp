@@ -23,7 +23,7 @@ enum class VaBits : std::uint8_t { bits39 = 39, bits48 = 48 };
 inline constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 60;
 
 struct OsConfig {
-  // Costs on a Cortex-A53 at about 1.2 GHz; the core that runs the caller is busy for them.
+  // Costs on a Cortex-A53 at cpu.stated_clock, about 1.2 GHz; the core that runs the caller is busy for them.
   sim::Time syscall = 500ns;
   sim::Time resident_touch = 145ns;
   sim::Time anon_minor_fault = 1700ns;

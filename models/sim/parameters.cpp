@@ -138,11 +138,6 @@ void ParameterTable::add(std::string_view name, ParameterKind kind, std::string 
                          std::function<std::string()> get, std::function<void(const ParameterValue&)> set) {
   std::string full = prefix_ + std::string(name);
   if (find(full) != nullptr) throw std::logic_error("parameter declared twice: " + full);
-  if (doc.plausible == kAsLegal) {
-    const auto to = allowed.find(" to ");
-    if (to == std::string::npos) throw std::logic_error("a parameter without a range: " + full);
-    doc.plausible = {allowed.substr(0, to), allowed.substr(to + 4)};
-  }
   std::string initial = get();
   parameters_.push_back(
       {std::move(full), kind, std::move(allowed), std::move(initial), std::move(doc), std::move(get), std::move(set)});

@@ -57,14 +57,24 @@ struct ParameterDoc {
   std::vector<std::string> plausible = {};
 };
 
-// Where the legal range is no wider than what one may expect.
-inline const std::vector<std::string> kAsLegal{"as legal"};
-
 template <typename T>
 struct Range {
   T low;
   T high;
 };
+
+// What the model can compute with: legal ranges of declarations whose own code asks for nothing narrower. What one may
+// expect of a machine is `plausible`.
+inline constexpr Range<Time> kAnyTime{Time{0}, std::chrono::seconds{10}};  // a latency, or one piece of work
+// Multiplied by the pages of a call, which are 2^28 at most (1 TiB): the product stays below 2^62 ps.
+inline constexpr Range<Time> kAnyTimePerPage{Time{0}, std::chrono::milliseconds{10}};
+inline constexpr Range<Frequency> kAnyClock{{1'000'000}, {10'000'000'000}};
+inline constexpr Range<BitRate> kAnyBitRate{{1'000'000}, {10'000'000'000'000}};
+inline constexpr Range<ByteRate> kAnyByteRate{{1'000'000}, {10'000'000'000'000}};
+// Of tables and queues, whose entries cost the host memory only where they are used.
+inline constexpr Range<unsigned> kAnyEntries{1, 1U << 20};
+// Of a clock of 1 MHz or more: 1 s at most.
+inline constexpr Range<unsigned> kAnyCycles{0, 1'000'000};
 
 // One declared parameter, bound to the field that holds its value.
 struct Parameter {

@@ -42,25 +42,26 @@ bool is_bulk(const tlm::tlm_generic_payload& payload) {
 void DdrConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("ddr");
   table.add_bytes(
-      "size", size, {std::uint64_t{1} << 20, std::uint64_t{64} << 30},
+      "size", size, {std::uint64_t{1} << 20, std::uint64_t{1} << 40},
       {"memory of one node, from physical address 0 on", "ExaNeSt QFDB: 16 GB a MPSoC", Standing::published});
   table.add_byte_rate(
-      "peak_bandwidth", peak_bandwidth, {ByteRate{100'000'000}, ByteRate{200'000'000'000}},
+      "peak_bandwidth", peak_bandwidth, sim::kAnyByteRate,
       {"bandwidth of the DRAM bus", "DDR4-2400 x 64 bit", Standing::derived, {"17.1 GB/s", "19.2 GB/s"}});
   table.add_fraction(
-      "efficiency", efficiency, {0.1, 1.0},
+      "efficiency", efficiency, {0.001, 1.0},
       {"share of the peak that traffic can reach", "Manev et al., FPT 2019: 75 % on a ZCU102", Standing::published});
-  table.add_time("latency", latency, {0ns, 10us},
+  table.add_time("latency", latency, sim::kAnyTime,
                  {"from the end of a cell's turn at the controller to its response",
                   "assumed: an A53 load takes 145 ns with the core's own path", Standing::assumed});
 }
 
 ByteRate DdrConfig::effective_bandwidth() const {
-  // Whole parts per million, because no double may decide when something happens. Rates end at 200 GB/s, so the
-  // product fits.
+  // Whole parts per million, because no double may decide when something happens. In two parts, so that the products
+  // of the fastest memory fit.
   constexpr std::int64_t kMillion = 1'000'000;
   const std::int64_t share = std::llround(efficiency * kMillion);
-  return ByteRate{peak_bandwidth.bytes_per_second * share / kMillion};
+  const std::int64_t peak = peak_bandwidth.bytes_per_second;
+  return ByteRate{peak / kMillion * share + peak % kMillion * share / kMillion};
 }
 
 struct DdrController::Inlet {

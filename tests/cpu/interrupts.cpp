@@ -244,23 +244,34 @@ TEST_CASE("tasklet: two of them run one after the other") {
   CHECK(began == std::vector<Time>{14us + 2 * kTasklet});
 }
 
-TEST_CASE("R5: work is serial, in the order asked, and scales with the clock") {
+namespace {
+
+// Three pieces of work, two of them asked for at once, on an R5 of 250 MHz.
+void run_on_r5(sim::Frequency stated_clock, Time cost) {
   CpuBench b;
   cpu::R5Config config;
   config.clock = sim::Frequency{250'000'000};
+  config.stated_clock = stated_clock;
   cpu::R5Core r5("r5", config, b.node.context);
   std::vector<Time> done;
   for (const Time at : {1us, 1us, 20us}) {
-    b.tasks.start([](CpuBench& bench, cpu::R5Core& core, Time from, std::vector<Time>& out) -> Task<void> {
+    b.tasks.start([](CpuBench& bench, cpu::R5Core& core, Time from, Time takes, std::vector<Time>& out) -> Task<void> {
       co_await bench.node.loop.until(from);
-      co_await core.run(800ns);
+      co_await core.run(takes);
       out.push_back(bench.node.now());
-    }(b, r5, at, done));
+    }(b, r5, at, cost, done));
   }
   sc_core::sc_start();
   CHECK(done == std::vector<Time>{2600ns, 4200ns, 21600ns});
   CHECK(b.node.counted("r5.time_busy") == 3 * 1'600'000);
 }
+
+}  // namespace
+
+TEST_CASE("R5: work is serial, in the order asked, and scales with the clock") {
+  run_on_r5(cpu::R5Config{}.stated_clock, 800ns);
+}
+TEST_CASE("R5: costs may be stated at another clock") { run_on_r5(sim::Frequency{1'000'000'000}, 400ns); }
 
 TEST_CASE("cpu: every parameter is declared, with its default in range") {
   cpu::CpuConfig config;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/cpu/clock_scaling.hpp"
 #include "tests/cpu/bench.hpp"
 
 using namespace faultline;
@@ -52,6 +53,27 @@ TEST_CASE("costs scale with the clock in whole picoseconds, rounded up") {
   sc_core::sc_start();
   CHECK(b.done[0] == Time{8'001});
   CHECK(b.cpu.scaled(3600s) == 2880s);
+}
+
+TEST_CASE("costs are stated at the platform's clock") {
+  cpu::CpuConfig config;
+  config.stated_clock = sim::Frequency{3'000'000'000};
+  config.clock = sim::Frequency{2'000'000'000};
+  config.context_switch = 1us;
+  CpuBench b(config);
+  b.run(b.cpu.new_thread("slower"), Work::system, Time{10'001});
+  sc_core::sc_start();
+  CHECK(b.done[0] == 1500ns + Time{15'002});
+}
+
+TEST_CASE("costs scale exactly between any clocks, and end before instants do") {
+  constexpr sim::Frequency kSlow{1'000'000}, kFast{10'000'000'000}, kOdd{9'999'999'967};
+  CHECK(cpu::scale_to_clock(Time{1}, kSlow, kFast) == Time{1});
+  CHECK(cpu::scale_to_clock(1s, kFast, kSlow) == 10000s);
+  // 10^12 * 9,999,999,967 / 10^10 needs more than 64 bits; rounded up.
+  CHECK(cpu::scale_to_clock(1s, kOdd, kFast) == Time{999'999'996'700});
+  CHECK(cpu::scale_to_clock(1s, kFast, kOdd) == Time{1'000'000'003'301});
+  CHECK(cpu::scale_to_clock(std::chrono::hours{24}, kFast, kSlow) == cpu::kLongestWork);
 }
 
 TEST_CASE("interrupt work pre-empts user work, which resumes with the rest") {

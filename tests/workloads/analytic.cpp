@@ -22,7 +22,7 @@ const Settings kWarm = {{"workload.warmup", 1}};
 
 // What the kernel's software takes at a clock other than the one its costs are stated for.
 std::int64_t at_clock(sim::Time cost, const cpu::CpuConfig& cpu) {
-  return cost.count() * (cpu::Cpu::kReferenceClock.hertz / 1'000'000) / (cpu.clock.hertz / 1'000'000);
+  return cost.count() * (cpu.stated_clock.hertz / 1'000'000) / (cpu.clock.hertz / 1'000'000);
 }
 
 // Clearing a page: the core's rate, or the memory's where that is slower.
@@ -42,7 +42,7 @@ void check_software(const Settings& settings, const std::string& where, int page
   const platform::Machine& m = c.machine;
   const auto software = [&](sim::Time cost) { return at_clock(cost, m.cpu); };
   const auto firmware = [&](sim::Time cost) {
-    return cost.count() * (cpu::R5Core::kReferenceClock.hertz / 1'000'000) / (m.engine.r5.clock.hertz / 1'000'000);
+    return cost.count() * (m.engine.r5.stated_clock.hertz / 1'000'000) / (m.engine.r5.clock.hertz / 1'000'000);
   };
   const std::int64_t read = m.cpu.mmio_read.count();
   const std::int64_t write = m.cpu.mmio_write.count();
@@ -177,6 +177,8 @@ TEST_CASE("the software of a fault follows changed parameters and clocks") {
     check_software(kWarm + kAhead + cold(end, "16 KiB") + changed, end, 4, true);
     check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"cpu.clock", "600 MHz"}}, end, 1, false);
     check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"exanest.r5.clock", "250 MHz"}}, end, 1, false);
+    check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"cpu.stated_clock", "2.4 GHz"}}, end, 1, false);
+    check_software(kWarm + kTouch + cold(end, "64 B") + Settings{{"exanest.r5.stated_clock", "1 GHz"}}, end, 1, false);
     check_software(kWarm + kAhead + cold(end, "64 B") + Settings{{"os.zero_bandwidth", "8.2 GB/s"}}, end, 1, true);
   }
 }

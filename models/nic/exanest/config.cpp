@@ -8,32 +8,35 @@ using sim::Standing;
 namespace {
 
 void declare_hardware(EngineConfig& c, sim::ParameterTable& table) {
+  // At most one for each process that a StreamID can name (reg::kPdids).
   table.add_count("channels", c.channels, {4, 64},
                   {"channels, each a register page of one process", "assumed", Standing::assumed, {"4", "64"}});
-  table.add_count("channel_queue", c.channel_queue, {1, 256},
+  table.add_count("channel_queue", c.channel_queue, sim::kAnyEntries,
                   {"transfers that a channel holds between post and notification", "assumed", Standing::assumed});
-  table.add_count("cell_buffer", c.cell_buffer, {1, 256},
+  table.add_count("cell_buffer", c.cell_buffer, sim::kAnyEntries,
                   {"cells of the send unit between AXI read and network", "assumed", Standing::assumed});
-  table.add_count("receive_buffer", c.receive_buffer, {1, 256},
+  table.add_count("receive_buffer", c.receive_buffer, sim::kAnyEntries,
                   {"cells of the receive unit between network and AXI write", "assumed", Standing::assumed});
-  table.add_count("send_queue", c.send_queue, {1, 16},
+  table.add_count("send_queue", c.send_queue, sim::kAnyEntries,
                   {"block commands that wait in the send unit", "assumed", Standing::assumed});
-  table.add_count("send_pipeline", c.send_pipeline, {0, 1000},
+  table.add_count("send_pipeline", c.send_pipeline, sim::kAnyCycles,
                   {"cycles from the last data beat of a cell to the network interface", "assumed", Standing::assumed});
-  table.add_count("receive_pipeline", c.receive_pipeline, {0, 1000},
+  table.add_count("receive_pipeline", c.receive_pipeline, sim::kAnyCycles,
                   {"cycles from a received cell to its AXI write or to the scoreboard", "assumed", Standing::assumed});
   table.add_count(
-      "message_pipeline", c.message_pipeline, {0, 1000},
+      "message_pipeline", c.message_pipeline, sim::kAnyCycles,
       {"cycles of the packetizer, and of the mailbox",
        "fitted: network interface and library take 0.47 us of a message (ExaNeSt prototype)", Standing::fitted});
-  table.add_count("fault_fifo", c.fault_fifo, {1, 512},
+  table.add_count("fault_fifo", c.fault_fifo, sim::kAnyEntries,
                   {"fault records held for the driver", "assumed", Standing::assumed, {"8", "512"}});
-  table.add_count("fault_logging", c.fault_logging, {0, 1000},
+  table.add_count("fault_logging", c.fault_logging, sim::kAnyCycles,
                   {"cycles from an error response to the record in the fault FIFO",
                    "assumed; a little less than the pipelines for cells, which move 256 B and not a record of 32 B",
                    Standing::assumed});
-  table.add_count("completed_transfers", c.completed_transfers, {16, 65536},
+  // Not fewer than the transfers of a channel or two: blocks that are still being sent would be forgotten.
+  table.add_count("completed_transfers", c.completed_transfers, {16, 1 << 20},
                   {"transfers whose finished blocks the receive unit remembers", "assumed", Standing::assumed});
+  // Two designs, not a size: with two contexts reads never wait for a third.
   table.add_count(
       "block_contexts", c.block_contexts, {1, 2},
       {"blocks in the send unit; 1: a block's reads wait until the previous block's last cell has gone out; "
@@ -52,35 +55,35 @@ void declare_hardware(EngineConfig& c, sim::ParameterTable& table) {
 }
 
 void declare_firmware(EngineConfig& c, sim::ParameterTable& table) {
-  table.add_bytes("block_bytes", c.block_bytes, {4096, 65536},
+  table.add_bytes("block_bytes", c.block_bytes, {256, 1 << 24},
                   {"unit of acknowledgement and retransmission; blocks that are no multiple of 256 B cost short cells",
                    "ExaNeSt as remembered: 16 KiB",
                    Standing::assumed,
                    {"4 KiB", "64 KiB"}});
-  table.add_count("outstanding_blocks", c.outstanding_blocks, {1, 16},
+  table.add_count("outstanding_blocks", c.outstanding_blocks, sim::kAnyEntries,
                   {"unacknowledged blocks of one transfer",
                    "assumed; must cover the bandwidth-delay product",
                    Standing::assumed,
                    {"1", "16"}});
-  table.add_count("firmware_mailbox", c.firmware_mailbox, {1, 4096},
+  table.add_count("firmware_mailbox", c.firmware_mailbox, sim::kAnyEntries,
                   {"messages that wait for the R5", "assumed", Standing::assumed});
-  table.add_count("remote_reads", c.remote_reads, {1, 256},
+  table.add_count("remote_reads", c.remote_reads, sim::kAnyEntries,
                   {"RDMA reads that the firmware serves at a time", "assumed", Standing::assumed});
-  table.add_time("transfer_startup", c.transfer_startup, {0us, 100us},
+  table.add_time("transfer_startup", c.transfer_startup, sim::kAnyTime,
                  {"R5 time to set up a transfer", "assumed, 1 to 4 us", Standing::assumed, {"1 us", "4 us"}});
-  table.add_time("block_scheduling", c.block_scheduling, {0us, 100us},
+  table.add_time("block_scheduling", c.block_scheduling, sim::kAnyTime,
                  {"R5 time to schedule a block, while the send unit sends",
                   "assumed, 0.3 to 2 us",
                   Standing::assumed,
                   {"300 ns", "2 us"}});
-  table.add_time("retransmit_processing", c.retransmit_processing, {0us, 100us},
+  table.add_time("retransmit_processing", c.retransmit_processing, sim::kAnyTime,
                  {"R5 time to process a retransmission request",
                   "fitted, within 1 to 4 us, to the 38 us that a small transfer's fault takes (PART, TPDS 2022)",
                   Standing::fitted,
                   {"1 us", "4 us"}});
-  table.add_time("message_processing", c.message_processing, {0us, 100us},
+  table.add_time("message_processing", c.message_processing, sim::kAnyTime,
                  {"R5 time to process any other message", "assumed", Standing::assumed});
-  table.add_time("block_timeout", c.block_timeout, {1us, 1s},
+  table.add_time("block_timeout", c.block_timeout, {1us, 1000s},
                  {"from a block's hand-over to the send unit to its retransmission",
                   "assumed",
                   Standing::assumed,
