@@ -167,7 +167,8 @@ void declare_processes(OsConfig& c, ParameterTable& table) {
                  {"end of a process, its pages excluded", "as fork_fixed", Standing::fitted, {"100 us", "350 us"}});
   table.add_time("exec_fixed", c.exec_fixed, sim::kAnyTime,
                  {"one execve, the pages of the old program and of the new one excluded",
-                  "fitted to TI AM62Px lmbench lat_proc at 1.4 GHz: exec takes 86 us more than fork", Standing::fitted,
+                  "fitted to TI AM62Px lmbench lat_proc at 1.4 GHz: exec takes 86 us more than fork",
+                  Standing::fitted,
                   {"20 us", "800 us"}});
 }
 
@@ -188,7 +189,7 @@ void declare_flushes(OsConfig& c, ParameterTable& table) {
        "once; 0: as os.kernel does, 1025 up to 4.19, 512 since",
        "Linux arm64, MAX_TLB_RANGE and MAX_TLBI_OPS; the SMMU's driver is assumed to do the same", Standing::derived});
 }
-  // A table has 512 entries, of which one at least must be there.
+// A table has 512 entries, of which one at least must be there.
 
 void declare_khugepaged(OsConfig& c, ParameterTable& table) {
   table.add_flag(
@@ -289,7 +290,7 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
                        {"20 MB/s", "8 GB/s"}});
   table.add_count(
       "disk_queue_depth", c.disk_queue_depth, sim::kAnyEntries,
-  // As far as Linux goes.
+      // As far as Linux goes.
       {"commands that the disk works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
   table.add_time("disk_fault", c.disk_fault, sim::kAnyTime,
                  {"kernel's share of a fault or a read(2) that reads from the disk, block layer and interrupt included",
@@ -304,7 +305,7 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
       {"reclaim: taking one page from a list and looking at it", "assumed", Standing::assumed, {"50 ns", "1 us"}});
   table.add_time("reclaim_page", c.reclaim_page, sim::kAnyTime,
                  {"reclaim: unmapping one page and handing it to the block layer; TLB invalidation and device excluded",
-  // Linux's own range.
+                  // Linux's own range.
                   "assumed: the reverse mapping, a slot, a bio",
                   Standing::assumed,
                   {"5 us", "18 us"}});

@@ -259,6 +259,15 @@ TEST_CASE("6.12: who pushes what is usable has never a page that the process has
   check_following(os::KernelVersion::linux_6_12);
 }
 
+TEST_CASE("a follower that is added late is told what is usable already") {
+  OsBench b;
+  const PresentPages pages(b);
+  Pushing pushing(*b.process, Pushing::Deaf::no);
+  b.vm.add_notifier(*b.process, pushing);
+  CHECK(pushing.pages.size() == PresentPages::kPages);
+  CHECK_FALSE(pushing.lacks_any());
+}
+
 TEST_CASE("such a follower is found out where it is deaf to the begin of changes") {
   CHECK(is_found_out(Pushing::Deaf::to_begin));
 }

@@ -93,7 +93,7 @@ TEST_CASE("a transfer to a process that does not exist ends with an error when i
     facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
       const std::uint64_t local = q.buffer(*q.here, 64);
       exanest::RemoteBuffer nobody = q.remote(kNowhere);
-      nobody.pdid = 33;
+      nobody.process = 33;
       const Posted posted = co_await q.here->library().post(q.here->thread(), Operation::write, local, nobody, 64);
       const Status status = co_await q.here->library().wait(q.here->thread(), posted);
       facts["error"] = status == Status::error;
@@ -277,7 +277,7 @@ TEST_CASE("under a table of pinned pages a buffer that is not pinned ends the tr
         const std::uint64_t local = q.buffer(*q.here, 4096);
         const std::uint64_t remote = q.buffer(*q.there, 4096);
         const auto pinned = q.here->buffer(local, 4096);
-        facts["pinned"] = co_await pinned->set_up(q.here->thread()) == os::Error::none;
+        facts["pinned"] = co_await pinned.add(q.here->thread()) == os::Error::none;
         const Status status = co_await transfer(q, Operation::write, local, remote, 4096);
         facts["error"] = status == Status::error;
       });

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "models/platform/lives.hpp"
 #include "models/sim/failure.hpp"
 #include "tests/support/child.hpp"
 #include "workloads/benchmark.hpp"
@@ -31,7 +32,8 @@ class Log : public sim::StepListener {
   // In order of time. Of a run that was cut short only what lies before the cut.
   std::string text(sim::Time end) {
     std::erase_if(records_, [end](const StepRecord& r) { return r.at >= end; });
-    const auto order = [](const StepRecord& r) { return std::tuple(r.at, r.node, r.step, r.key); };
+    const sim::TransferLife& life = platform::kLives.front();
+    const auto order = [&](const StepRecord& r) { return std::tuple(r.at, r.node, life.position(r.step), r.key); };
     std::sort(records_.begin(), records_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
     std::string lines;
     for (const StepRecord& r : records_) {

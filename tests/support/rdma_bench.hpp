@@ -244,4 +244,11 @@ struct RdmaBench : sim::StepListener {
   }
 };
 
+// The next message, whose slot is given back.
+inline Task<exanest::Message> receive(exanest::Library& library, cpu::Execution& thread) {
+  const exanest::Message message = co_await library.take(thread);
+  co_await library.give_back(thread);
+  co_return message;
+}
+
 }  // namespace faultline::test

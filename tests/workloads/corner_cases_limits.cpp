@@ -102,7 +102,7 @@ TEST_CASE("C9: with HUPCF = 0 a transfer to memory that is not registered fails 
     const auto here = p.here->buffer(good.local, good.length);
     const auto also_here = p.here->buffer(bad.local, bad.length);
     const auto there = p.there->buffer(good.remote, good.length);
-    for (const auto& buffer : {&here, &also_here}) co_await (*buffer)->set_up(p.here->thread());
+    for (const auto& buffer : {&here, &also_here}) co_await buffer->add(p.here->thread());
     co_await there.add(p.there->thread());
     const Posted first = co_await post(p, bad);
     const Posted second = co_await post(p, good);

@@ -29,7 +29,7 @@ std::int64_t OomKiller::badness(const Process& process, const MemoryGroup* group
 Process* OomKiller::victim(const MemoryGroup* group) const {
   Process* chosen = nullptr;
   for (const auto& process : core_.processes) {
-    if (Mm::of(*process).life == Mm::Life::reaped || Mm::of(*process).oom_score_adj == Mm::kNeverKilled) continue;
+    if (Mm::of(*process).life == Mm::Life::reaped || Mm::of(*process).oom_score_adj == Process::kNeverKilled) continue;
     if (Mm::of(*process).forming || (group != nullptr && Mm::of(*process).group != group)) continue;
     if (Mm::of(*process).life == Mm::Life::killed) return process.get();
     if (chosen == nullptr || badness(*process, group) > badness(*chosen, group)) chosen = process.get();

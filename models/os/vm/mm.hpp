@@ -22,7 +22,6 @@ struct MemoryGroup;
 
 struct Mm {
   enum class Life : std::uint8_t { alive, killed, reaped };  // reaped: killed, and its memory is gone
-  static constexpr int kNeverKilled = -1000;                 // OOM_SCORE_ADJ_MIN
 
   Mm(sim::EventLoop& loop, std::unique_ptr<PageTable> root, unsigned va_bits, MemoryGroup& charged)
       : group(&charged),

@@ -51,9 +51,9 @@ class MmuNotifier {
 
   // Whether usable() is wanted, for as long as it is on a process's list.
   virtual bool wants_usable() const { return false; }
-  // A page or block has become usable as the process's table has it now: it was mapped, made young or writable, came to
-  // rest, or the last change of a range that it lies in is over. From now on until the next begin() of it, its entry
-  // may be given to the device. May come for one that is known already. Takes no time, and changes no table.
+  // A page or block is usable as the process's table has it now: it was there when the notifier was added, was mapped,
+  // made young or writable, came to rest, or the last change of a range that it lies in is over. Until the next begin()
+  // of it its entry may be given to the device. May come for one that is known. Takes no time, and changes no table.
   virtual void usable([[maybe_unused]] Range leaf) {}
 };
 

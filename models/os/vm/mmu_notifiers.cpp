@@ -8,7 +8,9 @@ namespace faultline::os {
 
 void MmuNotifiers::add(MmuNotifier& notifier) {
   notifiers_.push_back(&notifier);
-  if (notifier.wants_usable()) followers_.push_back(&notifier);
+  if (!notifier.wants_usable()) return;
+  followers_.push_back(&notifier);
+  tell_what_is_usable(space_.all());
 }
 
 // mmu_notifier_unregister, which waits for the callbacks that are under way (synchronize_srcu).

@@ -15,6 +15,7 @@ struct Mm;
 
 class Process {
  public:
+  static constexpr int kNeverKilled = -1000;  // OOM_SCORE_ADJ_MIN
   // Page faults that the kernel has handled for it, and those of them that read from the disk.
   struct Faults {
     std::uint64_t minor = 0;

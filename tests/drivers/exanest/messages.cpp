@@ -124,7 +124,7 @@ TEST_CASE("receive returns one polling load, its code and the head's register wr
   RdmaBench b;
   CHECK(b.library.mailbox_slots() == 64);
   const Time stored = store(b, 0, 20us);
-  const auto received = b.run(b.library.receive(b.thread));
+  const auto received = b.run(receive(b.library, b.thread));
   CHECK(received.value == content(0));
   CHECK(received.ended == stored + after_store(b));
   CHECK(b.registers.taken() == Accesses{{received.ended, kRegisters + reg::kMailboxHead, 1}});
@@ -151,7 +151,7 @@ TEST_CASE("messages that are there already are taken in order, one load each") {
   for (std::uint64_t n = 0; n < 3; ++n) store(b, n, 10us + n * 1us);
   b.settle();
   for (std::uint64_t n = 0; n < 3; ++n) {
-    const auto received = b.run(b.library.receive(b.thread));
+    const auto received = b.run(receive(b.library, b.thread));
     CHECK(received.value == content(n));
     CHECK(received.took() == after_store(b));
     CHECK(b.registers.taken() == Accesses{{received.ended, kRegisters + reg::kMailboxHead, n + 1}});
@@ -162,7 +162,7 @@ TEST_CASE("the ring wraps after 64 messages, and what is left of the last round 
   RdmaBench b;
   for (std::uint64_t n = 0; n < 130; ++n) {
     Timed<Message> received;
-    b.start(b.thread, b.library.receive(b.thread), received);
+    b.start(b.thread, receive(b.library, b.thread), received);
     b.settle();
     REQUIRE(received.ended == sim::kNever);
     const Time stored = store(b, n, b.node.now() + 5us);

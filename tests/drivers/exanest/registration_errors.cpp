@@ -166,7 +166,7 @@ TEST_CASE("RLIMIT_MEMLOCK refuses mlock and pins, and nothing but those") {
   CHECK(try_step("pin-once", true) == std::pair(Error::limit, b.config.os.pin_fixed));
   CHECK(try_step("pin-per-transfer", false) == std::pair(Error::limit, b.config.os.pin_fixed));
   CHECK(b.counted("os.limit_refusals") == 3);
-  for (const const char* how : {"nothing", "ideal", "populate"}) {
+  for (const char* how : {"nothing", "ideal", "populate"}) {
     CHECK(try_step(how, true).first == Error::none);
   }
   CHECK(try_step("touch", false).first == Error::none);
@@ -190,11 +190,11 @@ TEST_CASE("a buffer of exactly RLIMIT_MEMLOCK is locked and pinned, and a page m
 TEST_CASE("a buffer that is not mapped to its end is a bad address, and nothing of it is held") {
   RdmaBench b;
   const std::uint64_t buffer = b.map(2);
-  for (const const char* how : {"ideal", "populate", "mlock", "pin-once"}) {
+  for (const char* how : {"ideal", "populate", "mlock", "pin-once"}) {
     CHECK(b.run(registered(b, how, buffer, 3).add(b.thread)).value == Error::bad_address);
     check_nothing_held(b);
   }
-  for (const const char* how : {"touch", "pin-per-transfer"}) {
+  for (const char* how : {"touch", "pin-per-transfer"}) {
     CHECK(b.run(registered(b, how, buffer, 3).acquire(b.thread)).value == Error::bad_address);
     check_nothing_held(b);
   }

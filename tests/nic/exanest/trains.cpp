@@ -71,8 +71,8 @@ std::vector<Fact> play(DmaBench& bench, const Scene& scene) {
   RC_ASSERT(bench.all(exanest::step::kNotified).size() == scene.posts.size());
   std::vector<Fact> facts;
   for (const sim::StepRecord& s : bench.steps) {
-    facts.emplace_back(s.at - begin, fmt::format("{} step {} block {}.{}", s.node, static_cast<int>(s.step), s.key.part,
-                                                 s.key.attempt));
+    facts.emplace_back(s.at - begin,
+                       fmt::format("{} step {} block {}.{}", s.node, s.step->name, s.key.part, s.key.attempt));
   }
   for (int node = 0; node < 2; ++node) {
     for (const PagedMemory::Access& access : bench.memory[node]->accesses) {
