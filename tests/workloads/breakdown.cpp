@@ -83,13 +83,13 @@ TEST_CASE("Rows that begin together stand in the order of a transfer's life, the
 
 TEST_CASE("A message is broken down up to the program that has it") {
   Breakdown breakdown(0, toy::kLife);
-  const auto step = [&](sim::Time at, sim::NodeId node, sim::Step step) { breakdown.on_step({at, node, step, {}}); };
-  step(0us, 0, toy::kNoteSent);  // of one whose begin was before
-  step(1us, 0, toy::kNoteBegin);
-  step(2us, 0, toy::kNoteSent);
-  step(4us, 1, toy::kNoteArrived);
-  step(7us, 1, toy::kNoteRead);
-  step(9us, 1, toy::kNoteGone);
+  const auto tell = [&](sim::Time at, sim::NodeId node, sim::Step step) { breakdown.on_step({at, node, step, {}}); };
+  tell(0us, 0, toy::kNoteSent);  // of one whose begin was before
+  tell(1us, 0, toy::kNoteBegin);
+  tell(2us, 0, toy::kNoteSent);
+  tell(4us, 1, toy::kNoteArrived);
+  tell(7us, 1, toy::kNoteRead);
+  tell(9us, 1, toy::kNoteGone);
   breakdown.finish_message(true);
   CHECK(texts(breakdown) ==
         Texts{"write note, source: 1 of 1", "note's way, destination: 2 of 1", "read note, destination: 3 of 1"});
