@@ -23,7 +23,7 @@ namespace {
 // In the order of the list.
 std::vector<std::string> registrations() {
   std::vector<std::string> names;
-  for (const auto& policy : Strategy().registration.all()) names.emplace_back(policy->name());
+  for (const auto& policy : rdma::registration_policies()) names.emplace_back(policy->name());
   return names;
 }
 

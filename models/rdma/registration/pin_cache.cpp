@@ -118,7 +118,9 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
 
   Task<Error> pin_region(cpu::Execution& thread, Buffer buffer) {
     const os::Range pages = buffer.pages();
-    while (held_ + (pages.end - pages.begin) > config_.budget && co_await evict(thread)) {
+    // Not in the condition: there g++ 12 awaits the right side of an && whatever the left one says.
+    while (held_ + (pages.end - pages.begin) > config_.budget) {
+      if (!co_await evict(thread)) break;
     }
     for (;;) {
       Pinning making{pages};
@@ -135,8 +137,9 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
         co_await unpin(thread, owner_, pinned.value);
       } else if (pinned.error == Error::again) {
         co_await invalidate(thread, pages);  // the private table has frames of an earlier mapping
-      } else if (!is_of_room(pinned.error) || !co_await evict(thread)) {
-        co_return pinned.error;
+      } else {
+        if (!is_of_room(pinned.error)) co_return pinned.error;
+        if (!co_await evict(thread)) co_return pinned.error;
       }
     }
   }
