@@ -79,7 +79,7 @@ void SmmuConfig::declare_cycles(sim::ParameterTable& table) {
   // Each burst looks through all of them.
   table.add_count("misses_per_tbu", misses_per_tbu, {1, 4096},
                   {"pages that may miss in a TBU at a time", "Arm DDI 0517: 8 parallel walks", Standing::published});
-  table.add_count("walk_slots", walk_slots, sim::kAnyEntries,
+  table.add_count("walk_slots", walk_slots, {1, 65536},
                   {"parallel walks in the TCU", as_gem5("8 to 64"), Standing::assumed, {"8", "64"}});
   table.add_count("write_buffer_beats", write_buffer_beats, {0, 1 << 20},
                   {"beats of missed writes that a TBU holds so that later writes may pass",
