@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/rdma/registration/list.hpp"
 #include "tests/support/preset_files.hpp"
 
 using namespace faultline;
@@ -72,7 +73,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(strategy.call_pages == 4);
 
   CHECK(refuses("strategy.registration", std::string("pin")) ==
-        "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once");
+        "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once, pin-cache");
   CHECK(refuses("strategy.translate", std::string("pinned")) == "shared, private, mirrored");
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
@@ -80,7 +81,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
   CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 512");
-  CHECK(table.all().size() == 7);
+  CHECK(table.all().size() == 7 + 4);  // those of the policies
 }
 
 TEST_CASE("a private table goes with the policies that pin or lock, and with no other") {
@@ -119,7 +120,8 @@ TEST_CASE("every combination of the other policies is possible") {
 
 TEST_CASE("the target is asked to register where that is work for it") {
   for (const std::string& name : registrations()) {
-    CHECK(with(name).asks_target() == (name == "touch" || name == "pin-per-transfer"));
+    const bool asks = name == "touch" || name == "pin-per-transfer" || name == "pin-cache";
+    CHECK(with(name).asks_target() == asks);
   }
 }
 

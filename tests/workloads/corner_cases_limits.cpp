@@ -239,7 +239,7 @@ TEST_CASE("C13: several peers fault on one page, which is resolved once") {
 TEST_CASE("C14: a page is evicted that a peer has just begun to write to") {
   platform::Machine machine = with_swap();
   machine.os.reclaim_page = 4us;  // so that pages go while the transfer lasts
-  for (const Step step : {step::kReadIssued, step::kCellSent, step::kCellArrived}) {
+  for (const Step step : std::initializer_list<Step>{step::kReadIssued, step::kCellSent, step::kCellArrived}) {
     const Facts f = played(tolerant(), machine, [step](TwoProcesses& p, Facts& facts) -> Task<void> {
       const Buffers b = buffers(p, kBlock);
       const std::uint64_t va = b.remote;

@@ -74,8 +74,10 @@ TEST_CASE("trains keep times: stall") { every_place("fault/stall"); }
 TEST_CASE("trains keep times: mirrored") { every_place("fault/mirrored"); }
 TEST_CASE("trains keep times: mlock-private") { every_place("mlock-private"); }
 TEST_CASE("trains keep times: pin-private") { every_place("pin-private"); }
+TEST_CASE("trains keep times: pin-cache") { every_place("pin-cache"); }
+TEST_CASE("trains keep times: pin-cache-private") { every_place("pin-cache-private"); }
 
-TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 20); }
+TEST_CASE("trains keep times: no preset is forgotten") { CHECK(presets().size() == 22); }
 
 TEST_CASE("trains keep times of reads, of blocks that overlap, and across QFDBs") {
   const std::vector<Settings> variants = {{{"workload.kind", "read"}},

@@ -113,7 +113,8 @@ TEST_CASE("a record that the tasklet finds before its interrupt has no handler t
   b.tasks.start(FaultBench::push_at(b, begun + 2 * b.cpu_config.mmio_read, 6));
   b.run_until(raised + 200us);
   const Time found = begun + 6 * b.cpu_config.mmio_read + b.cpu_config.mmio_write;
-  for (const Step step : {step::kHandlerEntered, step::kHandlerDone, step::kTaskletRun}) CHECK(b.at(step, 6) == found);
+  for (const Step step : std::initializer_list<Step>{step::kHandlerEntered, step::kHandlerDone, step::kTaskletRun})
+    CHECK(b.at(step, 6) == found);
 }
 
 namespace {
