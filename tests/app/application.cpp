@@ -338,10 +338,9 @@ TEST_CASE("list shows all that a strategy or a platform sets, and what it is bas
   const Json mine = Json::parse(list({"strategies", "mine", "--format", "json"}))[0];
   CHECK(mine.at("based_on") == "fault/touch-ahead");
   CHECK(mine.at("parameters").at("strategy.touch_ahead_pages") == "8");
-  CHECK(
-      list({"strategies", "mine", "--format", "csv"})
-          .starts_with(
-              "name,description,based_on,parameters\nmine,ahead by 8,fault/touch-ahead,\"{\"\"strategy.registration"));
+  CHECK(list({"strategies", "mine", "--format", "csv"})
+            .starts_with("name,description,based_on,parameters,made_of,adds,excludes\nmine,ahead by "
+                         "8,fault/touch-ahead,\"{\"\"strategy.registration"));
 }
 
 TEST_CASE("config says what a strategy is based on, and who of them has set each value") {
