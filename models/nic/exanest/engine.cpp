@@ -70,7 +70,7 @@ struct Engine::Parts {
         r5("r5", engine.config_.r5, context),
         acknowledgements(context.loop, *this),
         stops(context.loop, *this),
-        stop_losses(context.seed, "exanest.stop_loss", context.node),
+        stop_losses(context.seed, "dma.stop_loss", context.node),
         stop_loss(engine.config_.stop_loss),
         timer(engine.config_.block_timeout, context),
         faults(engine.config_, context, counters),
@@ -96,7 +96,7 @@ struct Engine::Parts {
   Deferred<sim::PartKey, Parts, &Parts::acknowledge> acknowledgements;  // on their way to the scoreboard
   // On their way to the send unit. Before its events and the injector's: nothing goes at the instant of a stop.
   Deferred<sim::PartKey, Parts, &Parts::stop> stops;
-  sim::RandomStream stop_losses;
+  sim::RandomStream stop_losses;  // its name is older than the parameter's, and decides what is drawn
   double stop_loss;
   Timer timer;
   FaultFifo faults;

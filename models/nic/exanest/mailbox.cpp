@@ -14,7 +14,7 @@ Mailbox::Mailbox(const EngineConfig& config, Injector& injector, ControlWriter& 
       counters_(counters),
       context_(context),
       coming_(context.loop, *this),
-      losses_(context.seed, "exanest.rapf_loss", context.node) {}
+      losses_(context.seed, "dma.rapf_loss", context.node) {}
 
 void Mailbox::send(Message message) {
   message.source = context_.node;

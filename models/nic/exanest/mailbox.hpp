@@ -74,7 +74,7 @@ class Mailbox : public ControlWriteClient {
   const sim::Context& context_;
   Deferred<Message, Mailbox, &Mailbox::deliver> coming_;
   FirmwareInbox* firmware_ = nullptr;
-  sim::RandomStream losses_;
+  sim::RandomStream losses_;                       // its name is older than the parameter's, and decides what is drawn
   std::unordered_map<std::uint32_t, Ring> rings_;  // by PDID
   sim::Deque<Message> inbox_;
 };
