@@ -174,9 +174,11 @@ std::string composition_text(const Json& entry, std::size_t width) {
   const std::pair<const char*, const char*> titles[] = {
       {"made_of", "made of"}, {"adds", "adds"}, {"excludes", "not with"}};
   for (const auto& [key, title] : titles) {
+    std::string_view shown = title;
     for (const Json& line : entry.value(key, Json::array())) {
-      text += fmt::format("    {:<8}  {}\n", &line == &entry.at(key).front() ? title : "",
-                          results::wrap(line.get<std::string>(), std::max<std::size_t>(width, 54) - 14, 14));
+      const std::size_t room = std::max<std::size_t>(width, 54) - 14;
+      text += fmt::format("    {:<8}  {}\n", shown, results::wrap(line.get<std::string>(), room, 14));
+      shown = "";
     }
   }
   return text;
