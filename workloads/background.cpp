@@ -76,7 +76,7 @@ void Background::start() {
       const auto memory = node.vm.map(process, config_.memory);
       if (!memory.ok()) no_memory(node.vm);
       if (config_.memory_limit > 0) node.vm.limit_memory(process, config_.memory_limit);
-      programs_.push_back({node, process, node.cpu.new_thread("background"), memory.value,
+      programs_.push_back({node, process, node.cpu.new_thread("background").use(process.id()), memory.value,
                            sim::RandomStream(seed_, "background", id * 1000 + i)});
     }
     for (unsigned i = 0; i < config_.scanners; ++i) add_scanner(node, id * 1000 + i);
@@ -116,7 +116,7 @@ void Background::add_scanner(platform::Node& node, std::uint64_t number) {
   }
   scanners_.push_back({node,
                        process,
-                       node.cpu.new_thread("scanner"),
+                       node.cpu.new_thread("scanner").use(process.id()),
                        {.file = file},
                        begin,
                        sim::RandomStream(seed_, "scanner", number)});
@@ -205,7 +205,7 @@ os::Process::Faults Background::faults() const {
 }
 
 Task<void> Background::make_noise(cpu::Cpu& cpu, unsigned core, sim::RandomStream random) {
-  cpu::Execution& thread = cpu.new_thread("noise", core);
+  cpu::Execution& thread = cpu.new_thread("noise", core).use(cpu::kUnmanagedSpace);
   for (;;) {
     co_await cluster_.loop.idle(
         Time{static_cast<std::int64_t>(random.below(2 * static_cast<std::uint64_t>(config_.noise_period.count())))});

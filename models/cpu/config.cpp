@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/cpu/config.hpp"
 
+#include "models/cpu/execution.hpp"
+
 namespace faultline::cpu {
 
 using sim::Frequency;
@@ -9,7 +11,7 @@ using sim::Standing;
 void CpuConfig::declare(sim::ParameterTable& table) {
   sched.declare(table);
   const auto group = table.group("cpu");
-  table.add_count("cores", cores, {1, 256}, {"application cores", "UG1085: 4 Cortex-A53", Standing::published});
+  table.add_count("cores", cores, {1, kMostCores}, {"application cores", "UG1085: 4 Cortex-A53", Standing::published});
   table.add_frequency("clock", clock, sim::kAnyClock,
                       {"of the application cores; software costs are stated at cpu.stated_clock and scale with this",
                        "ZynqMP device tree (1.2 GHz); INFN's ExaNeSt papers say 1.5 GHz", Standing::published});
@@ -25,7 +27,7 @@ void CpuConfig::declare(sim::ParameterTable& table) {
   table.add_time("context_switch", context_switch, sim::kAnyTime,
                  {"another thread, or the first after idling, gets a core (system time)",
                   "assumed, below TI AM62Px lmbench's 9.4 us with 128 KB working sets", Standing::assumed});
-  table.add_count("interrupt_core", interrupt_core, {0, 255},
+  table.add_count("interrupt_core", interrupt_core, {0, kMostCores - 1},
                   {"core that takes all interrupts; must be below cpu.cores",
                    "Linux's default without irqbalance",
                    Standing::assumed,
@@ -41,6 +43,11 @@ void CpuConfig::declare(sim::ParameterTable& table) {
                   "0.5 to 4 us; fitted with the rest of the fault path, as cpu.irq_to_handler",
                   Standing::fitted,
                   {"500 ns", "4 us"}});
+  table.add_time("ipi_send", ipi_send, sim::kAnyTime,
+                 {"asking another core for something by interrupt, each: system time of who asks",
+                  "assumed: a write to the interrupt controller, and a barrier before it",
+                  Standing::assumed,
+                  {"50 ns", "500 ns"}});
   table.add_time("poll_latency", poll_latency, sim::kAnyTime,
                  {"from a device's store to the end of the polling load that sees it",
                   "assumed: an A53 load from DDR",

@@ -32,6 +32,7 @@ void Core::go_on(Execution& thread) {
   if (current_ == nullptr) {
     lingering_ = nullptr;
     current_ = &thread;
+    load_space_of(thread);
     if (thread.entity.sched_class == SchedClass::fifo) {
       fifo_.push_back(&thread);
     } else {
@@ -176,6 +177,7 @@ Request* Core::choose_interrupt() const {
 bool Core::may_reschedule() const {
   if (!need_resched_ || switching_) return false;
   const Request& request = *current_->request_;
+  if (request.keeps_core) return false;
   return request.kind == Work::user || request.gives_way || cpu_.sched().preemption == Preemption::full;
 }
 
@@ -196,12 +198,17 @@ void Core::reschedule() {
   }
   stop_waiting(*next);
   current_ = next;
+  load_space_of(*next);
   lingering_ = nullptr;
   switching_ = true;
   switch_remaining_ = cpu_.scaled(cpu_.config().context_switch);
   ++cpu_.counters_->context_switches;
   cpu_.balancer().push_fifo(*this);
   cpu_.balancer().look_at_tick();
+}
+
+void Core::load_space_of(const Execution& thread) {
+  if (thread.address_space() != 0) loaded_space_ = thread.address_space();
 }
 
 void Core::stop_waiting(const Execution& thread) {

@@ -23,6 +23,7 @@ struct Request {
   bool endless = false;             // a spin: it ends at `seen_at`, and `remaining` means nothing
   sim::Time seen_at = sim::kNever;  // when a spin's load sees the awaited value: known once the value is stored
   bool gives_way = false;           // system work that another thread may take the core from (cond_resched)
+  bool keeps_core = false;          // no other thread may, whatever sched.preemption says (preempt_disable)
   std::optional<Waker> waker{};     // the interrupt that has woken the thread
   std::coroutine_handle<> waiter{};
 };
@@ -50,6 +51,7 @@ struct Cpu::Counters {
   sim::Counter& pulls;
   sim::Counter& time_waiting;
   sim::Counter& tasklets;
+  sim::Counter& calls;
   sim::Counter& mmio_errors;
 };
 
@@ -88,6 +90,12 @@ class Core {
   bool has_waiting() const { return runnable() > (current_ != nullptr ? 1U : 0U); }
   const FairQueue& fair() const { return *fair_; }
   const Execution* current() const { return current_; }
+  // The address space of the last thread that had one: what the core's TLB may hold entries of.
+  AddressSpaceId loaded_space() const { return loaded_space_; }
+  // No thread of that space runs, but a kernel thread or none (lazy TLB mode).
+  bool is_lazy() const { return current_ == nullptr || current_->address_space() != loaded_space_; }
+  // leave_mm()
+  void forget_space() { loaded_space_ = 0; }
   // The thread has the core, and the scheduler wants the core for another thread.
   bool is_others_turn(const Execution& thread) const { return current_ == &thread && need_resched_; }
   // The coroutine that is being resumed at this instant is an interrupt handler or a tasklet.
@@ -126,6 +134,7 @@ class Core {
   void charge(Execution& who, Work kind, sim::Time elapsed);
   void record(sim::Time elapsed) const;
   void stop_waiting(const Execution& thread);
+  void load_space_of(const Execution& thread);
 
   Cpu& cpu_;
   unsigned number_;
@@ -139,6 +148,7 @@ class Core {
   const Execution* lingering_ = nullptr;  // left an idle core at left_at_; its context is still loaded
   const Execution* last_ = nullptr;       // thread that left the core last
   sim::Time left_at_{-1};
+  AddressSpaceId loaded_space_ = 0;
   bool need_resched_ = false;
   bool switching_ = false;
   sim::Time switch_remaining_{0};

@@ -32,6 +32,7 @@ Cpu::Counters::Counters(sim::Statistics& statistics)
       pulls(statistics.counter("cpu.pulls", "count", "waiting threads that went to another core")),
       time_waiting(statistics.counter("cpu.time_waiting", "ps", "threads were ready to run and had no core")),
       tasklets(statistics.counter("cpu.tasklets", "count", "runs of tasklets")),
+      calls(statistics.counter("cpu.calls", "count", "cores that another core has interrupted")),
       mmio_errors(statistics.counter("cpu.mmio_errors", "count", "register accesses with an error response")) {}
 
 namespace {
@@ -182,6 +183,58 @@ Task<void> Cpu::watch(sim::Signal& changed, const std::function<bool()>& predica
   } while (!predicate());
   spin.seen_at = context_.now() + config_.poll_latency;
   core_of(spin.who).spin_ends();
+}
+
+CoreSet Cpu::cores_with(AddressSpaceId space) const {
+  CoreSet found;
+  for (const auto& core : cores_) found[core->number()] = core->loaded_space() == space;
+  return found;
+}
+
+void Cpu::forget_space(AddressSpaceId space) {
+  for (const auto& core : cores_) {
+    if (core->loaded_space() == space) core->forget_space();
+  }
+}
+
+Task<void> Cpu::call_cores(Execution& caller, CoreSet cores, Time cost, bool skips_lazy) {
+  cores.reset(caller.core());
+  for (const auto& core : cores_) {
+    if (!cores.test(core->number()) || !core->is_lazy()) continue;
+    if (skips_lazy) {
+      cores.reset(core->number());
+    } else {
+      core->forget_space();
+    }
+  }
+  if (cores.none()) co_return;
+  std::size_t awaited = cores.count();
+  counters_->calls += awaited;
+  Request send{caller, Work::system, drawn(caller, scaled(config_.ipi_send * static_cast<std::int64_t>(awaited)))};
+  send.keeps_core = true;
+  const Submission sent{*this, send};
+  co_await sent;
+  Request wait{caller, Work::system, Time{0}};
+  wait.endless = true;
+  wait.keeps_core = true;
+  for (unsigned core = 0; core < cores_.size(); ++core) {
+    if (cores.test(core)) watchers_.start(answer(core, cost, awaited, wait));
+  }
+  const Submission answered{*this, wait};
+  co_await answered;
+}
+
+Task<void> Cpu::answer(unsigned core, Time cost, std::size_t& awaited, Request& wait) {
+  co_await run(call_context(core), Work::irq, config_.irq_to_handler + cost);
+  if (--awaited > 0) co_return;
+  wait.seen_at = context_.now() + config_.poll_latency;
+  core_of(wait.who).spin_ends();
+}
+
+Execution& Cpu::call_context(unsigned core) {
+  call_contexts_.resize(cores_.size());
+  if (call_contexts_[core] == nullptr) call_contexts_[core] = &add_execution("ipi", core, false, true);
+  return *call_contexts_[core];
 }
 
 Task<std::uint64_t> Cpu::mmio_read(Execution& execution, Work kind, std::uint64_t address, unsigned bytes) {

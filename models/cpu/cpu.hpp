@@ -88,6 +88,16 @@ class Cpu : public sc_core::sc_module {
   // The same write by software that is not under study (boot, device set-up): takes no time.
   void mmio_set_up(std::uint64_t address, std::uint64_t value, unsigned bytes = 8);
 
+  // The cores whose TLBs may hold entries of the address space, as far as its kernel knows: those that run one of its
+  // threads, and those that have run none of another since (Linux's mm_cpumask).
+  CoreSet cores_with(AddressSpaceId space) const;
+  // The address space has gone: its number may be another's.
+  void forget_space(AddressSpaceId space);
+  // Interrupts those of the cores that are not the caller's own; each spends `cost` in its handler, and the caller, in
+  // the kernel, has its core until the last of them has (smp_call_function_many()). `skips_lazy`: those that have the
+  // space loaded and do not use it are left out; otherwise they forget it.
+  sim::Task<void> call_cores(Execution& caller, CoreSet cores, sim::Time cost, bool skips_lazy);
+
   // Zeroing and copying: the core moves the bytes at its own rate, or slower when DDR is busy; DDR sees
   // them page by page. Only time: the caller changes the frames.
   sim::Task<void> memory_bulk(Execution& execution, Work kind, std::uint64_t physical_address, std::uint64_t bytes,
@@ -112,6 +122,8 @@ class Cpu : public sc_core::sc_module {
 
   Execution& add_execution(std::string name, unsigned core, bool thread, bool bound);
   sim::Time drawn(Execution& execution, sim::Time mean) const;
+  Execution& call_context(unsigned core);
+  sim::Task<void> answer(unsigned core, sim::Time cost, std::size_t& awaited, Request& wait);
   Core& core_of(const Execution& execution) const { return *cores_[execution.core_]; }
   Balancer& balancer() { return *balancer_; }
   void submit(Request& request);
@@ -134,6 +146,7 @@ class Cpu : public sc_core::sc_module {
   std::unique_ptr<Balancer> balancer_;
   Execution* irq_context_;
   Execution* softirq_context_;
+  std::vector<Execution*> call_contexts_;  // of each core that has been called, by number; null: of the others
   unsigned next_core_;
   sim::Semaphore tasklet_turn_;
   sim::TaskGroup watchers_;

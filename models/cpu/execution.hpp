@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -32,6 +33,14 @@ struct Waker {
   Waking how = Waking::plain;
 };
 
+// A process's memory as a core has it loaded; 0: none. Kernel threads have none of their own.
+using AddressSpaceId = std::uint32_t;
+// Of no process of the memory manager: programs that only use their core.
+inline constexpr AddressSpaceId kUnmanagedSpace = UINT32_MAX;
+
+inline constexpr unsigned kMostCores = 256;
+using CoreSet = std::bitset<kMostCores>;
+
 struct Request;
 
 // The scheduler's side of a thread (Linux's sched_entity). Virtual times are those of one core's queue.
@@ -60,6 +69,13 @@ class Execution {
   // The core that it runs on, or ran on last.
   unsigned core() const { return core_; }
   bool bound() const { return bound_; }
+  // Whose memory the thread uses. A kernel thread leaves loaded what its core has.
+  AddressSpaceId address_space() const { return address_space_; }
+  // From the next time on that it gets a core; to be called by who makes the thread.
+  Execution& use(AddressSpaceId space) {
+    address_space_ = space;
+    return *this;
+  }
   // Charged so far, up to the last pre-emption or completion (Cpu::settle() brings it up to date).
   sim::Time time(Work kind) const { return time_[static_cast<std::size_t>(kind)]; }
 
@@ -77,6 +93,7 @@ class Execution {
   unsigned core_;
   bool thread_;
   bool bound_;
+  AddressSpaceId address_space_ = 0;
   sim::RandomStream jitter_;    // one draw for each piece of its work
   Request* request_ = nullptr;  // of a thread; null: it sleeps, or is about to ask for more
   std::array<sim::Time, kWorks> time_{};

@@ -39,6 +39,7 @@ enum class Change : std::uint8_t {
   irq_thread_stays,       // an interrupt's thread runs on the core that takes the interrupt, and nowhere else
   tlb_strides,            // TLBs forget a range in steps of its smallest entries, and tables with it
   munmap_downgrades,      // munmap holds mmap_lock only shared while TLBs forget the pages
+  lazy_cores_spared,      // x86: cores on which a kernel thread runs, or none, are not interrupted to flush their TLBs
   ages_in_passing,        // who clears an access flag does not wait for the TLBs
   longterm_leaves_cma,    // a long-term pin first moves its pages out of the CMA area
   madv_pageout,           // there is MADV_PAGEOUT
@@ -107,6 +108,7 @@ inline constexpr std::array<ChangeRow, static_cast<std::size_t>(Change::count)> 
     {Change::irq_thread_stays, linux_release(4, 19), "irq-thread-stays"},
     {Change::tlb_strides, linux_release(4, 20), "tlb-strides"},
     {Change::munmap_downgrades, linux_release(4, 20), "munmap-downgrades"},
+    {Change::lazy_cores_spared, linux_release(4, 20), "lazy-cores-spared"},
     {Change::ages_in_passing, linux_release(5, 0), "ages-in-passing"},
     {Change::longterm_leaves_cma, linux_release(5, 1), "longterm-leaves-cma"},
     {Change::madv_pageout, linux_release(5, 4), "madv-pageout"},

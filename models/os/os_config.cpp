@@ -173,23 +173,31 @@ void declare_processes(OsConfig& c, ParameterTable& table) {
 }
 
 void declare_flushes(OsConfig& c, ParameterTable& table) {
-  table.add_time("cpu_tlbi", c.cpu_tlbi, {5ns, 1us},
-                 {"one broadcast TLB invalidation, of a page or of a whole address space: issued, not waited for",
+  table.add_choice(
+      "tlb_shootdown", c.tlb_shootdown,
+      {{"broadcast", TlbShootdown::broadcast}, {"interrupt", TlbShootdown::interrupt}},
+      {"how other cores forget a translation: by instructions that all of them obey, or by an interrupt of each core "
+       "that may hold it, as Linux does on x86",
+       "Armv8-A: TLBI to the inner shareable domain; Linux arch/x86/mm/tlb.c", Standing::published});
+  table.add_time("cpu_tlbi", c.cpu_tlbi, sim::kAnyTimePerPage,
+                 {"one TLB invalidation, of a page or of a whole address space; a broadcast one is issued here, and "
+                  "waited for by os.cpu_dsb",
                   "assumed: an instruction that leaves the core",
                   Standing::assumed,
                   {"15 ns", "100 ns"}});
-  table.add_time("cpu_dsb", c.cpu_dsb, {50ns, 2us},
+  table.add_time("cpu_dsb", c.cpu_dsb, sim::kAnyTime,
                  {"waiting until the broadcast TLB invalidations before are done (DSB ISH)",
                   "assumed, from Linux arm64 mprotect timing with and without the flush: 0.35 us on a server",
                   Standing::assumed,
                   {"200 ns", "800 ns"}});
   table.add_count(
-      "tlbi_page_limit", c.tlbi_page_limit, {0u, 100'000u},
+      "tlbi_page_limit", c.tlbi_page_limit, {0u, 1U << 28},
       {"from this many invalidations for one flush on CPUs and SMMU invalidate the whole address space at "
-       "once; 0: as os.kernel does, 1025 up to 4.19, 512 since",
-       "Linux arm64, MAX_TLB_RANGE and MAX_TLBI_OPS; the SMMU's driver is assumed to do the same", Standing::derived});
+       "once; 0: as os.kernel does, 1025 up to 4.19, 512 since; by interrupt 34",
+       "Linux arm64, MAX_TLB_RANGE and MAX_TLBI_OPS; x86, tlb_single_page_flush_ceiling; the SMMU's driver is "
+       "assumed to do the same",
+       Standing::derived});
 }
-// A table has 512 entries, of which one at least must be there.
 
 void declare_khugepaged(OsConfig& c, ParameterTable& table) {
   table.add_flag(
@@ -207,6 +215,7 @@ void declare_khugepaged(OsConfig& c, ParameterTable& table) {
   table.add_count(
       "khugepaged_pages_to_scan", c.khugepaged_pages_to_scan, {std::uint64_t{1}, std::uint64_t{1} << 28},
       {"4 KiB pages that one round looks at (pages_to_scan)", "Linux mm/khugepaged.c", Standing::published});
+  // A table has 512 entries, of which one at least must be there.
   table.add_count("khugepaged_max_ptes_none", c.khugepaged_max_ptes_none, {0u, 511u},
                   {"absent pages that a 2 MiB range may have to be collapsed (max_ptes_none)", "Linux mm/khugepaged.c",
                    Standing::published});
@@ -250,7 +259,7 @@ void declare_migration(OsConfig& c, ParameterTable& table) {
        "assumed: some 15 to 60 pages",
        Standing::assumed,
        {"1 us", "10 us"}});
-  table.add_count("migrate_passes", c.migrate_passes, {1u, 10u},
+  table.add_count("migrate_passes", c.migrate_passes, {1u, 1000u},
                   {"passes after which a page that somebody holds is given up",
                    "Linux mm/migrate.c, NR_MAX_MIGRATE_PAGES_RETRY; since 6.3 three in its batch and seven by itself",
                    Standing::published});
@@ -290,13 +299,13 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
                        {"20 MB/s", "8 GB/s"}});
   table.add_count(
       "disk_queue_depth", c.disk_queue_depth, sim::kAnyEntries,
-      // As far as Linux goes.
       {"commands that the disk works on at once", "assumed; SATA and eMMC queues hold 32", Standing::assumed});
   table.add_time("disk_fault", c.disk_fault, sim::kAnyTime,
                  {"kernel's share of a fault or a read(2) that reads from the disk, block layer and interrupt included",
                   "assumed; 5 to 10 us on x86",
                   Standing::assumed,
                   {"5 us", "40 us"}});
+  // As far as Linux goes.
   table.add_count("page_cluster", c.page_cluster, {0u, 5u},
                   {"two to this power is the most pages that one swap-in reads (vm.page-cluster)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
@@ -305,14 +314,13 @@ void declare_reclaim(OsConfig& c, ParameterTable& table) {
       {"reclaim: taking one page from a list and looking at it", "assumed", Standing::assumed, {"50 ns", "1 us"}});
   table.add_time("reclaim_page", c.reclaim_page, sim::kAnyTime,
                  {"reclaim: unmapping one page and handing it to the block layer; TLB invalidation and device excluded",
-                  // Linux's own range.
                   "assumed: the reverse mapping, a slot, a bio",
                   Standing::assumed,
                   {"5 us", "18 us"}});
+  // Linux's own range.
   table.add_count("watermark_scale_factor", c.watermark_scale_factor, {1u, 1000u},
                   {"distance of the watermarks from each other, in 1/10000 of the memory (vm.watermark_scale_factor)",
                    "Linux's default, Documentation/admin-guide/sysctl/vm.rst", Standing::published});
-  // Within one page table.
   table.add_bytes(
       "min_free_bytes", c.min_free_bytes, {0, kLargestMemory},
       {"memory that only reclaim itself may use (vm.min_free_kbytes), where there is a swap device or a file; "
@@ -330,6 +338,7 @@ void declare_files(OsConfig& c, ParameterTable& table) {
   table.add_bytes("read_ahead_bytes", c.read_ahead_bytes, {0, kGiB},
                   {"most that the kernel reads ahead of a program in a file (read_ahead_kb)",
                    "Linux mm/readahead.c, VM_READAHEAD_PAGES", Standing::published});
+  // Within one page table.
   table.add_bytes("fault_around_bytes", c.fault_around_bytes, {kPage, kHugePage},
                   {"aligned part of a mapped file of which a read fault maps what is in memory (fault_around_bytes), "
                    "rounded down to a power of two; 4 KiB: the faulting page only",

@@ -17,6 +17,8 @@ using cpu::KernelVersion;
 enum class ThpMode : std::uint8_t { always, madvise, never };  // transparent_hugepage/enabled
 // transparent_hugepage/defrag: what a fault does that finds no huge frame free.
 enum class ThpDefrag : std::uint8_t { always, defer, defer_madvise, madvise, never };
+// How a core makes the others forget translations.
+enum class TlbShootdown : std::uint8_t { broadcast, interrupt };
 enum class VaBits : std::uint8_t { bits39 = 39, bits48 = 48 };
 
 // Above every memory that can be configured; stands for RLIM_INFINITY.
@@ -62,6 +64,7 @@ struct OsConfig {
   sim::Time compact_free_scan_per_page = 100ns;
   sim::Time cpu_tlbi = 30ns;
   sim::Time cpu_dsb = 350ns;
+  TlbShootdown tlb_shootdown = TlbShootdown::broadcast;
   unsigned tlbi_page_limit = 0;
   sim::Time private_map_per_page = 300ns;
 

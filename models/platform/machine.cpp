@@ -82,6 +82,12 @@ std::vector<sim::Conflict> conflicts(const Machine& machine) {
                     machine.cpu.cores - 1),
         "let them go to one of these, or give nodes more cores");
   }
+  if (machine.os.tlb_shootdown == os::TlbShootdown::interrupt &&
+      machine.smmu_driver.tlb_maintenance == mmu500::TlbMaintenance::dvm) {
+    add({"smmu_driver.tlb_maintenance", "os.tlb_shootdown"},
+        "cores that interrupt each other broadcast nothing that the SMMU could hear",
+        "let the driver write (smmu_driver.tlb_maintenance = mmio), or cores broadcast");
+  }
   const auto need_power_of_two = [&](const char* key, std::uint64_t bytes) {
     if (std::has_single_bit(bytes)) return;
     add({key}, fmt::format("a bus of {} B: the width is a power of two", bytes),

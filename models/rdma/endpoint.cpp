@@ -39,7 +39,7 @@ os::Process& Endpoint::new_process(const Host& host, const std::string& name) {
 }
 
 Endpoint::Endpoint(Host host, const std::string& name)
-    : host_(host), process_(new_process(host_, name)), thread_(host.cpu.new_thread(name)) {
+    : host_(host), process_(new_process(host_, name)), thread_(new_thread(name)) {
   if (host_.memory.limit > 0) host_.vm.limit_memory(process_, host_.memory.limit);
   if (host_.memory.never_killed) host_.vm.set_oom_score_adj(process_, os::Process::kNeverKilled);
 }

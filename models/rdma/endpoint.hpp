@@ -82,7 +82,7 @@ class Endpoint {
   os::Process& process() { return process_; }
   cpu::Execution& thread() { return thread_; }
   // A further thread of the process.
-  cpu::Execution& new_thread(const std::string& name) { return host_.cpu.new_thread(name); }
+  cpu::Execution& new_thread(const std::string& name) { return host_.cpu.new_thread(name).use(process_.id()); }
   // After a wait that belongs to the experiment and not to the program: see Cpu::keeps_core().
   void keeps_core() { host_.cpu.keeps_core(thread_); }
 

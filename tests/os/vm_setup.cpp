@@ -77,7 +77,7 @@ TEST_CASE("every kernel parameter is declared with a legal default and a source"
   OsConfig config;
   sim::ParameterTable table;
   config.declare(table);
-  CHECK(table.all().size() == 87);
+  CHECK(table.all().size() == 88);
   std::set<std::string> names;
   for (const sim::Parameter& p : table.all()) {
     INFO(p.name);

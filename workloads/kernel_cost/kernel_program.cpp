@@ -14,7 +14,7 @@ using os::VirtualAddress;
 using sim::Task;
 
 KernelProgram::KernelProgram(const ProgramPlace& place)
-    : place_(place), process_(new_process("main")), thread_(place.node.cpu.new_thread("main")) {}
+    : place_(place), process_(new_process("main")), thread_(place.node.cpu.new_thread("main").use(process_.id())) {}
 
 os::Process& KernelProgram::new_process(const std::string& name) const {
   os::Process* process = vm().create_process(name);

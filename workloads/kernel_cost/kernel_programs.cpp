@@ -27,8 +27,10 @@ constexpr std::uint64_t kTextBytes = std::uint64_t{64} << 10;
 
 Ring::Ring(const ProgramPlace& place) : KernelProgram(place), own_(os::Pipe::Kind::pipe, costs(), cpu()) {
   members_.push_back({process_, thread_});
-  while (members_.size() < place.config.processes)
-    members_.push_back({new_process("daemon"), cpu().new_thread("daemon")});
+  while (members_.size() < place.config.processes) {
+    os::Process& process = new_process("daemon");
+    members_.push_back({process, cpu().new_thread("daemon").use(process.id())});
+  }
   for (std::size_t i = 0; i < members_.size(); ++i) pipes_.emplace_back(os::Pipe::Kind::pipe, costs(), cpu());
 }
 
@@ -70,7 +72,7 @@ Task<void> Ring::overhead() {
 PingPong::PingPong(const ProgramPlace& place, os::Pipe::Kind kind)
     : KernelProgram(place),
       other_(new_process("echo")),
-      other_thread_(cpu().new_thread("echo")),
+      other_thread_(cpu().new_thread("echo").use(other_.id())),
       there_(kind, costs(), cpu()),
       back_(kind, costs(), cpu()) {}
 
@@ -110,7 +112,7 @@ Task<void> ForkAndExit::round() {
 }
 
 Task<void> ForkAndExit::live(Process& child, os::ChildStatus& status) {
-  Execution& thread = cpu().new_thread("child");
+  Execution& thread = cpu().new_thread("child").use(child.id());
   if (written_bytes() > 0) {
     check(co_await vm().touch_range(thread, child, memory_, written_bytes(), /*write=*/true));
   }

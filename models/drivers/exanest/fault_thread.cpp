@@ -40,7 +40,7 @@ FaultThread::FaultThread(const rdma::Strategy& strategy, const sim::Context& con
       socket_(service.open(library.process().id())),
       library_(library),
       mirror_(mirror),
-      thread_(new_thread(cpu, library.config().fault_thread)),
+      thread_(new_thread(cpu, library.config().fault_thread).use(library.process().id())),
       resolved_(context.statistics.counter("library.pages_resolved", "count", "pages the fault thread made present")),
       merged_(context.statistics.counter("library.faults_merged", "count",
                                          "fault records answered by a page that the same message already resolved")),

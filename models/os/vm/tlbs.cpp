@@ -18,19 +18,22 @@ Task<void> Tlbs::flush_leaf(cpu::Execution& exec, const Process& process, Addres
 // The notifier for secondary TLBs is called for each page all the same (__flush_tlb_page_nosync).
 Task<void> Tlbs::flush_unmapped(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                                 UnmapBatch& batch) {
-  if (!config_.kernel.has(Change::batched_unmapping)) {
+  if (!interrupts() && !config_.kernel.has(Change::batched_unmapping)) {
     return flush_leaf(exec, process, table, va, PageSize::small);
   }
   batch.pending = true;
+  // x86 leaves its own core for finish(), too.
+  if (interrupts()) batch.cores |= cpu_.cores_with(process.id());
   return invalidate(exec, process, {.table = table, .leaves = sim::Vector<VirtualAddress>(1, va), .waits = false},
-                    /*cpus_walk=*/true);
+                    /*cpus_walk=*/!interrupts());
 }
 
 Task<void> Tlbs::finish(cpu::Execution& exec, UnmapBatch& batch) {
   if (!std::exchange(batch.pending, false)) co_return;
   sim::Vector<Task<void>> others;
   for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->finish(exec));
-  co_await cpu_.run(exec, cpu::Work::system, config_.cpu_dsb);
+  if (interrupts()) co_await issue(exec, batch.cores, 1);
+  co_await wait_for_cores(exec, std::exchange(batch.cores, {}), 1);
   for (Task<void>& other : others) co_await other;
 }
 
@@ -39,7 +42,7 @@ Task<void> Tlbs::flush_young(cpu::Execution& exec, const Process& process, Addre
   if (size == PageSize::huge) return flush_leaf(exec, process, table, va, size);  // pmdp_clear_flush_young
   TlbFlush flush{.table = table, .leaves = sim::Vector<VirtualAddress>(1, va)};
   flush.waits = !config_.kernel.has(Change::ages_in_passing);
-  return invalidate(exec, process, std::move(flush), /*cpus_walk=*/true);
+  return invalidate(exec, process, std::move(flush), /*cpus_walk=*/!interrupts());
 }
 
 Task<void> Tlbs::flush_gathered(cpu::Execution& exec, const Process& process, Address table, Leaves leaves,
@@ -75,7 +78,8 @@ Task<void> Tlbs::flush_all(cpu::Execution& exec, const Process& process, Address
 }
 
 Task<void> Tlbs::flush_tables(cpu::Execution& exec, std::size_t tables) {
-  if (config_.kernel.has(Change::tlb_strides)) co_return;
+  // On x86 they go with the range.
+  if (interrupts() || config_.kernel.has(Change::tlb_strides)) co_return;
   co_await cpu_.run(exec, cpu::Work::system, (config_.cpu_tlbi + config_.cpu_dsb) * static_cast<std::int64_t>(tables));
 }
 
@@ -88,8 +92,9 @@ Task<void> Tlbs::flush_device(cpu::Execution& exec, const Process& process, Addr
 }
 
 TlbFlush Tlbs::bounded(TlbFlush flush) const {
-  // More than MAX_TLB_RANGE; MAX_TLBI_OPS and more.
-  const unsigned of_kernel = config_.kernel.has(Change::tlb_strides) ? 512 : 1025;
+  // More than MAX_TLB_RANGE; MAX_TLBI_OPS and more; on x86 more than tlb_single_page_flush_ceiling.
+  const unsigned broadcast = config_.kernel.has(Change::tlb_strides) ? 512 : 1025;
+  const unsigned of_kernel = interrupts() ? 34 : broadcast;
   flush.whole = flush.operations() >= (config_.tlbi_page_limit > 0 ? config_.tlbi_page_limit : of_kernel);
   return flush;
 }
@@ -99,13 +104,25 @@ Task<void> Tlbs::invalidate(cpu::Execution& exec, const Process& process, TlbFlu
   const bool heard = std::any_of(invalidators_.begin(), invalidators_.end(),
                                  [](const TlbInvalidator* invalidator) { return invalidator->hears_broadcasts(); });
   const bool tlbi = cpus_walk || heard;
-  const auto operations = static_cast<std::int64_t>(flush.operations());
-  if (tlbi) co_await cpu_.run(exec, cpu::Work::system, config_.cpu_tlbi * operations);
+  const std::uint64_t operations = flush.operations();
+  const cpu::CoreSet cores = tlbi && interrupts() ? cpu_.cores_with(process.id()) : cpu::CoreSet{};
+  if (tlbi) co_await issue(exec, cores, operations);
   sim::Vector<Task<void>> others;
   for (TlbInvalidator* invalidator : invalidators_) others.push_back(invalidator->invalidate(exec, process, flush));
-  // The DSB waits for the other CPUs and for the devices at the same time, as in finish().
-  if (tlbi && flush.waits) co_await cpu_.run(exec, cpu::Work::system, config_.cpu_dsb);
+  // The wait is for the other CPUs and for the devices at the same time, as in finish().
+  if (tlbi && flush.waits) co_await wait_for_cores(exec, cores, operations);
   for (Task<void>& other : others) co_await other;
+}
+
+Task<void> Tlbs::issue(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations) {
+  if (interrupts() && !cores.test(exec.core())) co_return;
+  co_await cpu_.run(exec, cpu::Work::system, config_.cpu_tlbi * static_cast<std::int64_t>(operations));
+}
+
+Task<void> Tlbs::wait_for_cores(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations) {
+  if (!interrupts()) return cpu_.run(exec, cpu::Work::system, config_.cpu_dsb);
+  return cpu_.call_cores(exec, cores, config_.cpu_tlbi * static_cast<std::int64_t>(operations),
+                         config_.kernel.has(Change::lazy_cores_spared));
 }
 
 void Tlbs::drop(const Process& process, const sim::Vector<VirtualAddress>& leaves) {

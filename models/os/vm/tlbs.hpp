@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everybody who caches translations and must forget them when a table changes: the CPUs, and devices through their
-// drivers. How many operations go out, and for how many the CPU waits, is arm64's tlbflush.h.
+// drivers. How many operations go out, and for how many the CPU waits, is arm64's tlbflush.h, or, where cores interrupt
+// each other (os.tlb_shootdown), x86's tlb.c.
 #pragma once
 
 #include <algorithm>
@@ -89,6 +90,7 @@ class TlbInvalidator {
 // Pages that a thread unmaps one after the other, and has TLBs to wait for (struct tlbflush_unmap_batch).
 struct UnmapBatch {
   bool pending = false;
+  cpu::CoreSet cores{};  // to be interrupted (struct arch_tlbflush_unmap_batch)
 };
 
 class Tlbs {
@@ -109,7 +111,7 @@ class Tlbs {
                                  UnmapBatch& batch);
   sim::Task<void> finish(cpu::Execution& exec, UnmapBatch& batch);
   // As flush_leaf() where only the access flag has gone: ptep_clear_flush_young. Whether the CPU waits depends on the
-  // kernel.
+  // kernel; x86 flushes no page of 4 KiB for it.
   sim::Task<void> flush_young(cpu::Execution& exec, const Process& process, Address table, VirtualAddress va,
                               PageSize size);
   // The leaves that one mmu_gather has collected, and `tables` that became empty with them.
@@ -132,9 +134,14 @@ class Tlbs {
   void drop(const Process& process, const sim::Vector<VirtualAddress>& leaves);
 
  private:
+  bool interrupts() const { return config_.tlb_shootdown == TlbShootdown::interrupt; }
   // One operation for the whole address space in place of too many.
   TlbFlush bounded(TlbFlush flush) const;
   sim::Task<void> invalidate(cpu::Execution& exec, const Process& process, TlbFlush flush, bool cpus_walk);
+  // What the CPU that flushes does on its own core, `operations` of them, and by broadcast on others.
+  sim::Task<void> issue(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations);
+  // Until the other cores have done so many: the broadcast ones, or those that they are interrupted for.
+  sim::Task<void> wait_for_cores(cpu::Execution& exec, cpu::CoreSet cores, std::uint64_t operations);
 
   const OsConfig& config_;
   cpu::Cpu& cpu_;

@@ -92,6 +92,7 @@ Process* VmCore::create_process(std::string name) {
 }
 
 void VmCore::destroy_process(Process& process) {
+  cpu.forget_space(process.id());
   std::erase_if(processes, [&](const auto& other) { return other.get() == &process; });
 }
 
