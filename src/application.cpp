@@ -16,6 +16,7 @@
 
 #include "faultline_build.hpp"
 #include "src/experiment/diagnostics.hpp"
+#include "src/experiment/remarks.hpp"
 #include "src/runs/cost_estimate.hpp"
 #include "src/runs/manifest.hpp"
 #include "src/runs/worker_record.hpp"
@@ -123,6 +124,9 @@ experiment::Experiment named_experiment(const Call& call) {
   runs::check_own_toml(path);
   auto experiment = read_experiment(path, call.options.overrides, call.library, call.simulator);
   choose_seeds(experiment, call.options);
+  if (!call.options.quiet) {
+    for (const std::string& line : implausible_values(experiment, call.simulator)) call.console.err << line << "\n";
+  }
   return experiment;
 }
 

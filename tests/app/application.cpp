@@ -297,7 +297,7 @@ TEST_CASE("list shows what there is, for people and for programs") {
   CHECK(faultline_program({"list", "experiments"}).out == "  sizes  How does latency grow with size?\n");
   CHECK(faultline_program({"list", "workloads"}).out == "  write  RDMA write\n  read   RDMA read\n");
   CHECK(faultline_program({"list", "parameters", "net*y"}).out ==
-        "network.internal_latency = 120 ns   (time; 1 ns to 1 us)\n    per hop [assumed]\n");
+        "network.internal_latency = 120 ns   (time; 1 ns to 1 us; plausible 10 ns to 1 us)\n    per hop [assumed]\n");
   CHECK(faultline_program({"list", "parameters", "cores"}).out ==
         "cpu.cores = 4   (count; 1 to 8)\n    cores of a node [published: UG1085]\n");
   CHECK(faultline_program({"list", "parameters", "cores", "--format", "csv"}).out ==

@@ -47,7 +47,8 @@ struct FakeConfiguration {
       const auto group = table.group("network");
       table.add_bit_rate("internal_rate", link_rate, {{1'000'000'000}, {100'000'000'000}},
                          {"line rate", "a paper", Standing::published});
-      table.add_time("internal_latency", link_latency, {1ns, 1us}, {"per hop", "", Standing::assumed});
+      table.add_time("internal_latency", link_latency, {1ns, 1us},
+                     {"per hop", "", Standing::assumed, {"10 ns", "1 us"}});
     }
     table.add_count("cpu.cores", cores, {1, 8}, {"cores of a node", "UG1085", Standing::published});
     {

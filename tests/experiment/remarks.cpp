@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of values that are legal and beyond what is plausible: of network.internal_latency 10 ns to 1 us.
+#include <catch2/catch.hpp>
+
+#include "src/experiment/remarks.hpp"
+#include "tests/experiment/reading.hpp"
+
+using namespace faultline;
+using namespace faultline::experiment;
+using namespace faultline::test;
+
+namespace {
+
+using Texts = std::vector<std::string>;
+
+Texts remarks(const std::string& text, const Texts& overrides = {}) {
+  return implausible_values(read("strategies = [\"resident\"]\n" + text, overrides), kSimulator);
+}
+
+const std::string kKey = "network.internal_latency";
+const std::string kRange = " is beyond what is plausible for this machine, 10 ns to 1 us";
+
+}  // namespace
+
+TEST_CASE("both ends of what is plausible are plausible, and what lies one step beyond them is told") {
+  CHECK(remarks("parameters." + kKey + " = \"10 ns\"\n").empty());
+  CHECK(remarks("parameters." + kKey + " = \"1 us\"\n").empty());
+  CHECK(remarks("parameters." + kKey + " = \"9999 ps\"\n") ==
+        Texts{"remark: " + kKey + " = 9.999 ns (set by experiment, line 2)" + kRange});
+}
+
+TEST_CASE("axes, strategies and --set are looked at, each parameter once") {
+  CHECK(remarks("axes." + kKey + " = [\"1 ns\", \"20 ns\", \"2 ns\", \"3 ns\", \"4 ns\", \"2 ns\"]\n") ==
+        Texts{"remark: " + kKey + " = 1 ns, 2 ns, 3 ns and 1 more (set by experiment, line 2)" + kRange});
+  CHECK(remarks("", {kKey + "=3 ns"}) == Texts{"remark: " + kKey + " = 3 ns (set by --set)" + kRange});
+  CHECK(implausible_values(read("strategies = [\"s\"]\nstrategy.s." + kKey + " = \"2 ns\"\n"), kSimulator).size() == 1);
+}
+
+TEST_CASE("what a platform says of its machine is not looked at, nor what nobody has a range for") {
+  const Sandbox sandbox;
+  sandbox.write("other.toml",
+                "[parameters]\n" + kKey + " = { value = \"2 ns\", standing = \"published\", source = \"x\" }\n");
+  const auto path =
+      sandbox.write("mine.toml", "platform = \"other.toml\"\nstrategies = [\"resident\"]\nparameters.cpu.cores = 8\n");
+  CHECK(implausible_values(read_experiment(path, {}, ConfigLibrary(test_configs()), kSimulator), kSimulator).empty());
+}
