@@ -144,6 +144,7 @@ Task<void> Injection::inject(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
 Task<void> Injection::drop(cpu::Execution& exec, Buffer b) {
   const bool locked_too = b.vm.config().kernel.has(os::Change::dontneed_locked);
   const Advice advice = locked_too ? Advice::dont_need_locked : Advice::dont_need;
+  co_await b.registration.unmapping(exec, {b.begin, b.begin + b.bytes});
   const os::Error error = co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, advice);
   if (error == os::Error::none) count(b.bytes / kPage);
 }
@@ -158,6 +159,7 @@ Task<void> Injection::reclaim(cpu::Execution& exec, Buffer b) {
 
 Task<void> Injection::lock_on_fault(cpu::Execution& exec, Buffer b) {
   co_await b.vm.munlock(exec, b.process, b.begin, b.bytes);
+  co_await b.registration.unmapping(exec, {b.begin, b.begin + b.bytes});
   co_await b.vm.madvise(exec, b.process, b.begin, b.bytes, Advice::dont_need);
   co_await b.vm.mlock(exec, b.process, b.begin, b.bytes, /*on_fault=*/true);
   count(b.bytes / kPage);
@@ -191,7 +193,7 @@ Task<void> Injection::fork(cpu::Cpu& cpu, cpu::Execution& exec, Buffer b) {
   if (!child.ok()) co_return;
   count(b.bytes / kPage);
   if (config_.mechanism == Mechanism::fork_child_lives) {
-    children_.start(live(cpu.new_thread("child"), b.vm, *child.value));
+    children_.start(live(cpu.new_thread("child").use(child.value->id()), b.vm, *child.value));
   } else {
     co_await b.vm.exit(exec, *child.value);
   }

@@ -7,6 +7,7 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm/vm.hpp"
+#include "models/rdma/registration/registration.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/random.hpp"
 #include "models/sim/task.hpp"
@@ -61,6 +62,7 @@ class Injection {
     os::Process& process;
     os::VirtualAddress begin;
     std::uint64_t bytes;
+    rdma::Registration& registration;  // whose hooks see what the program itself does to its memory
   };
 
   Injection(const InjectionConfig& config, sim::Seed seed);

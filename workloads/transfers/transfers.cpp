@@ -198,7 +198,7 @@ bool Transfers::is_injected(bool target) const { return has_source(target) == in
 
 Injection::Buffer Transfers::buffer_of(Endpoint& endpoint, std::uint64_t address) const {
   const os::Range pages = endpoint.pages_of(address, config_.size);
-  return {endpoint.vm(), endpoint.process(), pages.begin, pages.end - pages.begin};
+  return {endpoint.vm(), endpoint.process(), pages.begin, pages.end - pages.begin, endpoint.registration()};
 }
 
 void Transfers::start_injections() {
@@ -377,7 +377,7 @@ Task<void> Transfers::use_target_buffer(std::uint64_t index) {
 
 // A bystander in the same process: its buffers never fault, so whatever slows it down comes from others.
 Task<void> Transfers::run_clean(unsigned index) {
-  cpu::Execution& thread = cluster_.node(config_.initiator).cpu.new_thread(fmt::format("clean {}", index));
+  cpu::Execution& thread = initiator_->new_thread(fmt::format("clean {}", index));
   const std::uint64_t local = initiator_->map_buffer(config_.clean_size, 0);
   const std::uint64_t far = target_->map_buffer(config_.clean_size, 0);
   check_buffer(initiator_->vm().keep_present(initiator_->process(), local, config_.clean_size), "first use",

@@ -57,6 +57,9 @@ enum class Advice : std::uint8_t {
   page_out,  // MADV_PAGEOUT: to the swap device, whether used or not; invalid on a locked VMA, and before Linux 5.4
 };
 
+// Who lets go of a pin: a system call of a program, which pays for it (os.syscall), or a driver inside the kernel.
+enum class Caller : std::uint8_t { program, kernel };
+
 enum class Protection : std::uint8_t { none, read, read_write };
 
 using PinId = std::uint64_t;  // never reused
@@ -162,7 +165,7 @@ class Vm {
   // pinned_vm). All or nothing.
   sim::Task<Result<PinId>> pin_user_pages(cpu::Execution& exec, Process& process, VirtualAddress va,
                                           std::uint64_t bytes, bool write);
-  sim::Task<Error> unpin(cpu::Execution& exec, PinId pin);
+  sim::Task<Error> unpin(cpu::Execution& exec, PinId pin, Caller caller = Caller::program);
   const Pin* find_pin(PinId pin) const;
 
   // get_user_pages without keeping the pages: makes the range present in one system call. Like get_user_pages it ends

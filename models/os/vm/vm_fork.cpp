@@ -121,6 +121,7 @@ Error Vm::share_with_child(Process& parent, Process& child, VirtualAddress va, T
   return Error::none;
 }
 
+// do_exit: the memory goes first (exit_mm), then the files (exit_files), and with a device's file its pins.
 sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
   co_await run(exec, core_.config.exit_fixed);
   sim::Vector<PinId> pins;
@@ -128,8 +129,8 @@ sim::Task<void> Vm::exit(cpu::Execution& exec, Process& process) {
     if (pin.process == &process) pins.push_back(id);
   }
   std::sort(pins.begin(), pins.end());
-  for (const PinId pin : pins) co_await unpin(exec, pin);
   co_await unmap_all(exec, process);
+  for (const PinId pin : pins) co_await unpin(exec, pin, Caller::kernel);
   while (Mm::of(process).users > 0) co_await Mm::of(process).page_settled;
   core_.destroy_process(process);
 }

@@ -76,15 +76,16 @@ sim::Task<Error> Vm::pin_outside_cma(cpu::Execution& exec, Process& process, Ran
   co_return error;
 }
 
-sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id) {
+sim::Task<Error> Vm::unpin(cpu::Execution& exec, PinId id, Caller caller) {
+  const sim::Time call = caller == Caller::program ? core_.config.syscall : sim::Time{0};
   const auto found = pins_.find(id);
   if (found == pins_.end()) {
-    co_await run(exec, core_.config.syscall);
+    co_await run(exec, call);
     co_return Error::invalid;
   }
   const Pin pin = std::move(found->second);
   pins_.erase(found);
-  co_await run(exec, core_.config.syscall + pin.release_cost);
+  co_await run(exec, call + pin.release_cost);
   drop_frames(pin);
   Mm::of(*pin.process).space.remove_pinned(pin.bytes());
   pinned_bytes_ -= pin.bytes();

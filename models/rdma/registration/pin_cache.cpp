@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pin-down cache (Tezuka et al., IPPS 1998): what a transfer has pinned stays pinned for the next one that uses the
-// same memory, until a budget of bytes is spent; then the regions that were used longest ago go. Lookup, counters and
-// the order of things are as in UCX's registration cache (ucs/memory/rcache.c).
+// same memory, until a budget of bytes is spent; then the region that was acquired longest ago goes, before a new one
+// is pinned. A region serves each buffer that lies in it; regions may overlap. One miss at a time pins, as under the
+// write lock of UCX's registration cache (ucs/memory/rcache.c): who waits behind it looks again.
 //
-// A cache of pins must learn when the program unmaps memory, or a later mapping at the same address finds the frames of
-// the earlier one. Either the kernel tells it (MMU notifier), or the library intercepts the program's calls (memory
-// hooks), which may miss some: a binary that calls the kernel by itself, another allocator.
+// The cache must learn when memory changes, or a later mapping at the same address finds the frames of the earlier one:
+// - emptied_by = notifier: the kernel tells each change of the table before it happens. Idle regions of the range are
+//   unpinned then, on the time of who changes it. A pin waits for changes of its range, and one that was overtaken by
+//   such a change is made again.
+// - emptied_by = hooks: the library intercepts the program's calls, and may miss some: a binary that calls the kernel by
+//   itself, another allocator. A region is no longer found from the call on, and unpinned with the next miss (UCX and
+//   libfabric do so, because a hook may not call the driver).
+//
+// A region that a transfer uses keeps its pins until the transfer's end, whatever happens to the memory: the device may
+// go on with the old frames until then, as with any pinned registration. Reclaim and migration are refused instead.
 #include <algorithm>
 #include <list>
 #include <utility>
@@ -43,45 +51,55 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
         gets_(counter("gets", "acquisitions: lookups of a transfer's buffer")),
         hits_(counter("hits", "acquisitions that found a region around the buffer")),
         misses_(counter("misses", "acquisitions that had to pin")),
-        evictions_(counter("evictions", "regions that went because the budget was spent")),
-        unmap_events_(counter("unmap_events", "changes of the process's table that the cache was told of")),
-        invalidations_(counter("invalidations", "regions that went because their memory changed")),
-        missed_(counter("hooks_missed", "unmappings that no hook has seen")) {
+        evictions_(counter("evictions", "regions that went because the budget or RLIMIT_MEMLOCK was spent")),
+        invalidations_(counter("invalidations", "regions that are no longer found because their memory changed")),
+        missed_(counter("hooks_missed", "unmappings that no hook has seen")),
+        turn_(owner.cpu.context().loop, 1),
+        change_ended_(owner.cpu.context().loop) {
     if (config_.emptied_by == EmptiedBy::notifier) owner_.vm.add_notifier(owner_.process, *this);
   }
 
   Task<Error> acquire(cpu::Execution& thread, Buffer buffer, bool) override {
+    if (buffer.length == 0) co_return Error::invalid;
     ++gets_;
     co_await owner_.cpu.run(thread, cpu::Work::user, config_.lookup);
-    const auto known = std::ranges::find_if(
-        regions_, [&](const Region& region) { return region.is_valid && region.covers(buffer.pages()); });
-    if (known != regions_.end()) {
-      ++hits_;
-      use(known, buffer);
-      co_return Error::none;
+    if (find_and_use(buffer)) co_return Error::none;
+    co_await turn_.acquire();
+    Error error = Error::none;
+    // It may have been pinned meanwhile.
+    if (!find_and_use(buffer)) {
+      ++misses_;
+      error = co_await pin_region(thread, buffer);
     }
-    ++misses_;
-    co_return co_await pin_region(thread, buffer);
+    turn_.release();
+    co_return error;
   }
 
-  // The region stays; one that is no longer valid, or that the budget has no room for, goes with its last user.
+  // The region stays; one that is no longer valid, or that the budget has no room for, goes with its last user. Of
+  // several uses of a buffer it is the one that began first.
   Task<Error> release(cpu::Execution& thread, Buffer buffer) override {
     const auto used = std::ranges::find(in_use_, buffer, &Use::buffer);
     if (used == in_use_.end()) co_return Error::invalid;
     const Place region = used->region;
     in_use_.erase(used);
     if (--region->users > 0) co_return Error::none;
-    if (region->is_valid && held_ <= config_.budget) co_return Error::none;
-    co_return co_await drop_region(thread, region);
+    const bool in_budget = held_ <= config_.budget;
+    if (region->is_valid && in_budget) co_return Error::none;
+    if (region->is_valid) ++evictions_;
+    const Gone gone = take_out(region);
+    co_await turn_.acquire();
+    const Error error = co_await let_go(thread, gone);
+    turn_.release();
+    co_return error;
   }
 
-  Task<void> unmapping(cpu::Execution& thread, os::Range pages) override {
+  Task<void> unmapping(cpu::Execution&, os::Range pages) override {
     if (config_.emptied_by != EmptiedBy::hooks) co_return;
-    if (!hooks_.chance(config_.hook_coverage)) {
+    if (hooks_.chance(config_.hook_coverage)) {
+      invalidate(pages, garbage_);
+    } else {
       ++missed_;
-      co_return;
     }
-    co_await invalidate(thread, pages);
   }
 
  private:
@@ -89,9 +107,8 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     os::Range pages;
     os::PinId pinned = 0;
     unsigned users = 0;
-    bool is_valid = true;  // until the memory changes
+    bool is_valid = true;  // until the memory changes; one that is not has users
     bool covers(os::Range wanted) const { return pages.begin <= wanted.begin && wanted.end <= pages.end; }
-    std::uint64_t bytes() const { return pages.end - pages.begin; }
   };
   using Regions = std::list<Region, sim::Recycling<Region>>;
   using Place = Regions::iterator;
@@ -99,9 +116,16 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     Buffer buffer;
     Place region;
   };
-  // A pin that is being made: a change that comes between makes it one of frames that may have gone.
+  // What is still pinned of a region that is no more.
+  struct Gone {
+    os::PinId pinned;
+    std::uint64_t bytes;
+  };
+  // The pin that is being made. A change that comes between, but for those that the pin itself makes (it breaks
+  // copy-on-write before it takes a page), makes it one of frames that may have gone.
   struct Pinning {
     os::Range pages;
+    const cpu::Execution& thread;
     bool overtaken = false;
   };
 
@@ -110,6 +134,14 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   }
 
   // The first of the list was used last.
+  bool find_and_use(Buffer buffer) {
+    const auto found = std::ranges::find_if(
+        regions_, [&](const Region& region) { return region.is_valid && region.covers(buffer.pages()); });
+    if (found == regions_.end()) return false;
+    ++hits_;
+    use(found, buffer);
+    return true;
+  }
   void use(Place region, Buffer buffer) {
     regions_.splice(regions_.begin(), regions_, region);
     ++region->users;
@@ -117,78 +149,115 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   }
 
   Task<Error> pin_region(cpu::Execution& thread, Buffer buffer) {
-    const os::Range pages = buffer.pages();
-    // Not in the condition: there g++ 12 awaits the right side of an && whatever the left one says.
-    while (held_ + (pages.end - pages.begin) > config_.budget) {
+    while (!garbage_.empty()) {
+      const Gone oldest = garbage_.front();
+      garbage_.erase(garbage_.begin());
+      co_await let_go(thread, oldest);
+    }
+    const std::uint64_t bytes = buffer.pages().end - buffer.pages().begin;
+    held_ += bytes;
+    while (held_ > config_.budget) {
       if (!co_await evict(thread)) break;
     }
-    for (;;) {
-      Pinning making{pages};
-      makings_.push_back(&making);
-      const os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
-      std::erase(makings_, &making);
-      if (pinned.ok() && !making.overtaken) {
-        regions_.push_front({pages, pinned.value});
-        held_ += pages.end - pages.begin;
-        use(regions_.begin(), buffer);
-        co_return Error::none;
-      }
-      if (pinned.ok()) {
-        co_await unpin(thread, owner_, pinned.value);
-      } else if (pinned.error == Error::again) {
-        co_await invalidate(thread, pages);  // the private table has frames of an earlier mapping
-      } else {
-        if (!is_of_room(pinned.error)) co_return pinned.error;
-        if (!co_await evict(thread)) co_return pinned.error;
-      }
+    const os::Result<os::PinId> pinned = co_await pin_what_is_there(thread, buffer);
+    if (!pinned.ok()) {
+      held_ -= bytes;
+      co_return pinned.error;
     }
+    regions_.push_front({buffer.pages(), pinned.value});
+    use(regions_.begin(), buffer);
+    co_return Error::none;
   }
 
-  static bool is_of_room(Error error) { return error == Error::limit || error == Error::no_memory; }
+  // A pin of the frames that the program has at its end. An error: nothing more can make room (limit, no_memory), or a
+  // transfer still uses what was mapped at one of the addresses before, so that the private table has its frames (again).
+  Task<os::Result<os::PinId>> pin_what_is_there(cpu::Execution& thread, Buffer buffer) {
+    const os::Range pages = buffer.pages();
+    for (;;) {
+      while (is_changing(pages)) co_await owner_.cpu.sleep(thread, change_ended_);
+      Pinning making{pages, thread};
+      making_ = &making;
+      const os::Result<os::PinId> pinned = co_await pin(thread, owner_, buffer);
+      making_ = nullptr;
+      if (pinned.ok() && !making.overtaken) co_return pinned;
+      bool goes_on = false;
+      if (pinned.ok()) {
+        co_await unpin(thread, owner_, pinned.value);
+        goes_on = true;
+      } else if (pinned.error == Error::again && !is_in_use(pages)) {
+        // The private table has other frames there: those of an earlier mapping, whose end a hook has missed.
+        goes_on = co_await drop_idle(thread, pages);
+      } else if (pinned.error == Error::limit || pinned.error == Error::no_memory) {
+        goes_on = co_await evict(thread);
+      }
+      if (!goes_on) co_return pinned;
+    }
+  }
 
   // The region that was used longest ago, of those that nobody uses. False: there is none.
   Task<bool> evict(cpu::Execution& thread) {
     const auto found = std::find_if(regions_.rbegin(), regions_.rend(), [](const Region& r) { return r.users == 0; });
     if (found == regions_.rend()) co_return false;
     ++evictions_;
-    co_await drop_region(thread, std::prev(found.base()));
+    co_await let_go(thread, take_out(std::prev(found.base())));
     co_return true;
   }
 
-  // It is no longer found from the call on, before its pages are unpinned.
-  Task<Error> drop_region(cpu::Execution& thread, Place region) {
-    const os::PinId pinned = region->pinned;
-    held_ -= region->bytes();
-    regions_.erase(region);
-    return unpin(thread, owner_, pinned);
+  // Those of the range that nobody uses. False: there is none.
+  Task<bool> drop_idle(cpu::Execution& thread, os::Range pages) {
+    GoneOnes gone;
+    invalidate(pages, gone);
+    for (const Gone& each : gone) co_await let_go(thread, each);
+    co_return !gone.empty();
   }
 
-  Task<void> invalidate(cpu::Execution& thread, os::Range pages) {
-    ++unmap_events_;
-    for (Pinning* making : makings_) making->overtaken = making->overtaken || making->pages.overlaps(pages);
-    sim::SmallVector<os::PinId, 8> gone;
+  // It is no longer found, before its pages are unpinned.
+  Gone take_out(Place region) {
+    const Gone gone{region->pinned, region->pages.end - region->pages.begin};
+    regions_.erase(region);
+    return gone;
+  }
+  Task<Error> let_go(cpu::Execution& thread, Gone gone, os::Caller caller = os::Caller::program) {
+    held_ -= gone.bytes;
+    return unpin(thread, owner_, gone.pinned, caller);
+  }
+
+  using GoneOnes = sim::SmallVector<Gone, 8>;
+  // No region of the range is found from here on. Those in use go with their last user, the others to `gone`.
+  template <typename List>
+  void invalidate(os::Range pages, List& gone) {
     for (Place region = regions_.begin(); region != regions_.end();) {
       const Place at = region++;
       if (!at->is_valid || !at->pages.overlaps(pages)) continue;
       ++invalidations_;
       at->is_valid = false;
-      if (at->users > 0) continue;  // with its last user
-      gone.push_back(at->pinned);
-      held_ -= at->bytes();
-      regions_.erase(at);
+      if (at->users == 0) gone.push_back(take_out(at));
     }
-    for (const os::PinId pinned : gone) co_await unpin(thread, owner_, pinned);
+    if (making_ != nullptr && making_->pages.overlaps(pages)) making_->overtaken = true;
   }
 
-  // What moves a page refuses pinned ones by itself, so that the cache need not.
   Task<bool> begin(cpu::Execution& exec, os::TableChange change) override {
-    co_await invalidate(exec, change.range);
+    if (change.may_refuse() && is_in_use(change.range)) co_return false;
+    changes_.push_back(change.range);
+    const bool known = making_ == nullptr || making_->overtaken;
+    GoneOnes gone;
+    invalidate(change.range, gone);
+    if (!known && &making_->thread == &exec) making_->overtaken = false;
+    for (const Gone& each : gone) co_await let_go(exec, each, os::Caller::kernel);
     co_return true;
   }
-  void end(os::Range) override {}
-  // Set-up: before any transfer, so that nothing of the range is pinned.
-  void drop(os::Range pages, os::Taking) override {
-    for (Region& region : regions_) region.is_valid = region.is_valid && !region.pages.overlaps(pages);
+  void end(os::Range range) override {
+    const auto found = std::ranges::find(changes_, range);
+    if (found != changes_.end()) changes_.erase(found);
+    change_ended_.notify_all();
+  }
+  void drop(os::Range pages, os::Taking) override { invalidate(pages, garbage_); }
+
+  bool is_changing(os::Range pages) const {
+    return std::ranges::any_of(changes_, [&](os::Range change) { return change.overlaps(pages); });
+  }
+  bool is_in_use(os::Range pages) const {
+    return std::ranges::any_of(regions_, [&](const Region& r) { return r.users > 0 && r.pages.overlaps(pages); });
   }
 
   const PinCacheConfig config_;
@@ -197,13 +266,16 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
   sim::Counter& hits_;
   sim::Counter& misses_;
   sim::Counter& evictions_;
-  sim::Counter& unmap_events_;
   sim::Counter& invalidations_;
   sim::Counter& missed_;
   Regions regions_;
   sim::Vector<Use> in_use_;
-  sim::Vector<Pinning*> makings_;
-  std::uint64_t held_ = 0;  // bytes of all regions
+  sim::Vector<Gone> garbage_;  // to be unpinned with the next miss
+  std::uint64_t held_ = 0;     // bytes of all regions, of the garbage, and of the pin that is being made
+  sim::Semaphore turn_;        // to pin and unpin on the program's time
+  Pinning* making_ = nullptr;
+  sim::Vector<os::Range> changes_;  // that the kernel has begun
+  sim::Signal change_ended_;
 };
 
 class PinCache final : public RegistrationPolicy {
@@ -218,9 +290,7 @@ class PinCache final : public RegistrationPolicy {
     return "pinned memory up to a budget, within RLIMIT_MEMLOCK; an MMU notifier or memory hooks; a core of the target "
            "that polls for requests";
   }
-  Abilities abilities() const override {
-    return {.pins = true, .asks_target = true, .stays_prepared = true, .hears_unmapping = true};
-  }
+  Abilities abilities() const override { return {.pins = true, .asks_target = true, .stays_prepared = true}; }
 
   void declare(sim::ParameterTable& table) override {
     using sim::Standing;
@@ -237,9 +307,9 @@ class PinCache final : public RegistrationPolicy {
     table.add_fraction(
         "hook_coverage", config_.hook_coverage, {0.0, 1.0},
         {"share of the program's unmappings that the hooks see; the others are drawn by the seed", "", {}});
-    table.add_time("lookup", config_.lookup, {0ns, 1ms},
+    table.add_time("lookup", config_.lookup, sim::kAnyTime,
                    {"user code that looks a buffer up",
-                    "UCX takes 50 ns (ucp_mm.h, UCP_RCACHE_LOOKUP overhead); on a Cortex-A53 assumed up to 1 us",
+                    "UCX takes 50 ns (ucp_mm.h, UCP_RCACHE_OVERHEAD_DEFAULT); on a Cortex-A53 assumed up to 1 us",
                     Standing::assumed,
                     {"50 ns", "1 us"}});
   }
@@ -256,8 +326,10 @@ class PinCache final : public RegistrationPolicy {
         {"pin_cache.gets", "cache_gets", "1", 1, "buffers that were looked up in a cache of pins, at both ends"},
         {"pin_cache.hits", "cache_hits", "1", 1, "of these, found pinned"},
         {"pin_cache.misses", "cache_misses", "1", 1, "of these, pinned"},
-        {"pin_cache.evictions", "cache_evictions", "1", 1, "regions unpinned because the budget was spent"},
-        {"pin_cache.invalidations", "cache_invalidations", "1", 1, "regions unpinned because their memory changed"},
+        {"pin_cache.evictions", "cache_evictions", "1", 1,
+         "regions unpinned because the budget or RLIMIT_MEMLOCK was spent"},
+        {"pin_cache.invalidations", "cache_invalidations", "1", 1,
+         "regions that are no longer found because their memory changed"},
         {"pin_cache.hooks_missed", "hooks_missed", "1", 1, "unmappings that no memory hook has seen"},
     };
     return kMetrics;

@@ -9,6 +9,7 @@ namespace faultline::rdma {
 // The pages are pinned to be written whatever the transfer does with them, as verbs' registrations with local write
 // access are. An error leaves nothing pinned.
 sim::Task<os::Result<os::PinId>> pin(cpu::Execution& thread, const Registration::Owner& owner, Buffer buffer);
-sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned);
+sim::Task<os::Error> unpin(cpu::Execution& thread, const Registration::Owner& owner, os::PinId pinned,
+                           os::Caller caller = os::Caller::program);
 
 }  // namespace faultline::rdma

@@ -74,12 +74,11 @@ class RegisteredBuffer {
 
 // What a policy can do, for who has to know: nobody else compares policies.
 struct Abilities {
-  bool pins = false;             // pages are pinned while a transfer uses them
-  bool locks = false;            // pages are VM_LOCKED
-  bool asks_target = false;      // acquire and release have work to do: an initiator must ask its target to do it, too
-  bool stays_prepared = false;   // a page that one transfer has found is not to be made absent before the next
-  bool is_bound = false;         // pages are there at no cost: no rival, but what rivals are compared with
-  bool hears_unmapping = false;  // memory hooks have something to tell
+  bool pins = false;            // pages are pinned while a transfer uses them
+  bool locks = false;           // pages are VM_LOCKED
+  bool asks_target = false;     // acquire and release have work to do: an initiator must ask its target to do it, too
+  bool stays_prepared = false;  // a page that one transfer has found is not to be made absent before the next
+  bool is_bound = false;        // pages are there at no cost: no rival, but what rivals are compared with
 
   // Pages that are there stay there as long as they are held.
   bool keeps_present() const { return pins || locks || is_bound; }
