@@ -42,7 +42,8 @@ void drop_and_acquire(Time later) {
 
 }  // namespace
 
-// Which part of the change the pin meets (the call itself takes 500 ns before it): the unpinning, the invalidations, the end.
+// Which part of the change the pin meets (the call itself takes 500 ns before it):
+// the unpinning, the invalidations, the end.
 TEST_CASE("a pin 1 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(1us); }
 TEST_CASE("a pin 600 ns after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(600ns); }
 TEST_CASE("a pin 2 us after MADV_DONTNEED has begun has the frames of afterwards") { drop_and_acquire(2us); }

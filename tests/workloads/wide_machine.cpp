@@ -12,6 +12,7 @@ namespace {
 // 128 B a beat at 400 MHz are 409.6 Gb/s; all else is wider, and has slots for what is on its way.
 Settings wide(const char* pl_clock) {
   return preset("resident") + Settings{{"workload.size", "8 MiB"},
+                                       {"os.thp", "always"},  // with pages of 4 KiB it is the walks that limit
                                        {"workload.iterations", 2},
                                        {"workload.warmup", 1},
                                        {"axi.width", "128 B"},

@@ -8,9 +8,9 @@
 // - emptied_by = notifier: the kernel tells each change of the table before it happens. Idle regions of the range are
 //   unpinned then, on the time of who changes it. A pin waits for changes of its range, and one that was overtaken by
 //   such a change is made again.
-// - emptied_by = hooks: the library intercepts the program's calls, and may miss some: a binary that calls the kernel by
-//   itself, another allocator. A region is no longer found from the call on, and unpinned with the next miss (UCX and
-//   libfabric do so, because a hook may not call the driver).
+// - emptied_by = hooks: the library intercepts the program's calls, and may miss some: a binary that calls the kernel
+//   by itself, another allocator. A region is no longer found from the call on, and unpinned with the next miss (UCX
+//   and libfabric do so, because a hook may not call the driver).
 //
 // A region that a transfer uses keeps its pins until the transfer's end, whatever happens to the memory: the device may
 // go on with the old frames until then, as with any pinned registration. Reclaim and migration are refused instead.
@@ -169,8 +169,8 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     co_return Error::none;
   }
 
-  // A pin of the frames that the program has at its end. An error: nothing more can make room (limit, no_memory), or a
-  // transfer still uses what was mapped at one of the addresses before, so that the private table has its frames (again).
+  // A pin of the frames that the program has at its end. An error: nothing more can make room (limit, no_memory), or
+  // a transfer still uses what was mapped at one of the addresses before, and the private table has its frames (again).
   Task<os::Result<os::PinId>> pin_what_is_there(cpu::Execution& thread, Buffer buffer) {
     const os::Range pages = buffer.pages();
     for (;;) {
