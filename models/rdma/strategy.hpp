@@ -52,11 +52,11 @@ class Strategy {
   OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
 };
 
-// One of the policies that a strategy is made of.
+// One of the policies that a strategy is made of, or a parameter of the registration policy.
 struct PolicyChoice {
   std::string key;      // the parameter that chooses it
   std::string choice;   // its value
-  std::string meaning;  // what it does: a clause
+  std::string meaning;  // what it does within this strategy, or that the strategy never uses it: a clause
   std::string adds;     // to the machine, beside time; empty: nothing
 };
 std::vector<PolicyChoice> made_of(const Strategy& strategy);
