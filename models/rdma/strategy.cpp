@@ -12,16 +12,22 @@ void Strategy::declare(sim::ParameterTable& table) {
   registration.declare(table);
   table.add_choice("translate", translate,
                    {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
-                   {"table the SMMU walks: the process's own, a private one filled once with the frames of prepared "
+                   {"table the device walks: the process's own, a private one filled once with the frames of prepared "
                     "pages, or a mirror filled by faults and emptied by MMU notifiers",
                     "",
                     {}});
   const auto on_fault = {std::pair<std::string_view, OnFault>{"terminate", OnFault::terminate},
                          std::pair<std::string_view, OnFault>{"stall", OnFault::stall}};
   table.add_choice("on_source_fault", on_source_fault, on_fault,
-                   {"SCTLR.CFCFG of the source's context bank: error and local retry, or stall until resumed", "", {}});
+                   {"access at the source that faults: the device gets an error and reads again, or the access waits "
+                    "until it is resumed",
+                    "",
+                    {}});
   table.add_choice("on_destination_fault", on_destination_fault, on_fault,
-                   {"SCTLR.CFCFG of the destination's context bank: error and RAPF, or stall until resumed", "", {}});
+                   {"access at the destination that faults: the device gets an error and its data are sent again, or "
+                    "the access waits until it is resumed",
+                    "",
+                    {}});
   table.add_choice("resolve", resolve,
                    {{"touch-a-page", Resolve::touch_a_page},
                     {"touch-ahead", Resolve::touch_ahead},
@@ -31,16 +37,19 @@ void Strategy::declare(sim::ParameterTable& table) {
                     "",
                     {}});
   table.add_count(
-      "touch_ahead_pages", touch_ahead_pages, {1u, 512u},
+      "touch_ahead_pages", touch_ahead_pages, sim::kAnyEntries,
       {"pages that touch-ahead and fixup-user-fault make present, from the faulting one on; does not follow "
-       "exanest.block_bytes",
-       "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
+       "the NIC's unit of retransmission",
+       "4 pages are ExaNeSt's block of 16 KiB (derived)",
+       sim::Standing::derived,
+       {"1", "512"}});
   table.add_count(
-      "call_pages", call_pages, {1u, 512u},
+      "call_pages", call_pages, sim::kAnyEntries,
       {"pages of touch-ahead or fixup-user-fault in one call at most. A fault is answered when the first call is done; "
        "the others follow, unless further faults have come, which go first. From touch_ahead_pages on: all in one call",
        "assumed: the thesis (Psistakis) names one get_user_pages call a fault; that its library split it is not known",
-       sim::Standing::assumed});
+       sim::Standing::assumed,
+       {"1", "512"}});
 }
 
 namespace {

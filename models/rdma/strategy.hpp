@@ -14,17 +14,17 @@ namespace faultline::rdma {
 // Of a transfer's data.
 enum class End { source, destination };
 
-// Which table the SMMU walks for the process.
+// Which table the device walks for the process.
 enum class Translate {
   shared,    // the process's own page table
   private_,  // a table of the device's own, filled once with the frames that were pinned, or hoped to stay
   mirrored,  // a table of the device's own, filled by its faults and emptied by MMU notifiers
 };
 
-// What the SMMU does with an access that faults (SCTLR.CFCFG).
+// What becomes of an access of the device that faults.
 enum class OnFault {
-  terminate,  // error response; the block is sent again
-  stall,      // the access waits in the TBU until software resumes it
+  terminate,  // the device gets an error, and its data are sent again
+  stall,      // the access waits until software resumes it
 };
 
 // How the fault thread of the library makes the page present.

@@ -78,9 +78,9 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead, fixup-user-fault");
-  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
-  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
-  CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 512");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 1048576");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{1'048'577}) == "1 to 1048576");
+  CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 1048576");
   CHECK(table.all().size() == 7 + 4);  // those of the policies
 }
 
