@@ -4,7 +4,6 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <boost/algorithm/string.hpp>
 #include <nlohmann/json.hpp>
 
 #include "src/application.hpp"
@@ -51,27 +50,53 @@ void list_experiments(const experiment::ConfigLibrary& library, Listing& listing
   }
 }
 
-// What a strategy is made of, what that adds to the machine, and which other choices its own ones exclude, and why.
-Json composition(const experiment::Settings& settings, const experiment::Machine& machine,
-                 const experiment::Simulator& simulator) {
+bool is_of_strategies(const std::string& key) { return key.starts_with("strategy."); }
+
+// Conflicts between parameters of a strategy alone.
+std::vector<workloads::Conflict> conflicts_within(const experiment::Machine& machine) {
+  std::vector<workloads::Conflict> found = machine.conflicts();
+  std::erase_if(found,
+                [](const workloads::Conflict& each) { return !std::ranges::all_of(each.keys, is_of_strategies); });
+  return found;
+}
+
+// Each other value of the parameter that does not go with the rest of the strategy, and why: "KEY = A, B: reason;
+// instead: ...". Of a range both ends are tried.
+std::vector<std::string> exclusions(const sim::Parameter& parameter, const experiment::Machine& machine) {
+  std::vector<std::pair<std::string, std::string>> values_and_why;
+  const std::string chosen = parameter.get();
+  for (const std::string& value : sim::samples(parameter)) {
+    if (value == chosen) continue;
+    parameter.set(value);
+    for (const workloads::Conflict& conflict : conflicts_within(machine)) {
+      if (std::ranges::find(conflict.keys, parameter.name) == conflict.keys.end()) continue;
+      const std::string why = conflict.reason + (conflict.instead.empty() ? "" : "; instead: " + conflict.instead);
+      const auto known = std::ranges::find(values_and_why, why, &std::pair<std::string, std::string>::second);
+      if (known == values_and_why.end()) {
+        values_and_why.emplace_back(value, why);
+      } else {
+        known->first += ", " + value;
+      }
+    }
+  }
+  parameter.set(chosen);
+  const bool is_range = parameter.kind != sim::ParameterKind::choice && parameter.kind != sim::ParameterKind::flag;
+  std::vector<std::string> texts;
+  for (const auto& [values, why] : values_and_why)
+    texts.push_back(fmt::format("{} = {}{}: {}", parameter.name, values, is_range ? " (for instance)" : "", why));
+  return texts;
+}
+
+// What a strategy is made of, what that adds to the machine, and what it excludes, why, and what to do instead.
+Json composition(experiment::Machine& machine) {
   Json made_of = Json::array(), adds = Json::array(), excludes = Json::array();
   for (const workloads::PolicyDoc& policy : machine.strategy()) {
     made_of.push_back(fmt::format("{} = {}: {}", policy.key, policy.choice, policy.meaning));
-    if (!policy.adds.empty()) adds.push_back(policy.adds);
-    const auto other = simulator.machine();
-    experiment::Diagnostics ignored;
-    apply(settings, other->parameters(), ignored);
-    const sim::Parameter& parameter = *other->parameters().find(policy.key);
-    std::vector<std::string> choices;
-    boost::algorithm::split(choices, parameter.allowed, boost::algorithm::is_any_of(","));
-    for (std::string& choice : choices) {
-      boost::algorithm::trim(choice);
-      parameter.set(choice);
-      for (const workloads::Conflict& conflict : other->conflicts()) {
-        if (std::ranges::find(conflict.keys, policy.key) == conflict.keys.end()) continue;
-        excludes.push_back(fmt::format("{} = {}: {}", policy.key, choice, conflict.reason));
-      }
-    }
+    if (!policy.adds.empty() && std::ranges::find(adds, Json(policy.adds)) == adds.end()) adds.push_back(policy.adds);
+  }
+  for (const sim::Parameter& parameter : machine.parameters().all()) {
+    if (!is_of_strategies(parameter.name)) continue;
+    for (std::string& text : exclusions(parameter, machine)) excludes.push_back(std::move(text));
   }
   return {{"made_of", made_of}, {"adds", adds}, {"excludes", excludes}};
 }
@@ -93,7 +118,7 @@ void list_presets(experiment::ConfigKind kind, const experiment::ConfigLibrary& 
                {"based_on", fmt::format("{}", fmt::join(preset.bases, ", "))},
                {"parameters", parameters}};
     if (kind == experiment::ConfigKind::strategy) {
-      entry.update(composition(preset.settings, *machine, simulator));
+      entry.update(composition(*machine));
     }
     listing.entries.push_back(std::move(entry));
   }

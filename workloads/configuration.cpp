@@ -55,21 +55,26 @@ std::vector<Conflict> conflicts(const Configuration& configuration) {
   };
   check_cold_kinds(configuration, add);
   check_settings_of_senders(configuration.workload, add);
-  const Kind kind = configuration.workload.kind;
-  if (configuration.inject.mechanism != Mechanism::none && kind != Kind::write && kind != Kind::read) {
+  const WorkloadKind& kind = kind_of(configuration.workload);
+  if (configuration.inject.mechanism != Mechanism::none && !kind.takes_injections) {
     add({"inject.mechanism", "workload.kind"}, "only the buffers of the kinds 'write' and 'read' can be injected into",
         "take one of these kinds, or inject nothing");
   }
   check_huge_pages(configuration.workload, configuration.machine, add);
-  check_ignored(configuration.workload, add);
-  kind_of(configuration).check(configuration, add);
+  check_ignored(configuration.workload, kind.ignored, add);
+  kind.check(configuration, add);
   return found;
 }
 
 // What software does about a transfer costs as much as so many more bytes, roughly.
 double work_of_transfer(std::uint64_t bytes) { return static_cast<double>(bytes) + 32 * 1024; }
 
-double work_of(const Configuration& configuration) { return kind_of(configuration).work(configuration); }
+double work_of(const Configuration& configuration) { return kind_of(configuration.workload).work(configuration); }
+
+double work_of_iterations(const Configuration& configuration) {
+  const TransferConfig& w = configuration.workload;
+  return static_cast<double>(w.iterations + w.warmup) * work_of_transfer(w.size);
+}
 
 std::vector<PolicyDoc> strategy_docs(const Configuration& configuration) {
   std::vector<PolicyDoc> docs;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which values of a configuration contradict each other, by kind of benchmark: the parts of conflicts(), in
-// workloads/experiment_point.hpp. A value that would silently have no effect is refused, too.
+// Which values of a configuration contradict each other: the parts of conflicts(), in workloads/experiment_point.hpp,
+// that kinds of workload share. Each kind has its own check beside its program.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,14 @@ using AddConflict = std::function<void(std::vector<std::string> keys, std::strin
 // What to do instead of setting what a kind of workload does not have.
 inline std::string at_default(const std::string& key) { return "leave " + key + " at its default"; }
 
-// What the kind does not look at, of every kind.
-void check_ignored(const TransferConfig& workload, const AddConflict& add);
-// The kinds write, read and message.
-void check_two_ends(const Configuration& configuration, const AddConflict& add);
 // What the absent pages of a cold end are, of every kind.
 void check_cold_kinds(const Configuration& configuration, const AddConflict& add);
 // When transfers arrive and how often pages are absent, of every kind.
 void check_settings_of_senders(const TransferConfig& workload, const AddConflict& add);
 // The pool of huge pages, of every kind.
 void check_huge_pages(const TransferConfig& workload, const platform::Machine& machine, const AddConflict& add);
-// The kinds all-to-all, ring and permutation.
-void check_pattern(const Configuration& configuration, const AddConflict& add);
-// The kind flows.
-void check_flows(const Configuration& configuration, const AddConflict& add);
-// The kind reuse.
-void check_reuse(const Configuration& configuration, const AddConflict& add);
 // An initiator and a target that are two nodes of the network.
 void check_places(const TransferConfig& workload, const network::ClusterShape& shape, const AddConflict& add);
-// The kind kernel-cost.
-void check_program(const Configuration& configuration, const AddConflict& add);
 
 // Transfers under way at a time, whose number the keys decide, and the queue of a process's DMA channel.
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
@@ -46,6 +34,8 @@ void check_queue(unsigned under_way, std::vector<std::string> keys, const platfo
 
 // The key that names a node, and the keys that decide how many nodes there are.
 std::vector<std::string> keys_of_place(std::string key, const network::ClusterShape& shape);
+// How much there is to simulate of workload.warmup and .iterations transfers of workload.size, as work_of().
+double work_of_iterations(const Configuration& configuration);
 // Bytes of the pages that a buffer touches, at the end where they are more.
 std::uint64_t lane_bytes(std::uint64_t source_offset, std::uint64_t destination_offset, std::uint64_t size);
 // Bytes of a node's memory that programs may use.

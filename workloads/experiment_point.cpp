@@ -47,17 +47,14 @@ std::int64_t lost_messages(const platform::Cluster& cluster) {
 void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
   if (!transfers.finished()) {
     check_not_stuck(cluster, transfers);
-    const bool program = configuration.workload.kind == Kind::kernel_cost;
-    const std::string what =
-        fmt::format("not finished after {} of simulated time: {} of {} {} are done",
-                    sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
-                    transfers.planned(), program ? "measured rounds of the program" : "transfers");
-    if (program) {
-      throw sim::RunFailure(
-          what, {"workload.time_limit", "workload.iterations", "workload.warmup", "workload.size", "workload.program"});
-    }
-    throw sim::RunFailure(
-        what, {"workload.time_limit", "workload.iterations", "exanest.block_timeout", "exanest.retry_limit"});
+    const WorkloadKind& kind = kind_of(configuration.workload);
+    std::vector<std::string> keys = kind.keys_of_length;
+    keys.insert(keys.begin(), "workload.time_limit");
+    if (kind.transfers) keys.insert(keys.end(), {"exanest.block_timeout", "exanest.retry_limit"});
+    throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} {} are done",
+                                      sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
+                                      transfers.planned(), kind.measures),
+                          std::move(keys));
   }
 }
 
@@ -146,7 +143,7 @@ void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfer
 
 std::unique_ptr<Benchmark> make_benchmark(const Configuration& configuration, platform::Cluster& cluster,
                                           sim::Seed seed) {
-  return kind_of(configuration).make(configuration, cluster, seed);
+  return kind_of(configuration.workload).make(configuration, cluster, seed);
 }
 
 namespace {

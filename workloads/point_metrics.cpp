@@ -186,7 +186,7 @@ void add_counters(std::vector<Metric>& metrics, const Measured& measured, const 
     return static_cast<double>(after - before) / 1e6;
   };
   add_metric(metrics, "cpu_time", cpu_time);
-  if (!has_two_ends(config.kind)) return;
+  if (!kind_of(config).has_two_ends) return;
   add_metric(metrics, "cpu_time_initiator", spent(measured.before.cpu_initiator, measured.after.cpu_initiator));
   add_metric(metrics, "cpu_time_target", spent(measured.before.cpu_target, measured.after.cpu_target));
 }
@@ -232,7 +232,7 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.totals["network.lost_cells"] -= cluster.losses_ahead();
   now.busy = busy_times(cluster);
-  if (!has_two_ends(workload.kind)) return now;
+  if (!kind_of(workload).has_two_ends) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
   return now;

@@ -9,6 +9,7 @@
 
 #include "workloads/cold_pages.hpp"
 #include "workloads/flows/flow.hpp"
+#include "workloads/kinds.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -35,9 +36,8 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
   const std::vector<Flow> flows = flows_of(w);
   const bool cold_source =
       w.cold_source() || std::any_of(flows.begin(), flows.end(), std::mem_fn(&ColdConfig::cold_source));
-  const bool puts_away = w.kind == Kind::write || w.kind == Kind::read;
   const ColdKind kind = kind_of_written(w.cold_source_kind, w.memory.backing, configuration.machine.os.swap_bytes);
-  if (cold_source && !puts_away) {
+  if (cold_source && !kind_of(w).puts_pages_away) {
     notes.emplace_back(
         "the absent pages of the source were never written, so that zeros were sent: flows and patterns put no pages "
         "away on a swap device or a file");
@@ -46,7 +46,7 @@ void add_notes_on_meaning(const Configuration& configuration, std::vector<std::s
         "the absent pages of the source were never written, so that zeros were sent: those that a program has written "
         "are absent on a swap device only (os.swap_bytes) and cost a read of the disk");
   }
-  const bool meets_others = is_pattern(w.kind) || flows.size() > 1 || w.window > 1 ||
+  const bool meets_others = kind_of(w).meets_others || flows.size() > 1 || w.window > 1 ||
                             std::any_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.window > 1; });
   if (configuration.strategy.registration->abilities().is_bound && meets_others) {
     notes.emplace_back(

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/transfer_config.hpp"
 
+#include <vector>
+
+#include "workloads/kinds.hpp"
+
 namespace faultline::workloads {
 
 void TransferConfig::declare(sim::ParameterTable& table) {
@@ -21,17 +25,10 @@ void TransferConfig::declare(sim::ParameterTable& table) {
 
 // What is sent, how often, from where to where, and when.
 void TransferConfig::declare_transfers(sim::ParameterTable& table) {
+  std::vector<std::string> kinds;
+  for (const WorkloadKind& each : workload_kinds()) kinds.emplace_back(each.name);
   table.add_choice(
-      "kind", kind,
-      {{"write", Kind::write},
-       {"read", Kind::read},
-       {"message", Kind::message},
-       {"flows", Kind::flows},
-       {"all-to-all", Kind::all_to_all},
-       {"ring", Kind::ring},
-       {"permutation", Kind::permutation},
-       {"kernel-cost", Kind::kernel_cost},
-       {"reuse", Kind::reuse}},
+      "kind", kind, kinds,
       {"what the initiator does: RDMA writes, RDMA reads, small one-way messages; or many initiators do, as flows say; "
        "or every node does, in a pattern; or a program that measures the initiator's kernel; or writes from and to "
        "buffers of a pool",
@@ -124,7 +121,7 @@ void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_count(
       "clean_window", clean_window, {0u, 16u},
       {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
-  table.add_choice("clean_kind", clean_kind, {{"write", Kind::write}, {"read", Kind::read}},
+  table.add_choice("clean_kind", clean_kind, {{"write", rdma::Operation::write}, {"read", rdma::Operation::read}},
                    {"whether the clean transfers are RDMA writes or reads by the initiator", "", {}});
   table.add_bytes("clean_size", clean_size, {1, std::uint64_t{1} << 24}, {"bytes of one such clean transfer", "", {}});
   table.add_count(

@@ -2,9 +2,11 @@
 // What the benchmark does: which transfers, between whom, from and to what memory; or which program it runs instead.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "models/rdma/operation.hpp"
 #include "models/rdma/program_memory.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
@@ -16,29 +18,8 @@ namespace faultline::workloads {
 
 using namespace std::chrono_literals;
 
-enum class Kind {
-  write,        // RDMA writes from initiator to target
-  read,         // RDMA reads by the initiator from the target
-  message,      // small messages through the mailboxes, one way
-  flows,        // several streams of writes and reads between any nodes
-  all_to_all,   // every node writes to the others in turn
-  ring,         // every node writes to the next one
-  permutation,  // every node writes to one other and is written to by one
-  kernel_cost,  // no transfers: a program that measures the kernel of one node
-  reuse,        // writes from and to buffers of a pool
-};
-// Every node takes part, in a pattern that is not listed but computed.
-constexpr bool is_pattern(Kind kind) {
-  return kind == Kind::all_to_all || kind == Kind::ring || kind == Kind::permutation;
-}
-
-// One initiator and one target, which no other node is.
-constexpr bool has_two_ends(Kind kind) {
-  return kind == Kind::write || kind == Kind::read || kind == Kind::message || kind == Kind::reuse;
-}
-
 struct TransferConfig : ColdConfig, ArrivalConfig {
-  Kind kind = Kind::write;
+  std::size_t kind = 0;  // number in workload_kinds(): workloads/kinds.hpp
   std::uint64_t size = 4096;
   std::uint64_t iterations = 20;
   std::uint64_t warmup = 2;
@@ -51,7 +32,7 @@ struct TransferConfig : ColdConfig, ArrivalConfig {
   std::uint64_t source_offset = 0;
   std::uint64_t destination_offset = 0;
   unsigned clean_window = 0;
-  Kind clean_kind = Kind::write;
+  rdma::Operation clean_kind = rdma::Operation::write;
   std::uint64_t clean_size = 16384;
   unsigned initiator = 0;
   unsigned target = 1;

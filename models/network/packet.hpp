@@ -12,11 +12,11 @@
 namespace faultline::network {
 
 enum class PacketKind : std::uint8_t {
-  data,         // cells of one block, written to `address` on
-  acknowledge,  // receive unit -> source engine: block `key` is complete in memory
-  stop,         // receive unit -> source engine: a cell of attempt `key` was refused, the rest of it need not come
-  message,      // packetizer -> user mailbox of process `pdid`: words
-  firmware,     // packetizer or firmware -> R5 mailbox: words (RAPF, read request, read done, ...)
+  data,         // cells of one part of a transfer, written to `address` on
+  acknowledge,  // the target's NIC -> the source's: part `key` is complete in memory
+  stop,         // the target's NIC -> the source's: a cell of attempt `key` was refused, the rest of it need not come
+  message,      // a program -> the mailbox of process `pdid`: words
+  firmware,     // a NIC's software or firmware -> the firmware of another NIC: words
 };
 
 struct PacketHeader : tlm::tlm_extension<PacketHeader> {
@@ -26,8 +26,8 @@ struct PacketHeader : tlm::tlm_extension<PacketHeader> {
   std::uint32_t pdid = 0;                // protection domain at the destination
   sim::PartKey key;                      // data, acknowledge, stop
   std::uint64_t address = 0;             // data: destination virtual address of the train's first cell
-  std::uint32_t block_offset = 0;        // data: of the train's first byte within its block
-  std::uint32_t block_bytes = 0;         // data: length of the whole block
+  std::uint32_t block_offset = 0;        // data: of the train's first byte within its part of the transfer
+  std::uint32_t block_bytes = 0;         // data: length of that whole part
   std::array<std::uint64_t, 8> words{};  // message, firmware
   std::uint8_t virtual_channel = 0;      // owned by the routers
   Path path = kFixedPath;                // owned by the routers

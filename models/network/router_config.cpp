@@ -74,7 +74,7 @@ void RouterConfig::declare(ParameterTable& table) {
        {"8", "128"}});
   table.add_count(
       "injection_cells", injection_cells, kAnyEntries,
-      {"slots of the router's queue for cells of its own NI, behind the NI's buffer (exanest.cell_buffer)",
+      {"slots of the router's queue for cells of its own NI, behind the NI's buffer",
        "assumed: as many as a link's queue (plausible 2-64 cells); fewer than 8 bare the send unit's pauses "
        "between blocks",
        Standing::assumed,

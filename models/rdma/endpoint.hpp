@@ -12,6 +12,7 @@
 
 #include "models/cpu/cpu.hpp"
 #include "models/os/vm/vm.hpp"
+#include "models/rdma/operation.hpp"
 #include "models/rdma/program_memory.hpp"
 #include "models/rdma/registration/registration.hpp"
 #include "models/rdma/strategy.hpp"
@@ -20,7 +21,6 @@
 
 namespace faultline::rdma {
 
-enum class Operation { write, read };
 enum class Status { done, error };
 
 // Memory of a process on another node.

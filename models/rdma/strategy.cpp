@@ -12,16 +12,22 @@ void Strategy::declare(sim::ParameterTable& table) {
   registration.declare(table);
   table.add_choice("translate", translate,
                    {{"shared", Translate::shared}, {"private", Translate::private_}, {"mirrored", Translate::mirrored}},
-                   {"table the SMMU walks: the process's own, a private one filled once with the frames of prepared "
+                   {"table the device walks: the process's own, a private one filled once with the frames of prepared "
                     "pages, or a mirror filled by faults and emptied by MMU notifiers",
                     "",
                     {}});
   const auto on_fault = {std::pair<std::string_view, OnFault>{"terminate", OnFault::terminate},
                          std::pair<std::string_view, OnFault>{"stall", OnFault::stall}};
   table.add_choice("on_source_fault", on_source_fault, on_fault,
-                   {"SCTLR.CFCFG of the source's context bank: error and local retry, or stall until resumed", "", {}});
+                   {"access at the source that faults: the device gets an error and reads again, or the access waits "
+                    "until it is resumed",
+                    "",
+                    {}});
   table.add_choice("on_destination_fault", on_destination_fault, on_fault,
-                   {"SCTLR.CFCFG of the destination's context bank: error and RAPF, or stall until resumed", "", {}});
+                   {"access at the destination that faults: the device gets an error and its data are sent again, or "
+                    "the access waits until it is resumed",
+                    "",
+                    {}});
   table.add_choice("resolve", resolve,
                    {{"touch-a-page", Resolve::touch_a_page},
                     {"touch-ahead", Resolve::touch_ahead},
@@ -31,19 +37,40 @@ void Strategy::declare(sim::ParameterTable& table) {
                     "",
                     {}});
   table.add_count(
-      "touch_ahead_pages", touch_ahead_pages, {1u, 512u},
+      "touch_ahead_pages", touch_ahead_pages, sim::kAnyEntries,
       {"pages that touch-ahead and fixup-user-fault make present, from the faulting one on; does not follow "
-       "exanest.block_bytes",
-       "4 pages are a 16 KiB block (derived)", sim::Standing::derived});
+       "the NIC's unit of retransmission",
+       "4 pages are ExaNeSt's block of 16 KiB (derived)",
+       sim::Standing::derived,
+       {"1", "512"}});
   table.add_count(
-      "call_pages", call_pages, {1u, 512u},
+      "call_pages", call_pages, sim::kAnyEntries,
       {"pages of touch-ahead or fixup-user-fault in one call at most. A fault is answered when the first call is done; "
        "the others follow, unless further faults have come, which go first. From touch_ahead_pages on: all in one call",
        "assumed: the thesis (Psistakis) names one get_user_pages call a fault; that its library split it is not known",
-       sim::Standing::assumed});
+       sim::Standing::assumed,
+       {"1", "512"}});
 }
 
 namespace {
+
+// What an access of the device meets that finds no usable entry in the table that the device walks.
+enum class Faults {
+  usual,   // they are how pages come to the device
+  rare,    // pages are held, but the kernel may change an entry for a while, or make it old (docs/fault-matrix.md)
+  never,   // a run in which one comes ends
+  ending,  // each ends its transfer: the table is filled by registrations alone
+};
+
+Faults faults_of(const Strategy& s) {
+  if (s.translate == Translate::private_) return Faults::ending;
+  const Abilities abilities = s.registration->abilities();
+  if (s.translate == Translate::mirrored || !abilities.keeps_present()) return Faults::usual;
+  return abilities.is_bound ? Faults::never : Faults::rare;
+}
+
+constexpr const char* kNeverFaults = "never used: pages are always present";
+const std::string kRareFaults = "only where the kernel changes the entry of a pinned or locked page: ";
 
 PolicyChoice table_of(Translate translate) {
   const std::string key = "strategy.translate";
@@ -54,58 +81,115 @@ PolicyChoice table_of(Translate translate) {
               "a table of 4 KiB descriptors for what is registered"};
     case Translate::mirrored: break;
   }
-  return {key, "mirrored", "the device walks a table that follows the process's own",
+  return {key, "mirrored", "the device walks a table that follows the process's own: its faults fill it",
           "a second table, and an MMU notifier at each change of the first"};
 }
 
-PolicyChoice end_of_fault(End end, OnFault what) {
+PolicyChoice end_of_fault(const Strategy& s, End end) {
   const bool source = end == End::source;
+  const bool stalls = s.on_fault(end) == OnFault::stall;
   const std::string key = source ? "strategy.on_source_fault" : "strategy.on_destination_fault";
-  if (what == OnFault::stall) {
-    return {key, "stall", "the access waits in the SMMU until software resumes it",
-            "accesses behind it that wait, too; a place of the SMMU's for each"};
+  const std::string choice = stalls ? "stall" : "terminate";
+  const std::string access = stalls ? "the access waits" : "the access gets an error";
+  const std::string then = stalls   ? " until it is resumed"
+                           : source ? ", and its data are read and sent again when the page is there"
+                                    : ", and its data are sent again when the page is there";
+  switch (faults_of(s)) {
+    case Faults::never: return {key, choice, kNeverFaults, ""};
+    case Faults::ending: return {key, choice, access + ", and the transfer fails: no fault fills a private table", ""};
+    case Faults::rare: return {key, choice, kRareFaults + access + then, ""};
+    case Faults::usual: break;
   }
-  return {key, "terminate",
-          source ? "the access gets an error, and the block is read again"
-                 : "the access gets an error, and the block is sent again when its page is there",
-          source ? "" : "payload that crosses the network twice"};
+  return {key, choice, access + then,
+          stalls ? "accesses behind it that wait, too; a place for each access that waits"
+                 : "payload that crosses the network twice"};
+}
+
+std::string pages_text(std::uint64_t pages) { return pages == 1 ? "1 page" : fmt::format("{} pages", pages); }
+
+std::pair<std::string, std::string> name_and_call(const Strategy& s) {
+  const bool mirrored = s.translate == Translate::mirrored;
+  switch (s.resolve) {
+    case Resolve::touch_a_page: return {"touch-a-page", mirrored ? "mirror_pages" : "touch"};
+    case Resolve::touch_ahead: return {"touch-ahead", mirrored ? "mirror_pages" : "get_user_pages"};
+    case Resolve::fixup_user_fault: break;
+  }
+  return {"fixup-user-fault", mirrored ? "mirror_pages" : "fixup_user_fault"};
 }
 
 PolicyChoice resolution(const Strategy& s) {
   const std::string key = "strategy.resolve";
-  switch (s.resolve) {
-    case Resolve::touch_a_page: return {key, "touch-a-page", "the fault thread touches the page", ""};
-    case Resolve::touch_ahead:
-      return {key, "touch-ahead",
-              fmt::format("the fault thread has get_user_pages bring {} pages from the fault on", s.touch_ahead_pages),
-              "pages that no access has asked for"};
-    case Resolve::fixup_user_fault: break;
+  const auto [name, call] = name_and_call(s);
+  const Faults faults = faults_of(s);
+  if (faults == Faults::never) return {key, name, kNeverFaults, ""};
+  if (faults == Faults::ending) return {key, name, "never used: no fault fills a private table", ""};
+  const std::uint64_t pages = s.resolve == Resolve::touch_a_page ? 1 : s.touch_ahead_pages;
+  std::string meaning = faults == Faults::rare ? kRareFaults : "";
+  if (call == "touch") {
+    meaning += "the fault thread touches the page";
+  } else {
+    meaning += fmt::format("the fault thread calls {} for {} from the fault on", call, pages_text(pages));
   }
-  return {key, "fixup-user-fault",
-          fmt::format("the fault thread takes {} page faults in the kernel from the access on", s.touch_ahead_pages),
-          "pages that no access has asked for"};
+  if (s.call_pages < pages) {
+    meaning += fmt::format(", {} a call; the fault is answered after the first call", pages_text(s.call_pages));
+  }
+  const bool is_ahead = pages > 1 && faults == Faults::usual;
+  return {key, name, meaning, is_ahead ? "pages that no access has asked for" : ""};
+}
+
+void add_own_parameters(const Strategy& s, std::vector<PolicyChoice>& made) {
+  Strategy copy = s;
+  sim::ParameterTable table;
+  copy.declare(table);
+  const std::string group = "strategy." + parameter_group(*s.registration) + ".";
+  for (const sim::Parameter& parameter : table.all()) {
+    if (parameter.name.starts_with(group)) made.push_back({parameter.name, parameter.get(), parameter.doc.meaning, ""});
+  }
+}
+
+// "a", "a or b", "a, b or c".
+std::string joined_by_or(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+  }
+  return text;
+}
+
+// What a private table can be filled by.
+std::string fill_private_tables(const RegistrationChoice& registration) {
+  std::vector<std::string> pinning, locking;
+  for (const auto& policy : registration.all()) {
+    const Abilities abilities = policy->abilities();
+    if (!abilities.fills_private_table()) continue;
+    (abilities.pins ? pinning : locking).emplace_back(policy->name());
+  }
+  std::string text = "set strategy.registration to " + joined_by_or(pinning);
+  if (!locking.empty())
+    text += fmt::format(", or to {} if locked pages are believed to keep their frames", joined_by_or(locking));
+  return text + "; or set strategy.translate to shared or mirrored";
 }
 
 }  // namespace
 
 std::vector<PolicyChoice> made_of(const Strategy& s) {
   const RegistrationPolicy& registration = *s.registration;
-  return {{"strategy.registration", std::string(registration.name()), std::string(registration.meaning()),
-           std::string(registration.adds())},
-          table_of(s.translate),
-          end_of_fault(End::source, s.on_source_fault),
-          end_of_fault(End::destination, s.on_destination_fault),
-          resolution(s)};
+  std::vector<PolicyChoice> made{{"strategy.registration", std::string(registration.name()),
+                                  std::string(registration.meaning()), std::string(registration.adds())}};
+  add_own_parameters(s, made);
+  made.push_back(table_of(s.translate));
+  made.push_back(end_of_fault(s, End::source));
+  made.push_back(end_of_fault(s, End::destination));
+  made.push_back(resolution(s));
+  return made;
 }
 
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
   if (s.translate == Translate::private_ && !s.registration->abilities().fills_private_table()) {
-    found.push_back(
-        {{"strategy.translate", "strategy.registration"},
-         "a private table is filled with pages that were prepared",
-         "set strategy.registration to pin-once or pin-per-transfer, or to mlock if locked pages are believed to "
-         "keep their frames"});
+    found.push_back({{"strategy.translate", "strategy.registration"},
+                     "a private table is filled with the frames of pages that the registration has pinned or locked",
+                     fill_private_tables(s.registration)});
   }
   for (sim::Conflict& conflict : s.registration->conflicts(s)) found.push_back(std::move(conflict));
   return found;

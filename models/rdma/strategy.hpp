@@ -14,17 +14,17 @@ namespace faultline::rdma {
 // Of a transfer's data.
 enum class End { source, destination };
 
-// Which table the SMMU walks for the process.
+// Which table the device walks for the process.
 enum class Translate {
   shared,    // the process's own page table
   private_,  // a table of the device's own, filled once with the frames that were pinned, or hoped to stay
   mirrored,  // a table of the device's own, filled by its faults and emptied by MMU notifiers
 };
 
-// What the SMMU does with an access that faults (SCTLR.CFCFG).
+// What becomes of an access of the device that faults.
 enum class OnFault {
-  terminate,  // error response; the block is sent again
-  stall,      // the access waits in the TBU until software resumes it
+  terminate,  // the device gets an error, and its data are sent again
+  stall,      // the access waits until software resumes it
 };
 
 // How the fault thread of the library makes the page present.
@@ -52,11 +52,11 @@ class Strategy {
   OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
 };
 
-// One of the policies that a strategy is made of.
+// One of the policies that a strategy is made of, or a parameter of the registration policy.
 struct PolicyChoice {
   std::string key;      // the parameter that chooses it
   std::string choice;   // its value
-  std::string meaning;  // what it does: a clause
+  std::string meaning;  // what it does within this strategy, or that the strategy never uses it: a clause
   std::string adds;     // to the machine, beside time; empty: nothing
 };
 std::vector<PolicyChoice> made_of(const Strategy& strategy);

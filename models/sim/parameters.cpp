@@ -271,6 +271,19 @@ std::string ParameterTable::nearest(std::string_view name) const {
   return nearest_name(name, names);
 }
 
+// What add_...() has written into `allowed`, taken apart.
+std::vector<std::string> samples(const Parameter& parameter) {
+  if (parameter.kind == ParameterKind::text) return {};
+  if (parameter.kind == ParameterKind::flag) return {"true", "false"};
+  const std::string_view between = parameter.kind == ParameterKind::choice ? ", " : " to ";
+  std::vector<std::string> values;
+  std::string_view left = parameter.allowed;
+  for (std::size_t at = 0; (at = left.find(between)) != std::string_view::npos; left.remove_prefix(at + between.size()))
+    values.emplace_back(left.substr(0, at));
+  values.emplace_back(left);
+  return values;
+}
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   std::string best;
   std::size_t best_distance = name.size() / 3 + 2;

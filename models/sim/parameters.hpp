@@ -149,6 +149,10 @@ class ParameterTable {
   std::vector<Parameter> parameters_;
 };
 
+// Values that stand for all legal ones, as set() reads them: every choice, both values of a flag, both ends of a range;
+// of a text none.
+std::vector<std::string> samples(const Parameter& parameter);
+
 // Values that are legal each for itself but impossible together.
 struct Conflict {
   std::vector<std::string> keys;  // parameter names, the one to change first

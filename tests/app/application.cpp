@@ -343,6 +343,70 @@ TEST_CASE("list shows all that a strategy or a platform sets, and what it is bas
                          "8,fault/touch-ahead,\"{\"\"strategy.registration"));
 }
 
+namespace {
+
+// Two parameters of a strategy that do not always go together, and one of a workload.
+class ComposedMachine : public Machine {
+ public:
+  ComposedMachine() {
+    table_.add_choice("strategy.emptied_by", hooks_, std::vector<std::string>{"notifier", "hooks", "nobody"},
+                      {"who empties it", "", {}});
+    table_.add_fraction("strategy.coverage", coverage_, {0.0, 1.0}, {"share that hooks see", "", {}});
+    table_.add_flag("workload.checks", checks_, {"whether it checks", "", {}});
+  }
+  sim::ParameterTable& parameters() override { return table_; }
+  std::vector<workloads::Conflict> conflicts() const override {
+    std::vector<workloads::Conflict> found;
+    if (hooks_ != 1 && coverage_ < 1) {
+      found.push_back({{"strategy.coverage", "strategy.emptied_by"}, "only hooks miss something", "take hooks"});
+    }
+    if (hooks_ == 2) found.push_back({{"strategy.emptied_by", "workload.checks"}, "a check fails", ""});
+    return found;
+  }
+  std::vector<workloads::PolicyDoc> strategy() const override {
+    return {{"strategy.emptied_by", "hooks", "hooks in the program's calls", "a hook"},
+            {"strategy.coverage", "0.9", "what they see", "a hook"}};
+  }
+  workloads::PointResult run(std::uint64_t, const workloads::Watch&) override { return {}; }
+
+ private:
+  std::size_t hooks_ = 0;
+  double coverage_ = 1;
+  bool checks_ = true;
+  sim::ParameterTable table_;
+};
+
+class ComposedSimulator : public FakeSimulator {
+ public:
+  std::unique_ptr<Machine> machine() const override { return std::make_unique<ComposedMachine>(); }
+};
+
+}  // namespace
+
+TEST_CASE("list tells what a strategy is made of, adds and excludes, and what to do instead") {
+  const Sandbox sandbox;
+  for (const char* folder : {"platforms", "strategies", "experiments"})
+    std::filesystem::create_directories(std::string("configs/") + folder);
+  sandbox.write("configs/strategies/default.toml", "description = \"d\"\n[parameters]\nstrategy.coverage = 1\n");
+  sandbox.write("configs/strategies/missing.toml",
+                "description = \"m\"\n[parameters]\nstrategy.emptied_by = \"hooks\"\nstrategy.coverage = 0.9\n");
+  const auto list = [](const std::string& name) {
+    std::ostringstream out, err;
+    run_application({"list", "strategies", name, "--configs", "configs"}, ComposedSimulator{}, Console{out, err});
+    return out.str() + err.str();
+  };
+  CHECK(list("missing") ==
+        "  missing  m\n    strategy.emptied_by = hooks\n    strategy.coverage = 0.9\n"
+        "    made of   strategy.emptied_by = hooks: hooks in the program's calls\n"
+        "              strategy.coverage = 0.9: what they see\n"
+        "    adds      a hook\n"
+        "    not with  strategy.emptied_by = notifier, nobody: only hooks miss something; instead: take hooks\n");
+  const std::string not_with =
+      "    not with  strategy.coverage = 0 (for instance): only hooks miss something; instead: take hooks\n";
+  INFO(list("default"));
+  CHECK(list("default").ends_with(not_with));
+}
+
 TEST_CASE("config says what a strategy is based on, and who of them has set each value") {
   const Sandbox sandbox;
   sandbox.write(

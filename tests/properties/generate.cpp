@@ -12,9 +12,9 @@
 namespace faultline::test {
 namespace {
 
+using rdma::Operation;
 using workloads::Cold;
 using workloads::Flow;
-using workloads::Kind;
 
 void turn(const std::vector<Knob>& knobs, Dice& dice, Settings& settings) {
   // A case that turns every knob says little, and shrinks slowly.
@@ -46,7 +46,7 @@ Flow any_flow(const Domain& domain, unsigned nodes, Dice& dice) {
   Flow flow;
   flow.from = dice.from_to(0, nodes - 1);
   flow.to = (flow.from + dice.from_to(1, nodes - 1)) % nodes;
-  if (domain.reads && dice.percent(35)) flow.kind = Kind::read;
+  if (domain.reads && dice.percent(35)) flow.kind = Operation::read;
   flow.size = any_size(domain, dice);
   flow.source_offset = any_offset(domain, dice);
   flow.destination_offset = any_offset(domain, dice);
@@ -108,7 +108,7 @@ void add_benchmark(const Domain& domain, unsigned nodes, Dice& dice, Settings& s
     add("workload.size", bytes(dice.from_to(1, 56)));
     return;
   }
-  add("workload.kind", flow.kind == Kind::read ? "read" : "write");
+  add("workload.kind", flow.kind == Operation::read ? "read" : "write");
   add("workload.size", bytes(flow.size));
   add("workload.source_offset", bytes(flow.source_offset));
   add("workload.destination_offset", bytes(flow.destination_offset));
@@ -200,7 +200,7 @@ std::vector<Flow> simpler_flows(const Flow& flow) {
   change(&Flow::transfers, std::max(1u, flow.transfers - 1));
   change(&Flow::window, 1u);
   change(&Flow::cold, Cold::none);
-  change(&Flow::kind, Kind::write);
+  change(&Flow::kind, Operation::write);
   for (const std::uint64_t size : {std::uint64_t{64}, std::uint64_t{256}, std::uint64_t{512}, std::uint64_t{4096},
                                    flow.size / 2, flow.size / 256 * 256}) {
     if (size > 0 && size < flow.size) change(&Flow::size, size);

@@ -78,9 +78,9 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead, fixup-user-fault");
-  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 512");
-  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{513}) == "1 to 512");
-  CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 512");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 1048576");
+  CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{1'048'577}) == "1 to 1048576");
+  CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 1048576");
   CHECK(table.all().size() == 7 + 4);  // those of the policies
 }
 
@@ -96,7 +96,9 @@ TEST_CASE("a private table goes with the policies that pin or lock, and with no 
     REQUIRE(found.size() == (abilities.pins || abilities.locks ? 0 : 1));
     if (found.empty()) continue;
     CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.registration"});
-    CHECK(found[0].instead.find("pin-once or pin-per-transfer") != std::string::npos);
+    CHECK(found[0].instead ==
+          "set strategy.registration to pin-per-transfer, pin-once or pin-cache, or to mlock if locked pages are "
+          "believed to keep their frames; or set strategy.translate to shared or mirrored");
   }
 }
 
@@ -116,6 +118,59 @@ TEST_CASE("every combination of the other policies is possible") {
       }
     }
   }
+}
+
+TEST_CASE("what a strategy is made of says what the strategy uses, and adds nothing for what it does not use") {
+  const auto line = [](const Strategy& strategy, const std::string& key) {
+    for (const rdma::PolicyChoice& each : made_of(strategy)) {
+      if (each.key == "strategy." + key) return each;
+    }
+    return rdma::PolicyChoice{};
+  };
+  const auto resolve = [&](const Strategy& strategy) { return line(strategy, "resolve"); };
+
+  Strategy nothing = with("nothing");
+  CHECK(line(nothing, "on_source_fault").adds == "payload that crosses the network twice");
+  CHECK(line(nothing, "on_destination_fault").adds == "payload that crosses the network twice");
+  CHECK(resolve(nothing).meaning == "the fault thread calls get_user_pages for 4 pages from the fault on");
+  CHECK(resolve(nothing).adds == "pages that no access has asked for");
+  nothing.call_pages = 3;
+  CHECK(resolve(nothing).meaning ==
+        "the fault thread calls get_user_pages for 4 pages from the fault on, 3 pages a call; the fault is answered "
+        "after the first call");
+  nothing.touch_ahead_pages = 1;
+  CHECK(resolve(nothing).meaning == "the fault thread calls get_user_pages for 1 page from the fault on");
+  CHECK(resolve(nothing).adds.empty());
+  nothing.resolve = Resolve::touch_a_page;
+  CHECK(resolve(nothing).meaning == "the fault thread touches the page");
+  nothing.translate = Translate::mirrored;
+  CHECK(resolve(nothing).choice == "touch-a-page");
+  CHECK(resolve(nothing).meaning == "the fault thread calls mirror_pages for 1 page from the fault on");
+
+  for (const std::string& name : registrations()) {
+    INFO(name);
+    Strategy strategy = with(name);
+    const rdma::Abilities abilities = strategy.registration->abilities();
+    for (const char* key : {"on_source_fault", "on_destination_fault", "resolve"}) {
+      CHECK(line(strategy, key).adds.empty() == abilities.keeps_present());
+      CHECK(line(strategy, key).meaning.starts_with("only where the kernel changes") ==
+            (abilities.pins || abilities.locks));
+      CHECK(line(strategy, key).meaning.starts_with("never used") == abilities.is_bound);
+    }
+    strategy.translate = Translate::private_;
+    CHECK(resolve(strategy).meaning == "never used: no fault fills a private table");
+    CHECK(resolve(strategy).adds.empty());
+    CHECK(line(strategy, "on_source_fault").meaning ==
+          "the access gets an error, and the transfer fails: no fault fills a private table");
+    CHECK(line(strategy, "on_source_fault").adds.empty());
+    // A mirror is empty at first, whatever is registered.
+    strategy.translate = Translate::mirrored;
+    CHECK(resolve(strategy).meaning == "the fault thread calls mirror_pages for 4 pages from the fault on");
+    CHECK_FALSE(resolve(strategy).adds.empty());
+  }
+
+  CHECK(line(with("pin-cache"), "pin_cache.budget").choice == "4 MiB");
+  CHECK(line(with("pin-once"), "pin_cache.budget").key.empty());
 }
 
 TEST_CASE("the target is asked to register where that is work for it") {

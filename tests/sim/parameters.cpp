@@ -135,6 +135,28 @@ TEST_CASE("a declared parameter is set, shown and refused with the legal range")
   CHECK(table.nearest("completely.different.words").empty());
 }
 
+TEST_CASE("every choice and both ends of a range can be set") {
+  Config config;
+  ParameterTable table;
+  config.declare(table);
+  std::string text = "any";
+  table.add_text("text", text, {"a text", "", {}});
+  using Texts = std::vector<std::string>;
+  CHECK(samples(*table.find("unit.on")) == Texts{"true", "false"});
+  CHECK(samples(*table.find("unit.entries")) == Texts{"1", "512"});
+  CHECK(samples(*table.find("unit.latency")) == Texts{"1 ns", "1 us"});
+  CHECK(samples(*table.find("unit.size")) == Texts{"4 KiB", "64 KiB"});
+  CHECK(samples(*table.find("unit.mode")) == Texts{"terminate", "stall"});
+  CHECK(samples(*table.find("unit.share")) == Texts{"0", "1"});
+  CHECK(samples(*table.find("text")).empty());
+  for (const Parameter& parameter : table.all()) {
+    for (const std::string& value : samples(parameter)) {
+      CHECK_NOTHROW(parameter.set(value));
+      CHECK(parameter.get() == value);
+    }
+  }
+}
+
 TEST_CASE("the nearest name is that of the fewest insertions, deletions and replacements") {
   const std::vector<std::string> names{"cpu.cores", "cpu.clock", "os.thp", "smmu.walk_slots"};
   CHECK(nearest_name("cpu.core", names) == "cpu.cores");

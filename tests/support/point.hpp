@@ -195,7 +195,7 @@ inline Point run_well(const Settings& settings, std::uint64_t seed = 1) {
   const workloads::TransferConfig w = configuration(settings).workload;
   std::int64_t transfers = 0;
   for (const workloads::Flow& flow : workloads::flows_of(w)) transfers += flow.transfers;
-  if (w.kind != workloads::Kind::flows) transfers = static_cast<std::int64_t>(w.iterations);
+  if (w.flows.empty()) transfers = static_cast<std::int64_t>(w.iterations);
   CHECK(point.count("transfers") == transfers);
   CHECK(point.count("transfers_failed") == 0);
   CHECK(point.count("data_errors") == 0);

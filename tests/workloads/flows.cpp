@@ -37,7 +37,7 @@ TEST_CASE("the text of flows is read back as it was") {
   Flow second;
   second.from = 2;
   second.to = 3;
-  second.kind = workloads::Kind::read;
+  second.kind = rdma::Operation::read;
   second.size = 100;
   second.destination_offset = 4095;
   second.cold = workloads::Cold::both;

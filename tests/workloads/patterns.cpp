@@ -9,8 +9,8 @@
 
 using namespace faultline;
 using namespace faultline::test;
-using workloads::Kind;
 using workloads::Pattern;
+using workloads::PatternKind;
 
 namespace {
 
@@ -30,11 +30,11 @@ std::vector<unsigned> targets(const Pattern& pattern, unsigned nodes, unsigned r
 
 TEST_CASE("in each round of a pattern every node has one target, is that of one, and never its own") {
   for (const unsigned nodes : {2u, 3u, 16u, 61u}) {
-    for (const Kind kind : {Kind::all_to_all, Kind::ring, Kind::permutation}) {
+    for (const PatternKind kind : {PatternKind::all_to_all, PatternKind::ring, PatternKind::permutation}) {
       for (const std::uint64_t seed : {1u, 2u, 3u}) {
         INFO(nodes << " nodes, kind " << static_cast<int>(kind) << ", seed " << seed);
         const Pattern pattern(kind, nodes, 0, seed);
-        CHECK(pattern.rounds() == (kind == Kind::all_to_all ? nodes - 1 : 1));
+        CHECK(pattern.rounds() == (kind == PatternKind::all_to_all ? nodes - 1 : 1));
         for (unsigned round = 0; round < pattern.rounds(); ++round) {
           const std::vector<unsigned> all = targets(pattern, nodes, round);
           CHECK(std::set<unsigned>(all.begin(), all.end()).size() == nodes);
@@ -46,8 +46,8 @@ TEST_CASE("in each round of a pattern every node has one target, is that of one,
 }
 
 TEST_CASE("all to all reaches every other node once, or as many as it may") {
-  const Pattern all(Kind::all_to_all, 16, 0, 1);
-  const Pattern five(Kind::all_to_all, 16, 5, 1);
+  const Pattern all(PatternKind::all_to_all, 16, 0, 1);
+  const Pattern five(PatternKind::all_to_all, 16, 5, 1);
   REQUIRE(five.rounds() == 5);
   std::set<unsigned> reached;
   std::set<unsigned> of_five;
@@ -58,13 +58,13 @@ TEST_CASE("all to all reaches every other node once, or as many as it may") {
 }
 
 TEST_CASE("the seed draws the permutation and the peers, and nothing else does") {
-  for (const Kind kind : {Kind::all_to_all, Kind::permutation}) {
-    const unsigned peers = kind == Kind::all_to_all ? 1 : 0;
+  for (const PatternKind kind : {PatternKind::all_to_all, PatternKind::permutation}) {
+    const unsigned peers = kind == PatternKind::all_to_all ? 1 : 0;
     const auto drawn = [&](std::uint64_t seed) { return targets(Pattern(kind, 1000, peers, seed), 1000, 0); };
     CHECK(drawn(1) == drawn(1));
     CHECK(drawn(1) != drawn(2));
   }
-  const Pattern ring(Kind::ring, 5, 0, 7);
+  const Pattern ring(PatternKind::ring, 5, 0, 7);
   CHECK(targets(ring, 5, 0) == std::vector<unsigned>{1, 2, 3, 4, 0});
 }
 

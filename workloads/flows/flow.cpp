@@ -67,7 +67,7 @@ Flow parse_flow(std::string_view text, std::size_t number) {
 void Flow::declare(sim::ParameterTable& table) {
   table.add_count("from", from, {0u, 65535u}, {"node that posts the transfers", "", {}});
   table.add_count("to", to, {0u, 65535u}, {"node at the other end", "", {}});
-  table.add_choice("kind", kind, {{"write", Kind::write}, {"read", Kind::read}},
+  table.add_choice("kind", kind, {{"write", rdma::Operation::write}, {"read", rdma::Operation::read}},
                    {"whether the transfers are RDMA writes or reads", "", {}});
   table.add_bytes("size", size, {1, std::uint64_t{1} << 30}, {"bytes of one transfer", "", {}});
   table.add_bytes("source_offset", source_offset, {0, 4095}, {"offset of the source buffer in its first page", "", {}});
@@ -88,7 +88,7 @@ std::vector<Flow> parse_flows(const std::string& text) {
 }
 
 std::vector<Flow> flows_of(const TransferConfig& w) {
-  return w.kind == Kind::flows ? parse_flows(w.flows) : std::vector<Flow>{};
+  return w.flows.empty() ? std::vector<Flow>{} : parse_flows(w.flows);
 }
 
 std::string format_flows(const std::vector<Flow>& flows) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/rdma/operation.hpp"
 #include "models/sim/parameters.hpp"
 #include "models/sim/time.hpp"
 #include "workloads/transfer_config.hpp"
@@ -19,7 +20,7 @@ namespace faultline::workloads {
 struct Flow : ColdConfig, ArrivalConfig {
   unsigned from = 0;
   unsigned to = 1;
-  Kind kind = Kind::write;  // write or read
+  rdma::Operation kind = rdma::Operation::write;
   std::uint64_t size = 4096;
   std::uint64_t source_offset = 0;  // of the data's source: for a read, that is on `to`
   std::uint64_t destination_offset = 0;
@@ -28,7 +29,7 @@ struct Flow : ColdConfig, ArrivalConfig {
   sim::Time start{0};   // pause before the first one, from when all flows have prepared their buffers
 
   bool operator==(const Flow&) const = default;
-  bool reads() const { return kind == Kind::read; }
+  bool reads() const { return kind == rdma::Operation::read; }
   void declare(sim::ParameterTable& table);
 };
 
@@ -37,7 +38,7 @@ struct BadFlows : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 std::vector<Flow> parse_flows(const std::string& text);
-// Of the kind `flows` its flows, of others none.
+// Of the kind `flows` its flows; of others, which refuse workload.flows, none.
 std::vector<Flow> flows_of(const TransferConfig& workload);
 // Fields at their defaults are left out, but for the ends and the size.
 std::string format_flows(const std::vector<Flow>& flows);

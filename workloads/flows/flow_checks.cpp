@@ -7,7 +7,7 @@
 #include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
-#include "workloads/flows/flow.hpp"
+#include "workloads/flows/flows.hpp"
 
 namespace faultline::workloads {
 namespace {
@@ -74,6 +74,33 @@ void check_flows(const Configuration& configuration, const AddConflict& add) {
   } catch (const BadFlows& bad) {
     add({"workload.flows"}, bad.what(), "write each flow as 'from=0, to=1, size=4 KiB', with ';' between");
   }
+}
+
+double work_of_flows(const Configuration& configuration) {
+  double work = 0;
+  for (const Flow& flow : parse_flows(configuration.workload.flows)) {
+    work += flow.transfers * work_of_transfer(flow.size);
+  }
+  return work;
+}
+
+Ignored ignored_by_flows() {
+  const char* own = "each flow has its own";
+  const char* in_flow = "set it in workload.flows";
+  return Ignored{
+             {"workload.size", own, in_flow},
+             {"workload.iterations", own, "set transfers=... in workload.flows"},
+             {"workload.warmup", "flows have no warm-up: all of their transfers are measured"},
+             {"workload.window", own, in_flow},
+             {"workload.initiator", own, "set from=... in workload.flows"},
+             {"workload.target", own, "set to=... in workload.flows"},
+             {"workload.source_offset", own, in_flow},
+             {"workload.destination_offset", own, in_flow},
+             {"workload.cold", "each flow says which of its ends is cold", "write cold=... into workload.flows"},
+         } +
+         ignored_arrivals("each flow says when its transfers arrive", in_flow) + ignored_advice() +
+         Ignored{{"workload.clean_window", "each flow is a stream of its own", "say so by a further flow"}} +
+         ignored_clean_transfers() + ignored_peers() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

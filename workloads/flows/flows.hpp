@@ -11,7 +11,9 @@
 #include "models/rdma/endpoint.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/configuration_checks.hpp"
 #include "workloads/flows/flow.hpp"
+#include "workloads/ignored_settings.hpp"
 #include "workloads/start_phase.hpp"
 #include "workloads/stream.hpp"
 
@@ -60,5 +62,9 @@ class Flows : public Benchmark {
   std::size_t unfinished_ = 0;
   sim::TaskGroup tasks_;
 };
+
+void check_flows(const Configuration& configuration, const AddConflict& add);
+double work_of_flows(const Configuration& configuration);
+Ignored ignored_by_flows();
 
 }  // namespace faultline::workloads

@@ -5,6 +5,8 @@
 #include <memory>
 
 #include "workloads/benchmark.hpp"
+#include "workloads/configuration_checks.hpp"
+#include "workloads/ignored_settings.hpp"
 #include "workloads/kernel_cost/kernel_program.hpp"
 
 namespace faultline::workloads {
@@ -28,5 +30,8 @@ class KernelCosts : public Benchmark {
   sim::Time overhead_{0};  // of all rounds together
   sim::TaskGroup tasks_;
 };
+
+void check_program(const Configuration& configuration, const AddConflict& add);
+Ignored ignored_by_program();
 
 }  // namespace faultline::workloads

@@ -4,6 +4,7 @@
 
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
+#include "workloads/kernel_cost/kernel_costs.hpp"
 
 namespace faultline::workloads {
 
@@ -43,6 +44,24 @@ void check_program(const Configuration& configuration, const AddConflict& add) {
                     sim::format_bytes(user_memory(configuration.machine))),
         "take a smaller workload.size or fewer processes, or give nodes more memory");
   }
+}
+
+Ignored ignored_by_program() {
+  return Ignored{{"workload.window", "a program does one thing at a time"},
+                 {"workload.target", "a program is on one node, the initiator"},
+                 {"workload.source_offset", "a program has no source"},
+                 {"workload.destination_offset", "a program has no destination"},
+                 {"workload.cold", "a program's pages are as it uses them"}} +
+         ignored_arrivals() +
+         Ignored{{"workload.advise_late", "only the buffers of the kinds 'write' and 'read' are advised"},
+                 {"workload.memory", "a program says itself what it maps"},
+                 {"workload.memory_limit", "a program is in no memory cgroup"},
+                 {"workload.oom_protected", "a program is not protected from the OOM killer"},
+                 {"workload.clean_window", "a program has no transfers beside it"}} +
+         ignored_clean_transfers() +
+         Ignored{{"workload.peers", "a program has no peers"},
+                 {"workload.start_spread", "a program is alone, and begins at once"}} +
+         ignored_flows();
 }
 
 }  // namespace faultline::workloads

@@ -6,12 +6,21 @@
 
 #include "models/platform/endpoints.hpp"
 #include "models/sim/units.hpp"
-#include "workloads/configuration_checks.hpp"
+#include "workloads/patterns/patterns.hpp"
 
 namespace faultline::workloads {
+namespace {
+
+// Others that a node writes to, and that write to it. Requires a network.
+unsigned peers_of(const TransferConfig& w, PatternKind kind, unsigned nodes) {
+  if (kind != PatternKind::all_to_all) return 1;
+  return w.peers > 0 ? w.peers : nodes - 1;
+}
+
+}  // namespace
 
 // Each node has a program that sends and one that receives, with a buffer for each peer.
-void check_pattern(const Configuration& configuration, const AddConflict& add) {
+void check_pattern(const Configuration& configuration, PatternKind kind, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   const platform::Machine& machine = configuration.machine;
   if (!network::conflicts(machine.shape).empty()) return;  // no network, no nodes
@@ -29,7 +38,7 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
   }
   check_queue(w.window, {"workload.window"}, machine, add);
   const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
-  const std::uint64_t received = lane * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  const std::uint64_t received = lane * peers_of(w, kind, nodes);
   if (lane + received > user_memory(machine)) {
     add({"workload.size", "workload.window", "workload.peers", "os.user_memory", "ddr.size", "os.kernel_reserved"},
         fmt::format("buffers of {} to send from and {} to receive in do not fit in a node's {} of user memory",
@@ -44,7 +53,7 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
         "raise os.rlimit_memlock, or take smaller buffers or fewer peers");
   }
   // A receiver's mailbox holds 64 messages, and nobody sends one again that did not fit.
-  const unsigned asking = w.window * (w.kind != Kind::all_to_all ? 1 : w.peers > 0 ? w.peers : nodes - 1);
+  const unsigned asking = w.window * peers_of(w, kind, nodes);
   if (configuration.strategy.asks_target() && asking > platform::most_waiting_messages()) {
     add({"strategy.registration", "workload.window", "workload.peers"},
         fmt::format("{} transfers may ask a node at a time to prepare a buffer, and its program's mailbox holds {} "
@@ -52,6 +61,18 @@ void check_pattern(const Configuration& configuration, const AddConflict& add) {
                     asking, platform::most_waiting_messages()),
         "take fewer peers or a smaller window");
   }
+}
+
+double work_of_pattern(const Configuration& configuration, PatternKind kind) {
+  const unsigned nodes = network::node_count(configuration.machine.shape);
+  return work_of_iterations(configuration) * nodes * peers_of(configuration.workload, kind, nodes);
+}
+
+Ignored ignored_by_pattern(PatternKind kind) {
+  const char* everywhere = "every node takes part in a pattern";
+  return Ignored{{"workload.initiator", everywhere}, {"workload.target", everywhere}} + ignored_advice() +
+         Ignored{{"workload.clean_window", "a pattern has no neighbours"}} + ignored_clean_transfers() +
+         (kind == PatternKind::all_to_all ? Ignored{} : ignored_peers()) + ignored_flows() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

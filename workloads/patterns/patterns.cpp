@@ -38,10 +38,10 @@ std::vector<unsigned> draw_cycle(unsigned nodes, sim::Seed seed) {
 
 }  // namespace
 
-Pattern::Pattern(Kind kind, unsigned nodes, unsigned peers, sim::Seed seed) : nodes_(nodes) {
-  if (kind == Kind::all_to_all) distances_ = draw_distances(peers == 0 ? nodes - 1 : peers, nodes - 1, seed);
-  if (kind == Kind::ring) distances_ = {1};
-  if (kind == Kind::permutation) targets_ = draw_cycle(nodes, seed);
+Pattern::Pattern(PatternKind kind, unsigned nodes, unsigned peers, sim::Seed seed) : nodes_(nodes) {
+  if (kind == PatternKind::all_to_all) distances_ = draw_distances(peers == 0 ? nodes - 1 : peers, nodes - 1, seed);
+  if (kind == PatternKind::ring) distances_ = {1};
+  if (kind == PatternKind::permutation) targets_ = draw_cycle(nodes, seed);
 }
 
 unsigned Pattern::source(unsigned node, unsigned round) const {
@@ -53,11 +53,11 @@ unsigned Pattern::target(unsigned node, unsigned round) const {
   return targets_.empty() ? (node + distances_[round]) % nodes_ : targets_[node];
 }
 
-Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
+Patterns::Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, PatternKind kind)
     : Benchmark(0, cluster.life()),
       configuration_(configuration),
       cluster_(cluster),
-      pattern_(configuration.workload.kind, cluster.size(), configuration.workload.peers, seed),
+      pattern_(kind, cluster.size(), configuration.workload.peers, seed),
       seed_(seed),
       all_ended_(clock().loop) {
   for (unsigned node = 0; node < cluster.size(); ++node) {

@@ -10,15 +10,23 @@
 #include "models/rdma/endpoint.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/configuration_checks.hpp"
+#include "workloads/ignored_settings.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
 
+enum class PatternKind {
+  all_to_all,   // every node writes to the others in turn
+  ring,         // every node writes to the next one
+  permutation,  // every node writes to one other and is written to by one
+};
+
 // Who writes to whom. In each round every node has one target and is the target of one.
 class Pattern {
  public:
-  // `kind`: a pattern. `peers`: rounds of all_to_all, 0 for as many as there are others.
-  Pattern(Kind kind, unsigned nodes, unsigned peers, sim::Seed seed);
+  // `peers`: rounds of all_to_all, 0 for as many as there are others.
+  Pattern(PatternKind kind, unsigned nodes, unsigned peers, sim::Seed seed);
 
   unsigned rounds() const { return targets_.empty() ? static_cast<unsigned>(distances_.size()) : 1; }
   unsigned target(unsigned node, unsigned round) const;
@@ -32,7 +40,7 @@ class Pattern {
 
 class Patterns : public Benchmark {
  public:
-  Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
+  Patterns(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, PatternKind kind);
 
   void start() override;
   std::uint64_t planned() const override;
@@ -77,5 +85,9 @@ class Patterns : public Benchmark {
   sim::Signal all_ended_;
   sim::TaskGroup tasks_;
 };
+
+void check_pattern(const Configuration& configuration, PatternKind kind, const AddConflict& add);
+double work_of_pattern(const Configuration& configuration, PatternKind kind);
+Ignored ignored_by_pattern(PatternKind kind);
 
 }  // namespace faultline::workloads

@@ -14,7 +14,9 @@
 #include "models/rdma/endpoint.hpp"
 #include "models/sim/random.hpp"
 #include "workloads/benchmark.hpp"
+#include "workloads/configuration_checks.hpp"
 #include "workloads/handshake.hpp"
+#include "workloads/ignored_settings.hpp"
 #include "workloads/start_phase.hpp"
 
 namespace faultline::workloads {
@@ -81,5 +83,9 @@ class Reuse : public Benchmark {
   sim::Time remapping_{0};
   sim::TaskGroup tasks_;
 };
+
+void check_reuse(const Configuration& configuration, const AddConflict& add);
+double work_of_reuse(const Configuration& configuration);
+Ignored ignored_by_reuse();
 
 }  // namespace faultline::workloads

@@ -4,6 +4,7 @@
 
 #include "models/sim/units.hpp"
 #include "workloads/configuration_checks.hpp"
+#include "workloads/reuse/reuse.hpp"
 
 namespace faultline::workloads {
 
@@ -27,6 +28,23 @@ void check_reuse(const Configuration& configuration, const AddConflict& add) {
         "raise os.rlimit_memlock, take fewer or smaller buffers, or let such failures be results (workload.checks = "
         "count)");
   }
+}
+
+double work_of_reuse(const Configuration& configuration) {
+  return work_of_iterations(configuration) +
+         configuration.reuse.buffers * work_of_transfer(configuration.workload.size);
+}
+
+Ignored ignored_by_reuse() {
+  const char* whole_pages = "buffers of a pool begin with a page";
+  return ignored_arrivals() + ignored_advice() + Ignored{{"workload.clean_window", "a pool has no neighbours"}} +
+         ignored_clean_transfers() + ignored_peers() +
+         Ignored{{"workload.window", "a pool's transfers are measured one at a time"},
+                 {"workload.source_offset", whole_pages},
+                 {"workload.destination_offset", whole_pages},
+                 {"workload.cold", "new memory is absent, and no other", "set reuse.again below 1"},
+                 {"workload.memory", "a pool is anonymous memory"}} +
+         ignored_flows() + ignored_programs();
 }
 
 }  // namespace faultline::workloads

@@ -5,20 +5,14 @@
 #include "models/sim/units.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration_checks.hpp"
+#include "workloads/kinds.hpp"
+#include "workloads/transfers/transfers.hpp"
 
 namespace faultline::workloads {
 namespace {
 
 constexpr const char* kNoSwap = "there is no swap device to put pages on";
 constexpr const char* kGiveSwap = "set os.swap_bytes, which gives each node one";
-
-void check_message(const TransferConfig& w, const AddConflict& add) {
-  if (w.size > 56) {
-    add({"workload.size", "workload.kind"},
-        fmt::format("a message holds at most 56 B (seven words), not {}", sim::format_bytes(w.size)),
-        "take a workload.size of 56 B or less, or the kind 'write'");
-  }
-}
 
 void check_memory(const TransferConfig& w, const rdma::Strategy& strategy, const platform::Machine& machine,
                   const AddConflict& add) {
@@ -117,7 +111,7 @@ void check_hidden_causes(const Configuration& configuration, const AddConflict& 
       "set workload.cold to none or to the other end, or workload.cold_every to 0 (absent once), or inject nothing");
 }
 
-void check_transfers(const Configuration& configuration, const AddConflict& add) {
+void check_buffers(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   check_queue(w.window + w.clean_window, {"workload.window", "workload.clean_window"}, configuration.machine, add);
   check_huge_advice(configuration, add);
@@ -180,19 +174,40 @@ void check_places(const TransferConfig& w, const network::ClusterShape& shape, c
   }
 }
 
-void check_two_ends(const Configuration& configuration, const AddConflict& add) {
+void check_transfers(const Configuration& configuration, const AddConflict& add) {
+  check_places(configuration.workload, configuration.machine.shape, add);
+  check_buffers(configuration, add);
+}
+
+void check_messages(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
   check_places(w, configuration.machine.shape, add);
-  if (w.kind == Kind::message) {
-    check_message(w, add);
-  } else {
-    check_transfers(configuration, add);
+  if (w.size > sizeof(rdma::Message)) {
+    add({"workload.size", "workload.kind"},
+        fmt::format("a message holds at most {} B (seven words), not {}", sizeof(rdma::Message),
+                    sim::format_bytes(w.size)),
+        fmt::format("take a workload.size of {} B or less, or the kind 'write'", sizeof(rdma::Message)));
   }
+}
+
+Ignored ignored_by_transfers() { return ignored_peers() + ignored_flows() + ignored_programs(); }
+
+Ignored ignored_by_messages() {
+  const char* no_buffers = "messages have no buffers";
+  return Ignored{{"workload.window", "messages are measured one at a time"},
+                 {"workload.source_offset", no_buffers},
+                 {"workload.destination_offset", no_buffers},
+                 {"workload.cold", "messages have no buffers that could be cold"}} +
+         ignored_arrivals() +
+         Ignored{{"workload.madvise_hugepage", no_buffers},
+                 {"workload.advise_late", "only the buffers of the kinds 'write' and 'read' are advised"},
+                 {"workload.clean_window", "messages have no neighbours"}} +
+         ignored_clean_transfers() + ignored_peers() + ignored_flows() + ignored_programs();
 }
 
 void check_cold_kinds(const Configuration& configuration, const AddConflict& add) {
   const TransferConfig& w = configuration.workload;
-  if (w.kind != Kind::write && w.kind != Kind::read) {
+  if (!kind_of(w).puts_pages_away) {
     for (const auto& [key, kind] : {std::pair("workload.cold_source_kind", w.cold_source_kind),
                                     {"workload.cold_destination_kind", w.cold_destination_kind}}) {
       if (kind != ColdKind::never_written && kind != ColdKind::written) {
@@ -216,9 +231,7 @@ void check_settings_of_senders(const TransferConfig& w, const AddConflict& add) 
   const auto blame = [&](const FieldConflict* found, const char* other) {
     if (found != nullptr) add({std::string("workload.") + found->field, other}, found->reason, found->instead);
   };
-  if (w.kind == Kind::write || w.kind == Kind::read || is_pattern(w.kind)) {
-    blame(conflict_of(static_cast<const ArrivalConfig&>(w)), "workload.arrivals");
-  }
+  if (kind_of(w).arrives) blame(conflict_of(static_cast<const ArrivalConfig&>(w)), "workload.arrivals");
   blame(conflict_of(static_cast<const ColdConfig&>(w)), "workload.cold");
 }
 

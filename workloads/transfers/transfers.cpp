@@ -24,11 +24,11 @@ constexpr std::uint64_t kUsedSeed = std::uint64_t{1} << 41;
 
 }  // namespace
 
-Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed)
-    : Benchmark(
-          configuration.workload.kind == Kind::read ? configuration.workload.target : configuration.workload.initiator,
-          cluster.life()),
+Transfers::Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, TransferKind kind)
+    : Benchmark(kind == TransferKind::read ? configuration.workload.target : configuration.workload.initiator,
+                cluster.life()),
       config_(configuration.workload),
+      kind_(kind),
       cold_source_kind_(
           kind_of_written(config_.cold_source_kind, config_.memory.backing, configuration.machine.os.swap_bytes)),
       strategy_(configuration.strategy),
@@ -57,7 +57,7 @@ void Transfers::start() { tasks_.start(run()); }
 Task<void> Transfers::run() {
   co_await initiator_->open();
   co_await target_->open();
-  if (config_.kind == Kind::message) {
+  if (kind_ == TransferKind::message) {
     co_await run_messages();
   } else {
     co_await run_transfers();
@@ -384,15 +384,15 @@ Task<void> Transfers::run_clean(unsigned index) {
                initiator_->vm());
   check_buffer(target_->vm().keep_present(target_->process(), far, config_.clean_size), "first use", target_->vm());
   const rdma::RemoteBuffer remote{target_->node(), target_->process().id(), far};
-  const bool read = config_.clean_kind == Kind::read;
-  const auto operation = read ? rdma::Operation::read : rdma::Operation::write;
+  const bool read = config_.clean_kind == rdma::Operation::read;
   const auto content = [this](Endpoint& endpoint, std::uint64_t address) {
     return endpoint.vm().read(endpoint.process(), address, static_cast<std::uint32_t>(config_.clean_size));
   };
   while (!finished_) {
     Endpoint& source = read ? *target_ : *initiator_;
     co_await source.vm().store(source.process(), read ? far : local, config_.clean_size, kCleanSeed + ++clean_started_);
-    const rdma::Posted posted = co_await initiator_->post(thread, operation, local, remote, config_.clean_size);
+    const rdma::Posted posted =
+        co_await initiator_->post(thread, config_.clean_kind, local, remote, config_.clean_size);
     if (posted.transfer == 0) continue;
     const rdma::Status status = co_await initiator_->wait(thread, posted);
     breakdown_.forget(posted.transfer);

@@ -14,15 +14,23 @@
 #include "workloads/benchmark.hpp"
 #include "workloads/cold_pages.hpp"
 #include "workloads/configuration.hpp"
+#include "workloads/configuration_checks.hpp"
 #include "workloads/handshake.hpp"
+#include "workloads/ignored_settings.hpp"
 #include "workloads/paced.hpp"
 #include "workloads/start_phase.hpp"
 
 namespace faultline::workloads {
 
+enum class TransferKind {
+  write,    // RDMA writes from initiator to target
+  read,     // RDMA reads by the initiator from the target
+  message,  // small messages, one way
+};
+
 class Transfers : public Benchmark, private Paced {
  public:
-  Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed);
+  Transfers(const Configuration& configuration, platform::Cluster& cluster, sim::Seed seed, TransferKind kind);
 
   void start() override;
   const Injection* injection() const override { return injects_ ? &injection_ : nullptr; }
@@ -78,7 +86,7 @@ class Transfers : public Benchmark, private Paced {
   bool is_injected(bool target) const;
 
   sim::Time now() const { return cluster_.node(config_.initiator).context.now(); }
-  bool reads() const { return config_.kind == Kind::read; }
+  bool reads() const { return kind_ == TransferKind::read; }
   // One of the two programs: `target`, or the initiator. And of it the buffer in a lane, whether that has what is sent,
   // and whether and how it is cold.
   rdma::Endpoint& endpoint_at(bool target) { return target ? *target_ : *initiator_; }
@@ -107,6 +115,7 @@ class Transfers : public Benchmark, private Paced {
   }
 
   const TransferConfig config_;
+  const TransferKind kind_;
   const ColdKind cold_source_kind_;
   const rdma::Strategy strategy_;
   const bool injects_;
@@ -129,5 +138,11 @@ class Transfers : public Benchmark, private Paced {
   std::uint64_t clean_started_ = 0;
   sim::TaskGroup tasks_;
 };
+
+// The kinds write and read, and the kind message.
+void check_transfers(const Configuration& configuration, const AddConflict& add);
+void check_messages(const Configuration& configuration, const AddConflict& add);
+Ignored ignored_by_transfers();
+Ignored ignored_by_messages();
 
 }  // namespace faultline::workloads

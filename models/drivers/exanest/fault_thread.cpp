@@ -146,6 +146,13 @@ void FaultThread::remember(const FaultMessage& record, std::uint64_t bytes) {
   }
 }
 
+// From the faulting page on, and no further than the address space goes: a call refuses what lies beyond.
+std::uint64_t FaultThread::bytes_ahead(std::uint64_t page) const {
+  const std::uint64_t pages = strategy_.resolve == rdma::Resolve::touch_a_page ? 1 : strategy_.touch_ahead_pages;
+  const std::uint64_t top = library_.process().space().all().end;
+  return page < top ? std::min(pages * os::kPage, top - page) : os::kPage;
+}
+
 sim::Task<Error> FaultThread::resolve(const FaultMessage& record) {
   const auto [page, write] = std::pair(record.page, record.write);
   // The device's own table holds what was prepared beforehand; presence in the process's would not help.
@@ -153,12 +160,12 @@ sim::Task<Error> FaultThread::resolve(const FaultMessage& record) {
   if (strategy_.resolve == rdma::Resolve::touch_a_page && mirror_ == nullptr) {
     co_return co_await vm_.touch(thread_, library_.process(), page, write);
   }
-  const std::uint64_t pages = strategy_.resolve == rdma::Resolve::touch_a_page ? 1 : strategy_.touch_ahead_pages;
-  const std::uint64_t bytes = std::min<std::uint64_t>(pages, strategy_.call_pages) * os::kPage;
+  const std::uint64_t wanted = bytes_ahead(page);
+  const std::uint64_t bytes = std::min(wanted, strategy_.call_pages * os::kPage);
   const os::Result<std::uint64_t> present = co_await call(page, bytes, write);
   // The faulting page is what counts; a later one that found no memory will fault again.
   if (present.value == 0) co_return present.error;
-  if (present.value * os::kPage == bytes) plan_ahead(page, page + bytes, page + pages * os::kPage, write);
+  if (present.value * os::kPage == bytes) plan_ahead(page, page + bytes, page + wanted, write);
   if (mirror_ != nullptr || strategy_.resolve != rdma::Resolve::touch_ahead) co_return Error::none;
   const bool again = came_back(record);
   remember(record, present.value * os::kPage);

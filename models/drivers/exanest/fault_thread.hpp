@@ -43,6 +43,8 @@ class FaultThread {
   sim::Task<sim::Vector<FaultMessage>> next_records();
   sim::Task<void> handle(sim::Vector<FaultMessage> records);
   sim::Task<os::Error> resolve(const FaultMessage& record);
+  // How much is to be made present for a fault at `page`, in all calls together.
+  std::uint64_t bytes_ahead(std::uint64_t page) const;
   // Whether a call has covered the page for this very block before, so that another one would not help.
   bool came_back(const FaultMessage& record) const;
   // A call for this fault has covered so many bytes from its page on.

@@ -16,8 +16,10 @@ constexpr unsigned kDefaultPriority = 12;      // DEF_PRIORITY: a pass looks at 
 constexpr std::uint64_t kBatch = 32;           // SWAP_CLUSTER_MAX
 constexpr unsigned kRetries = 16;              // MAX_RECLAIM_RETRIES
 constexpr std::uint64_t kMostMinimum = 65536;  // 256 MiB
-// Zynq UltraScale+ has 2 GiB of DDR below 4 GiB of address, a zone of its own (UG1085).
-constexpr std::uint64_t kLowMemory = std::uint64_t{2} << 30;
+// Memory below 4 GiB of address, which Linux has in a zone of its own; memory above it makes a second zone. Nothing but
+// the number of zones is made of it. The machine decides it, not the kernel: Zynq UltraScale+ has 2 GiB of DDR there
+// (UG1085). A parameter only when a second machine comes.
+constexpr std::uint64_t kMemoryBelow4GiB = std::uint64_t{2} << 30;
 
 constexpr std::uint64_t kCompactGap = std::uint64_t{2} * kPagesPerHuge;  // compact_gap
 
@@ -36,7 +38,7 @@ std::uint64_t distance_of_watermarks(const OsConfig& config, std::uint64_t minim
 // set_recommended_min_free_kbytes (khugepaged.c): two free page blocks of 2 MiB a zone, and one for each pair of the
 // three kinds of pages that the allocator keeps apart; a twentieth of what lies above the high watermark at most.
 std::uint64_t minimum_for_huge_pages(const OsConfig& config, std::uint64_t total, std::uint64_t installed) {
-  const std::uint64_t zones = installed > kLowMemory ? 2 : 1;
+  const std::uint64_t zones = installed > kMemoryBelow4GiB ? 2 : 1;
   const std::uint64_t usual = usual_minimum(total);
   const std::uint64_t high = usual + 2 * distance_of_watermarks(config, usual, total);
   return std::min(kPagesPerHuge * zones * (2 + 3 * 3), (total - std::min(high, total)) / 20);

@@ -24,7 +24,7 @@ const std::array<FaultCauseDoc, kFaultCauses> kFaultCauseDocs{{
     {FaultCause::mirror, "mirror", "of pages that the process has and the device's mirror has not had"},
     {FaultCause::private_table, "private_table", "of pages that the device's private table does not have"},
     {FaultCause::held_off, "held_off",
-     "of accesses that were ended only because another one had faulted (smmu_driver.hupcf = false)"},
+     "of accesses that the IOMMU ended only because another access of the process had faulted"},
     {FaultCause::raced, "raced", "of pages that had become usable when the SMMU had found that they were not"},
     {FaultCause::bus_error, "bus_error", "on a descriptor that could not be read"},
 }};

@@ -18,6 +18,12 @@ Task<Error> Registration::release(cpu::Execution&, Buffer) { co_return Error::no
 Task<Error> Registration::remove(cpu::Execution&, Buffer) { co_return Error::none; }
 Task<void> Registration::unmapping(cpu::Execution&, os::Range) { co_return; }
 
+std::string parameter_group(const RegistrationPolicy& policy) {
+  std::string group(policy.name());
+  std::ranges::replace(group, '-', '_');
+  return group;
+}
+
 RegistrationChoice::RegistrationChoice() : policies_(registration_policies()) {}
 
 RegistrationChoice::RegistrationChoice(const RegistrationChoice& other) : chosen_(other.chosen_) {
@@ -45,9 +51,7 @@ void RegistrationChoice::declare(sim::ParameterTable& table) {
   table.add_choice("registration", chosen_, names,
                    {"what the owner of a buffer does so that its pages are there (" + meanings + ")", "", {}});
   for (const auto& policy : policies_) {
-    std::string group_name(policy->name());
-    std::ranges::replace(group_name, '-', '_');
-    const auto group = table.group(group_name);
+    const auto group = table.group(parameter_group(*policy));
     policy->declare(table);
   }
 }

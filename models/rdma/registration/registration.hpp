@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -101,7 +102,7 @@ class RegistrationPolicy {
   // What it adds to the machine, beside time: memory that is held, cores that poll. Empty: nothing.
   virtual std::string_view adds() const { return ""; }
   virtual Abilities abilities() const { return {}; }
-  // Its own parameters, in the group strategy.NAME of the table.
+  // Its own parameters, in the group strategy.GROUP of the table; see parameter_group().
   virtual void declare(sim::ParameterTable&) {}
   // What it cannot go with; asked of the policy that is chosen.
   virtual std::vector<sim::Conflict> conflicts(const Strategy&) const { return {}; }
@@ -109,6 +110,9 @@ class RegistrationPolicy {
   virtual std::span<const sim::CounterMetric> metrics() const { return {}; }
   virtual std::unique_ptr<Registration> open(Registration::Owner owner) const = 0;
 };
+
+// The policy's name as a group of parameters: "pin_cache" of "pin-cache".
+std::string parameter_group(const RegistrationPolicy& policy);
 
 // All policies, with their parameters, of which one is chosen: at first `nothing`.
 class RegistrationChoice {

@@ -28,6 +28,21 @@ TEST_CASE("touch-ahead ends where the mapping ends") {
   CHECK(b.pages(buffer, 3) == "-dd");
 }
 
+TEST_CASE("touch-ahead of 2^20 pages in one call ends where the mapping ends") {
+  constexpr unsigned kMost = 1U << 20;
+  FaultBench b(Resolve::touch_ahead, kMost, kMost);
+  const std::uint64_t buffer = b.map(6);
+  b.handle({fault(buffer + 4 * kPage)});
+  CHECK(b.registers.taken() == b.retry_of(b.parsed() + b.call(2, 2), {40, 0, 2}));
+  CHECK(b.pages(buffer, 6) == "----dd");
+}
+
+TEST_CASE("touch-ahead from the address space's last page is an ordinary fault, which nothing is mapped for") {
+  FaultBench b(Resolve::touch_ahead, 4);
+  b.handle({fault(b.process.space().all().end - kPage)});
+  CHECK(b.registers.taken() == b.abort_of(b.parsed() + b.config.os.syscall + b.config.os.fault_no_alloc, {40, 0, 2}));
+}
+
 TEST_CASE("touch-ahead that runs out of memory behind the faulting page has resolved that") {
   FaultBench b(Resolve::touch_ahead, 4);
   const std::uint64_t buffer = b.map(5);
