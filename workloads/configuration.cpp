@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "models/platform/endpoints.hpp"
+#include "models/rdma/registration/list.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/kinds.hpp"
@@ -82,6 +83,17 @@ std::vector<PolicyDoc> strategy_docs(const Configuration& configuration) {
     docs.push_back({std::move(each.key), std::move(each.choice), std::move(each.meaning), std::move(each.adds)});
   }
   return docs;
+}
+
+RegistrationRole role_of_registration(std::string_view name) {
+  for (const auto& policy : rdma::registration_policies()) {
+    if (policy->name() == name) return {policy->abilities().is_bound, policy->abilities().prepares()};
+  }
+  return {};
+}
+
+RegistrationRole role_of_default_registration() {
+  return role_of_registration(rdma::registration_policies().front()->name());
 }
 
 std::vector<WorkloadDoc> workload_docs() {
