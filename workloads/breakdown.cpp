@@ -18,7 +18,7 @@ const StepDoc kQueue{"wait for a buffer", "from the transfer's arrival until the
                      "workload.arrivals, .interval, .burst, .window"};
 const StepDoc kPrepare{"prepare",
                        "before the post: the program asks the other end to prepare, prepares its own, is told",
-                       "exanest_library.message_*, os.*"};
+                       "os.*"};  // and those of a message
 const StepDoc kRelease{"release", "after the return: the program releases what it has prepared (unpins)", "os.*"};
 
 }  // namespace
@@ -114,7 +114,9 @@ void Breakdown::append(const Row& row, const StepDoc& doc, std::vector<Breakdown
 std::vector<StepDoc> Breakdown::step_docs() {
   std::vector<StepDoc> docs;
   docs.push_back(kQueue);
-  docs.push_back(kPrepare);
+  std::string of_messages;
+  for (const sim::TransferLife& life : platform::kLives) of_messages += std::string(life.message_parameters) + ", ";
+  docs.push_back({kPrepare.name, kPrepare.description, of_messages + kPrepare.parameters});
   for (const sim::TransferLife& life : platform::kLives) {
     for (const sim::Step step : life.steps) {
       const sim::Phase& phase = step->phase;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "models/platform/endpoints.hpp"
+#include "models/rdma/registration/list.hpp"
 #include "workloads/configuration_checks.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/kinds.hpp"
@@ -38,12 +40,11 @@ std::uint64_t user_memory(const platform::Machine& machine) {
 
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add) {
-  if (under_way <= machine.engine.channel_queue) return;
-  keys.emplace_back("exanest.channel_queue");
-  add(std::move(keys),
-      fmt::format("{} transfers under way do not fit in a channel's queue of {}", under_way,
-                  machine.engine.channel_queue),
-      "let fewer be under way at a time (a smaller window), or raise exanest.channel_queue");
+  const platform::Limit queue = platform::most_posted(machine);
+  if (under_way <= queue.most) return;
+  keys.insert(keys.end(), queue.keys.begin(), queue.keys.end());
+  add(std::move(keys), fmt::format("{} transfers under way do not fit in {} of {}", under_way, queue.uses, queue.has),
+      "let fewer be under way at a time (a smaller window), or raise " + queue.named());
 }
 
 std::vector<Conflict> conflicts(const Configuration& configuration) {
@@ -82,6 +83,17 @@ std::vector<PolicyDoc> strategy_docs(const Configuration& configuration) {
     docs.push_back({std::move(each.key), std::move(each.choice), std::move(each.meaning), std::move(each.adds)});
   }
   return docs;
+}
+
+RegistrationRole role_of_registration(std::string_view name) {
+  for (const auto& policy : rdma::registration_policies()) {
+    if (policy->name() == name) return {policy->abilities().is_bound, policy->abilities().prepares()};
+  }
+  return {};
+}
+
+RegistrationRole role_of_default_registration() {
+  return role_of_registration(rdma::registration_policies().front()->name());
 }
 
 std::vector<WorkloadDoc> workload_docs() {

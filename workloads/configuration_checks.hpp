@@ -28,7 +28,7 @@ void check_huge_pages(const TransferConfig& workload, const platform::Machine& m
 // An initiator and a target that are two nodes of the network.
 void check_places(const TransferConfig& workload, const network::ClusterShape& shape, const AddConflict& add);
 
-// Transfers under way at a time, whose number the keys decide, and the queue of a process's DMA channel.
+// Transfers under way at a time, whose number the keys decide, and what the NIC takes of one process.
 void check_queue(unsigned under_way, std::vector<std::string> keys, const platform::Machine& machine,
                  const AddConflict& add);
 

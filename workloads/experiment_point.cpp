@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "models/os/out_of_memory.hpp"
+#include "models/platform/instruments.hpp"
 #include "models/sim/failure.hpp"
 #include "models/sim/units.hpp"
 #include "workloads/background.hpp"
@@ -34,23 +36,13 @@ Totals totals(const platform::Cluster& cluster) {
   return {cluster.loop.events_run(), cluster.cell_hops(), static_cast<std::uint64_t>(cluster.loop.now().count())};
 }
 
-// That have left a mailbox and reached none. At least: those that were refused before they left count against them.
-std::int64_t lost_messages(const platform::Cluster& cluster) {
-  std::uint64_t lost = cluster.total("dma.messages_sent");
-  for (const char* arrived : {"dma.messages_received", "dma.messages_dropped", "dma.firmware_messages",
-                              "dma.firmware_overflows", "dma.rapf_ignored", "dma.rapf_lost"}) {
-    lost -= cluster.total(arrived);
-  }
-  return static_cast<std::int64_t>(lost);
-}
-
 void check_finished(const Configuration& configuration, const platform::Cluster& cluster, const Benchmark& transfers) {
   if (!transfers.finished()) {
     check_not_stuck(cluster, transfers);
     const WorkloadKind& kind = kind_of(configuration.workload);
     std::vector<std::string> keys = kind.keys_of_length;
     keys.insert(keys.begin(), "workload.time_limit");
-    if (kind.transfers) keys.insert(keys.end(), {"exanest.block_timeout", "exanest.retry_limit"});
+    if (kind.transfers) std::ranges::move(platform::keys_of_delay(), std::back_inserter(keys));
     throw sim::RunFailure(fmt::format("not finished after {} of simulated time: {} of {} {} are done",
                                       sim::format_time(configuration.workload.time_limit), transfers.samples().size(),
                                       transfers.planned(), kind.measures),
@@ -93,8 +85,7 @@ void check_books(platform::Cluster& cluster, bool changing) {
   const sim::ProfileScope turn(cluster.loop.profile(), kChecking);
   for (unsigned id = 0; id < cluster.size(); ++id) {
     try {
-      cluster.node(id).vm.audit(changing);
-      cluster.node(id).faults.audit();
+      cluster.node(id).audit(changing);
     } catch (const std::logic_error& error) {
       throw std::logic_error(fmt::format("node {} after {} of simulated time: {}", id,
                                          sim::format_time(cluster.loop.now()), error.what()));
@@ -126,18 +117,7 @@ void watch_run(platform::Cluster& cluster, std::function<void(const Totals&)> he
 
 void check_not_stuck(const platform::Cluster& cluster, const Benchmark& transfers) {
   if (transfers.finished() || cluster.loop.pending()) return;
-  if (const std::uint64_t lost = cluster.total("dma.notifications_lost"); lost > 0) {
-    throw sim::RunFailure(fmt::format("programs wait for ever: {} notifications of a transfer's end met a fault until "
-                                      "no retry was left",
-                                      lost),
-                          {"exanest.retry_limit", "exanest.block_timeout", "smmu_driver.hupcf"});
-  }
-  if (const std::int64_t lost = lost_messages(cluster); lost > 0 && cluster.total("network.lost_cells") > 0) {
-    throw sim::RunFailure(fmt::format("programs wait for ever: nobody sends a program's messages again, and {} of all "
-                                      "messages were lost on failed links",
-                                      lost),
-                          {"network.failures"});
-  }
+  if (const auto lost = platform::lost_for_good(cluster)) throw *lost;
   throw std::logic_error("transfers wait for ever: nothing is left to happen");
 }
 

@@ -40,6 +40,17 @@ struct PolicyDoc {
 };
 std::vector<PolicyDoc> strategy_docs(const Configuration& configuration);
 
+// What a policy is among those that are compared, by its name as kRegistrationParameter has it, also where results are
+// read that another build has left: of a name that this one does not know, a rival that prepares.
+inline constexpr std::string_view kRegistrationParameter = "strategy.registration";
+struct RegistrationRole {
+  bool is_bound = false;  // no rival: it asks for what no kernel does
+  bool prepares = true;   // a rival that does something before transfers
+};
+RegistrationRole role_of_registration(std::string_view name);
+// Where the parameter is at its default.
+RegistrationRole role_of_default_registration();
+
 struct Metric {
   std::string name;  // "latency_mean"
   double value = 0;

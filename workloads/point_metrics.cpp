@@ -7,6 +7,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "models/platform/instruments.hpp"
 #include "models/rdma/registration/list.hpp"
 #include "workloads/flows/flow.hpp"
 #include "workloads/kinds.hpp"
@@ -17,44 +18,6 @@ namespace faultline::workloads {
 namespace {
 
 using sim::CounterMetric;
-constexpr CounterMetric kCounterMetrics[] = {
-    {"driver.fault_records", "faults", "1", 1,
-     "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
-    {"driver.faults_injected", "faults_injected", "1", 1,
-     "of the faults, those whose cause was brought about by what inject.* does while transfers go on"},
-    {"driver.refaults", "refaults", "1", 1,
-     "of the faults, those at a page for which the same block had been tried again already: it was taken anew, or was "
-     "not cured"},
-    {"os.pgfault", "minor_faults", "1", 1, "page faults that the kernels resolved, whoever met them (Linux: pgfault)"},
-    {"os.pgmajfault", "major_faults", "1", 1, "of these, read from the disk, whoever met them (Linux: pgmajfault)"},
-    {"os.pswpin", "swapped_in", "1", 1, "pages read from the swap device (Linux: pswpin)"},
-    {"os.pswpout", "swapped_out", "1", 1, "pages written to the swap device (Linux: pswpout)"},
-    {"os.pgpgin", "file_read", "KiB", 1, "read from files on the disk (Linux: pgpgin)"},
-    {"os.pgpgout", "file_written", "KiB", 1, "written to files on the disk (Linux: pgpgout)"},
-    {"os.allocstall", "direct_reclaims", "1", 1,
-     "times that a program had to reclaim memory itself (Linux: allocstall)"},
-    {"os.thp_fault_alloc", "thp_faults", "1", 1,
-     "of the minor faults, resolved by a 2 MiB page (Linux: thp_fault_alloc)"},
-    {"os.thp_collapse_alloc", "thp_collapse_alloc", "1", 1,
-     "2 MiB pages taken to collapse small pages into, also in vain (Linux: thp_collapse_alloc)"},
-    {"os.khugepaged_pages_collapsed", "collapses", "1", 1,
-     "2 MiB ranges collapsed (Linux: khugepaged/pages_collapsed)"},
-    {"os.pgmigrate_success", "pages_migrated", "1", 1, "pages that moved to another frame (Linux: pgmigrate_success)"},
-    {"dma.fault_overflows", "fault_overflows", "1", 1, "fault records lost because the fault FIFO was full"},
-    {"dma.retransmitted_bytes", "retransmitted_bytes", "B", 1,
-     "payload that left for the network in a block's later attempts"},
-    {"dma.dropped_bytes", "dropped_bytes", "B", 1,
-     "payload that crossed the network in vain: refused by the SMMU, or dropped by the receiver"},
-    {"dma.timeouts", "timeouts", "1", 1, "blocks sent again because their timeout expired"},
-    {"cpu.time_user", "cpu_time_user", "us", 1e-6, "CPU time in user code, without polling"},
-    {"cpu.time_system", "cpu_time_system", "us", 1e-6, "CPU time in system calls, faults and context switches"},
-    {"cpu.time_irq", "cpu_time_irq", "us", 1e-6, "CPU time in interrupt handlers"},
-    {"cpu.time_softirq", "cpu_time_softirq", "us", 1e-6, "CPU time in tasklets"},
-    {"cpu.time_polling", "cpu_time_polling", "us", 1e-6, "CPU time spent polling for completions and messages"},
-    {"smmu.walks", "walks", "1", 1, "page-table walks of the SMMUs"},
-    {"network.lost_cells", "lost_cells", "1", 1, "cells that were to cross a failed link or router"},
-};
-
 // Of all counters of this name, on all nodes: those of a policy are there where it is used.
 std::uint64_t sum_of(platform::Cluster& cluster, std::string_view counter) {
   std::uint64_t sum = 0;
@@ -176,7 +139,7 @@ void add_senders(std::vector<PartResult>& parts, const TransferConfig& config, c
 
 void add_counters(std::vector<Metric>& metrics, const Measured& measured, const TransferConfig& config) {
   double cpu_time = 0;
-  for (const CounterMetric& c : kCounterMetrics) {
+  for (const CounterMetric& c : platform::counter_metrics()) {
     const double value = static_cast<double>(measured.of(c.counter)) * c.scale;
     add_metric(metrics, c.metric, value);
     const std::string name = c.metric;
@@ -206,9 +169,9 @@ std::vector<std::string> failed_checks(const Benchmark& transfers, platform::Clu
   }
   if (transfers.failed() > 0) {
     failed.push_back(
-        fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left "
-                    "(exanest.refault_limit, exanest.retry_limit), or no memory for their pages",
-                    transfers.failed(), transfers.failed() + transfers.samples().size()));
+        fmt::format("{} of {} transfers ended with an error completion and are in no other figure: no retry left ({}), "
+                    "or no memory for their pages",
+                    transfers.failed(), transfers.failed() + transfers.samples().size(), platform::keys_of_failure()));
   }
   if (transfers.clean_failed() > 0) {
     failed.push_back(fmt::format("{} clean transfers ended with an error completion", transfers.clean_failed()));
@@ -222,7 +185,7 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration
   const TransferConfig& workload = configuration.workload;
   Snapshot now;
   for (unsigned id = 0; id < cluster.size(); ++id) cluster.node(id).settle();
-  for (const CounterMetric& c : kCounterMetrics) now.totals[c.counter] = cluster.total(c.counter);
+  for (const CounterMetric& c : platform::counter_metrics()) now.totals[c.counter] = cluster.total(c.counter);
   for (const os::FaultCauseDoc& cause : os::kFaultCauseDocs) {
     now.totals[counter_of(cause)] = cluster.total(counter_of(cause));
   }
@@ -231,7 +194,7 @@ Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration
   }
   now.totals["cpu.time_user"] -= now.totals["cpu.time_polling"];
   now.totals["network.lost_cells"] -= cluster.losses_ahead();
-  now.busy = busy_times(cluster);
+  now.busy = platform::busy_times(cluster);
   if (!kind_of(workload).has_two_ends) return now;
   now.cpu_initiator = busy(cluster.node(workload.initiator));
   now.cpu_target = busy(cluster.node(workload.target));
@@ -366,7 +329,7 @@ std::vector<MetricDoc> metric_docs() {
       {"other_data_errors", "1",
        "transfers that are not measured (warm-up, clean) whose data arrived wrong; not there where there are none"},
   };
-  for (const CounterMetric& c : kCounterMetrics) docs.push_back({c.metric, c.unit, c.description});
+  for (const CounterMetric& c : platform::counter_metrics()) docs.push_back({c.metric, c.unit, c.description});
   for (const auto& policy : rdma::registration_policies()) {
     for (const CounterMetric& c : policy->metrics()) docs.push_back({c.metric, c.unit, c.description});
   }

@@ -8,6 +8,7 @@
 
 #include "models/os/vm/vm.hpp"
 #include "models/platform/cluster.hpp"
+#include "models/platform/instruments.hpp"
 #include "workloads/background.hpp"
 #include "workloads/benchmark.hpp"
 #include "workloads/configuration.hpp"
@@ -22,7 +23,7 @@ struct Snapshot {
   std::map<std::string, std::uint64_t> totals;
   std::uint64_t cpu_initiator = 0;  // ps, without polling
   std::uint64_t cpu_target = 0;
-  std::vector<BusyTime> busy;
+  std::vector<platform::BusyTime> busy;
 };
 Snapshot snapshot(platform::Cluster& cluster, const Configuration& configuration);
 os::MemInfo meminfo(platform::Cluster& cluster);  // of all nodes together; walks all frames

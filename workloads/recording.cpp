@@ -5,11 +5,9 @@
 
 #include <map>
 
-#include "models/cpu/tracks.hpp"
 #include "models/network/tracks.hpp"
-#include "models/nic/exanest/tracks.hpp"
+#include "models/platform/instruments.hpp"
 #include "models/sim/units.hpp"
-#include "models/smmu/tracks.hpp"
 #include "workloads/experiment_point.hpp"
 #include "workloads/node_memory.hpp"
 
@@ -38,22 +36,6 @@ void add_gauges(PerfettoTimeline& timeline, platform::Cluster& cluster) {
     timeline.add_gauge(id, "memory: free", trace::Unit::bytes, [&node] { return free_bytes(node); });
     timeline.add_gauge(id, "memory: pinned", trace::Unit::bytes, [&node] { return pinned_bytes(node); });
   }
-}
-
-void add_node_signals(trace::VcdSignals& signals, const platform::Machine& machine, sim::NodeId id) {
-  const auto add = [&](sim::TrackKind kind, const char* name) {
-    signals.add({id, kind, 0}, fmt::format("node{}.{}", id, name));
-  };
-  for (unsigned channel = 0; channel < machine.engine.channels; ++channel) {
-    signals.add({id, exanest::track::kChannel, channel}, fmt::format("node{}.dma_channel{}_transfers", id, channel));
-  }
-  add(exanest::track::kSendQueue, "dma_send_queue");
-  add(exanest::track::kSendBlocks, "dma_send_blocks");
-  add(exanest::track::kReceiveQueue, "dma_receive_queue");
-  add(exanest::track::kFaultFifo, "dma_fault_fifo");
-  add(smmu::track::kWalks, "smmu_walks");
-  add(smmu::track::kStalls, "smmu_stalls");
-  signals.add({id, cpu::track::kInterrupt, machine.smmu.interrupt_line}, fmt::format("node{}.smmu_interrupt", id));
 }
 
 void add_link_signal(trace::VcdSignals& signals, const network::Topology& topology, std::uint32_t router,
@@ -95,7 +77,9 @@ void Recording::begin_timeline() {
 
 void Recording::begin_signals(const platform::Machine& machine) {
   signals_ = std::make_unique<trace::VcdSignals>("vcd", request_.vcd, request_.filter, cluster_.loop);
-  for (unsigned id = 0; id < cluster_.size(); ++id) add_node_signals(*signals_, machine, id);
+  for (unsigned id = 0; id < cluster_.size(); ++id) {
+    for (const platform::Signal& each : platform::signals_of(machine, id)) signals_->add(each.track, each.name);
+  }
   for (const network::Link& link : cluster_.topology().links()) {
     add_link_signal(*signals_, cluster_.topology(), link.a, link.a_port, link.b);
     add_link_signal(*signals_, cluster_.topology(), link.b, link.b_port, link.a);

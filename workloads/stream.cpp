@@ -51,7 +51,7 @@ void check_buffer(Error error, std::string_view what, const os::Vm& vm) {
 
 std::unique_ptr<Endpoint> open_program(const Configuration& configuration, platform::Node& node, bool has_source,
                                        std::string name) {
-  if (name.empty()) name = fmt::format("process {}", node.channels_in_use);
+  if (name.empty()) name = fmt::format("process {}", node.endpoints);
   return platform::open_endpoint(node, configuration.machine, configuration.strategy, configuration.workload.memory,
                                  name, has_source ? rdma::End::source : rdma::End::destination);
 }

@@ -14,17 +14,24 @@ struct Quantity {
   const char* unit;
   const char* description;
 };
-// In the order of TimeSeries::look().
-constexpr std::array<Quantity, 8> kAll{{
+// In the order of TimeSeries::look(); what waits in the NICs comes behind these.
+constexpr std::array<Quantity, 6> kOfAny{{
     {What::rate, "goodput", "MB/s", "bytes of the measured transfers that were completed in the interval, per time"},
     {What::counted, "faults", "1", "faults of the device that processes were told of in the interval"},
     {What::counted, "minor_faults", "1", "page faults that the kernels resolved in the interval"},
     {What::counted, "major_faults", "1", "of these, read from the disk"},
     {What::level, "free_memory", "B", "in frames that nobody has, added over the nodes"},
     {What::level, "pinned_bytes", "B", "pinned, added over the nodes"},
-    {What::level, "transfers_queued", "1", "transfers in the DMA engines: posted, and their end not notified"},
-    {What::level, "fault_records_queued", "1", "records in the DMA engines' fault FIFOs"},
 }};
+
+constexpr auto kAll = [] {
+  std::array<Quantity, kOfAny.size() + platform::kQueues.size()> all{};
+  for (std::size_t i = 0; i < kOfAny.size(); ++i) all[i] = kOfAny[i];
+  for (std::size_t i = 0; i < platform::kQueues.size(); ++i) {
+    all[kOfAny.size() + i] = {What::level, platform::kQueues[i].series, "1", platform::kQueues[i].description};
+  }
+  return all;
+}();
 
 }  // namespace
 
@@ -46,11 +53,10 @@ TimeSeries::Sample TimeSeries::look() {
              cluster_.total("os.pgmajfault")};
   for (unsigned id = 0; id < cluster_.size(); ++id) {
     const platform::Node& node = cluster_.node(id);
-    const exanest::Engine::Depths depths = node.engine.depths();
     now[4] += free_bytes(node);
     now[5] += pinned_bytes(node);
-    now[6] += depths.transfers;
-    now[7] += depths.fault_records;
+    const auto depths = platform::queue_depths(node);
+    for (std::size_t i = 0; i < depths.size(); ++i) now[kOfAll + i] += depths[i];
   }
   return now;
 }

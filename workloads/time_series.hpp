@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/platform/cluster.hpp"
+#include "models/platform/instruments.hpp"
 #include "workloads/benchmark.hpp"
 
 namespace faultline::workloads {
@@ -25,7 +26,8 @@ class TimeSeries {
   std::vector<Series> collect() const;
 
  private:
-  static constexpr std::size_t kQuantities = 8;
+  static constexpr std::size_t kOfAll = 6;  // quantities, whatever the NIC
+  static constexpr std::size_t kQuantities = kOfAll + platform::kQueues.size();
   using Sample = std::array<std::uint64_t, kQuantities>;
 
   // What has been counted until now, or is so now.

@@ -52,7 +52,7 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
        "and 'message' that finds no other under way; no part of latency and goodput. 0: no pause, all senders begin at "
        "one instant",
        "assumed: as long as what recurs in the data path: a block on a link takes 9.5 us at 16 Gb/s, a poll or a turn "
-       "of the R5 less",
+       "of the NIC's firmware less",
        sim::Standing::assumed,
        {"1 us", "20 us"}});
   declare_arrivals(table);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <functional>
 #include <map>
@@ -15,88 +14,41 @@
 #include "workloads/rounded_bytes.hpp"
 
 namespace faultline::workloads {
+
+using platform::BusyTime;
+
 namespace {
 
-struct Named {
-  const char* metric;
-  const char* description;
-  const char* called;     // in a sentence, before "of node 3"
-  bool software = false;  // its work includes waiting, or that of other programs
-};
-// By Resource. Of a run only the ends of its transfers count, and links, which carry nothing but transfers.
-constexpr std::array<Named, 8> kNames{{
-    {"utilisation_link", "share of the measured time for which a link, in one direction, carried cells: the busiest",
-     "the busiest outgoing link"},
-    {"utilisation_ni",
-     "share of it for which the network interface took cells from the network: the busiest node's, here and in the "
-     "next metrics of those at which transfers begin or end",
-     "the network interface"},
-    {"utilisation_axi_reads", "share of it for which the AXI port's bus of read data was busy: the busiest node's",
-     "the AXI port's read bus"},
-    {"utilisation_axi_writes", "share of it for which the AXI port's bus of write data was busy: the busiest node's",
-     "the AXI port's write bus"},
-    {"utilisation_ddr", "share of it for which the DDR controller moved data: the busiest node's",
-     "the DDR controller"},
-    {"utilisation_core", "share of it for which an application core did anything but spin: the busiest core",
-     "the busiest core", true},
-    {"utilisation_r5", "share of it for which the R5 ran firmware: the busiest node's", "the R5"},
-    {"utilisation_fault_thread",
-     "share of it for which a fault thread had faults to deal with, its waiting for cores, locks and the disk "
-     "included: the busiest",
-     "the fault thread", true},
-}};
-
-const Named& name_of(Resource resource) { return kNames[static_cast<std::size_t>(resource)]; }
+// Of a run only the ends of its transfers count, and what nothing but transfers keeps busy.
+const sim::BusyPart& part_of(std::size_t number) { return platform::busy_parts()[number]; }
 
 // Of a node at which no transfer begins or ends (PartResult::about).
 constexpr const char* kBystander = "at no end of a transfer";
 
-// Nothing but transfers crosses a link. Everything else of a bystander is busy with other things.
-bool counts(Resource resource, bool of_end) { return of_end || resource == Resource::link; }
+// A bystander is busy with other things, where it may be.
+bool counts(const sim::BusyPart& part, bool of_end) { return of_end || part.transfers_only; }
 
-void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
-  for (unsigned port = network::kLocalPort + 1; port < router.ports(); ++port) {
-    all.push_back({id, Resource::link, port, router.busy(port)});
-  }
-}
+auto place_of(const BusyTime& time) { return std::tuple(time.router, time.part, time.number); }
 
-void add_node(std::vector<BusyTime>& all, platform::Node& node) {
-  const auto add = [&](Resource resource, std::uint32_t number, sim::Time busy) {
-    all.push_back({node.id(), resource, number, busy});
-  };
-  add_links(all, node.id(), node.router);
-  add(Resource::network_interface, 0, node.router.busy(network::kLocalPort));
-  add(Resource::axi_reads, 0, node.hpc.reads_busy());
-  add(Resource::axi_writes, 0, node.hpc.writes_busy());
-  add(Resource::ddr, 0, node.ddr.busy());
-  for (unsigned core = 0; core < node.cpu.config().cores; ++core) add(Resource::core, core, node.cpu.busy(core));
-  add(Resource::r5, 0, node.engine.firmware_busy());
-  for (const auto& [pdid, socket] : node.faults.sockets()) add(Resource::fault_thread, pdid, socket->busy());
-}
+Metric metric(const sim::BusyPart& part, double percent) { return {part.metric, percent, "%", part.description}; }
 
-auto place_of(const BusyTime& time) { return std::tuple(time.router, time.resource, time.number); }
+// Of each kind of part that is there, by its number, the greatest.
+using Busiest = std::map<std::size_t, double>;
 
-Metric metric(Resource resource, double percent) {
-  return {name_of(resource).metric, percent, "%", name_of(resource).description};
-}
-
-// Of each resource that is there, the greatest.
-using Busiest = std::map<Resource, double>;
-
-void raise(Busiest& busiest, Resource resource, double percent) {
-  double& most = busiest[resource];
+void raise(Busiest& busiest, std::size_t part, double percent) {
+  double& most = busiest[part];
   most = std::max(most, percent);
 }
 
 std::vector<Metric> metrics_of(const Busiest& busiest) {
   std::vector<Metric> metrics;
-  for (const auto& [resource, percent] : busiest) metrics.push_back(metric(resource, percent));
+  for (const auto& [part, percent] : busiest) metrics.push_back(metric(part_of(part), percent));
   return metrics;
 }
 
 double most_of(const Busiest& busiest) {
   double most = 0;
-  for (const auto& [resource, percent] : busiest) most = std::max(most, percent);
+  for (const auto& [part, percent] : busiest) most = std::max(most, percent);
   return most;
 }
 
@@ -115,15 +67,6 @@ std::vector<network::RouterId> chosen(const std::map<network::RouterId, Busiest>
 
 }  // namespace
 
-std::vector<BusyTime> busy_times(platform::Cluster& cluster) {
-  std::vector<BusyTime> all;
-  for (unsigned id = 0; id < cluster.size(); ++id) add_node(all, cluster.node(id));
-  for (network::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
-    add_links(all, id, cluster.router(id));
-  }
-  return all;
-}
-
 Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<BusyTime>& after, sim::Time span,
                         unsigned nodes, const IsEnd& is_end) {
   Busiest greatest;
@@ -135,8 +78,8 @@ Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<B
     const bool known = then != before.end() && place_of(*then) == place_of(now);
     const sim::Time busy = now.busy - (known ? then->busy : sim::Time{0});
     const double percent = 100.0 * static_cast<double>(busy.count()) / static_cast<double>(span.count());
-    if (counts(now.resource, is_end(now.router))) raise(greatest, now.resource, percent);
-    raise(places[now.router], now.resource, percent);
+    if (counts(part_of(now.part), is_end(now.router))) raise(greatest, now.part, percent);
+    raise(places[now.router], now.part, percent);
   }
   Utilisation result{metrics_of(greatest), {}};
   for (const network::RouterId id : chosen(places, is_end)) {
@@ -149,7 +92,7 @@ Utilisation utilisation(const std::vector<BusyTime>& before, const std::vector<B
 
 std::vector<MetricDoc> utilisation_docs() {
   std::vector<MetricDoc> docs;
-  for (const Named& named : kNames) docs.push_back({named.metric, "%", named.description});
+  for (const sim::BusyPart& part : platform::busy_parts()) docs.push_back({part.metric, "%", part.description});
   return docs;
 }
 
@@ -182,14 +125,13 @@ bool others_work(const std::vector<Metric>& metrics) {
 // faster parts only where the work is the transfers' own, and would be the same.
 Limit limit_of(const PointResult& point) {
   const auto percent_of = [](const std::vector<Metric>& metrics) {
-    return [&metrics](const Named& named) { return value_of(metrics, named.metric); };
+    return [&metrics](const sim::BusyPart& part) { return value_of(metrics, part.metric); };
   };
-  const Named& busiest = *std::ranges::max_element(kNames, {}, percent_of(point.metrics));
+  const sim::BusyPart& busiest = *std::ranges::max_element(platform::busy_parts(), {}, percent_of(point.metrics));
   const double percent = value_of(point.metrics, busiest.metric);
   if (percent == 0) return {};
-  const auto resource = static_cast<Resource>(&busiest - kNames.data());
   const auto value = [&](const PartResult& part) {
-    return counts(resource, part.about != kBystander) ? value_of(part.metrics, busiest.metric) : 0;
+    return counts(busiest, part.about != kBystander) ? value_of(part.metrics, busiest.metric) : 0;
   };
   const auto place = std::ranges::max_element(point.parts, {}, value);
   const bool known = place != point.parts.end() && value(*place) > 0;

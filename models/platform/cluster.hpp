@@ -5,7 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include "models/platform/lives.hpp"
 #include "models/platform/node.hpp"
 #include "models/platform/plain_router.hpp"
 
@@ -20,7 +19,7 @@ class Cluster : public sc_core::sc_module {
   Node& node(sim::NodeId id) { return *nodes_[id]; }
   sim::Trace& steps() { return trace_; }
   // Of the nodes' NIC.
-  const sim::TransferLife& life() const { return kLives.front(); }
+  const sim::TransferLife& life() const { return Node::life(); }
   const network::Topology& topology() const { return *topology_; }
 
   // Of a node, or one that stands alone (from size() on).

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/platform/endpoints.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "models/drivers/exanest/endpoint.hpp"
@@ -13,11 +15,25 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
   const exanest::Endpoint::Device device{node.smmu_driver, node.faults, node.ddr, kEngineBase, machine.engine.channels};
   return std::make_unique<exanest::Endpoint>(strategy, machine.library,
                                              rdma::Endpoint::Host{node.context, node.cpu, node.vm, memory}, device,
-                                             name, node.channels_in_use++, end);
+                                             name, node.endpoints++, end);
 }
 
-unsigned most_endpoints(const Machine& machine) {
-  return std::min(machine.engine.channels, machine.smmu.context_banks);
+std::string Limit::named() const {
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : " and ") + key;
+  return text;
+}
+
+Limit most_endpoints(const Machine& machine) {
+  return {std::min(machine.engine.channels, machine.smmu.context_banks),
+          {"exanest.channels", "smmu.context_banks"},
+          "a channel and a context bank",
+          fmt::format("{} and {}", machine.engine.channels, machine.smmu.context_banks)};
+}
+
+Limit most_posted(const Machine& machine) {
+  const unsigned most = machine.engine.channel_queue;
+  return {most, {"exanest.channel_queue"}, "a channel's queue", fmt::format("{}", most)};
 }
 
 unsigned most_waiting_messages() { return exanest::Library::kMailboxSlots; }

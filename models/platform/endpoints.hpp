@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/platform/machine.hpp"
 #include "models/platform/node.hpp"
@@ -17,8 +18,20 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                               const rdma::ProgramMemory& memory, const std::string& name,
                                               rdma::End end);
 
-// Processes on one node that its NIC can serve, at most.
-unsigned most_endpoints(const Machine& machine);
+// How much a node's NIC can do at a time, and what decides that.
+struct Limit {
+  unsigned most;
+  std::vector<std::string> keys;  // parameters
+  std::string uses;               // "a channel and a context bank"
+  std::string has;                // how many of these there are: "16 and 16"
+
+  // The parameters, as text.
+  std::string named() const;
+};
+// Processes on one node.
+Limit most_endpoints(const Machine& machine);
+// Transfers of a process that are posted and have not ended.
+Limit most_posted(const Machine& machine);
 // Small messages that may wait for a program.
 unsigned most_waiting_messages();
 

@@ -10,6 +10,7 @@
 #include "models/cpu/cpu.hpp"
 #include "models/cpu/interrupt_controller.hpp"
 #include "models/drivers/exanest/fault_service.hpp"
+#include "models/drivers/exanest/steps.hpp"
 #include "models/drivers/mmu500/smmu_driver.hpp"
 #include "models/network/router.hpp"
 #include "models/nic/exanest/engine.hpp"
@@ -34,6 +35,13 @@ class Node : public sc_core::sc_module {
        sim::EventLoop& loop, sim::PayloadPool& payloads, sim::Trace& trace, sim::Seed seed);
 
   sim::NodeId id() const { return context.node; }
+  // What the NIC and its software tell of transfers.
+  static const sim::TransferLife& life() { return exanest::kTransferLife; }
+  // Throws std::logic_error when the kernel's books do not agree. `changing`: the cluster is not at rest.
+  void audit(bool changing) {
+    vm.audit(changing);
+    faults.audit();
+  }
   // Brings the statistics up to the present instant: CPU time and cells are counted when a piece of work, or a train,
   // is over.
   void settle() {
@@ -57,7 +65,7 @@ class Node : public sc_core::sc_module {
   mmu500::SmmuDriver smmu_driver;
   exanest::FaultLog fault_log;
   exanest::FaultService faults;
-  unsigned channels_in_use = 0;  // by processes that have opened the engine
+  unsigned endpoints = 0;  // programs that have opened the NIC
 };
 
 }  // namespace faultline::platform

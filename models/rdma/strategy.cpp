@@ -186,7 +186,7 @@ std::vector<PolicyChoice> made_of(const Strategy& s) {
 
 std::vector<sim::Conflict> conflicts(const Strategy& s) {
   std::vector<sim::Conflict> found;
-  if (s.translate == Translate::private_ && !s.registration->abilities().fills_private_table()) {
+  if (s.maps_only_registered() && !s.registration->abilities().fills_private_table()) {
     found.push_back({{"strategy.translate", "strategy.registration"},
                      "a private table is filled with the frames of pages that the registration has pinned or locked",
                      fill_private_tables(s.registration)});

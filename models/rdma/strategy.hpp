@@ -48,6 +48,8 @@ class Strategy {
 
   // The target has work to do for each transfer, so that an initiator must ask it to.
   bool asks_target() const { return registration->abilities().asks_target; }
+  // The device finds the pages of registered buffers and no others.
+  bool maps_only_registered() const { return translate == Translate::private_; }
   // What happens to an access of the process that has this end of a transfer's data.
   OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
 };

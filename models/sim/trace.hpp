@@ -92,6 +92,7 @@ using Step = Described<StepInfo>;
 struct TransferLife {
   std::string_view part;        // what the NIC calls a part of a transfer: "block"
   std::span<const Step> steps;  // all of them, in the order in which a transfer meets them; a message's in one piece
+  std::string_view message_parameters = "";  // that the time of a message between programs is made of
 
   // Throws std::logic_error when the list lacks the step.
   std::size_t position(Step step) const;

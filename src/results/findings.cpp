@@ -20,7 +20,6 @@ constexpr std::size_t kMostAgreeing = 4;  // more are counted, not told one by o
 constexpr std::size_t kMostCounted = 4;
 constexpr std::size_t kWidest = 120;  // of a line that one reads
 constexpr const char* kSetup = "setup_time";
-constexpr const char* kPreparesNothing = "nothing";
 
 std::string listed(const std::vector<std::string>& texts, const char* last) {
   if (texts.size() < 2) return texts.empty() ? "" : texts.front();
@@ -103,9 +102,9 @@ void Findings::add(const experiment::Point& point, const runs::PointOutcome& mea
       static_cast<std::size_t>(std::ranges::find(experiment_.strategies, point.strategy, &experiment::Strategy::name) -
                                experiment_.strategies.begin());
   Strategy& strategy = strategies_[number];
-  const std::string prepare = prepare_of(point);
-  strategy.bound = strategy.bound && prepare == kBound;
-  strategy.prepares = strategy.prepares || (prepare != kBound && prepare != kPreparesNothing);
+  const workloads::RegistrationRole role = role_of(point);
+  strategy.bound = strategy.bound && role.is_bound;
+  strategy.prepares = strategy.prepares || role.prepares;
   Place place;
   for (const Axis& axis : axes_) {
     const std::vector<std::string>& texts = experiment_.axes[axis.number].texts;

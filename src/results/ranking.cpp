@@ -20,9 +20,9 @@ std::optional<Better> better_of(const std::string& metric) {
   return {};
 }
 
-std::string prepare_of(const experiment::Point& point) {
-  const std::string* text = point.find("strategy.registration");
-  return text == nullptr ? "nothing" : *text;
+workloads::RegistrationRole role_of(const experiment::Point& point) {
+  const std::string* text = point.find(std::string(workloads::kRegistrationParameter));
+  return text == nullptr ? workloads::role_of_default_registration() : workloads::role_of_registration(*text);
 }
 
 double factor(const Value& a, const Value& b) {

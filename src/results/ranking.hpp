@@ -18,9 +18,8 @@ enum class Better { less, more };
 // Nothing of a metric that is neither: a count of faults says what happened, and not how good that is.
 std::optional<Better> better_of(const std::string& metric);
 
-// What a point's strategy does before transfers: "ideal" asks for what no kernel does, and is a bound for the others.
-std::string prepare_of(const experiment::Point& point);
-inline constexpr const char* kBound = "ideal";
+// What a point's strategy is among those that are compared.
+workloads::RegistrationRole role_of(const experiment::Point& point);
 
 struct Value {
   double mean = 0;

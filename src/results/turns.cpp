@@ -160,7 +160,7 @@ Json turns_of(const Sensitivity& sensitivity, const experiment::Experiment& expe
   const auto better = better_of(sensitivity.metric);
   std::set<std::string> rivals;
   for (const experiment::Point& point : points) {
-    if (prepare_of(point) != kBound) rivals.insert(point.strategy);
+    if (!role_of(point).is_bound) rivals.insert(point.strategy);
   }
   if (!better || rivals.size() < 2) return {};
   const Ranks ranks(sensitivity, experiment, rivals, *better);

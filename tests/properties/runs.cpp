@@ -32,7 +32,7 @@ class Log : public sim::StepListener {
   // In order of time. Of a run that was cut short only what lies before the cut.
   std::string text(sim::Time end) {
     std::erase_if(records_, [end](const StepRecord& r) { return r.at >= end; });
-    const sim::TransferLife& life = platform::kLives.front();
+    const sim::TransferLife& life = platform::Node::life();
     const auto order = [&](const StepRecord& r) { return std::tuple(r.at, r.node, life.position(r.step), r.key); };
     std::sort(records_.begin(), records_.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
     std::string lines;
@@ -69,9 +69,9 @@ std::string counted(platform::Cluster& cluster, const workloads::Configuration& 
   for (const auto& [name, value] : now.totals) {
     lines += fmt::format("{} ps  {} = {}\n", cluster.loop.now().count(), name, value);
   }
-  for (const workloads::BusyTime& part : now.busy) {
+  for (const platform::BusyTime& part : now.busy) {
     lines += fmt::format("{} ps  router {}, resource {}, number {} busy for {} ps\n", cluster.loop.now().count(),
-                         part.router, static_cast<int>(part.resource), part.number, part.busy.count());
+                         part.router, part.part, part.number, part.busy.count());
   }
   return lines;
 }

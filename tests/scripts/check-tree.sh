@@ -46,6 +46,24 @@ source_file tests/aside/c.cpp '#include "tests/first/bench.hpp"'
 check 1
 expect 'models/first/b.hpp:2: "a.hpp" is in no room' 'tests/aside/c.cpp:2: "tests/first/bench.hpp" is in no room'
 
+fresh_tree # a room deeper down has its tests at the same path
+echo 'faultline_room(card models/nic/card USES ground)' >>"$tree/CMakeLists.txt"
+source_file models/nic/card/card.hpp '#include "models/ground/a.hpp"'
+source_file tests/nic/card/card.cpp '#include "models/nic/card/card.hpp"' '#include "models/aside/c.hpp"'
+check 1
+expect "tests/nic/card/card.cpp:3: room card may not include room aside"
+refuse "card.cpp:2:"
+
+fresh_tree # whatever its USES says
+{
+  echo 'faultline_room(card models/nic/card USES ground)'
+  echo 'faultline_room(workloads workloads USES card)'
+} >>"$tree/CMakeLists.txt"
+source_file models/nic/card/card.hpp
+source_file workloads/w.cpp '#include "models/nic/card/card.hpp"'
+check 1
+expect 'workloads/w.cpp:2: "models/nic/card/card.hpp" is of one NIC, driver or SMMU'
+
 fresh_tree
 sed -i 's/USES first/USES first later/' "$tree/CMakeLists.txt"
 check 1

@@ -20,13 +20,16 @@ struct Share {
 
 void check_shares(const std::vector<Share>& nodes, const Configuration& configuration, const AddConflict& add) {
   const platform::Machine& machine = configuration.machine;
+  const platform::Limit limit = platform::most_endpoints(machine);
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     const auto [processes, bytes] = nodes[node];
-    if (processes > platform::most_endpoints(machine)) {
-      add({"workload.flows", "exanest.channels", "smmu.context_banks"},
-          fmt::format("node {} has {} flows, each of which needs a channel and a context bank, and has {} and {}", node,
-                      processes, machine.engine.channels, machine.smmu.context_banks),
-          "spread the flows over more nodes, or raise exanest.channels and smmu.context_banks");
+    if (processes > limit.most) {
+      std::vector<std::string> keys{"workload.flows"};
+      keys.insert(keys.end(), limit.keys.begin(), limit.keys.end());
+      add(std::move(keys),
+          fmt::format("node {} has {} flows, each of which needs {}, and has {}", node, processes, limit.uses,
+                      limit.has),
+          "spread the flows over more nodes, or raise " + limit.named());
     }
     if (bytes > user_memory(machine)) {
       add({"workload.flows", "os.user_memory", "ddr.size", "os.kernel_reserved"},

@@ -31,10 +31,12 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
     add(keys_of_place("workload.peers", machine.shape), fmt::format("each of {} nodes has {} others", nodes, nodes - 1),
         "take fewer peers; 0 stands for all of them");
   }
-  if (platform::most_endpoints(machine) < 2) {
-    add({"workload.kind", "exanest.channels", "smmu.context_banks"},
-        "a pattern needs two processes on each node, each with a channel and a context bank",
-        "raise exanest.channels and smmu.context_banks to 2 or more");
+  const platform::Limit processes = platform::most_endpoints(machine);
+  if (processes.most < 2) {
+    std::vector<std::string> keys{"workload.kind"};
+    keys.insert(keys.end(), processes.keys.begin(), processes.keys.end());
+    add(std::move(keys), "a pattern needs two processes on each node, each with " + processes.uses,
+        fmt::format("raise {} to 2 or more", processes.named()));
   }
   check_queue(w.window, {"workload.window"}, machine, add);
   const std::uint64_t lane = w.window * lane_bytes(w.source_offset, w.destination_offset, w.size);
@@ -52,7 +54,7 @@ void check_pattern(const Configuration& configuration, PatternKind kind, const A
                     sim::format_bytes(machine.os.rlimit_memlock)),
         "raise os.rlimit_memlock, or take smaller buffers or fewer peers");
   }
-  // A receiver's mailbox holds 64 messages, and nobody sends one again that did not fit.
+  // Nobody sends a message again that did not fit in the receiver's mailbox.
   const unsigned asking = w.window * peers_of(w, kind, nodes);
   if (configuration.strategy.asks_target() && asking > platform::most_waiting_messages()) {
     add({"strategy.registration", "workload.window", "workload.peers"},

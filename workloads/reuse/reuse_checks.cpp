@@ -20,7 +20,7 @@ void check_reuse(const Configuration& configuration, const AddConflict& add) {
         "take fewer or smaller buffers, or give nodes more memory");
   }
   const rdma::Abilities abilities = configuration.strategy.registration->abilities();
-  const std::uint64_t held = abilities.asks_target ? sim::page_end(w.size) : pool;
+  const std::uint64_t held = abilities.holds_all_added ? pool : sim::page_end(w.size);
   if (w.checks_fail && abilities.is_limited() && held > machine.os.rlimit_memlock) {
     add({"reuse.buffers", "workload.size", "os.rlimit_memlock"},
         fmt::format("buffers of {} would be pinned or locked at a time, and RLIMIT_MEMLOCK is {}",

@@ -124,7 +124,7 @@ void check_buffers(const Configuration& configuration, const AddConflict& add) {
         "take an earlier os.kernel, other memory, or let such failures be results (workload.checks = count)");
   }
   check_hidden_causes(configuration, add);
-  if (w.clean_window > 0 && configuration.strategy.translate == rdma::Translate::private_) {
+  if (w.clean_window > 0 && configuration.strategy.maps_only_registered()) {
     add({"workload.clean_window", "strategy.translate"},
         "the clean transfers' buffers are not prepared, so a private table does not map them",
         "set workload.clean_window to 0, or take strategies whose device walks the process's table");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "models/platform/instruments.hpp"
 #include "workloads/stream.hpp"
 
 namespace faultline::workloads {
@@ -247,13 +248,11 @@ Task<void> Transfers::late_faults_end() {
   const sim::Time patience = 100us;
   for (const unsigned id : {config_.initiator, config_.target}) {
     platform::Node& node = cluster_.node(id);
-    const auto count = [&](const char* counter) { return node.statistics.value(counter); };
-    const auto handled = [&] {
-      return count("library.pages_resolved") + count("library.faults_merged") + count("library.faults_refused");
-    };
     // Records that were lost are never handled.
-    for (std::uint64_t before = UINT64_MAX; before != handled() && handled() < count("dma.fault_records");) {
-      before = handled();
+    for (std::uint64_t before = UINT64_MAX;;) {
+      const auto [recorded, handled] = platform::fault_progress(node);
+      if (before == handled || handled >= recorded) break;
+      before = handled;
       co_await node.context.loop.delay(patience);
     }
   }

@@ -108,6 +108,6 @@ inline constexpr auto kSteps = std::to_array<sim::Step>(
      step::kMessageBegin, step::kMessageComposed, step::kMessagePosted, step::kMessageInjected, step::kMessageArrived,
      step::kMessageDelivered, step::kMessageSeen, step::kMessageReceived, step::kMessageReturned});
 
-inline constexpr sim::TransferLife kTransferLife{"block", kSteps};
+inline constexpr sim::TransferLife kTransferLife{"block", kSteps, "exanest_library.message_*"};
 
 }  // namespace faultline::exanest

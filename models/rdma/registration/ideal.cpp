@@ -18,7 +18,7 @@ class Ideal : public PolicyOf<Ideal, IdealMemory> {
   std::string_view name() const override { return "ideal"; }
   std::string_view meaning() const override { return "pages are present at no cost, and kept so"; }
   std::string_view adds() const override { return "memory that nobody can take, which no machine has"; }
-  Abilities abilities() const override { return {.stays_prepared = true, .is_bound = true}; }
+  Abilities abilities() const override { return {.stays_prepared = true, .is_bound = true, .holds_all_added = true}; }
 };
 
 }  // namespace

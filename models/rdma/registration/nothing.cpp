@@ -9,6 +9,7 @@ class Nothing : public PolicyOf<Nothing, Registration> {
  public:
   std::string_view name() const override { return "nothing"; }
   std::string_view meaning() const override { return "the device's first access finds out"; }
+  Abilities abilities() const override { return {.leaves_to_faults = true}; }
 };
 
 }  // namespace

@@ -75,11 +75,13 @@ class RegisteredBuffer {
 
 // What a policy can do, for who has to know: nobody else compares policies.
 struct Abilities {
-  bool pins = false;            // pages are pinned while a transfer uses them
-  bool locks = false;           // pages are VM_LOCKED
-  bool asks_target = false;     // acquire and release have work to do: an initiator must ask its target to do it, too
-  bool stays_prepared = false;  // a page that one transfer has found is not to be made absent before the next
-  bool is_bound = false;        // pages are there at no cost: no rival, but what rivals are compared with
+  bool pins = false;              // pages are pinned while a transfer uses them
+  bool locks = false;             // pages are VM_LOCKED
+  bool asks_target = false;       // acquire and release have work to do: an initiator must ask its target to do it, too
+  bool stays_prepared = false;    // a page that one transfer has found is not to be made absent before the next
+  bool is_bound = false;          // pages are there at no cost: an ideal, which others are compared with
+  bool leaves_to_faults = false;  // nothing is done before a transfer
+  bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
   // Pages that are there stay there as long as they are held.
   bool keeps_present() const { return pins || locks || is_bound; }
@@ -87,6 +89,8 @@ struct Abilities {
   bool is_limited() const { return pins || locks; }
   // It knows the frames of what it holds, so that a private table can be filled with them.
   bool fills_private_table() const { return pins || locks; }
+  // A rival that has work to do before transfers.
+  bool prepares() const { return !is_bound && !leaves_to_faults; }
 };
 
 // A policy, with the parameters that it owns.

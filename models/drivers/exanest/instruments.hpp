@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine's software shows: counters that are results, parts that may be busy, what is still on its way, and
+// what was lost for good.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+
+#include "models/sim/failure.hpp"
+#include "models/sim/instruments.hpp"
+#include "models/sim/statistics.hpp"
+
+namespace faultline::exanest {
+
+inline constexpr sim::CounterMetric kDriverMetrics[] = {
+    {"driver.fault_records", "faults", "1", 1,
+     "faults of the device that processes were told of: blocks that were cut, or stalled accesses"},
+    {"driver.faults_injected", "faults_injected", "1", 1,
+     "of the faults, those whose cause was brought about by what inject.* does while transfers go on"},
+    {"driver.refaults", "refaults", "1", 1,
+     "of the faults, those at a page for which the same block had been tried again already: it was taken anew, or was "
+     "not cured"},
+};
+
+inline constexpr sim::BusyPart kFaultThreadBusy{
+    .metric = "utilisation_fault_thread",
+    .description =
+        "share of it for which a fault thread had faults to deal with, its waiting for cores, locks and the disk "
+        "included: the busiest",
+    .called = "the fault thread",
+    .software = true};
+
+// Value of a counter, of one node or of all.
+using CounterValue = std::function<std::uint64_t(std::string_view counter)>;
+
+// Faults that fault threads have dealt with, of those that the engine has recorded. Records may be lost.
+std::uint64_t faults_handled(const CounterValue& value);
+std::uint64_t faults_recorded(const CounterValue& value);
+
+// What programs may wait for in vain because it was lost and nobody sends it again; nothing, if none was.
+std::optional<sim::RunFailure> lost_for_good(const CounterValue& total);
+
+}  // namespace faultline::exanest

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "models/platform/instruments.hpp"
+
+#include <fmt/format.h>
+
+#include "models/cpu/instruments.hpp"
+#include "models/cpu/tracks.hpp"
+#include "models/drivers/exanest/instruments.hpp"
+#include "models/network/instruments.hpp"
+#include "models/os/instruments.hpp"
+#include "models/smmu/instruments.hpp"
+#include "models/soc/instruments.hpp"
+
+namespace faultline::platform {
+namespace {
+
+// In the order of kBusyParts.
+enum Part : std::size_t { link, network_interface, axi_reads, axi_writes, ddr, core, firmware, fault_thread };
+constexpr std::array kBusyParts{
+    network::kLinkBusy, network::kInterfaceBusy, soc::kAxiReadsBusy,     soc::kAxiWritesBusy,
+    soc::kDdrBusy,      cpu::kCoreBusy,          exanest::kFirmwareBusy, exanest::kFaultThreadBusy};
+
+void add_links(std::vector<BusyTime>& all, network::RouterId id, const network::Router& router) {
+  for (unsigned port = network::kLocalPort + 1; port < router.ports(); ++port) {
+    all.push_back({id, link, port, router.busy(port)});
+  }
+}
+
+void add_node(std::vector<BusyTime>& all, Node& node) {
+  const auto add = [&](Part part, std::uint32_t number, sim::Time busy) {
+    all.push_back({node.id(), part, number, busy});
+  };
+  add_links(all, node.id(), node.router);
+  add(network_interface, 0, node.router.busy(network::kLocalPort));
+  add(axi_reads, 0, node.hpc.reads_busy());
+  add(axi_writes, 0, node.hpc.writes_busy());
+  add(ddr, 0, node.ddr.busy());
+  for (unsigned number = 0; number < node.cpu.config().cores; ++number) add(core, number, node.cpu.busy(number));
+  add(firmware, 0, node.engine.firmware_busy());
+  for (const auto& [pdid, socket] : node.faults.sockets()) add(fault_thread, pdid, socket->busy());
+}
+
+}  // namespace
+
+const std::vector<sim::CounterMetric>& counter_metrics() {
+  static const std::vector<sim::CounterMetric> all = [] {
+    std::vector<sim::CounterMetric> found;
+    for (const std::span<const sim::CounterMetric> room : std::initializer_list<std::span<const sim::CounterMetric>>{
+             exanest::kDriverMetrics, os::kMetrics, exanest::kEngineMetrics, cpu::kMetrics, smmu::kMetrics,
+             network::kMetrics}) {
+      found.insert(found.end(), room.begin(), room.end());
+    }
+    return found;
+  }();
+  return all;
+}
+
+std::span<const sim::BusyPart> busy_parts() { return kBusyParts; }
+
+std::vector<BusyTime> busy_times(Cluster& cluster) {
+  std::vector<BusyTime> all;
+  for (unsigned id = 0; id < cluster.size(); ++id) add_node(all, cluster.node(id));
+  for (network::RouterId id = cluster.size(); id < cluster.topology().routers(); ++id) {
+    add_links(all, id, cluster.router(id));
+  }
+  return all;
+}
+
+std::array<std::uint64_t, kQueues.size()> queue_depths(const Node& node) {
+  const exanest::Engine::Depths depths = node.engine.depths();
+  return {depths.transfers, depths.fault_records};
+}
+
+std::vector<Signal> signals_of(const Machine& machine, sim::NodeId node) {
+  std::vector<Signal> all;
+  const auto add = [&](sim::TrackKind kind, const char* name, std::uint32_t number) {
+    all.push_back({{node, kind, number}, fmt::format("node{}.", node) + fmt::format(fmt::runtime(name), number)});
+  };
+  const auto [channel, name] = exanest::kChannelSignal;
+  for (unsigned number = 0; number < machine.engine.channels; ++number) add(channel, name, number);
+  for (const sim::SignalInfo& signal : exanest::kSignals) add(signal.kind, signal.name, 0);
+  for (const sim::SignalInfo& signal : smmu::kSignals) add(signal.kind, signal.name, 0);
+  add(cpu::track::kInterrupt, smmu::kInterruptSignal, machine.smmu.interrupt_line);
+  return all;
+}
+
+FaultProgress fault_progress(const Node& node) {
+  const auto value = [&node](std::string_view counter) { return node.statistics.value(counter); };
+  return {exanest::faults_recorded(value), exanest::faults_handled(value)};
+}
+
+std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster) {
+  return exanest::lost_for_good([&cluster](std::string_view counter) { return cluster.total(counter); });
+}
+
+std::vector<std::string> keys_of_delay() { return {exanest::kKeysOfDelay.begin(), exanest::kKeysOfDelay.end()}; }
+std::string keys_of_failure() { return exanest::kKeysOfFailure; }
+
+}  // namespace faultline::platform
