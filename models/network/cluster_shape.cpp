@@ -48,6 +48,17 @@ std::uint64_t nodes_of(const ClusterShape& s) {
   return nodes;
 }
 
+// As messages call it.
+std::string_view noun_of(TopologyKind kind) {
+  switch (kind) {
+    case TopologyKind::qfdb_torus: return "torus of QFDBs";
+    case TopologyKind::torus: return "torus";
+    case TopologyKind::fat_tree: return "fat tree";
+    case TopologyKind::dragonfly: return "dragonfly";
+  }
+  return "network";
+}
+
 }  // namespace
 
 TorusSizes parse_torus(std::string_view text) {
@@ -120,10 +131,9 @@ std::vector<sim::Conflict> conflicts(const ClusterShape& shape) {
   std::vector<sim::Conflict> found;
   const bool torus = shape.topology == TopologyKind::qfdb_torus || shape.topology == TopologyKind::torus;
   if (shape.routing == Routing::dimension_ordered && !torus) {
-    found.push_back(
-        {{"network.routing", "network.topology"},
-         fmt::format("a {} has no dimensions", shape.topology == TopologyKind::fat_tree ? "fat tree" : "dragonfly"),
-         "set network.routing to minimal or adaptive"});
+    found.push_back({{"network.routing", "network.topology"},
+                     fmt::format("a {} has no dimensions", noun_of(shape.topology)),
+                     "set network.routing to minimal or adaptive"});
   }
   if (shape.topology == TopologyKind::fat_tree && shape.fat_tree_up > shape.fat_tree_arity) {
     found.push_back(

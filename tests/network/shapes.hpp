@@ -59,10 +59,11 @@ inline std::string name_of(const ClusterShape& s) {
     case TopologyKind::qfdb_torus: return "qfdbs" + join({s.x, s.y, s.z, s.mpsocs_per_qfdb}) + mode;
     case TopologyKind::torus: return "torus " + s.torus + mode;
     case TopologyKind::fat_tree: return "fat tree" + join({s.fat_tree_arity, s.fat_tree_up, s.fat_tree_levels}) + mode;
-    case TopologyKind::dragonfly: break;
+    case TopologyKind::dragonfly:
+      return "dragonfly" +
+             join({s.dragonfly_groups, s.dragonfly_routers, s.dragonfly_terminals, s.dragonfly_global_links}) + mode;
   }
-  return "dragonfly" +
-         join({s.dragonfly_groups, s.dragonfly_routers, s.dragonfly_terminals, s.dragonfly_global_links}) + mode;
+  return "?";
 }
 
 // Each with fixed paths only, with detours round failures, and with adaptive routing.

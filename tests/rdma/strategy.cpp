@@ -28,6 +28,12 @@ std::vector<std::string> registrations() {
   return names;
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 Strategy with(const std::string& registration) {
   Strategy strategy;
   strategy.registration = registration;
@@ -72,8 +78,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   table.find("strategy.call_pages")->set(std::int64_t{4});
   CHECK(strategy.call_pages == 4);
 
-  CHECK(refuses("strategy.registration", std::string("pin")) ==
-        "nothing, ideal, touch, populate, mlock, pin-per-transfer, pin-once, pin-cache");
+  CHECK(refuses("strategy.registration", std::string("pin")) == joined(registrations()));
   CHECK(refuses("strategy.translate", std::string("pinned")) == "shared, private, mirrored");
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
@@ -81,24 +86,47 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{0}) == "1 to 1048576");
   CHECK(refuses("strategy.touch_ahead_pages", std::int64_t{1'048'577}) == "1 to 1048576");
   CHECK(refuses("strategy.call_pages", std::int64_t{0}) == "1 to 1048576");
-  CHECK(table.all().size() == 7 + 4);  // those of the policies
+  std::size_t of_policies = 0;
+  for (const auto& policy : rdma::registration_policies()) {
+    sim::ParameterTable own;
+    policy->declare(own);
+    of_policies += own.all().size();
+  }
+  CHECK(table.all().size() == 7 + of_policies);
+}
+
+TEST_CASE("the device's first access finds out, unless another policy is chosen") {
+  CHECK(Strategy().registration->name() == "nothing");
+  CHECK(registrations().front() == "nothing");
 }
 
 TEST_CASE("a private table goes with the policies that pin or lock, and with no other") {
+  const auto by_or = [](const std::vector<std::string>& names) {
+    std::string text = joined(names);
+    if (const auto last = text.rfind(", "); last != std::string::npos) text.replace(last, 2, " or ");
+    return text;
+  };
+  std::vector<std::string> pinning, locking;
+  for (const auto& policy : rdma::registration_policies()) {
+    if (policy->abilities().pins) pinning.emplace_back(policy->name());
+    if (policy->abilities().locks) locking.emplace_back(policy->name());
+  }
+  CHECK(by_or({"a", "b", "c"}) == "a, b or c");
   for (const std::string& name : registrations()) {
     Strategy strategy = with(name);
     const rdma::Abilities abilities = strategy.registration->abilities();
-    CHECK(abilities.pins == name.starts_with("pin-"));
-    CHECK(abilities.locks == (name == "mlock"));
+    if (name.starts_with("pin-")) CHECK(abilities.pins);
+    if (name == "mlock") CHECK(abilities.locks);
     CHECK(conflicts(strategy).empty());
     strategy.translate = Translate::private_;
     const auto found = conflicts(strategy);
     REQUIRE(found.size() == (abilities.pins || abilities.locks ? 0 : 1));
     if (found.empty()) continue;
     CHECK(found[0].keys == std::vector<std::string>{"strategy.translate", "strategy.registration"});
-    CHECK(found[0].instead ==
-          "set strategy.registration to pin-per-transfer, pin-once or pin-cache, or to mlock if locked pages are "
-          "believed to keep their frames; or set strategy.translate to shared or mirrored");
+    // Names all those that fill one.
+    CHECK(found[0].instead == "set strategy.registration to " + by_or(pinning) + ", or to " + by_or(locking) +
+                                  " if locked pages are believed to keep their frames; or set strategy.translate to "
+                                  "shared or mirrored");
   }
 }
 
@@ -174,10 +202,8 @@ TEST_CASE("what a strategy is made of says what the strategy uses, and adds noth
 }
 
 TEST_CASE("the target is asked to register where that is work for it") {
-  for (const std::string& name : registrations()) {
-    const bool asks = name == "touch" || name == "pin-per-transfer" || name == "pin-cache";
-    CHECK(with(name).asks_target() == asks);
-  }
+  for (const char* name : {"touch", "pin-per-transfer", "pin-cache"}) CHECK(with(name).asks_target());
+  for (const char* name : {"nothing", "ideal", "populate", "mlock", "pin-once"}) CHECK_FALSE(with(name).asks_target());
 }
 
 TEST_CASE("a copy of a strategy has parameters of its own") {

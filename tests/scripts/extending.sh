@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 # The lists of docs/extending.md are true: its examples fit into a copy of the tree. Nightly (FAULTLINE_EXTENDING=build)
-# the copy is built, and what was added runs.
+# the copy is built, what was added runs, and the tests of the rooms that the examples touch pass, which shows that no
+# place is missing from a list.
 source "$(dirname "$0")/common.sh"
 cd "$scratch"
 mkdir tree
@@ -10,8 +11,10 @@ run 0 python3 "$FAULTLINE_SOURCE/tests/scripts/extending.py" tree
 run 0 "$FAULTLINE_SOURCE/scripts/check-tree" tree
 [[ ${FAULTLINE_EXTENDING-} == build ]] || exit 0
 
-run 0 cmake -S tree -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFAULTLINE_UNITY=ON -DBUILD_TESTING=OFF -DFAULTLINE_REPORTS=OFF
-run 0 cmake --build build --target faultline --parallel 2
+run 0 cmake -S tree -B build -G Ninja -DCMAKE_BUILD_TYPE=Release -DFAULTLINE_UNITY=ON -DBUILD_TESTING=ON -DFAULTLINE_REPORTS=OFF
+run 0 cmake --build build --target faultline test_rdma test_network test_results --parallel 2
+run 0 ctest --test-dir build --parallel 2 --no-tests=error --output-on-failure -R '^(rdma|network):|^results:every strategy that ships'
+expect "rdma:" "network:" "results:every strategy that ships"
 program="build/faultline"
 export FAULTLINE_CONFIGS="tree/configs"
 run 0 "$program" list strategies first-page

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// One line for each registration: it comes from a file of its own in this folder.
+// One line for each policy: registration_NAME() comes from a file of its own in this folder.
 #include "models/rdma/registration/list.hpp"
+
+// In the order in which they are shown; the first is the default.
+#define FAULTLINE_POLICIES(POLICY) \
+  POLICY(nothing)                  \
+  POLICY(ideal)                    \
+  POLICY(touch)                    \
+  POLICY(populate)                 \
+  POLICY(mlock)                    \
+  POLICY(pin_per_transfer)         \
+  POLICY(pin_once)                 \
+  POLICY(pin_cache)
 
 namespace faultline::rdma {
 
-using MakePolicy = std::unique_ptr<RegistrationPolicy>();
-MakePolicy registration_nothing, registration_ideal, registration_touch, registration_populate, registration_mlock,
-    registration_pin_per_transfer, registration_pin_once, registration_pin_cache;
+#define FAULTLINE_DECLARE(name) std::unique_ptr<RegistrationPolicy> registration_##name();
+FAULTLINE_POLICIES(FAULTLINE_DECLARE)
 
 std::vector<std::unique_ptr<RegistrationPolicy>> registration_policies() {
   std::vector<std::unique_ptr<RegistrationPolicy>> all;
-  for (MakePolicy* make : {
-           registration_nothing,
-           registration_ideal,
-           registration_touch,
-           registration_populate,
-           registration_mlock,
-           registration_pin_per_transfer,
-           registration_pin_once,
-           registration_pin_cache,
-       }) {
-    all.push_back(make());
-  }
+#define FAULTLINE_MAKE(name) all.push_back(registration_##name());
+  FAULTLINE_POLICIES(FAULTLINE_MAKE)
   return all;
 }
 
