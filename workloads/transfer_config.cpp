@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "models/rdma/completion/polled_word.hpp"
 #include "workloads/kinds.hpp"
 
 namespace faultline::workloads {
@@ -42,7 +43,7 @@ void TransferConfig::declare_transfers(sim::ParameterTable& table) {
       {"transfers before them, not measured; in a pattern: of each node to each of its peers; flows have none",
        "",
        {}});
-  table.add_count("window", window, {1u, 64u},
+  table.add_count("window", window, {1u, rdma::PolledWord::kWords},
                   {"transfers under way at a time, each from and to buffers of its own", "", {}});
   table.add_count("initiator", initiator, {0u, 65535u}, {"node that posts the transfers", "", {}});
   table.add_count("target", target, {0u, 65535u}, {"node at the other end", "", {}});
@@ -119,7 +120,7 @@ void TransferConfig::declare_cold_pages(sim::ParameterTable& table) {
 // Who else sends: a bystander, every node in a pattern, flows.
 void TransferConfig::declare_others(sim::ParameterTable& table) {
   table.add_count(
-      "clean_window", clean_window, {0u, 16u},
+      "clean_window", clean_window, {0u, rdma::PolledWord::kWords},
       {"further transfers kept under way between buffers that are always present, beside the measured ones", "", {}});
   table.add_choice("clean_kind", clean_kind, {{"write", rdma::Operation::write}, {"read", rdma::Operation::read}},
                    {"whether the clean transfers are RDMA writes or reads by the initiator", "", {}});

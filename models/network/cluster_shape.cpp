@@ -87,10 +87,13 @@ TorusSizes parse_torus(std::string_view text) {
 void ClusterShape::declare(sim::ParameterTable& table) {
   {
     const auto group = table.group("cluster");
-    table.add_count("x", x, {1, 16}, {"of qfdb_torus: QFDBs in the first dimension", "", Standing::setting});
-    table.add_count("y", y, {1, 16}, {"of qfdb_torus: QFDBs in the second dimension", "", Standing::setting});
-    table.add_count("z", z, {1, 16}, {"of qfdb_torus: QFDBs in the third dimension", "", Standing::setting});
-    table.add_count("mpsocs_per_qfdb", mpsocs_per_qfdb, {1, 8},
+    table.add_count("x", x, {1, kMaxRingMembers},
+                    {"of qfdb_torus: QFDBs in the first dimension", "", Standing::setting});
+    table.add_count("y", y, {1, kMaxRingMembers},
+                    {"of qfdb_torus: QFDBs in the second dimension", "", Standing::setting});
+    table.add_count("z", z, {1, kMaxRingMembers},
+                    {"of qfdb_torus: QFDBs in the third dimension", "", Standing::setting});
+    table.add_count("mpsocs_per_qfdb", mpsocs_per_qfdb, {1, 256},
                     {"of qfdb_torus: MPSoCs of a QFDB, wired all to all", "ExaNeSt QFDB: 4 Zynq UltraScale+ MPSoCs",
                      Standing::published});
     declare_families(*this, table);

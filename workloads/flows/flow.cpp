@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string_view>
 
+#include "models/rdma/completion/polled_word.hpp"
+
 namespace faultline::workloads {
 namespace {
 
@@ -75,7 +77,7 @@ void Flow::declare(sim::ParameterTable& table) {
                   {"offset of the destination buffer in its first page", "", {}});
   declare_cold(table);
   table.add_count("transfers", transfers, {1u, 10'000'000u}, {"transfers of the flow", "", {}});
-  table.add_count("window", window, {1u, 64u}, {"transfers under way at a time", "", {}});
+  table.add_count("window", window, {1u, rdma::PolledWord::kWords}, {"transfers under way at a time", "", {}});
   table.add_time("start", start, {sim::Time{0}, 1000s},
                  {"when the first transfer is posted, from when all flows have prepared their buffers", "", {}});
   declare_arrivals(table);

@@ -5,7 +5,7 @@ namespace faultline::workloads {
 
 void ReuseConfig::declare(sim::ParameterTable& table) {
   const auto group = table.group("reuse");
-  table.add_count("buffers", buffers, {1u, 4096u},
+  table.add_count("buffers", buffers, sim::kAnyEntries,
                   {"kind reuse: buffers that the program at each end has, of workload.size each", "", {}});
   table.add_choice(
       "draw", draw, {{"ring", Draw::ring}, {"random", Draw::random}, {"zipf", Draw::zipf}},

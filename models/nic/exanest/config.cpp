@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/nic/exanest/config.hpp"
 
+#include "models/nic/exanest/registers.hpp"
+
 namespace faultline::exanest {
 
 using sim::Standing;
@@ -9,7 +11,7 @@ namespace {
 
 void declare_hardware(EngineConfig& c, sim::ParameterTable& table) {
   // At most one for each process that a StreamID can name (reg::kPdids).
-  table.add_count("channels", c.channels, {4, 64},
+  table.add_count("channels", c.channels, {1, reg::kPdids},
                   {"channels, each a register page of one process", "assumed", Standing::assumed, {"4", "64"}});
   table.add_count("channel_queue", c.channel_queue, sim::kAnyEntries,
                   {"transfers that a channel holds between post and notification", "assumed", Standing::assumed});
