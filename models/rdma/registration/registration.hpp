@@ -79,7 +79,7 @@ struct Abilities {
   bool locks = false;            // pages are VM_LOCKED
   bool asks_target = false;      // acquire and release have work to do: an initiator must ask its target to do it, too
   bool stays_prepared = false;   // a page that one transfer has found is not to be made absent before the next
-  bool is_bound = false;         // pages are there at no cost: no rival, but what rivals are compared with
+  bool is_bound = false;         // pages are present at no cost, which no machine can do: others are compared with it
   bool hears_unmapping = false;  // memory hooks have something to tell
 
   // Pages that are there stay there as long as they are held.
