@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which steps a transfer can meet, by the NIC that it is for.
+// Which steps a transfer can meet, by the NIC that it is for, and which tracks a node has.
 #pragma once
 
 #include <array>
 
+#include "models/cpu/tracks.hpp"
 #include "models/drivers/exanest/steps.hpp"
+#include "models/network/tracks.hpp"
+#include "models/nic/exanest/tracks.hpp"
+#include "models/smmu/tracks.hpp"
 
 namespace faultline::platform {
 
 // What each NIC that nodes can have tells of transfers. Another one is added here.
 inline constexpr std::array kLives{exanest::kTransferLife};
+
+// Of all rooms. A new track is added here, so that the compiler sees that no other one is equal to it.
+inline constexpr auto kTracks = std::to_array<sim::TrackKind>(
+    {cpu::track::kCore, cpu::track::kR5, cpu::track::kInterrupt, exanest::track::kChannel, exanest::track::kServedReads,
+     exanest::track::kSendUnit, exanest::track::kSendQueue, exanest::track::kSendBlocks, exanest::track::kReceiveQueue,
+     exanest::track::kFaultFifo, smmu::track::kTbu, smmu::track::kWalker, smmu::track::kWalks, smmu::track::kStalls,
+     network::track::kLink});
+static_assert(sim::all_differ(kTracks), "two tracks of one rank and name are the same track");
 
 }  // namespace faultline::platform

@@ -63,8 +63,8 @@ struct Range {
   T high;
 };
 
-// What the model can compute with: legal ranges of declarations whose own code asks for nothing narrower. What one may
-// expect of a machine is `plausible`.
+// Legal ranges of parameters that the model's arithmetic alone limits. The values that one may expect of a machine are
+// fewer: ParameterDoc::plausible.
 inline constexpr Range<Time> kAnyTime{Time{0}, std::chrono::seconds{10}};  // a latency, or one piece of work
 // Multiplied by the pages of a call, which are 2^28 at most (1 TiB): the product stays below 2^62 ps.
 inline constexpr Range<Time> kAnyTimePerPage{Time{0}, std::chrono::milliseconds{10}};

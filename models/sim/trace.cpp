@@ -10,14 +10,15 @@
 namespace faultline::sim {
 
 std::size_t TransferLife::position(Step step) const {
-  const auto found = std::find(steps.begin(), steps.end(), step);
+  auto found = std::ranges::find_if(steps, [&](const Step& each) { return each.has_same_address(step); });
+  if (found == steps.end()) found = std::ranges::find(steps, step);
   if (found == steps.end()) throw std::logic_error(fmt::format("no list of a NIC's steps has '{}'", step->name));
   return static_cast<std::size_t>(found - steps.begin());
 }
 
 bool Track::operator<(const Track& other) const {
   // One kind's ranks and names are equal, which saves their comparison.
-  if (kind == other.kind) return std::tie(node, number) < std::tie(other.node, other.number);
+  if (kind.has_same_address(other.kind)) return std::tie(node, number) < std::tie(other.node, other.number);
   return std::tie(node, kind->rank, kind->name, number) <
          std::tie(other.node, other.kind->rank, other.kind->name, other.number);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/sim/time.hpp"
@@ -27,8 +28,10 @@ struct PartKey {
   auto operator<=>(const PartKey&) const = default;
 };
 
-// Refers to a description that lives as long as the program does: an `inline constexpr` one. Two are the same when they
-// refer to the same description; which comes first is for a list, a rank or a name to say, never for an address.
+// Refers to a description that lives as long as the program does: an `inline constexpr` one. Two that refer to
+// descriptions of one identity are equal: identity() of a step or a worker is its name, of a kind of tracks its rank
+// and name. A copy of a description is therefore the same step. Addresses decide nothing: the order of steps is that of
+// a list of steps, the order of tracks that of ranks and names.
 template <typename Info>
 class Described {
  public:
@@ -36,7 +39,13 @@ class Described {
   constexpr Described(const Info& info) : info_(&info) {}
   Described(const Info&&) = delete;
   constexpr const Info* operator->() const { return info_; }
-  constexpr bool operator==(const Described&) const = default;
+  // Mostly it is the very same description, which is one comparison.
+  constexpr bool operator==(const Described& other) const {
+    if (info_ == other.info_) return true;
+    return info_ != nullptr && other.info_ != nullptr && info_->identity() == other.info_->identity();
+  }
+  // Not a copy of it: for short cuts alone.
+  constexpr bool has_same_address(const Described& other) const { return info_ == other.info_; }
 
  private:
   const Info* info_ = nullptr;
@@ -46,6 +55,7 @@ class Described {
 struct WorkerInfo {
   std::string_view name;   // one lane for all workers of one name
   std::uint32_t rank = 0;  // of the lanes of a node, from top to bottom
+  constexpr std::string_view identity() const { return name; }
 };
 using Worker = Described<WorkerInfo>;
 
@@ -55,7 +65,7 @@ struct Phase {
   std::string_view label{};  // empty: the step begins a chain, or belongs to none
   std::string_view description{};
   std::string_view parameters{};  // that the time is made of, where it is made of parameters
-  std::string_view rest{};        // the label in timelines, where a step for timelines alone has come between
+  std::string_view rest{};        // the label in timelines, if the step before has Mark::for_timelines
 };
 
 // What a step is a step of.
@@ -73,7 +83,7 @@ enum class Mark : std::uint8_t {
   transfer_over,   // for the program: what comes later leads nowhere
   part_begins,     // the NIC has turned to the part
   part_over,       // the initiator knows that all of it has arrived
-  part_lost,       // an attempt was given up; of what begins together it comes last
+  part_lost,       // an attempt was given up; its row is shown behind others that begin at the same time
   message_begins,  // a later one begins only when the one before was received
   message_kept,    // by the program, which had all of it before
   told_as_fault,   // on_fault() says more of it
@@ -85,8 +95,20 @@ struct StepInfo {
   Scope scope = Scope::part;
   Mark mark = Mark::none;
   Phase phase{};
+  constexpr std::string_view identity() const { return name; }
 };
 using Step = Described<StepInfo>;
+
+// Whether no two of a list are equal; to be asserted of each list of steps or tracks.
+template <typename List>
+constexpr bool all_differ(const List& list) {
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (list[i] == list[j]) return false;
+    }
+  }
+  return true;
+}
 
 // What a NIC and its software tell of transfers.
 struct TransferLife {
@@ -126,6 +148,7 @@ struct TrackInfo {
   std::uint32_t rank;     // of a node's tracks from top to bottom, below 99; levels stand under all others
   Shape shape = Shape::slices;
   std::string_view level = "";  // of slices that have a level, too: what is put behind the name
+  constexpr std::pair<std::uint32_t, std::string_view> identity() const { return {rank, name}; }
 };
 using TrackKind = Described<TrackInfo>;
 
@@ -178,7 +201,7 @@ class Trace {
  public:
   void listen(StepListener& listener) { listeners_.push_back(&listener); }
   void record(Timeline& timeline) { timelines_.push_back(&timeline); }
-  // What happens from here on is nobody's.
+  // From here on no timeline is told anything.
   void stop_recording() { timelines_.clear(); }
   // Whether anybody wants more than steps; asked before a slice is made up.
   bool records() const { return !timelines_.empty(); }

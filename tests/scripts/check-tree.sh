@@ -65,6 +65,15 @@ check 1
 expect 'workloads/w.cpp:2: "models/nic/card/card.hpp" is of one NIC, driver or SMMU'
 
 fresh_tree
+source_file models/os/mm.hpp 'int Mm::of(int);'
+source_file tests/first/b.cpp 'int x = Mm::of(1);'
+check 0
+source_file models/first/b.hpp 'int x = Mm::of(1);'
+check 1
+expect "models/first/b.hpp:2: Mm::of is for models/os and tests"
+refuse "models/os/mm.hpp"
+
+fresh_tree
 sed -i 's/USES first/USES first later/' "$tree/CMakeLists.txt"
 check 1
 expect "CMakeLists.txt:5: room app uses later, which is not a room above it"

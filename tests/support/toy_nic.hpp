@@ -62,6 +62,7 @@ inline constexpr StepInfo kNoteGone{.name = "note_gone",
 inline constexpr auto kSteps = std::to_array<sim::Step>({kBegin, kPosted, kStarted, kTurned, kRead, kSent, kArrived,
                                                          kWritten, kLost, kAnswered, kTold, kDone, kRung, kRefused,
                                                          kNoteBegin, kNoteSent, kNoteArrived, kNoteRead, kNoteGone});
+static_assert(sim::all_differ(kSteps));
 inline constexpr sim::TransferLife kLife{"page", kSteps};
 
 inline constexpr TrackInfo kThread{"toy thread {}", 0, Shape::thread};

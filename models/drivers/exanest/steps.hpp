@@ -108,6 +108,8 @@ inline constexpr auto kSteps = std::to_array<sim::Step>(
      step::kMessageBegin, step::kMessageComposed, step::kMessagePosted, step::kMessageInjected, step::kMessageArrived,
      step::kMessageDelivered, step::kMessageSeen, step::kMessageReceived, step::kMessageReturned});
 
+static_assert(sim::all_differ(kSteps), "two steps of one name are the same step");
+
 inline constexpr sim::TransferLife kTransferLife{"block", kSteps, "exanest_library.message_*"};
 
 }  // namespace faultline::exanest

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernel keeps of a process's memory (struct mm_struct), for its mechanisms alone: nobody outside models/os
-// includes this, but for tests of its books.
+// What the kernel keeps of a process's memory (struct mm_struct). Mm::of() is for models/os and for tests of the
+// kernel's books; scripts/check-tree refuses it elsewhere. The header itself reaches everybody who includes vm.hpp,
+// whose inline members need the whole type.
 #pragma once
 
 #include <cstdint>

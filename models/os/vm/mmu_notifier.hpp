@@ -51,9 +51,12 @@ class MmuNotifier {
 
   // Whether usable() is wanted, for as long as it is on a process's list.
   virtual bool wants_usable() const { return false; }
-  // A page or block is usable as the process's table has it now: it was there when the notifier was added, was mapped,
-  // made young or writable, came to rest, or the last change of a range that it lies in is over. Until the next begin()
-  // of it its entry may be given to the device. May come for one that is known. Takes no time, and changes no table.
+  // The entry of this page, or block of 2 MiB, may be given to the device as the process's table has it now, until the
+  // next begin() of a range that contains it. Called for each entry that
+  // - is there when the notifier is added,
+  // - is mapped, made young or made writable, or whose page is no longer being moved,
+  // - lies in a range whose changes under way have all ended.
+  // May be called again for an entry that the notifier knows. Takes no time, and changes no table.
   virtual void usable([[maybe_unused]] Range leaf) {}
 };
 

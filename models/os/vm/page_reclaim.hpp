@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whoever needs frames asks of page replacement (reclaim/).
+// What VmCore asks of page replacement when somebody needs frames. Virtual, because Reclaim (reclaim/reclaim.hpp),
+// which implements it, is itself made of VmCore.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What those who change entries and let go of frames ask of the swap device (reclaim/swap.hpp).
+// What VmCore asks of the swap device when it changes an entry that refers to a slot, or frees a frame that has one.
+// Virtual, because Swap (reclaim/swap.hpp), which implements it, is itself made of VmCore.
 #pragma once
 
 #include "models/os/vm/frame_table.hpp"

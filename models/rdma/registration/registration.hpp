@@ -79,7 +79,7 @@ struct Abilities {
   bool locks = false;             // pages are VM_LOCKED
   bool asks_target = false;       // acquire and release have work to do: an initiator must ask its target to do it, too
   bool stays_prepared = false;    // a page that one transfer has found is not to be made absent before the next
-  bool is_bound = false;          // pages are there at no cost: an ideal, which others are compared with
+  bool is_bound = false;          // pages are present at no cost: what others are compared with
   bool leaves_to_faults = false;  // nothing is done before a transfer
   bool holds_all_added = false;   // each buffer is held from add to remove, whether a transfer uses it or not
 
