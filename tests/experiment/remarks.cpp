@@ -30,8 +30,8 @@ TEST_CASE("both ends of what is plausible are plausible, and what lies one step 
 }
 
 TEST_CASE("axes, strategies and --set are looked at, each parameter once") {
-  CHECK(remarks("axes." + kKey + " = [\"1 ns\", \"20 ns\", \"2 ns\", \"3 ns\", \"4 ns\", \"2 ns\"]\n") ==
-        Texts{"remark: " + kKey + " = 1 ns, 2 ns, 3 ns and 1 more (set by experiment, line 2)" + kRange});
+  CHECK(remarks("axes." + kKey + " = [\"1 ns\", \"20 ns\", \"2 ns\", \"3 ns\", \"4 ns\"]\n") ==
+        Texts{"remark: " + kKey + " = 1 ns, 2 ns, 3 ns and 1 more (set by axis, line 2)" + kRange});
   CHECK(remarks("", {kKey + "=3 ns"}) == Texts{"remark: " + kKey + " = 3 ns (set by --set)" + kRange});
   CHECK(implausible_values(read("strategies = [\"s\"]\nstrategy.s." + kKey + " = \"2 ns\"\n"), kSimulator).size() == 1);
 }
