@@ -17,13 +17,19 @@ MOST_MUTANTS = 65536  # as mutant.hpp has it
 MEMORY = 6 << 30      # a mutant that allocates without end is to end itself, not the machine
 
 
+def folder_of(program):
+    """Of its tests: nic/exanest for nic_exanest."""
+    first, _, second = program.partition("_")
+    return {"nic": f"nic/{second}", "driver": f"drivers/{second}"}.get(first, program)
+
+
 def test_names(build, programs, root):
     """Program, case as Catch2 lists it, and a digest of the program's sources: a case that may have changed is
     another one."""
     names = []
     for program in programs:
         digest = hashlib.sha256()
-        for path in [p for folder in (program, "support") for p in sorted((root / "tests" / folder).rglob("*.?pp"))]:
+        for path in [p for folder in (folder_of(program), "support") for p in sorted((root / "tests" / folder).rglob("*.?pp"))]:
             digest.update(path.read_bytes())
         listed = subprocess.run([build / f"test_{program}", "--list-test-names-only"], capture_output=True, text=True,
                                 check=False).stdout

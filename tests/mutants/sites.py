@@ -39,7 +39,10 @@ class Site:
 
     @property
     def room(self):
-        return self.file.split("/")[1]
+        """As its test program is called: test_nic_exanest is of models/nic/exanest."""
+        _, first, second, *_ = self.file.split("/")
+        prefix = {"nic": "nic", "drivers": "driver"}.get(first)
+        return f"{prefix}_{second}" if prefix else first
 
     def key(self):
         """Says which mutant it is without its line, so that lines may move."""
@@ -313,8 +316,8 @@ def compiler_arguments():
 
 
 def room_batches(tree, folder):
-    sources = sorted(p.relative_to(tree).as_posix() for p in (tree / folder).glob("*.cpp"))
-    headers = sorted(p.relative_to(tree).as_posix() for p in (tree / folder).glob("*.hpp"))
+    sources = sorted(p.relative_to(tree).as_posix() for p in (tree / folder).rglob("*.cpp"))
+    headers = sorted(p.relative_to(tree).as_posix() for p in (tree / folder).rglob("*.hpp"))
     batches = [sources[i:i + BATCH] for i in range(0, len(sources), BATCH)] or [[]]
     batches[0] = headers + batches[0]
     return batches

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The finder and the rewriter on a small source: each mutant compiles, does what its line says, and nothing unasked."""
 
+import dataclasses
 import os
 import subprocess
 import tempfile
@@ -97,13 +98,15 @@ class Mutants(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory(prefix="mutants-")
         cls.tree = Path(cls.folder.name).resolve()
-        (cls.tree / "models/toy").mkdir(parents=True)
+        (cls.tree / "models/toy/deep").mkdir(parents=True)
+        (cls.tree / "models/toy/deep/below.cpp").write_text("int below(int n) { return n + 1; }\n")
         (cls.tree / "models/toy/toy.cpp").write_text(SOURCE)
         (cls.tree / "tests/mutants").mkdir(parents=True)
         header = Path(finding.__file__).parent / "mutant.hpp"
         (cls.tree / "tests/mutants/mutant.hpp").write_text(header.read_text())
         toy = finding.find(cls.tree, ["models/toy"])
-        cls.sites = [s for s in toy if s.line <= SOURCE[:SOURCE.index("int main")].count("\n")]
+        cls.deep = [s for s in toy if s.file == "models/toy/deep/below.cpp"]
+        cls.sites = [s for s in toy if s.file == "models/toy/toy.cpp" and s.line <= SOURCE[:SOURCE.index("int main")].count("\n")]
 
     @classmethod
     def tearDownClass(cls):
@@ -112,6 +115,17 @@ class Mutants(unittest.TestCase):
     def changes(self, line_with):
         line = SOURCE[:SOURCE.index(line_with)].count("\n") + 1
         return {s.after for s in self.sites if s.line == line}
+
+    def test_a_room_has_folders(self):
+        self.assertTrue(self.deep)
+
+    def test_rooms_are_called_as_their_test_programs(self):
+        site = self.deep[0]
+        self.assertEqual(site.room, "toy")
+        for folder, program in (("nic/exanest", "nic_exanest"), ("drivers/mmu500", "driver_mmu500"), ("os/vm", "os")):
+            self.assertEqual(dataclasses.replace(site, file=f"models/{folder}/x.cpp").room, program)
+        self.assertEqual(running.folder_of("driver_mmu500"), "drivers/mmu500")
+        self.assertEqual(running.folder_of("rdma"), "rdma")
 
     def test_constants_texts_and_types_are_left_alone(self):
         for line in ("constexpr int kConstant", "static_assert(kConstant", "enum Kind", "std::array<int",
