@@ -40,16 +40,13 @@ void Strategy::declare(sim::ParameterTable& table) {
       "touch_ahead_pages", touch_ahead_pages, sim::kAnyEntries,
       {"pages that touch-ahead and fixup-user-fault make present, from the faulting one on; does not follow "
        "the NIC's unit of retransmission",
-       "4 pages are ExaNeSt's block of 16 KiB (derived)",
-       sim::Standing::derived,
-       {"1", "512"}});
+       "4 pages are ExaNeSt's block of 16 KiB (derived)", sim::Standing::derived});
   table.add_count(
       "call_pages", call_pages, sim::kAnyEntries,
       {"pages of touch-ahead or fixup-user-fault in one call at most. A fault is answered when the first call is done; "
        "the others follow, unless further faults have come, which go first. From touch_ahead_pages on: all in one call",
        "assumed: the thesis (Psistakis) names one get_user_pages call a fault; that its library split it is not known",
-       sim::Standing::assumed,
-       {"1", "512"}});
+       sim::Standing::assumed});
 }
 
 namespace {
