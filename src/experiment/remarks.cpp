@@ -6,35 +6,29 @@
 #include <algorithm>
 
 #include "src/experiment/point.hpp"
+#include "src/experiment/quantity.hpp"
 #include "src/experiment/variations.hpp"
 
 namespace faultline::experiment {
 namespace {
 
-// Of one parameter, in the order in which they are set.
+// What one place sets a parameter to.
 struct Beyond {
+  std::string set_by;
   std::vector<std::string> values;
-  std::string set_by;  // the first of them
 };
 
 class Remarks {
  public:
   explicit Remarks(const Simulator& simulator) : machine_(simulator.machine()), found_(parameters().size()) {}
 
-  void look_at(const Settings& settings) {
-    for (const Setting& setting : settings) look_at(setting);
-  }
-  std::vector<std::string> lines() const {
-    std::vector<std::string> lines;
-    for (std::size_t i = 0; i < found_.size(); ++i) {
-      if (!found_[i].values.empty()) lines.push_back(line(parameters()[i], found_[i]));
+  // But for what `decided` says that other settings decide.
+  template <typename Decided>
+  void look_at(const Settings& settings, const Decided& decided) {
+    for (const Setting& setting : settings) {
+      if (&setting == deciding(settings, setting.key) && !decided(setting.key)) look_at(setting);
     }
-    return lines;
   }
-
- private:
-  const std::vector<sim::Parameter>& parameters() const { return machine_->parameters().all(); }
-
   void look_at(const Setting& setting) {
     const sim::Parameter* parameter = machine_->parameters().find(setting.key);
     const auto range = parameter == nullptr ? std::nullopt : plausible_range(*parameter);
@@ -43,10 +37,21 @@ class Remarks {
     const std::string text = parameter->get();
     const double number = number_of(parameter->kind, text);
     if (number >= range->low && number <= range->high) return;
-    Beyond& beyond = found_[static_cast<std::size_t>(parameter - parameters().data())];
-    if (beyond.values.empty()) beyond.set_by = setting.set_by();
-    if (std::ranges::find(beyond.values, text) == beyond.values.end()) beyond.values.push_back(text);
+    std::vector<Beyond>& places = found_[static_cast<std::size_t>(parameter - parameters().data())];
+    auto beyond = std::ranges::find(places, setting.set_by(), &Beyond::set_by);
+    if (beyond == places.end()) beyond = places.insert(places.end(), {setting.set_by(), {}});
+    if (std::ranges::find(beyond->values, text) == beyond->values.end()) beyond->values.push_back(text);
   }
+  std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      for (const Beyond& beyond : found_[i]) lines.push_back(line(parameters()[i], beyond));
+    }
+    return lines;
+  }
+
+ private:
+  const std::vector<sim::Parameter>& parameters() const { return machine_->parameters().all(); }
 
   static std::string line(const sim::Parameter& parameter, const Beyond& beyond) {
     constexpr std::size_t kShown = 3;
@@ -59,17 +64,30 @@ class Remarks {
   }
 
   std::unique_ptr<Machine> machine_;
-  std::vector<Beyond> found_;  // by parameter
+  std::vector<std::vector<Beyond>> found_;  // by parameter, in the order in which they are set
 };
 
 }  // namespace
 
 std::vector<std::string> implausible_values(const Experiment& experiment, const Simulator& simulator) {
+  // What stands further down wins.
+  const auto by_axes_or_overrides = [&](const std::string& key) {
+    return deciding(experiment.overrides, key) != nullptr ||
+           std::ranges::find(experiment.axes, key, &Axis::key) != experiment.axes.end();
+  };
+  const auto by_all_strategies = [&](const std::string& key) {
+    return by_axes_or_overrides(key) || std::ranges::all_of(experiment.strategies, [&](const Strategy& strategy) {
+             return deciding(strategy.settings, key) != nullptr;
+           });
+  };
+  const auto by_nobody = [](const std::string&) { return false; };
   Remarks remarks(simulator);
-  remarks.look_at(experiment.parameters);
-  for (const Strategy& strategy : experiment.strategies) remarks.look_at(strategy.settings);
-  for (const Axis& axis : experiment.axes) remarks.look_at(axis.values);
-  remarks.look_at(experiment.overrides);
+  remarks.look_at(experiment.parameters, by_all_strategies);
+  for (const Strategy& strategy : experiment.strategies) remarks.look_at(strategy.settings, by_axes_or_overrides);
+  for (const Axis& axis : experiment.axes) {
+    for (const Setting& value : axis.values) remarks.look_at(value);
+  }
+  remarks.look_at(experiment.overrides, by_nobody);
   return remarks.lines();
 }
 

@@ -10,8 +10,9 @@
 
 namespace faultline::experiment {
 
-// A line for each parameter that the experiment, a strategy, an axis or --set gives values beyond its plausible range:
-// which values, where they are set, the range and its source. What the platform sets is not looked at: another machine
+// A line for each parameter that the experiment, a strategy, an axis or --set gives values beyond its plausible range,
+// and for each place that does: which values, where they are set, the range and its source. Values that no point has,
+// because others are set above them, are left out. What the platform sets is not looked at: another machine
 // has other numbers, and says where they are from. The experiment's values have been checked.
 std::vector<std::string> implausible_values(const Experiment& experiment, const Simulator& simulator);
 

@@ -36,6 +36,24 @@ TEST_CASE("axes, strategies and --set are looked at, each parameter once") {
   CHECK(implausible_values(read("strategies = [\"s\"]\nstrategy.s." + kKey + " = \"2 ns\"\n"), kSimulator).size() == 1);
 }
 
+TEST_CASE("values that others are set above are no point's, and each place is told by itself") {
+  const std::string of_strategy = "strategy.s." + kKey + " = \"2 ns\"\n";
+  const auto told = [&](const std::string& text, const Texts& overrides = {}) {
+    return implausible_values(read("strategies = [\"s\"]\n" + text, overrides), kSimulator);
+  };
+  CHECK(remarks("parameters." + kKey + " = \"1 ns\"\n", {kKey + "=20 ns"}).empty());
+  CHECK(told(of_strategy, {kKey + "=20 ns"}).empty());
+  CHECK(told("axes." + kKey + " = [\"20 ns\", \"30 ns\"]\n" + of_strategy).empty());
+  CHECK(told("parameters." + kKey + " = \"1 ns\"\n" + of_strategy).size() == 1);
+  CHECK(told(of_strategy, {kKey + "=3 ns"}) == Texts{"remark: " + kKey + " = 3 ns (set by --set)" + kRange});
+  // Of two based on each other the last decides.
+  CHECK(told(of_strategy + "strategy.s.based_on = \"t\"\nstrategy.t." + kKey + " = \"1 ns\"\n").size() == 1);
+  // A strategy that leaves it alone has the experiment's.
+  CHECK(implausible_values(
+            read("strategies = [\"s\", \"resident\"]\nparameters." + kKey + " = \"1 ns\"\n" + of_strategy), kSimulator)
+            .size() == 2);
+}
+
 TEST_CASE("what a platform says of its machine is not looked at, nor what nobody has a range for") {
   const Sandbox sandbox;
   sandbox.write("other.toml",
