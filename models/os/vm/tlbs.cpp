@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/os/vm/tlbs.hpp"
 
+#include "models/os/vm/process.hpp"
+
 namespace faultline::os {
 
 using sim::Task;
