@@ -16,18 +16,8 @@ void Strategy::declare(sim::ParameterTable& table) {
                     "pages, or a mirror filled by faults and emptied by MMU notifiers",
                     "",
                     {}});
-  const auto on_fault = {std::pair<std::string_view, OnFault>{"terminate", OnFault::terminate},
-                         std::pair<std::string_view, OnFault>{"stall", OnFault::stall}};
-  table.add_choice("on_source_fault", on_source_fault, on_fault,
-                   {"access at the source that faults: the device gets an error and reads again, or the access waits "
-                    "until it is resumed",
-                    "",
-                    {}});
-  table.add_choice("on_destination_fault", on_destination_fault, on_fault,
-                   {"access at the destination that faults: the device gets an error and its data are sent again, or "
-                    "the access waits until it is resumed",
-                    "",
-                    {}});
+  on_source_fault.declare(table, End::source);
+  on_destination_fault.declare(table, End::destination);
   table.add_choice("resolve", resolve,
                    {{"touch-a-page", Resolve::touch_a_page},
                     {"touch-ahead", Resolve::touch_ahead},
@@ -83,23 +73,18 @@ PolicyChoice table_of(Translate translate) {
 }
 
 PolicyChoice end_of_fault(const Strategy& s, End end) {
-  const bool source = end == End::source;
-  const bool stalls = s.on_fault(end) == OnFault::stall;
-  const std::string key = source ? "strategy.on_source_fault" : "strategy.on_destination_fault";
-  const std::string choice = stalls ? "stall" : "terminate";
-  const std::string access = stalls ? "the access waits" : "the access gets an error";
-  const std::string then = stalls   ? " until it is resumed"
-                           : source ? ", and its data are read and sent again when the page is there"
-                                    : ", and its data are sent again when the page is there";
+  const AbsentPage& answer = s.on_fault(end);
+  const std::string key = end == End::source ? "strategy.on_source_fault" : "strategy.on_destination_fault";
+  const std::string choice(answer.name);
+  const std::string access(answer.access);
+  const std::string meaning = access + std::string(answer.follows(end));
   switch (faults_of(s)) {
     case Faults::never: return {key, choice, kNeverFaults, ""};
     case Faults::ending: return {key, choice, access + ", and the transfer fails: no fault fills a private table", ""};
-    case Faults::rare: return {key, choice, kRareFaults + access + then, ""};
+    case Faults::rare: return {key, choice, kRareFaults + meaning, ""};
     case Faults::usual: break;
   }
-  return {key, choice, access + then,
-          stalls ? "accesses behind it that wait, too; a place for each access that waits"
-                 : "payload that crosses the network twice"};
+  return {key, choice, meaning, std::string(answer.adds)};
 }
 
 std::string pages_text(std::uint64_t pages) { return pages == 1 ? "1 page" : fmt::format("{} pages", pages); }

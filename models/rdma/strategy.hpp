@@ -6,25 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "models/rdma/absent_page.hpp"
 #include "models/rdma/registration/registration.hpp"
 #include "models/sim/parameters.hpp"
 
 namespace faultline::rdma {
-
-// Of a transfer's data.
-enum class End { source, destination };
 
 // Which table the device walks for the process.
 enum class Translate {
   shared,    // the process's own page table
   private_,  // a table of the device's own, filled once with the frames that were pinned, or hoped to stay
   mirrored,  // a table of the device's own, filled by its faults and emptied by MMU notifiers
-};
-
-// What becomes of an access of the device that faults.
-enum class OnFault {
-  terminate,  // the device gets an error, and its data are sent again
-  stall,      // the access waits until software resumes it
 };
 
 // How the fault thread of the library makes the page present.
@@ -38,8 +30,8 @@ class Strategy {
  public:
   RegistrationChoice registration;
   Translate translate = Translate::shared;
-  OnFault on_source_fault = OnFault::terminate;
-  OnFault on_destination_fault = OnFault::terminate;
+  AbsentPageChoice on_source_fault;
+  AbsentPageChoice on_destination_fault;
   Resolve resolve = Resolve::touch_ahead;
   unsigned touch_ahead_pages = 4;
   unsigned call_pages = 512;
@@ -51,7 +43,7 @@ class Strategy {
   // The device finds the pages of registered buffers and no others.
   bool maps_only_registered() const { return translate == Translate::private_; }
   // What happens to an access of the process that has this end of a transfer's data.
-  OnFault on_fault(End end) const { return end == End::source ? on_source_fault : on_destination_fault; }
+  const AbsentPage& on_fault(End end) const { return end == End::source ? *on_source_fault : *on_destination_fault; }
 };
 
 // One of the policies that a strategy is made of, or a parameter of the registration policy.

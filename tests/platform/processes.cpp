@@ -38,7 +38,7 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
       TwoProcesses p(tolerant());
       // Banks are given in order: the last pair's is number `before`.
       std::vector<std::unique_ptr<Endpoint>> others;
-      for (unsigned i = 1; i <= before; ++i) others.push_back(p.open(1, i, rdma::OnFault::terminate));
+      for (unsigned i = 1; i <= before; ++i) others.push_back(p.open(1, i));
       Endpoint& target = others.empty() ? *p.there : *others.back();
       Facts facts;
       facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
@@ -66,8 +66,8 @@ TEST_CASE("the handler looks at every bank up to the one that faulted") {
 TEST_CASE("two processes of a node fault at once, and each is told of its own page") {
   const Facts f = facts_from_child([] {
     TwoProcesses p(tolerant());
-    const auto other_here = p.open(0, 1, rdma::OnFault::terminate);
-    const auto other_there = p.open(1, 1, rdma::OnFault::terminate);
+    const auto other_here = p.open(0, 1);
+    const auto other_there = p.open(1, 1);
     Facts facts;
     facts["finished"] = p.run([&](TwoProcesses& q) -> Task<void> {
       struct Pair {
@@ -107,14 +107,14 @@ TEST_CASE("a node runs out of context banks and of channels with a message that 
     std::vector<std::unique_ptr<Endpoint>> others;
     const auto refused = [&](unsigned channel, const std::string& key) {
       try {
-        others.push_back(p.open(1, channel, rdma::OnFault::terminate));
+        others.push_back(p.open(1, channel));
       } catch (const sim::RunFailure& failure) {
         return failure.keys() == std::vector<std::string>{key};
       }
       return false;
     };
     facts["channels"] = refused(3, "exanest.channels");
-    while (others.size() < 15) others.push_back(p.open(1, 2, rdma::OnFault::terminate));
+    while (others.size() < 15) others.push_back(p.open(1, 2));
     facts["banks"] = refused(2, "smmu.context_banks");
     return facts;
   });

@@ -14,7 +14,6 @@
 #include "tests/support/preset_files.hpp"
 
 using namespace faultline;
-using rdma::OnFault;
 using rdma::Resolve;
 using rdma::Strategy;
 using rdma::Translate;
@@ -67,10 +66,10 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
   set("strategy.translate", "private");
   CHECK(strategy.translate == Translate::private_);
   set("strategy.on_source_fault", "stall");
-  CHECK(strategy.on_source_fault == OnFault::stall);
-  CHECK(strategy.on_destination_fault == OnFault::terminate);
+  CHECK(strategy.on_source_fault->name == "stall");
+  CHECK(strategy.on_destination_fault->name == "terminate");
   set("strategy.on_destination_fault", "stall");
-  CHECK(strategy.on_destination_fault == OnFault::stall);
+  CHECK(strategy.on_destination_fault->name == "stall");
   set("strategy.resolve", "touch-a-page");
   CHECK(strategy.resolve == Resolve::touch_a_page);
   table.find("strategy.touch_ahead_pages")->set(std::int64_t{512});
@@ -80,6 +79,7 @@ TEST_CASE("each choice of a strategy has its name, and no other") {
 
   CHECK(refuses("strategy.registration", std::string("pin")) == joined(registrations()));
   CHECK(refuses("strategy.translate", std::string("pinned")) == "shared, private, mirrored");
+  CHECK_THROWS_AS(strategy.on_source_fault = "retry", std::invalid_argument);
   CHECK(refuses("strategy.on_source_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.on_destination_fault", std::string("retry")) == "terminate, stall");
   CHECK(refuses("strategy.resolve", std::string("touch")) == "touch-a-page, touch-ahead, fixup-user-fault");
@@ -131,17 +131,17 @@ TEST_CASE("a private table goes with the policies that pin or lock, and with no 
 }
 
 TEST_CASE("every combination of the other policies is possible") {
-  for (const OnFault source : {OnFault::terminate, OnFault::stall}) {
-    for (const OnFault destination : {OnFault::terminate, OnFault::stall}) {
+  for (const rdma::AbsentPage& source : rdma::absent_pages()) {
+    for (const rdma::AbsentPage& destination : rdma::absent_pages()) {
       for (const Resolve resolve : {Resolve::touch_a_page, Resolve::touch_ahead}) {
         for (const std::string& name : registrations()) {
           Strategy strategy = with(name);
-          strategy.on_source_fault = source;
-          strategy.on_destination_fault = destination;
+          strategy.on_source_fault = source.name;
+          strategy.on_destination_fault = destination.name;
           strategy.resolve = resolve;
           CHECK(conflicts(strategy).empty());
-          CHECK(strategy.on_fault(rdma::End::source) == source);
-          CHECK(strategy.on_fault(rdma::End::destination) == destination);
+          CHECK(strategy.on_fault(rdma::End::source).name == source.name);
+          CHECK(strategy.on_fault(rdma::End::destination).name == destination.name);
         }
       }
     }

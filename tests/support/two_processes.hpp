@@ -18,13 +18,13 @@ class TwoProcesses : public sim::StepListener {
                         sim::NodeId other = 1)
       : cluster("cluster", machine, 1), strategy_(strategy), machine_(machine) {
     cluster.boot();
-    here = open(at, 0, strategy.on_source_fault);
-    there = open(other, 0, strategy.on_destination_fault);
+    here = open(at, 0, strategy.on_source_fault->name);
+    there = open(other, 0, strategy.on_destination_fault->name);
     cluster.steps().listen(*this);
   }
 
   // A further process with a DMA channel of its own, whose faults end so.
-  std::unique_ptr<exanest::Endpoint> open(sim::NodeId id, unsigned channel, rdma::OnFault on_fault) {
+  std::unique_ptr<exanest::Endpoint> open(sim::NodeId id, unsigned channel, std::string_view on_fault = "terminate") {
     rdma::Strategy own = strategy_;
     own.on_source_fault = own.on_destination_fault = on_fault;
     platform::Node& node = cluster.node(id);

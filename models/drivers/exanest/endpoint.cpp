@@ -27,10 +27,9 @@ Endpoint::Endpoint(const rdma::Strategy& strategy, const LibraryConfig& config, 
   }
   const std::uint64_t table_root = make_table(strategy.translate);
   register_by(strategy, private_table_);
-  const bool stalls = strategy.on_fault(end) == rdma::OnFault::stall;
   const std::uint32_t stream = smmu::stream_id(kHpcTbu, hpc0_master_id(process().id()));
   if (process().id() >= reg::kPdids ||
-      device_.smmu_driver.attach(process(), stream, table_root, stalls) != Error::none) {
+      device_.smmu_driver.attach(process(), stream, table_root, strategy.on_fault(end).stalls) != Error::none) {
     throw RunFailure(
         fmt::format("node {} has no context bank left for process '{}': fewer processes on a node, or more "
                     "banks",
