@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What follows the table of a process and must know of its changes: a device's mirror, a driver that pushes entries
-// into a NIC's table, a cache of registrations. Linux: struct mmu_notifier_ops.
+// into a NIC's table, a pin-down cache. Linux: struct mmu_notifier_ops.
 //
 // Where a change takes time:
 //
