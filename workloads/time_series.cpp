@@ -19,7 +19,7 @@ constexpr std::array<Quantity, 6> kOfAny{{
     {What::rate, "goodput", "MB/s", "bytes of the measured transfers that were completed in the interval, per time"},
     {What::counted, "faults", "1", "faults of the device that processes were told of in the interval"},
     {What::counted, "minor_faults", "1", "page faults that the kernels resolved in the interval"},
-    {What::counted, "major_faults", "1", "of these, read from the disk"},
+    {What::counted, "major_faults", "1", "of minor_faults, those that read from the disk"},
     {What::level, "free_memory", "B", "in frames that nobody has, added over the nodes"},
     {What::level, "pinned_bytes", "B", "pinned, added over the nodes"},
 }};

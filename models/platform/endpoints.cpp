@@ -18,11 +18,7 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
                                              name, node.endpoints++, end);
 }
 
-std::string Limit::named() const {
-  std::string text;
-  for (const std::string& key : keys) text += (text.empty() ? "" : " and ") + key;
-  return text;
-}
+std::string Limit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }
 
 Limit most_endpoints(const Machine& machine) {
   return {std::min(machine.engine.channels, machine.smmu.context_banks),
