@@ -27,7 +27,7 @@ void check_shares(const std::vector<Share>& nodes, const Configuration& configur
       std::vector<std::string> keys{"workload.flows"};
       keys.insert(keys.end(), limit.keys.begin(), limit.keys.end());
       add(std::move(keys),
-          fmt::format("node {} has {} flows, each of which needs {}, and has {}", node, processes, limit.uses,
+          fmt::format("node {} has {} flows, each of which needs {}, of which it has {}", node, processes, limit.uses,
                       limit.has),
           "spread the flows over more nodes, or raise " + limit.named());
     }
