@@ -121,6 +121,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     os::PinId pinned;
     std::uint64_t bytes;
   };
+  using GoneOnes = sim::SmallVector<Gone, 8>;
   // The pin that is being made. It is overtaken by a change of its pages: then it may hold frames that the program no
   // longer has. Changes that the pin itself makes (it breaks copy-on-write before it takes a page) do not count.
   struct Pinning {
@@ -224,8 +225,7 @@ class PinCacheMemory final : public Registration, private os::MmuNotifier {
     return unpin(thread, owner_, gone.pinned, caller);
   }
 
-  using GoneOnes = sim::SmallVector<Gone, 8>;
-  // No region of the range is found from here on. Those in use go with their last user, the others to `gone`.
+  // No region of the range is found from here on. Regions in use are taken out by their last user, others go to `gone`.
   template <typename List>
   void invalidate(os::Range pages, List& gone) {
     for (Place region = regions_.begin(); region != regions_.end();) {
