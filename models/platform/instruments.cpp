@@ -95,6 +95,6 @@ std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster) {
 }
 
 std::vector<std::string> keys_of_delay() { return {exanest::kKeysOfDelay.begin(), exanest::kKeysOfDelay.end()}; }
-std::string keys_of_failure() { return exanest::kKeysOfFailure; }
+std::vector<std::string> keys_of_failure() { return {exanest::kKeysOfFailure.begin(), exanest::kKeysOfFailure.end()}; }
 
 }  // namespace faultline::platform

@@ -59,9 +59,9 @@ FaultProgress fault_progress(const Node& node);
 // left; nothing if all arrived.
 std::optional<sim::RunFailure> lost_for_good(const Cluster& cluster);
 
-// Parameters of the NIC, for messages to the user: those that decide how long a transfer may be tried in vain; and, as
-// text ("a.b, c.d"), those whose limit, once reached, ends a transfer with an error.
+// Parameters of the NIC, for messages to the user: those that decide how long a transfer may be tried in vain, and
+// those whose limit, once reached, ends a transfer with an error.
 std::vector<std::string> keys_of_delay();
-std::string keys_of_failure();
+std::vector<std::string> keys_of_failure();
 
 }  // namespace faultline::platform

@@ -40,6 +40,6 @@ inline constexpr sim::SignalInfo kSignals[] = {{track::kSendQueue, "dma_send_que
 // Parameters that decide how long a transfer may be tried in vain; and those whose limit, once reached, ends a transfer
 // with an error.
 inline constexpr std::array kKeysOfDelay{"exanest.block_timeout", "exanest.retry_limit"};
-inline constexpr const char* kKeysOfFailure = "exanest.refault_limit, exanest.retry_limit";
+inline constexpr std::array kKeysOfFailure{"exanest.refault_limit", "exanest.retry_limit"};
 
 }  // namespace faultline::exanest
