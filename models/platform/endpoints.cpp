@@ -20,6 +20,11 @@ std::unique_ptr<rdma::Endpoint> open_endpoint(Node& node, const Machine& machine
 
 std::string Limit::named() const { return fmt::format("{}", fmt::join(keys, " and ")); }
 
+std::vector<std::string> Limit::keys_behind(std::vector<std::string> others) const {
+  others.insert(others.end(), keys.begin(), keys.end());
+  return others;
+}
+
 Limit most_endpoints(const Machine& machine) {
   return {std::min(machine.engine.channels, machine.smmu.context_banks),
           {"exanest.channels", "smmu.context_banks"},

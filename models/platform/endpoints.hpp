@@ -27,6 +27,8 @@ struct Limit {
 
   // The parameters as text: "exanest.channels and smmu.context_banks".
   std::string named() const;
+  // For a conflict: other keys, and the parameters behind them.
+  std::vector<std::string> keys_behind(std::vector<std::string> others) const;
 };
 // Processes on one node that have opened the NIC.
 Limit most_endpoints(const Machine& machine);
